@@ -1,0 +1,55 @@
+# The one entry point. `make run` and `make test` set up whatever they need.
+
+SUITE ?= tasks/suite.toml
+HOST := target/release/pibench-host
+GUESTS := simple_note gmail rules
+HOSTILE := hostile
+PYTHON ?= python3
+VENV := target/venv
+PYTHON_PLUGIN := target/plugins/python.wasm
+CARGO_GUEST := cargo build --release --locked --target wasm32-wasip2
+
+.PHONY: setup plugins run test bench lint ci clean
+
+setup:
+	rustup target list --installed | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
+
+plugins: setup $(PYTHON_PLUGIN)
+	$(CARGO_GUEST) $(addprefix -p ,$(GUESTS))
+	mkdir -p target/plugins
+	cp $(addprefix target/wasm32-wasip2/release/,$(addsuffix .wasm,$(GUESTS))) target/plugins/
+
+# Without venv and pip, Python rule scripts are left out; `pibench-host check` names what then cannot run.
+$(PYTHON_PLUGIN): $(wildcard plugins/python/*) wit/types.wit wit/host.wit wit/grader.wit wit/world.wit
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null && $(MAKE) --no-print-directory python-plugin \
+	  || echo "no python3 with venv: the python grader is left out"
+
+.PHONY: python-plugin
+python-plugin:
+	test -x $(VENV)/bin/componentize-py || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r plugins/python/requirements.txt
+	sh plugins/python/build.sh $(VENV) $(PYTHON_PLUGIN)
+
+$(HOST): plugins
+	cargo build --release --locked
+
+run: $(HOST)
+	$(HOST) run $(SUITE)
+
+hostile: setup
+	$(CARGO_GUEST) -p $(HOSTILE)
+
+test: $(HOST) hostile
+	sh tests/run.sh
+
+bench: $(HOST)
+	cargo bench --locked -p pibench-host
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+
+ci: test lint
+
+clean:
+	cargo clean

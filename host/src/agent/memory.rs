@@ -1,0 +1,156 @@
+//! The memory step: at a session's end the model turns it into an entry of the history and an updated memory, so that
+//! later sessions can recall it (the paper's Fig. 5 measures what that is worth).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::context::{HISTORY, MEMORY, own_path, read};
+use super::environment::Environment;
+use crate::model::{ChatRequest, Message, Model, ModelError, Reply, ToolSpec, Usage};
+use crate::store::event::{Fault, FaultKind, Step};
+use crate::workspace::WorkspaceError;
+
+const TOOL: &str = "save_memory";
+
+const REQUEST: &str = "The session is over. Call save_memory once: history_entry sums up in one paragraph what was asked, \
+done, decided and left open, with names, paths and dates; memory_update is the whole new text of your long-term memory: \
+what you knew before and still holds, and what this session taught you of the user's lasting preferences, conventions \
+and facts.";
+
+/// Characters of the raw extract that is kept when the model saves nothing.
+const EXTRACT: usize = 4000;
+
+/// What the memory step came to.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    pub steps: Vec<Step>,
+    pub usage: Usage,
+    pub fault: Option<Fault>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Saved {
+    /// One paragraph on the session.
+    history_entry: String,
+    /// The whole new text of the memory; empty to leave it as it is.
+    #[serde(default)]
+    memory_update: String,
+}
+
+/// Asks twice; a session is never lost without a word: then a raw extract is kept, and the fault recorded. An error is
+/// infrastructure; nothing was saved, and the step can be made again.
+pub(super) async fn remember(
+    model: &Model,
+    chat: &[Message],
+    environment: &mut Environment,
+) -> Result<Remembered, ModelError> {
+    let mut done = Remembered::default();
+    let memory = read(&environment.workspace, MEMORY).unwrap_or_default();
+    let saved = match ask(model, chat, &memory, &mut done).await {
+        Ok(Some(saved)) => saved,
+        Ok(None) => lost(chat, "it saved no memory, asked twice", &mut done),
+        Err(error @ ModelError::Infrastructure { .. }) => return Err(error),
+        Err(error) => lost(chat, &error.to_string(), &mut done),
+    };
+    if let Err(error) = save(&saved, environment) {
+        done.fault = Some(fault(&format!("the memory could not be written: {error}")));
+    }
+    Ok(done)
+}
+
+async fn ask(
+    model: &Model,
+    chat: &[Message],
+    memory: &str,
+    done: &mut Remembered,
+) -> Result<Option<Saved>, ModelError> {
+    let mut messages = chat.to_vec();
+    messages.push(Message::User {
+        text: format!("{REQUEST}\n\nYour memory now:\n{memory}"),
+    });
+    let tools = [ToolSpec {
+        name: TOOL.into(),
+        description: "Saves what later sessions need to know of this one.".into(),
+        parameters: schemars::schema_for!(Saved).to_value(),
+    }];
+    for _ in 0..2 {
+        let reply = model
+            .chat(ChatRequest {
+                messages: &messages,
+                tools: &tools,
+                temperature: None,
+            })
+            .await?;
+        let saved = reply.calls.iter().find(|call| call.name == TOOL);
+        let saved = saved.and_then(|call| serde_json::from_str(&call.arguments).ok());
+        let Reply {
+            text,
+            reasoning,
+            calls,
+            usage,
+            truncated: _,
+        } = reply;
+        done.usage += usage;
+        done.steps.push(Step::Reply {
+            text,
+            reasoning,
+            calls,
+        });
+        if saved.is_some() {
+            return Ok(saved);
+        }
+    }
+    Ok(None)
+}
+
+fn lost(chat: &[Message], reason: &str, done: &mut Remembered) -> Saved {
+    done.fault = Some(fault(reason));
+    let lines = chat.iter().filter_map(|message| match message {
+        Message::User { text } => Some(format!("User: {text}")),
+        Message::Assistant { text, .. } if !text.is_empty() => Some(format!("Assistant: {text}")),
+        _ => None,
+    });
+    let raw: String = lines
+        .collect::<Vec<_>>()
+        .join("\n")
+        .chars()
+        .take(EXTRACT)
+        .collect();
+    Saved {
+        history_entry: format!("[raw extract] {raw}"),
+        memory_update: String::new(),
+    }
+}
+
+fn fault(message: &str) -> Fault {
+    Fault {
+        kind: FaultKind::Model,
+        source: TOOL.into(),
+        cause: "memory".into(),
+        message: message.into(),
+    }
+}
+
+fn save(saved: &Saved, environment: &mut Environment) -> Result<(), WorkspaceError> {
+    let Saved {
+        history_entry,
+        memory_update,
+    } = saved;
+    let history = read(&environment.workspace, HISTORY)?;
+    let blank = if history.is_empty() { "" } else { "\n\n" };
+    let text = format!(
+        "{history}{blank}[{}] {}\n",
+        environment.clock,
+        history_entry.trim()
+    );
+    environment
+        .workspace
+        .write(&own_path(HISTORY), text.as_bytes())?;
+    if memory_update.trim().is_empty() {
+        return Ok(());
+    }
+    environment.workspace.write(
+        &own_path(MEMORY),
+        format!("{}\n", memory_update.trim()).as_bytes(),
+    )
+}

@@ -1,0 +1,220 @@
+//! `read_file`: numbered lines of a text file, in windows that fit a model's context.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{MAX_CHARACTERS, Refusal, count, file_path, read_text};
+use crate::workspace::Workspace;
+
+pub(super) const DESCRIPTION: &str = "\
+    Reads a text file of the workspace. Each line comes with its number and `| ` before it, \
+    which are not part of the file. Long files come in parts: the last line of the answer says \
+    which lines were shown and with which offset to go on.";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The file, relative to the workspace.
+    path: String,
+    /// The first line to show, from 1.
+    #[serde(default = "first_line")]
+    offset: NonZeroUsize,
+    /// How many lines to show at most.
+    #[serde(default = "default_limit")]
+    limit: NonZeroUsize,
+}
+
+fn first_line() -> NonZeroUsize {
+    NonZeroUsize::MIN
+}
+
+fn default_limit() -> NonZeroUsize {
+    NonZeroUsize::MIN.saturating_add(1999)
+}
+
+/// Room for the footer and for the mark of a cut line, in characters.
+const RESERVED: usize = 400;
+
+pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+    let Arguments {
+        path,
+        offset,
+        limit,
+    } = arguments;
+    let path = file_path(path)?;
+    let text = read_text(workspace, &path)?;
+    if text.is_empty() {
+        return Ok(format!("({path} is empty)"));
+    }
+    let total = text.lines().count();
+    let first = offset.get();
+    if first > total {
+        let total = count(total, "line");
+        return Err(Refusal(format!(
+            "offset {first} is behind the end: {path} has {total}. Use a smaller offset"
+        )));
+    }
+    let mut window = Window::default();
+    for (number, line) in (first..)
+        .zip(text.lines().skip(first - 1))
+        .take(limit.get())
+    {
+        if !window.push(number, line) {
+            break;
+        }
+    }
+    Ok(window.finish(first, total))
+}
+
+/// The lines shown so far.
+#[derive(Debug, Default)]
+struct Window {
+    text: String,
+    characters: usize,
+    lines: usize,
+}
+
+impl Window {
+    /// Adds a line if there is room. A line that is longer than a whole answer is cut.
+    fn push(&mut self, number: usize, line: &str) -> bool {
+        let room = MAX_CHARACTERS - RESERVED - self.characters;
+        let numbered = format!("{number}| {line}\n");
+        let length = numbered.chars().count();
+        if length <= room {
+            self.text.push_str(&numbered);
+        } else if self.lines == 0 {
+            self.text.extend(numbered.chars().take(room));
+            let whole = line.chars().count();
+            let _ = writeln!(
+                self.text,
+                "... (line {number} is cut: it has {whole} characters)"
+            );
+        } else {
+            return false;
+        }
+        self.characters += length.min(room);
+        self.lines += 1;
+        true
+    }
+
+    fn finish(mut self, first: usize, total: usize) -> String {
+        let last = first + self.lines - 1;
+        let rest = if last < total {
+            format!("; go on with offset={}", last + 1)
+        } else {
+            "; end of file".into()
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "(lines {first}-{last} of {total}{rest})");
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::Builtin;
+    use super::super::tests::{check_refused, put, workspace};
+    use super::*;
+
+    fn read(content: &str, mut arguments: Value) -> String {
+        let (_folder, mut workspace) = workspace();
+        put(&mut workspace, "a", content);
+        arguments["path"] = "a".into();
+        Builtin::ReadFile.run(&mut workspace, &arguments).unwrap()
+    }
+
+    #[test]
+    fn a_short_file_comes_whole_with_numbered_lines() {
+        assert_eq!(
+            read("one\ntwo\n", json!({})),
+            "1| one\n2| two\n(lines 1-2 of 2; end of file)"
+        );
+        assert_eq!(
+            read("one\r\n\r\nthree", json!({})),
+            "1| one\n2| \n3| three\n(lines 1-3 of 3; end of file)"
+        );
+        assert_eq!(read("", json!({})), "(a is empty)");
+    }
+
+    #[test]
+    fn offset_and_limit_choose_a_window() {
+        let content = "a\nb\nc\nd\n";
+        assert_eq!(
+            read(content, json!({"offset": 2, "limit": 2})),
+            "2| b\n3| c\n(lines 2-3 of 4; go on with offset=4)"
+        );
+        assert_eq!(
+            read(content, json!({"offset": 4, "limit": 2})),
+            "4| d\n(lines 4-4 of 4; end of file)"
+        );
+    }
+
+    #[test]
+    fn two_thousand_lines_are_shown_unless_the_call_says_otherwise() {
+        assert!(
+            read(&"x\n".repeat(2001), json!({}))
+                .ends_with("\n(lines 1-2000 of 2001; go on with offset=2001)")
+        );
+    }
+
+    #[test]
+    fn an_answer_has_at_most_128_000_characters() {
+        let content = format!("{}\n", "ü".repeat(999)).repeat(500);
+        let text = read(&content, json!({}));
+        assert!(text.chars().count() <= MAX_CHARACTERS);
+        assert!(
+            text.ends_with("\n(lines 1-127 of 500; go on with offset=128)"),
+            "{}",
+            &text[text.len() - 100..]
+        );
+    }
+
+    #[test]
+    fn a_line_longer_than_an_answer_is_cut_and_the_next_can_be_read() {
+        let content = format!("{}\nlast\n", "x".repeat(200_000));
+        let text = read(&content, json!({}));
+        assert!(text.chars().count() <= MAX_CHARACTERS);
+        let end = "\n... (line 1 is cut: it has 200000 characters)\n\
+            (lines 1-1 of 2; go on with offset=2)";
+        assert!(text.ends_with(&end[1..]), "{}", &text[text.len() - 100..]);
+        assert_eq!(
+            read(&content, json!({"offset": 2})),
+            "2| last\n(lines 2-2 of 2; end of file)"
+        );
+    }
+
+    #[test]
+    fn an_offset_behind_the_end_is_refused() {
+        let (_folder, mut workspace) = workspace();
+        put(&mut workspace, "a", "x\n");
+        let arguments = json!({"path": "a", "offset": 2});
+        check_refused(
+            &mut workspace,
+            Builtin::ReadFile,
+            &arguments,
+            "offset 2 is behind the end: a has 1 line.",
+        );
+    }
+
+    #[test]
+    fn a_binary_file_is_refused_with_its_size() {
+        let (_folder, mut workspace) = workspace();
+        for content in [b"\x89PNG\r\n".as_slice(), b"text\0more"] {
+            workspace
+                .write(&file_path("a.bin").unwrap(), content)
+                .unwrap();
+            let expected = format!("a.bin is a binary file of {} bytes", content.len());
+            check_refused(
+                &mut workspace,
+                Builtin::ReadFile,
+                &json!({"path": "a.bin"}),
+                &expected,
+            );
+        }
+    }
+}

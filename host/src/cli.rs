@@ -1,0 +1,141 @@
+//! The command line. The doc comments are the help.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::task::manifest::Protocol;
+
+/// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
+#[derive(Debug, Parser)]
+#[command(name = "pibench-host", version, about, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Play a suite: agent, user agent, graders and judge, to a table of scores and a run folder.
+    Run(RunArgs),
+    /// Show every problem of suites, personas, sessions and plugins, each with its place and remedy.
+    Check(CheckArgs),
+    /// Show what a suite holds: sessions, intents, rubrics, rules, tools.
+    List(ListArgs),
+    /// Print the JSON Schema of a task format or of a file of the run folder.
+    Schema(SchemaArgs),
+    /// Turn foreign task data into a suite.
+    Import(ImportArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The suite file. Default: the embedded suite's, tasks/suite.toml.
+    #[arg(value_name = "SUITE.toml", conflicts_with = "resume")]
+    pub suite: Option<Utf8PathBuf>,
+    /// Go on with a run that was cut off. Everything is as it was; only --jobs may differ.
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "agent", "user", "judge", "persona", "session", "runs", "protocol", "plugins", "prompts", "out", "seed",
+    ])]
+    pub resume: Option<Utf8PathBuf>,
+    /// The agent under test: reference, reactive, nop, cheat, or PROVIDER/MODEL.
+    #[arg(long, value_name = "M")]
+    pub agent: Option<String>,
+    /// The user agent: lexical, or PROVIDER/MODEL.
+    #[arg(long, value_name = "M")]
+    pub user: Option<String>,
+    /// The judge of rubric items: lexical, or PROVIDER/MODEL.
+    #[arg(long, value_name = "M")]
+    pub judge: Option<String>,
+    /// Play only this persona (may be repeated).
+    #[arg(long, value_name = "P")]
+    pub persona: Vec<String>,
+    /// Play only this session and those that it depends on (may be repeated).
+    #[arg(long, value_name = "ID")]
+    pub session: Vec<String>,
+    /// Independent trajectories of each session. Default: 1 when all models are scripted, else 3.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
+    /// Episodes played at the same time. Default: the number of processors.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub jobs: Option<u32>,
+    /// The rules: the paper's, or those of the released code.
+    #[arg(long, value_enum)]
+    pub protocol: Option<ProtocolArg>,
+    /// The seed of everything drawn at random.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// A folder of plugins, `<name>.wasm`.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+    /// A folder of prompts that replace the built-in ones of the same file name.
+    #[arg(long, value_name = "DIR")]
+    pub prompts: Option<Utf8PathBuf>,
+    /// The run folder. Default: runs/<suite>-<UTC time>.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<Utf8PathBuf>,
+    /// Print the results as one JSON object on stdout; talk goes to stderr.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolArg {
+    Paper,
+    PiBench,
+}
+
+impl From<ProtocolArg> for Protocol {
+    fn from(protocol: ProtocolArg) -> Self {
+        match protocol {
+            ProtocolArg::Paper => Self::Paper,
+            ProtocolArg::PiBench => Self::PiBench,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Suites, personas, sessions (a file or its folder) or plugins (`.wasm`).
+    #[arg(required = true)]
+    pub paths: Vec<Utf8PathBuf>,
+    /// A folder of plugins, `<name>.wasm`.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// The suite file.
+    #[arg(value_name = "SUITE.toml")]
+    pub suite: Utf8PathBuf,
+    /// A folder of plugins, `<name>.wasm`.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which one. Without it, the names.
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    pub format: ImportFormat,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ImportFormat {
+    /// The public π-Bench format, schema v2.
+    PiBench {
+        /// The folder that holds `data/<user>/`.
+        dir: Utf8PathBuf,
+        /// The new suite's folder; must not be there yet.
+        #[arg(long, value_name = "DIR")]
+        out: Utf8PathBuf,
+        /// A folder of plugins, `<name>.wasm`.
+        #[arg(long, value_name = "DIR")]
+        plugins: Option<Utf8PathBuf>,
+    },
+}

@@ -1,0 +1,55 @@
+//! `pibench-host import`: foreign task data to a suite of ours.
+
+use anyhow::anyhow;
+use serde_json::json;
+
+use super::{cache_dir, plugin_dirs, runtime, show_problems};
+use crate::cli::{ImportArgs, ImportFormat};
+use crate::exit::{Exit, Failure, OrExit};
+use crate::plugin::{Grader, Limits, Plugins};
+use crate::task::import::{ImportError, Report, import as import_pi_bench};
+
+/// Imports, and says everything that was left out.
+pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {
+    let ImportFormat::PiBench { dir, out, plugins } = args.format;
+    let plugins = Plugins::new(
+        std::collections::BTreeMap::new(),
+        plugin_dirs(plugins.as_deref()),
+        &cache_dir(),
+    );
+    let runtime = runtime()?;
+    let mut list_checks = |script: &str| runtime.block_on(checks(&plugins, script));
+    match import_pi_bench(&dir, &out, &mut list_checks) {
+        Ok(report) => Ok(show(&report, out.as_str())),
+        Err(ImportError::Rejected(problems) | ImportError::Unloadable(problems)) => {
+            show_problems(&problems.0);
+            Err(anyhow!("import {dir}: nothing was written")).or_exit(Exit::InvalidInput)
+        }
+        Err(error) => Err(error).or_exit(Exit::Io),
+    }
+}
+
+/// The names of a rule script's checks: what its `score([])` answers in the sandbox.
+async fn checks(plugins: &Plugins, script: &str) -> Result<Vec<String>, String> {
+    let plugin = plugins.get("python").map_err(|error| error.to_string())?;
+    let grader = Grader::new(plugin, Limits::PYTHON).map_err(|error| error.to_string())?;
+    let checks = grader.list_checks(&json!({ "script": script })).await;
+    let checks = checks.map_err(|fault| format!("the script {fault}"))?;
+    Ok(checks.into_iter().map(|check| check.id).collect())
+}
+
+fn show(report: &Report, out: &str) -> Exit {
+    let Report { personas, sessions, intents, rubrics, rules, files, left_out, notes } = report;
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    for line in left_out {
+        eprintln!("left out: {line}");
+    }
+    println!(
+        "{out}/suite.toml: {personas} personas, {sessions} sessions, {intents} hidden intents, {rubrics} rubrics, \
+         {rules} rules, {files} files; {} left out",
+        left_out.len()
+    );
+    if left_out.is_empty() { Exit::Complete } else { Exit::InvalidInput }
+}

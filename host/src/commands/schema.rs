@@ -1,0 +1,36 @@
+//! `pibench-host schema`: the JSON Schemas of what people write and of what a run leaves.
+
+use anyhow::anyhow;
+use schemars::schema_for;
+
+use crate::cli::SchemaArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::store::event::Event;
+use crate::store::folder::Manifest;
+use crate::store::results::RunResults;
+use crate::task::schema::{FORMATS, Format, schema as find};
+
+/// The run folder's formats.
+const RECORDS: [Format; 3] = [
+    ("journal", || schema_for!(Event).to_value()),
+    ("manifest", || schema_for!(Manifest).to_value()),
+    ("results", || schema_for!(RunResults).to_value()),
+];
+
+/// Prints one schema, or the names.
+pub(super) fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let formats = [FORMATS.as_slice(), RECORDS.as_slice()].concat();
+    let names: Vec<&str> = formats.iter().map(|(name, _)| *name).collect();
+    let Some(name) = &args.name else {
+        println!("{}", names.join("\n"));
+        return Ok(Exit::Complete);
+    };
+    let schema = find(&formats, name)
+        .ok_or_else(|| anyhow!("find schema `{name}`: there are {}", names.join(", ")))
+        .or_exit(Exit::Usage)?;
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&schema).or_exit(Exit::Bug)?
+    );
+    Ok(Exit::Complete)
+}

@@ -1,0 +1,9 @@
+//! What is computed: the session's rules, scores and their aggregation, exactly as the evaluation protocol says. Pure:
+//! no async, clock, random numbers, files or environment, so that a score follows from its record and nothing else.
+
+pub mod aggregate;
+pub mod lexical;
+pub mod matcher;
+pub mod record;
+pub mod score;
+pub mod session;

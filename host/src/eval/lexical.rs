@@ -1,0 +1,323 @@
+//! Which of an agent's words are its own. The scripted judges give no credit for text that the agent copied from what
+//! it was shown: a request, a staged file, a tool's result. It compares texts and never says what they mean.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use serde_json::Value;
+
+/// A shared span of this many characters counts as copied (after white space is collapsed and case is folded). Names,
+/// dates and set phrases that any answer needs stay below it.
+pub const SPAN: usize = 40;
+
+/// Stands where a copied span was taken out: no white space, so that it survives [`collapse`].
+pub const SEPARATOR: char = '\u{1e}';
+
+/// White space counts as one blank, none at the ends.
+pub fn collapse(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// A call's arguments as text: `key: value` lines down to the leaves, without JSON's quotes and escapes, so that
+/// patterns and copied spans meet the words as they were meant.
+pub fn arguments_text(arguments: &Value) -> String {
+    let mut lines = Vec::new();
+    write_leaves("", arguments, &mut lines);
+    lines.join("\n")
+}
+
+fn write_leaves(key: &str, value: &Value, lines: &mut Vec<String>) {
+    let leaf = match value {
+        Value::Object(fields) => {
+            return fields
+                .iter()
+                .for_each(|(key, field)| write_leaves(key, field, lines));
+        }
+        Value::Array(entries) => {
+            return entries
+                .iter()
+                .for_each(|entry| write_leaves(key, entry, lines));
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    lines.push(if key.is_empty() {
+        leaf
+    } else {
+        format!("{key}: {leaf}")
+    });
+}
+
+/// All that an agent was shown so far.
+///
+/// Order matters: ask for the agent's own words when it writes them, before a tool's result echoes them.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Hashes of every span of [`SPAN`] characters. A false hit has a chance of about 2^-61 per pair of spans.
+    /// The hasher is not seeded: the same texts give the same set on every run.
+    windows: HashSet<u64, BuildHasherDefault<DefaultHasher>>,
+}
+
+impl Seen {
+    /// The agent is shown `text`. Text inside JSON is seen also without its escapes.
+    pub fn add(&mut self, text: &str) {
+        self.add_windows(text);
+        if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
+            self.add_windows(&arguments_text(&json));
+        }
+    }
+
+    /// What of `written` occurs in nothing that was shown: each copied span of [`SPAN`] or more characters gives way
+    /// to one [`SEPARATOR`]. White space is collapsed, case is kept. Takes time linear in the text.
+    pub fn own_words(&self, written: &str) -> String {
+        // A separator of the agent's own making would cut a pattern that should match.
+        let text = Folded::new(&written.replace(SEPARATOR, " "));
+        let copied = self.copied(&text);
+        let mut own: Vec<String> = vec![String::new()];
+        for (at, &character) in text.plain.iter().enumerate() {
+            if !copied[at] {
+                own.last_mut()
+                    .into_iter()
+                    .for_each(|span| span.push(character));
+            } else if at > 0 && !copied[at - 1] {
+                own.push(String::new());
+            }
+        }
+        let own: Vec<&str> = own
+            .iter()
+            .map(|span| span.trim())
+            .filter(|span| !span.is_empty())
+            .collect();
+        own.join(&String::from(SEPARATOR))
+    }
+
+    fn add_windows(&mut self, text: &str) {
+        self.windows.extend(Folded::new(text).windows());
+    }
+
+    /// Per plain character: whether a copied span covers it.
+    fn copied(&self, text: &Folded) -> Vec<bool> {
+        let mut copied = vec![false; text.plain.len()];
+        // Folded characters up to here are marked, so that each is marked once.
+        let mut marked = 0;
+        for (start, window) in text.windows().enumerate() {
+            if !self.windows.contains(&window) {
+                continue;
+            }
+            let end = start + SPAN;
+            for &(_, plain) in &text.folded[start.max(marked)..end] {
+                copied[plain] = true;
+            }
+            marked = end;
+        }
+        copied
+    }
+}
+
+/// A text with its case folded, and the way back to the text as written.
+struct Folded {
+    /// White space collapsed, case as written.
+    plain: Vec<char>,
+    /// Folded characters, each with the index of the plain one that it stems from: one may fold into several.
+    folded: Vec<(char, usize)>,
+}
+
+impl Folded {
+    fn new(text: &str) -> Self {
+        let plain: Vec<char> = collapse(text).chars().collect();
+        let fold = |(at, character): (usize, &char)| {
+            character.to_lowercase().map(move |folded| (folded, at))
+        };
+        let folded = plain.iter().enumerate().flat_map(fold).collect();
+        Self { plain, folded }
+    }
+
+    /// The hash of the span that starts at each folded character, as far as whole spans go.
+    fn windows(&self) -> impl Iterator<Item = u64> {
+        let code = |at: usize| u64::from(u32::from(self.folded[at].0)) + 1;
+        let leaving = (1..SPAN).fold(1, |power, _| times(power, BASE));
+        let mut hash = 0;
+        (0..self.folded.len()).filter_map(move |at| {
+            if at >= SPAN {
+                hash = plus(hash, MODULUS - times(code(at - SPAN), leaving));
+            }
+            hash = plus(times(hash, BASE), code(at));
+            (at + 1 >= SPAN).then_some(hash)
+        })
+    }
+}
+
+/// Rolling polynomial hash (Rabin and Karp) modulo the Mersenne prime 2^61 - 1.
+const MODULUS: u64 = (1 << 61) - 1;
+
+/// Any large number below the modulus does.
+const BASE: u64 = 0x0bad_5eed_1234_5677;
+
+/// Both below the modulus.
+fn times(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    // 2^61 is 1 modulo 2^61 - 1, so the high part is added to the low one instead of a slow division.
+    let low = product & u128::from(MODULUS);
+    u64::try_from((low + (product >> 61)) % u128::from(MODULUS)).unwrap_or(0)
+}
+
+/// Both at most the modulus.
+fn plus(a: u64, b: u64) -> u64 {
+    (a + b) % MODULUS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+    use serde_json::json;
+
+    use super::*;
+
+    const SHOWN: &str =
+        "The hearing was moved to Friday because the judge is ill; tell both parties.";
+
+    fn seen(texts: &[&str]) -> Seen {
+        let mut seen = Seen::default();
+        for text in texts {
+            seen.add(text);
+        }
+        seen
+    }
+
+    fn check(shown: &[&str], written: &str, expected: &str) {
+        assert_eq!(seen(shown).own_words(written), expected);
+    }
+
+    #[test]
+    fn a_copied_span_gives_way_to_a_separator() {
+        let written = format!("You wrote: {SHOWN} I did.");
+        // The blanks around belong to the agent's text, the span starts and ends with the copy.
+        check(&[SHOWN], &written, &format!("You wrote:{SEPARATOR}I did."));
+    }
+
+    #[test]
+    fn a_whole_copy_leaves_nothing() {
+        check(&[SHOWN], SHOWN, "");
+        check(&[SHOWN], &SHOWN.to_uppercase(), "");
+        check(&[SHOWN], &SHOWN.replace(' ', "\n\t "), "");
+        check(&[SHOWN], &format!("  {SHOWN}\n{SHOWN}"), "");
+    }
+
+    #[test]
+    fn thirty_nine_characters_stay_and_forty_go() {
+        let (short, long) = (&SHOWN[10..49], &SHOWN[10..50]);
+        assert_eq!((short.len(), long.len()), (39, 40));
+        check(&[SHOWN], &format!("<{short}>"), &format!("<{short}>"));
+        check(&[SHOWN], &format!("<{long}>"), &format!("<{SEPARATOR}>"));
+    }
+
+    #[test]
+    fn two_shown_texts_do_not_join_into_a_span() {
+        let (left, right) = SHOWN.split_at(38);
+        check(&[left, right], SHOWN, SHOWN);
+        assert_eq!(right.len(), 38, "neither half is long enough by itself");
+    }
+
+    #[test]
+    fn a_copy_from_json_is_seen_without_escapes() {
+        let result =
+            json!({"notes": [{"content": "Fee: \"300\"\nDue: Monday\nPlace: room 4, 2nd floor"}]});
+        let written = "Fee: \"300\"\nDue: Monday\nPlace: room 4, 2nd floor";
+        check(&[&result.to_string()], written, "");
+        check(&[&result.to_string()], &result.to_string(), "");
+    }
+
+    #[test]
+    fn the_agent_cannot_place_separators_itself() {
+        check(&[], &format!("not{SEPARATOR}done"), "not done");
+    }
+
+    #[test]
+    fn letters_that_fold_into_two_are_taken_out_whole() {
+        let shown = "İstanbul ".repeat(6);
+        check(
+            &[&shown],
+            &format!("A {shown} Z"),
+            &format!("A{SEPARATOR}Z"),
+        );
+    }
+
+    #[test]
+    fn arguments_are_read_down_to_their_leaves() {
+        let arguments = json!({"title": "Plan", "tags": ["a", "b"], "to": {"name": "Jo\"e"}, "n": 3, "x": null});
+        let expected = "title: Plan\ntags: a\ntags: b\nname: Jo\"e\nn: 3\nx: null";
+        assert_eq!(arguments_text(&arguments), expected);
+        assert_eq!(arguments_text(&json!("no JSON")), "no JSON");
+    }
+
+    #[test]
+    fn megabytes_take_no_time_to_speak_of() {
+        // The worst for a scan that is not linear: everything overlaps with everything.
+        let text = "a".repeat(1 << 20);
+        check(&[&text], &text, "");
+    }
+
+    /// Words from two alphabets that share no letter, so that texts of different ones share no span but by plan.
+    fn shown_text() -> impl Strategy<Value = String> {
+        "[A-Ma-m]{1,9}([ \\n\\t]{1,3}[A-Ma-m]{1,9}){12,40}"
+    }
+
+    fn own_text() -> impl Strategy<Value = String> {
+        "[N-Zn-z]{1,9}([ \\n\\t]{1,3}[N-Zn-z]{1,9}){0,20}"
+    }
+
+    proptest! {
+        #[test]
+        fn text_without_overlap_is_kept(shown in shown_text(), own in own_text()) {
+            prop_assert_eq!(seen(&[&shown]).own_words(&own), collapse(&own));
+        }
+
+        #[test]
+        fn long_copies_go_and_own_words_stay(
+            shown in shown_text(), before in own_text(), after in own_text(), at in any::<Index>(), more in any::<Index>(),
+        ) {
+            let plain: Vec<char> = collapse(&shown).chars().collect();
+            prop_assume!(plain.len() > SPAN + 2);
+            let start = at.index(plain.len() - SPAN);
+            let end = start + SPAN + more.index(plain.len() - SPAN - start);
+            let copy: String = plain[start..end].iter().collect();
+            // A blank at an end of the copy would be lost beside another blank.
+            prop_assume!(copy.trim() == copy);
+            let written = format!("{before}<{}>{after}", copy.to_uppercase());
+            let expected = format!("{}<{SEPARATOR}>{}", collapse(&before), collapse(&after));
+            prop_assert_eq!(seen(&[&shown]).own_words(&written), expected);
+        }
+
+        #[test]
+        fn short_copies_stay(shown in shown_text(), own in own_text(), at in any::<Index>(), length in 1..SPAN) {
+            let plain: Vec<char> = collapse(&shown).chars().collect();
+            let start = at.index(plain.len() - length + 1);
+            let copy: String = plain[start..start + length].iter().collect();
+            let written = format!("{own}<{copy}>{own}");
+            prop_assert_eq!(seen(&[&shown]).own_words(&written), collapse(&written));
+        }
+
+        #[test]
+        fn what_is_left_agrees_with_a_plain_search(shown in "[ab]{40,90}", written in "[ab]{0,120}") {
+            let characters: Vec<char> = written.chars().collect();
+            let mut copied = vec![false; characters.len()];
+            for start in 0..(characters.len() + 1).saturating_sub(SPAN) {
+                if shown.contains(&written[start..start + SPAN]) {
+                    copied[start..start + SPAN].fill(true);
+                }
+            }
+            let left = characters.iter().zip(&copied).filter(|(_, copied)| !**copied).count();
+            let own = seen(&[&shown]).own_words(&written);
+            prop_assert_eq!(own.chars().filter(|&character| character != SEPARATOR).count(), left);
+        }
+
+        #[test]
+        fn anything_can_be_shown_and_written(shown in any::<String>(), written in any::<String>()) {
+            let own = seen(&[&shown, &written]).own_words(&written);
+            let whole = Folded::new(&written.replace(SEPARATOR, " ")).folded.len();
+            prop_assert_eq!(own.is_empty(), whole >= SPAN || whole == 0);
+        }
+    }
+}

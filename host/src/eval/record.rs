@@ -1,0 +1,120 @@
+//! What happened in a session, as data: the words that scaffold, graders, judges, journal and reports share.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallRecord {
+    /// 1, 2, 3, ... over the session.
+    pub number: u32,
+    /// 1, 2, 3, ...
+    pub turn: u32,
+    /// As the agent called it: `read_file`, `gmail__send_email`.
+    pub tool: String,
+    /// An object; a text where the model wrote no JSON.
+    pub arguments: Value,
+    pub status: CallStatus,
+    /// The HTTP-like status of an app's refusal: 401, 409, 422; 0 elsewhere.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub code: u16,
+    /// JSON of an app, plain text of a built-in tool; the message of a refusal.
+    pub result: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(code: &u16) -> bool {
+    *code == 0
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// The tool did its work.
+    Ok,
+    /// The tool refused: wrong arguments, unknown id, a rule of the service.
+    ToolError,
+    /// The tool broke: a guest fault or a timeout.
+    Failed,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    User,
+    Agent,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Utterance {
+    pub turn: u32,
+    pub speaker: Speaker,
+    pub text: String,
+}
+
+/// What happened to a file in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Created,
+    Modified,
+    Deleted,
+}
+
+/// One file that a turn changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileChange {
+    pub turn: u32,
+    /// Relative to the workspace's root.
+    pub path: String,
+    pub kind: ChangeKind,
+    /// BLAKE3 of the new content, hex: the name of its blob. None for a deleted file.
+    pub blob: Option<String>,
+    /// The lines that the turn added, for text; empty for others.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub added: String,
+}
+
+/// Where an intent stands (paper, section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not yet terminal.
+    #[default]
+    Open,
+    /// Satisfied without being stated.
+    Completed,
+    /// Answered to a targeted question.
+    Inferred,
+    /// Stated by the user unasked.
+    Provided,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every intent is terminal and the agent has given its final response.
+    Complete,
+    /// `max_turns` was reached.
+    MaxTurns,
+    /// A turn of the agent took longer than `turn_timeout_s`.
+    TurnTimeout,
+    /// The agent's model refused for good. Scored: open intents are not proactive.
+    ModelFault,
+    /// A judge or the user agent never gave an answer that parses. Not scored.
+    JudgeFault,
+    /// Something outside of agent and task broke: a connection, a timeout of a guest. Not scored; run again by resume.
+    Infrastructure,
+}
+
+impl Outcome {
+    /// Whether the session's scores count.
+    pub fn scored(self) -> bool {
+        !matches!(self, Self::JudgeFault | Self::Infrastructure)
+    }
+}

@@ -1,0 +1,113 @@
+use super::*;
+use crate::eval::matcher::{Matcher, Piece, Place};
+use crate::task::manifest::When;
+use crate::task::suite::Rule;
+use crate::user::tests::{Script, block, evidence, matcher};
+
+fn item(criterion: &str, grading: Grading) -> Item {
+    Item {
+        id: criterion.into(),
+        criterion: criterion.into(),
+        weight: 1.0,
+        when: When::Ever,
+        grading,
+    }
+}
+
+fn rubric(criterion: &str, met: Option<Matcher>) -> Item {
+    item(criterion, Grading::Rubric { met })
+}
+
+fn two() -> [Item; 2] {
+    [
+        rubric("The letter is dated.", None),
+        rubric("The letter is signed.", None),
+    ]
+}
+
+fn yes(judged: &Judged<Judgement>) -> Vec<bool> {
+    judged
+        .answers
+        .iter()
+        .map(|judgement| judgement.yes)
+        .collect()
+}
+
+#[tokio::test]
+async fn lexical_looks_at_all_turns() {
+    let rule = Rule {
+        grader: "rules".into(),
+        config: serde_json::Value::Null,
+        check: None,
+    };
+    let items = [
+        rubric("dated", Some(matcher(&[], "today"))),
+        rubric("signed", Some(matcher(&[], "signed"))),
+        rubric("imported", None),
+        item("rule", Grading::Rule(rule)),
+    ];
+    let items: Vec<&Item> = items.iter().collect();
+    let mut turn = evidence(Protocol::Paper, "It is signed.");
+    turn.all_pieces
+        .insert(0, Piece::new(Place::Response, "It is from today."));
+    let judged = Judge::Lexical.rubrics(&items, &[], &turn).await.unwrap();
+    assert_eq!(yes(&judged), [true, true, false, false]);
+}
+
+#[tokio::test]
+async fn a_model_judges_the_conversation_and_what_was_selected() {
+    let answer = block(1, "The letter is dated.", "YES") + &block(2, "The letter is signed.", "NO");
+    let script = Script::new(&["Hm.", &answer]).await;
+    let [first, second] = two();
+    let turn = evidence(Protocol::Paper, "Dated today.");
+    let judge = Judge::Prompted(script.model());
+    let judged = judge.rubrics(&[&first, &second], &[], &turn).await.unwrap();
+    assert_eq!(yes(&judged), [true, false]);
+    assert_eq!(judged.usage.calls, 2);
+    let prompts = script.prompts().await;
+    assert!(
+        prompts[0][1].contains("| Draft the letter.") && prompts[0][1].contains("| Dated today.")
+    );
+    assert!(prompts[1][1].contains("could not be read: there is text outside"));
+}
+
+#[tokio::test]
+async fn the_released_code_keeps_what_did_parse() {
+    let first_only = block(1, "The letter is dated.", "YES") + &block(2, "Another item.", "YES");
+    let second_only = "Well:\n".to_owned() + &block(2, "The letter is signed.", "NO");
+    let script = Script::new(&[&first_only, &second_only]).await;
+    let [first, second] = two();
+    let turn = evidence(Protocol::PiBench, "Dated today.");
+    let judge = Judge::Prompted(script.model());
+    let judged = judge.rubrics(&[&first, &second], &[], &turn).await.unwrap();
+    assert_eq!(yes(&judged), [true, false]);
+    assert_eq!(script.waits(), [1.0]);
+}
+
+#[tokio::test]
+async fn an_item_that_never_parses_is_a_fault_and_no_score() {
+    let script = Script::new(&[&block(1, "The letter is dated.", "YES")]).await;
+    let [first, second] = two();
+    let turn = evidence(Protocol::PiBench, "Dated today.");
+    let judge = Judge::Prompted(script.model());
+    let error = judge
+        .rubrics(&[&first, &second], &[], &turn)
+        .await
+        .unwrap_err();
+    let expected =
+        "read an answer to pi-bench-rubric.md in 5 attempts: it has 1 blocks, and 2 are wanted";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(script.waits(), [1.0, 4.0, 16.0, 64.0]);
+}
+
+#[tokio::test]
+async fn nothing_to_judge_is_not_asked() {
+    let script = Script::new(&[""]).await;
+    let judge = Judge::Prompted(script.model());
+    let turn = evidence(Protocol::Paper, "Done.");
+    assert_eq!(
+        judge.rubrics(&[], &[], &turn).await.unwrap(),
+        Judged::offline(Vec::new())
+    );
+    assert!(script.prompts().await.is_empty());
+}

@@ -1,0 +1,109 @@
+//! When to ask a server again: the waits between attempts. It knows nothing of what was asked.
+
+use std::time::Duration;
+
+use backon::ExponentialBuilder;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+/// Attempts of one request, the first included. Their own waits add up to one to two minutes, which outlasts a
+/// restart or a short rate limit; longer ones are announced by `Retry-After`.
+pub const ATTEMPTS: usize = 7;
+
+/// A server that asks for a longer wait is given up: a later resume is cheaper than a process that sleeps.
+pub const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
+
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How waits pass.
+#[derive(Debug, Clone, Default)]
+pub enum Pause {
+    /// On the wall clock.
+    #[default]
+    Real,
+    /// At once, but noted: for tests, which never sleep.
+    #[cfg(test)]
+    Noted(std::sync::Arc<std::sync::Mutex<Vec<Duration>>>),
+}
+
+impl Pause {
+    pub async fn wait(self, duration: Duration) {
+        match self {
+            Self::Real => tokio::time::sleep(duration).await,
+            #[cfg(test)]
+            Self::Noted(waits) => waits.lock().unwrap().push(duration),
+        }
+    }
+
+    /// The waits so far, in seconds.
+    #[cfg(test)]
+    pub fn noted(&self) -> Vec<f64> {
+        match self {
+            Self::Real => Vec::new(),
+            Self::Noted(waits) => waits
+                .lock()
+                .unwrap()
+                .iter()
+                .map(Duration::as_secs_f64)
+                .collect(),
+        }
+    }
+}
+
+/// 1, 2, 4, ... 30 s, each with as much again at random, so that many sessions do not come back at once. The randomness
+/// moves waits only, never a result.
+pub(super) fn backoff() -> ExponentialBuilder {
+    ExponentialBuilder::new()
+        .with_min_delay(FIRST_WAIT)
+        .with_max_delay(LONGEST_WAIT)
+        .with_max_times(ATTEMPTS - 1)
+        .with_jitter()
+}
+
+/// What a `Retry-After` header asks for: seconds, or an HTTP date (RFC 9110, section 10.2.3). A date that has passed is
+/// no wait; what cannot be read is None.
+pub(super) fn retry_after(header: &str, now: Timestamp) -> Option<Duration> {
+    let header = header.trim();
+    if let Ok(seconds) = header.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = DateTimeParser::new()
+        .relaxed_weekday(true)
+        .parse_timestamp(header)
+        .ok()?;
+    Some(
+        date.duration_since(now)
+            .try_into()
+            .unwrap_or(Duration::ZERO),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(header: &str, expected: Option<u64>) {
+        let now: Timestamp = "1994-11-06T08:49:00Z".parse().unwrap();
+        assert_eq!(
+            retry_after(header, now),
+            expected.map(Duration::from_secs),
+            "{header}"
+        );
+    }
+
+    #[test]
+    fn seconds_and_dates_are_read() {
+        check("7", Some(7));
+        check(" 0 ", Some(0));
+        check("Sun, 06 Nov 1994 08:49:37 GMT", Some(37));
+        check("Sun, 06 Nov 1994 08:00:00 GMT", Some(0));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_wait() {
+        for header in ["", "soon", "-3", "NaN", "inf", "1e300", "Sun, 99 Nov"] {
+            check(header, None);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Guests: tool apps and graders as WebAssembly components, run with fuel, deadlines and memory limits, and with nothing
+//! of the machine in reach. Every other module sees typed values and typed faults; wasmtime does not leave this one.
+
+pub mod app;
+mod bindings;
+mod cache;
+mod convert;
+pub mod engine;
+pub mod fault;
+pub mod grader;
+mod host;
+pub mod limits;
+pub mod load;
+mod state;
+
+pub use app::App;
+pub use engine::Profile;
+pub use fault::GuestFault;
+pub use grader::Grader;
+pub use limits::Limits;
+pub use load::{LoadError, Plugin, Plugins, World};

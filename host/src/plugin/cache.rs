@@ -1,0 +1,249 @@
+//! Compiled components on disk. A file is used only when its keyed hash says that this installation wrote it: wasmtime
+//! trusts what it deserializes, so a stranger's file would be a stranger's machine code.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::engine::Profile;
+
+/// A folder of compiled components, or none where none can be trusted.
+#[derive(Debug, Clone)]
+pub(super) struct Cache(Option<Opened>);
+
+#[derive(Debug, Clone)]
+struct Opened {
+    dir: PathBuf,
+    key: [u8; 32],
+}
+
+const KEY_FILE: &str = "key";
+const MAC: usize = 32;
+
+impl Cache {
+    /// Opens the folder, making it (mode 0700) and its key (mode 0600) when they are missing. A folder that somebody
+    /// else could write is not used: components are then compiled in each process.
+    pub(super) fn open(dir: &Path) -> Self {
+        match open(dir) {
+            Ok(opened) => Self(Some(opened)),
+            Err(error) => {
+                tracing::warn!(dir = %dir.display(), %error, "no cache for compiled plugins");
+                Self(None)
+            }
+        }
+    }
+
+    /// The component, from the cache or compiled and put there.
+    pub(super) fn component(
+        &self,
+        engine: &Engine,
+        profile: Profile,
+        wasm: &[u8],
+    ) -> wasmtime::Result<Component> {
+        let Some(opened) = &self.0 else {
+            return Component::from_binary(engine, wasm);
+        };
+        let file = opened
+            .dir
+            .join(format!("{}.cwasm", name(engine, profile, wasm)));
+        if let Some(component) = opened.read(engine, &file) {
+            return Ok(component);
+        }
+        let component = Component::from_binary(engine, wasm)?;
+        if let Err(error) = opened.write(&file, &component.serialize()?) {
+            tracing::warn!(file = %file.display(), %error, "compiled plugin not cached");
+        }
+        Ok(component)
+    }
+}
+
+fn open(dir: &Path) -> std::io::Result<Opened> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)?;
+    let metadata = fs::symlink_metadata(dir)?;
+    let trusted =
+        metadata.is_dir() && metadata.mode() & 0o022 == 0 && metadata.uid() == owner(dir)?;
+    if !trusted {
+        return Err(std::io::Error::other(
+            "the folder is a link, or others may write to it",
+        ));
+    }
+    Ok(Opened {
+        key: key(dir)?,
+        dir: dir.to_owned(),
+    })
+}
+
+/// The user that this process acts as: the owner of a file that it has just made.
+fn owner(dir: &Path) -> std::io::Result<u32> {
+    Ok(tempfile::NamedTempFile::new_in(dir)?
+        .as_file()
+        .metadata()?
+        .uid())
+}
+
+fn key(dir: &Path) -> std::io::Result<[u8; 32]> {
+    let path = dir.join(KEY_FILE);
+    if let Ok(bytes) = fs::read(&path)
+        && let Ok(key) = bytes.try_into()
+    {
+        return Ok(key);
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(&key)?;
+    match file.persist_noclobber(&path) {
+        Ok(_) => Ok(key),
+        // Another process was faster: its key is the key.
+        Err(_) => fs::read(&path)?
+            .try_into()
+            .map_err(|_| std::io::Error::other("the key file is damaged")),
+    }
+}
+
+fn name(engine: &Engine, profile: Profile, wasm: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    format!(
+        "{}-{}-{:016x}",
+        hex(&Sha256::digest(wasm)),
+        profile.name(),
+        hasher.finish()
+    )
+}
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            use std::fmt::Write as _;
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+impl Opened {
+    /// None when there is no file or it is not ours; such a file is removed.
+    fn read(&self, engine: &Engine, path: &Path) -> Option<Component> {
+        let mut options = fs::OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .custom_flags(O_NOFOLLOW)
+            .open(path)
+            .ok()?;
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
+        let component = self
+            .verified(path, &bytes)
+            .and_then(|code| deserialize(engine, code));
+        if component.is_none() {
+            tracing::warn!(file = %path.display(), "compiled plugin refused and made again");
+            let _ = fs::remove_file(path);
+        }
+        component
+    }
+
+    fn verified<'a>(&self, path: &Path, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (mac, code) = bytes.split_at_checked(MAC)?;
+        let found = blake3::Hash::from_bytes(mac.try_into().ok()?);
+        (self.mac(path, code) == found).then_some(code)
+    }
+
+    /// The file's name is part of what is authenticated, so that one file cannot stand for another.
+    fn mac(&self, path: &Path, code: &[u8]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        hasher.update(&[0]);
+        hasher.update(code);
+        hasher.finalize()
+    }
+
+    fn write(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+        file.write_all(self.mac(path, code).as_bytes())?;
+        file.write_all(code)?;
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+/// `O_NOFOLLOW` of Linux on this architecture: a link in the cache is refused.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+const O_NOFOLLOW: i32 = 0o400_000;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+const O_NOFOLLOW: i32 = 0o100_000;
+
+#[expect(
+    unsafe_code,
+    reason = "wasmtime cannot check machine code; its keyed hash was checked by the caller"
+)]
+fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
+    // SAFETY: `code` was written by `Opened::write` of this installation: the keyed hash over it was verified, it is
+    // read into memory that nobody else can change, and its name holds the engine's compatibility hash.
+    unsafe { Component::deserialize(engine, code) }.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened() -> (tempfile::TempDir, Opened) {
+        let dir = tempfile::tempdir().unwrap();
+        let opened = open(&dir.path().join("cache")).unwrap();
+        (dir, opened)
+    }
+
+    #[test]
+    fn what_was_written_is_verified() {
+        let (_dir, opened) = opened();
+        let path = opened.dir.join("a.cwasm");
+        opened.write(&path, b"code").unwrap();
+        assert_eq!(
+            opened.verified(&path, &fs::read(&path).unwrap()),
+            Some(b"code".as_slice())
+        );
+    }
+
+    #[test]
+    fn a_changed_byte_another_name_and_a_foreign_key_are_refused() {
+        let (_dir, opened) = opened();
+        let path = opened.dir.join("a.cwasm");
+        opened.write(&path, b"code").unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        assert_eq!(opened.verified(&opened.dir.join("b.cwasm"), &bytes), None);
+        let foreign = Opened {
+            key: [7; 32],
+            ..opened.clone()
+        };
+        assert_eq!(foreign.verified(&path, &bytes), None);
+        *bytes.last_mut().unwrap() ^= 1;
+        assert_eq!(opened.verified(&path, &bytes), None);
+        assert_eq!(opened.verified(&path, &bytes[..10]), None);
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(Cache::open(dir.path()).0.is_none());
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(Cache::open(dir.path()).0.is_some());
+    }
+
+    #[test]
+    fn the_key_stays() {
+        let (_dir, opened) = opened();
+        assert_eq!(open(&opened.dir).unwrap().key, opened.key);
+    }
+}

@@ -1,0 +1,83 @@
+//! How a guest fails. A fault is data: it is recorded, and the run goes on.
+
+use serde::{Deserialize, Serialize};
+
+/// A guest's failure, by kind. What a guest says itself (an app's refusal, a grader's verdict) is no fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum GuestFault {
+    /// The guest executed something that it must not: `unreachable` (a panic), a bad access, a stack overflow.
+    #[error("trapped: {trap}")]
+    Trap { trap: String },
+    /// The fuel of the call ran out.
+    #[error("used up its fuel of {limit} units")]
+    Fuel { limit: u64 },
+    /// The guest wanted more memory than it may have, and did not survive the refusal.
+    #[error("needs more than its {limit} bytes of memory")]
+    Memory { limit: usize },
+    /// The call's wall clock ran out. Infrastructure: a slow machine must not change a score.
+    #[error("took longer than {limit_ms} ms")]
+    Timeout { limit_ms: u64 },
+    /// The guest's answer breaks a rule of its interface.
+    #[error("gave a bad answer: {reason}")]
+    BadOutput { reason: String },
+    /// The guest answered with an error where it has none to give: a grader that cannot grade.
+    #[error("failed: {message}")]
+    Failed { message: String },
+    /// The host could not run the guest.
+    #[error("could not be run: {reason}")]
+    Host { reason: String },
+}
+
+impl GuestFault {
+    /// Whether the machine is to blame and not the guest: such a call is tried again and never scored.
+    pub fn is_infrastructure(&self) -> bool {
+        matches!(self, Self::Timeout { .. } | Self::Host { .. })
+    }
+
+    /// The kind's name in records and tables.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Trap { .. } => "trap",
+            Self::Fuel { .. } => "fuel",
+            Self::Memory { .. } => "memory",
+            Self::Timeout { .. } => "timeout",
+            Self::BadOutput { .. } => "bad_output",
+            Self::Failed { .. } => "failed",
+            Self::Host { .. } => "host",
+        }
+    }
+}
+
+/// A guest's own words, made safe for logs and terminals: control characters escaped, at most 4 KiB.
+pub(super) fn bounded(text: &str) -> String {
+    const MOST: usize = 4096;
+    let mut out = String::new();
+    for character in text.chars() {
+        if out.len() >= MOST {
+            out.push_str(" [cut]");
+            break;
+        }
+        match character {
+            '\n' => out.push('\n'),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guests_words_cannot_move_the_cursor() {
+        assert_eq!(bounded("a\u{1b}[2Jb\nc"), "a\\u{1b}[2Jb\nc");
+    }
+
+    #[test]
+    fn a_guests_words_are_cut() {
+        assert!(bounded(&"x".repeat(1 << 20)).len() < 5000);
+    }
+}

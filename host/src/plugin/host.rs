@@ -1,0 +1,35 @@
+//! The host's side of the imports: one file per interface that does more than one thing.
+
+mod workspace;
+
+use super::bindings::tool_app::pibench::plugin::{clock, log, random, types};
+use super::fault::bounded;
+use super::state::State;
+use rand_core::Rng;
+
+impl types::Host for State {}
+
+impl clock::Host for State {
+    fn now(&mut self) -> clock::Datetime {
+        super::convert::datetime(self.now.get())
+    }
+}
+
+impl random::Host for State {
+    fn next(&mut self) -> u64 {
+        self.random.next_u64()
+    }
+}
+
+impl log::Host for State {
+    fn write(&mut self, level: log::Level, message: String) {
+        let level = match level {
+            log::Level::Debug => "debug",
+            log::Level::Info => "info",
+            log::Level::Warn => "warn",
+            log::Level::Error => "error",
+        };
+        self.log
+            .write(format!("{level}: {}\n", bounded(&message)).as_bytes());
+    }
+}

@@ -1,0 +1,353 @@
+//! What a store holds beside the guest: an inert WASI, the session's clock, seeded randomness, a bounded log, and the
+//! limiter. Nothing here reaches the machine.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use jiff::civil::DateTime;
+use rand_chacha::ChaCha12Rng;
+use rand_core::SeedableRng;
+use tokio::sync::OwnedSemaphorePermit;
+use wasmtime::component::ResourceTable;
+use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::fault::{GuestFault, bounded};
+use super::limits::Limits;
+use crate::workspace::View;
+
+/// The data of one store.
+pub(super) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    pub(super) limiter: Limiter,
+    pub(super) now: SessionNow,
+    pub(super) random: ChaCha12Rng,
+    pub(super) log: Log,
+    /// The workspace at the moment of grading; None for apps.
+    pub(super) workspace: Option<View>,
+    pub(super) key: [u8; 32],
+    /// The place in the engine's pool, given back with the store.
+    pub(super) permit: Option<OwnedSemaphorePermit>,
+    deadline: Instant,
+}
+
+impl State {
+    /// A store with nothing in reach. `key` seeds everything that the guest may draw at random.
+    pub(super) fn store(
+        engine: &Engine,
+        limits: Limits,
+        key: [u8; 32],
+        workspace: Option<View>,
+    ) -> Store<Self> {
+        let now = SessionNow::default();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCES);
+        let log = Log::new(limits.log_bytes);
+        let state = Self {
+            wasi: inert_wasi(key, &now, &log),
+            table,
+            limiter: Limiter::new(limits.memory),
+            now,
+            random: ChaCha12Rng::from_seed(key),
+            log,
+            workspace,
+            key,
+            permit: None,
+            deadline: Instant::now(),
+        };
+        let mut store = Store::new(engine, state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(limits.hostcall_bytes);
+        store.epoch_deadline_callback(|context| {
+            if Instant::now() >= context.data().deadline {
+                return Ok(UpdateDeadline::Interrupt);
+            }
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(tokio::task::yield_now()),
+            ))
+        });
+        store
+    }
+}
+
+/// Handles that a guest may hold at once.
+const RESOURCES: usize = 1000;
+
+/// Arms a call: its fuel, its deadline, and a limiter that remembers nothing of the last call.
+pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<()> {
+    store.set_fuel(limits.fuel)?;
+    store.set_epoch_deadline(1);
+    let state = store.data_mut();
+    state.deadline = Instant::now() + limits.wall;
+    state.limiter.refused = false;
+    Ok(())
+}
+
+/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that sleeps.
+pub(super) async fn bounded_call<T>(
+    limits: Limits,
+    call: impl Future<Output = wasmtime::Result<T>>,
+) -> Result<T, wasmtime::Error> {
+    match tokio::time::timeout(limits.wall + Duration::from_millis(50), call).await {
+        Ok(result) => result,
+        Err(_) => Err(wasmtime::Trap::Interrupt.into()),
+    }
+}
+
+/// Names what ended a call.
+pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limits) -> GuestFault {
+    use wasmtime::Trap;
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => GuestFault::Fuel { limit: limits.fuel },
+        Some(Trap::Interrupt) => GuestFault::Timeout {
+            limit_ms: u64::try_from(limits.wall.as_millis()).unwrap_or(u64::MAX),
+        },
+        _ if refused_memory => GuestFault::Memory {
+            limit: limits.memory,
+        },
+        Some(trap) => GuestFault::Trap {
+            trap: trap.to_string(),
+        },
+        None => GuestFault::Trap {
+            trap: bounded(&format!("{error:#}")),
+        },
+    }
+}
+
+fn inert_wasi(key: [u8; 32], now: &SessionNow, log: &Log) -> WasiCtx {
+    let derived = |label: &str| ChaCha12Rng::from_seed(blake3::derive_key(label, &key));
+    let mut seed = [0; 16];
+    seed.copy_from_slice(&blake3::derive_key("pibench 2026-11 wasi insecure seed", &key)[..16]);
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.wall_clock(now.clone())
+        .monotonic_clock(now.clone())
+        .secure_random(derived("pibench 2026-11 wasi random"))
+        .insecure_random(derived("pibench 2026-11 wasi insecure"))
+        .insecure_random_seed(u128::from_le_bytes(seed))
+        .max_random_size(64 << 10)
+        .stdout(log.clone())
+        .stderr(log.clone())
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false);
+    wasi.build()
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+/// The session's moment, shared by our own clock and those of WASI.
+#[derive(Clone, Default)]
+pub(super) struct SessionNow(Arc<Mutex<DateTime>>);
+
+impl SessionNow {
+    pub(super) fn set(&self, now: DateTime) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    pub(super) fn get(&self) -> DateTime {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn since_1970(&self) -> Duration {
+        let seconds = self
+            .get()
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .map_or(0, |z| z.timestamp().as_second());
+        Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+    }
+}
+
+impl HostWallClock for SessionNow {
+    fn resolution(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn now(&self) -> Duration {
+        self.since_1970()
+    }
+}
+
+impl HostMonotonicClock for SessionNow {
+    fn resolution(&self) -> u64 {
+        1_000_000_000
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.since_1970().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Bounds the sum of the instance's memories and tables, and remembers that it refused.
+pub(super) struct Limiter {
+    most: usize,
+    used: usize,
+    pub(super) refused: bool,
+}
+
+/// A table element is a pointer to the host.
+const TABLE_ELEMENT: usize = 8;
+
+impl Limiter {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            used: 0,
+            refused: false,
+        }
+    }
+
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return false;
+        }
+        let used = self.used.saturating_sub(current).saturating_add(desired);
+        if used > self.most {
+            self.refused = true;
+            return false;
+        }
+        self.used = used;
+        true
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(self.grow(current, desired, maximum))
+    }
+
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
+        Ok(self.grow(bytes(current), bytes(desired), maximum.map(bytes)))
+    }
+
+    fn instances(&self) -> usize {
+        16
+    }
+
+    fn tables(&self) -> usize {
+        16
+    }
+
+    fn memories(&self) -> usize {
+        2
+    }
+}
+
+/// Log lines and standard output of one instance: kept up to a limit, then one marker. Writing never fails, so a guest
+/// that prints without end is not told where the end is.
+#[derive(Clone)]
+pub(super) struct Log(Arc<Mutex<LogText>>);
+
+struct LogText {
+    text: Vec<u8>,
+    most: usize,
+    cut: bool,
+}
+
+impl Log {
+    fn new(most: usize) -> Self {
+        Self(Arc::new(Mutex::new(LogText {
+            text: Vec::new(),
+            most,
+            cut: false,
+        })))
+    }
+
+    pub(super) fn write(&self, bytes: &[u8]) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = log.most - log.text.len().min(log.most);
+        log.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if bytes.len() > room && !log.cut {
+            log.cut = true;
+            log.text.extend_from_slice(b"\n[log cut]\n");
+        }
+    }
+
+    /// What was written since the last call, made safe to show.
+    pub(super) fn take(&self) -> String {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = std::mem::take(&mut log.text);
+        log.most -= text.len().min(log.most);
+        bounded(&String::from_utf8_lossy(&text))
+    }
+}
+
+impl IsTerminal for Log {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Log {
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl OutputStream for Log {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        Log::write(self, &bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Log {
+    async fn ready(&mut self) {}
+}
+
+impl tokio::io::AsyncWrite for Log {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Log::write(&self, bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,4 @@
+//! What people look at: events or results in, text out. Nothing here plays or scores.
+
+pub mod progress;
+pub mod table;

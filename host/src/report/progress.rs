@@ -1,0 +1,116 @@
+//! Live progress on stderr: a bar on a terminal, plain lines elsewhere.
+
+use std::thread::JoinHandle;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::run::Progress;
+
+/// Shows events until the last sender is gone.
+pub fn display(mut events: UnboundedReceiver<Progress>, terminal: bool) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let bar = terminal.then(bar);
+        while let Some(event) = events.blocking_recv() {
+            match &bar {
+                Some(bar) => show(bar, &event),
+                None => {
+                    if let Some(line) = line(&event) {
+                        eprintln!("{line}");
+                    }
+                }
+            }
+        }
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+    })
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:30} {pos}/{len} sessions  {elapsed}  eta {eta}  {wide_msg}",
+    );
+    // A template that does not parse would fall back to indicatif's own.
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn show(bar: &ProgressBar, event: &Progress) {
+    match event {
+        Progress::Planned { sessions, finished } => {
+            bar.set_length(*sessions as u64);
+            bar.set_position(*finished as u64);
+        }
+        Progress::SessionStarted {
+            persona, session, ..
+        } => bar.set_message(format!("{persona}/{session}")),
+        Progress::TurnFinished {
+            persona,
+            session,
+            turn,
+            ..
+        } => {
+            bar.set_message(format!("{persona}/{session}, turn {turn}"));
+        }
+        Progress::SessionFinished { .. } => {
+            if let Some(line) = line(event) {
+                bar.println(line);
+            }
+            bar.inc(1);
+        }
+    }
+}
+
+/// A line for logs; turns are too many for one each.
+fn line(event: &Progress) -> Option<String> {
+    match event {
+        Progress::Planned {
+            sessions,
+            finished: 0,
+        } => Some(format!("{sessions} sessions")),
+        Progress::Planned { sessions, finished } => {
+            Some(format!("{sessions} sessions, {finished} finished before"))
+        }
+        Progress::SessionFinished {
+            persona,
+            run,
+            session,
+            outcome,
+            turns,
+            proc,
+            comp,
+        } => {
+            let outcome = serde_json::to_value(outcome).unwrap_or_default();
+            let comp = comp.map_or_else(|| "-".into(), |comp| format!("{:.1}", comp * 100.0));
+            Some(format!(
+                "{persona}/{session} run {run}: {}, {turns} turns, Proc {:.1}, Comp {comp}",
+                outcome.as_str().unwrap_or_default(),
+                proc * 100.0,
+            ))
+        }
+        Progress::SessionStarted { .. } | Progress::TurnFinished { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::record::Outcome;
+
+    #[test]
+    fn a_finished_session_is_one_line() {
+        let event = Progress::SessionFinished {
+            persona: "p".into(),
+            run: 2,
+            session: "s".into(),
+            outcome: Outcome::MaxTurns,
+            turns: 30,
+            proc: 0.25,
+            comp: None,
+        };
+        assert_eq!(
+            line(&event).unwrap(),
+            "p/s run 2: max_turns, 30 turns, Proc 25.0, Comp -"
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! The final table: Proc and Comp per persona, and what broke.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::eval::aggregate::Tally;
+use crate::store::results::{FaultLine, RunResults, SessionLine};
+
+/// The results as plain text.
+pub fn results(results: &RunResults) -> String {
+    let mut parts = vec![sessions(&results.sessions), personas(results)];
+    if results
+        .sessions
+        .iter()
+        .any(|session| session.no_offline_matcher)
+    {
+        parts.push("* no offline matcher: the scripted judges cannot see intents or rubrics of this session.".into());
+    }
+    if results.scripted {
+        parts.push(
+            "Scripted models: these scores test the suite and the host, not an agent.".into(),
+        );
+    }
+    if !results.faults.is_empty() {
+        let faults: Vec<String> = results.faults.iter().map(fault).collect();
+        parts.push(format!("Faults:\n{}", faults.join("\n")));
+    }
+    parts.join("\n\n")
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_BORDERS_ONLY)
+        .set_header(header.to_vec());
+    for index in 0..header.len() {
+        if let Some(column) = table.column_mut(index)
+            && !matches!(header[index], "persona" | "session" | "outcome")
+        {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn sessions(sessions: &[SessionLine]) -> String {
+    let mut table = table(&[
+        "persona", "session", "run", "Proc", "pooled", "Comp", "turns", "outcome",
+    ]);
+    for session in sessions {
+        let mark = if session.no_offline_matcher { " *" } else { "" };
+        table.add_row([
+            session.persona.clone(),
+            format!("{}{mark}", session.id),
+            session.run.to_string(),
+            score(session.proc),
+            score(session.proc_scored),
+            score(session.comp),
+            session.turns.to_string(),
+            name(&session.outcome),
+        ]);
+    }
+    table.to_string()
+}
+
+fn personas(results: &RunResults) -> String {
+    let mut table = table(&["persona", "Proc", "Comp", "scored"]);
+    for persona in &results.personas {
+        table.add_row([
+            persona.id.clone(),
+            score(persona.proc),
+            score(persona.comp),
+            tally(persona.scored),
+        ]);
+    }
+    let overall = |mean: Option<f64>, std: Option<f64>| match std {
+        Some(std) => format!("{} ± {std:.1}", score(mean)),
+        None => score(mean),
+    };
+    table.add_row([
+        "overall".into(),
+        overall(results.proc, results.proc_std),
+        overall(results.comp, results.comp_std),
+        tally(results.scored),
+    ]);
+    table.to_string()
+}
+
+fn score(percent: Option<f64>) -> String {
+    percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1}"))
+}
+
+fn tally(tally: Tally) -> String {
+    format!("{} of {}", tally.scored, tally.of)
+}
+
+/// A word as the record writes it.
+fn name(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn fault(line: &FaultLine) -> String {
+    let FaultLine {
+        persona,
+        session,
+        run,
+        turn,
+        fault,
+    } = line;
+    let turn = turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
+    format!(
+        "- {persona}/{session}, run {run}{turn}: {} fault: {}",
+        name(&fault.kind),
+        fault.message
+    )
+}

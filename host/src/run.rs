@@ -1,0 +1,12 @@
+//! Playing a suite: episodes side by side, each in order, every turn journaled. The only module that spawns tasks.
+
+mod dispatcher;
+mod episode;
+mod grading;
+mod plan;
+mod session;
+mod words;
+
+pub use dispatcher::{Finished, RunError, play};
+pub use episode::EpisodeError;
+pub use plan::{AgentRole, Plan, Progress, Roles};

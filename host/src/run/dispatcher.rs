@@ -1,0 +1,107 @@
+//! Episodes side by side: one task each, as many at a time as there are jobs. An episode that breaks leaves the others
+//! alone.
+
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use super::episode::{self, EpisodeError};
+use super::plan::{Plan, Progress};
+use crate::store::JournalError;
+use crate::store::folder::FolderError;
+use crate::store::journal;
+use crate::store::results::{ResultsError, RunResults};
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Episode(#[from] EpisodeError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    #[error("play an episode: its task ended without an answer: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Finished {
+    All(Box<RunResults>),
+    /// The user stopped it; the folder can be gone on with.
+    Interrupted,
+}
+
+/// Plays what is planned and not played yet, and scores it. `resume` says that journals may be there already.
+pub async fn play(
+    plan: Plan,
+    resume: bool,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> Result<Finished, RunError> {
+    let plan = Arc::new(plan);
+    report_planned(&plan, resume, &progress)?;
+    let jobs = Arc::new(Semaphore::new(plan.jobs));
+    let mut tasks: JoinSet<Result<(), EpisodeError>> = JoinSet::new();
+    for run in 1..=plan.runs {
+        for persona in plan.personas() {
+            let (plan, jobs, progress) = (Arc::clone(&plan), Arc::clone(&jobs), progress.clone());
+            let persona = persona.id.clone();
+            tasks.spawn(async move {
+                // The semaphore is never closed, so a permit always comes.
+                let _permit = jobs.acquire_owned().await.ok();
+                episode::play(&plan, &persona, run, resume, &progress).await
+            });
+        }
+    }
+    tokio::select! {
+        ended = join_all(&mut tasks) => ended?,
+        _ = tokio::signal::ctrl_c() => {
+            tasks.shutdown().await;
+            return Ok(Finished::Interrupted);
+        }
+    }
+    let results = RunResults::collect(&plan)?;
+    plan.folder.put_results(&results)?;
+    Ok(Finished::All(Box::new(results)))
+}
+
+async fn join_all(tasks: &mut JoinSet<Result<(), EpisodeError>>) -> Result<(), RunError> {
+    let mut first = Ok(());
+    while let Some(ended) = tasks.join_next().await {
+        let ended = ended
+            .map_err(RunError::from)
+            .and_then(|result| result.map_err(RunError::from));
+        first = first.and(ended);
+    }
+    first
+}
+
+fn report_planned(
+    plan: &Plan,
+    resume: bool,
+    progress: &mpsc::UnboundedSender<Progress>,
+) -> Result<(), RunError> {
+    let per_run: usize = plan
+        .personas()
+        .map(|persona| plan.sessions(persona).count())
+        .sum();
+    let mut finished = 0;
+    for run in 1..=plan.runs {
+        for persona in plan.personas() {
+            let path = plan.folder.journal(&persona.id, run);
+            if resume && path.exists() {
+                finished += episode::finished_sessions(&journal::events(&path)?);
+            }
+        }
+    }
+    // Nobody may be listening.
+    let _ = progress.send(Progress::Planned {
+        sessions: per_run * plan.runs as usize,
+        finished,
+    });
+    Ok(())
+}

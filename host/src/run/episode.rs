@@ -1,0 +1,469 @@
+//! One persona's episode in one run: opens the workspace and the apps, plays the sessions in order, and can go on where a
+//! journal ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use jiff::civil::DateTime;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::grading::{self, Graders};
+use super::plan::{Plan, Progress};
+use super::session;
+use crate::agent::environment::guest_fault;
+use crate::agent::{Environment, SessionClock, Toolbox};
+use crate::eval::record::FileChange;
+use crate::model::ToolSpec;
+use crate::plugin::app::{OpenError, app_key};
+use crate::plugin::{App, LoadError};
+use crate::store::event::{AppMark, EpisodeStarted, Event, Fault, SessionStarted, Turn, VERSION};
+use crate::store::folder::FolderError;
+use crate::store::{Journal, JournalError, RunFolder};
+use crate::task::manifest::{Person, Reset};
+use crate::task::suite::{Persona, Session};
+use crate::workspace::{Quota, Workspace, WorkspaceError, WorkspacePath};
+
+/// Why an episode cannot go on. What was journaled stays; `--resume` goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum EpisodeError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("prepare the tools of persona `{persona}`: {reason}")]
+    Tools { persona: String, reason: String },
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error("go on with {persona} in run {run}: {reason}")]
+    Record {
+        persona: String,
+        run: u32,
+        reason: String,
+    },
+    /// Something outside broke. The turn in flight is lost, and nothing else.
+    #[error("play {persona}/{session}, turn {turn}: {reason}")]
+    Infrastructure {
+        persona: String,
+        session: String,
+        turn: u32,
+        reason: String,
+    },
+}
+
+impl EpisodeError {
+    /// Whether going on later may succeed.
+    pub fn is_infrastructure(&self) -> bool {
+        matches!(self, Self::Infrastructure { .. })
+    }
+}
+
+/// An episode in play. One task owns it, with its workspace and the stores of its apps.
+pub(super) struct Episode<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) persona: &'a Persona,
+    pub(super) run: u32,
+    pub(super) environment: Environment,
+    pub(super) graders: Arc<Graders>,
+    pub(super) journal: Journal,
+    pub(super) progress: &'a mpsc::UnboundedSender<Progress>,
+}
+
+/// What a journal says of an episode that was cut off.
+#[derive(Default)]
+struct Past {
+    finished: BTreeSet<String>,
+    in_flight: Option<InFlight>,
+    /// The workspace: path to blob.
+    files: BTreeMap<String, String>,
+    apps: BTreeMap<String, AppMark>,
+    over: bool,
+}
+
+/// A session that was cut off between two turns.
+pub(super) struct InFlight {
+    pub(super) started: SessionStarted,
+    pub(super) turns: Vec<Turn>,
+}
+
+/// How many sessions a journal has finished.
+pub(super) fn finished_sessions(events: &[Event]) -> usize {
+    events
+        .iter()
+        .filter(|event| matches!(event, Event::SessionFinished(_)))
+        .count()
+}
+
+/// Plays an episode, from its start or from where its journal ends.
+pub(super) async fn play(
+    plan: &Plan,
+    persona: &str,
+    run: u32,
+    resume: bool,
+    progress: &mpsc::UnboundedSender<Progress>,
+) -> Result<(), EpisodeError> {
+    let persona = plan
+        .suite
+        .personas
+        .iter()
+        .find(|other| other.id == persona)
+        .ok_or_else(|| {
+            let reason = "the suite has no such persona".into();
+            EpisodeError::Record {
+                persona: persona.into(),
+                run,
+                reason,
+            }
+        })?;
+    let path = plan.folder.journal(&persona.id, run);
+    let (journal, past) = if resume && path.exists() {
+        let (journal, events) = Journal::resume(&path)?;
+        (journal, Past::of(&events))
+    } else {
+        (Journal::create(&path)?, Past::default())
+    };
+    if past.over {
+        return Ok(());
+    }
+    let mut episode = Episode {
+        plan,
+        persona,
+        run,
+        environment: open(plan, persona, run, &past).await?,
+        graders: Arc::new(grading::load(plan, plan.sessions(persona))?),
+        journal,
+        progress,
+    };
+    episode.play(past).await
+}
+
+impl Past {
+    fn of(events: &[Event]) -> Self {
+        let mut past = Self::default();
+        for event in events {
+            past.take(event);
+        }
+        past
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::EpisodeStarted(_) => {}
+            Event::SessionStarted(started) => {
+                self.change(&started.changes, &started.apps);
+                self.in_flight = Some(InFlight {
+                    started: started.clone(),
+                    turns: Vec::new(),
+                });
+            }
+            Event::Turn(turn) => {
+                self.change(&turn.changes, &turn.apps);
+                if let Some(in_flight) = &mut self.in_flight {
+                    in_flight.turns.push((**turn).clone());
+                }
+            }
+            Event::SessionFinished(finished) => {
+                self.change(&finished.changes, &BTreeMap::new());
+                self.finished.insert(finished.session.clone());
+                self.in_flight = None;
+            }
+            Event::EpisodeFinished => self.over = true,
+        }
+    }
+
+    fn change(&mut self, changes: &[FileChange], apps: &BTreeMap<String, AppMark>) {
+        for change in changes {
+            match &change.blob {
+                Some(blob) => self.files.insert(change.path.clone(), blob.clone()),
+                None => self.files.remove(&change.path),
+            };
+        }
+        self.apps.extend(apps.clone());
+    }
+}
+
+async fn open(
+    plan: &Plan,
+    persona: &Persona,
+    run: u32,
+    past: &Past,
+) -> Result<Environment, EpisodeError> {
+    let workspace = open_workspace(&plan.folder, persona, run, past)?;
+    let mut specs = Vec::new();
+    let mut apps = BTreeMap::new();
+    for name in persona.app_names() {
+        let plugin = plan.plugins.get(&name)?;
+        let tools = App::list_tools(&plugin, plan.app_limits).await?;
+        specs.extend(chosen(persona, &name, tools)?);
+        let key = app_key(plan.seed, run, &persona.id, &name);
+        let app = match past.apps.get(&name) {
+            Some(AppMark { snapshot, calls }) => {
+                App::resume(
+                    plugin,
+                    plan.app_limits,
+                    key,
+                    plan.folder.blob(snapshot)?,
+                    *calls,
+                )
+                .await?
+            }
+            None => {
+                App::open(
+                    plugin,
+                    plan.app_limits,
+                    key,
+                    &seed(persona, &name),
+                    first_clock(persona),
+                )
+                .await?
+            }
+        };
+        apps.insert(name, app);
+    }
+    let toolbox = Toolbox::new(specs).map_err(|reason| EpisodeError::Tools {
+        persona: persona.id.clone(),
+        reason,
+    })?;
+    let clock = SessionClock::new(first_clock(persona));
+    Ok(Environment {
+        workspace,
+        apps,
+        clock,
+        toolbox,
+        calls: 0,
+    })
+}
+
+fn first_clock(persona: &Persona) -> DateTime {
+    persona
+        .sessions
+        .first()
+        .map(|session| session.clock)
+        .unwrap_or_default()
+}
+
+/// The tools of an app that a persona lists, in the app's order.
+fn chosen(
+    persona: &Persona,
+    app: &str,
+    tools: Vec<ToolSpec>,
+) -> Result<Vec<ToolSpec>, EpisodeError> {
+    let all = format!("{app}__*");
+    let prefix = format!("{app}__");
+    for wanted in persona
+        .tools
+        .iter()
+        .filter(|tool| tool.starts_with(&prefix) && **tool != all)
+    {
+        if !tools.iter().any(|tool| tool.name == *wanted) {
+            let reason = format!("app `{app}` has no tool `{wanted}`");
+            return Err(EpisodeError::Tools {
+                persona: persona.id.clone(),
+                reason,
+            });
+        }
+    }
+    let listed =
+        |tool: &ToolSpec| persona.tools.contains(&all) || persona.tools.contains(&tool.name);
+    Ok(tools.into_iter().filter(listed).collect())
+}
+
+/// What an app starts from: the people with their passwords in this app, and the persona's records.
+fn seed(persona: &Persona, app: &str) -> Value {
+    let people: Vec<Value> = persona
+        .people
+        .iter()
+        .map(|person| account(person, app))
+        .collect();
+    json!({ "people": people, "records": persona.apps.get(app).cloned().unwrap_or_else(|| json!({})) })
+}
+
+fn account(person: &Person, app: &str) -> Value {
+    let Person {
+        first_name,
+        last_name,
+        email,
+        phone_number,
+        password,
+        passwords,
+    } = person;
+    json!({
+        "first_name": first_name,
+        "last_name": last_name,
+        "email": email,
+        "phone_number": phone_number,
+        "password": passwords.get(app).or(password.as_ref()),
+    })
+}
+
+/// The workspace as the journal has it. A folder from before is made anew: what a killed process wrote after its last
+/// line must not stay.
+fn open_workspace(
+    folder: &RunFolder,
+    persona: &Persona,
+    run: u32,
+    past: &Past,
+) -> Result<Workspace, EpisodeError> {
+    let path = folder.workspace(&persona.id, run);
+    let failed = |reason: String| EpisodeError::Record {
+        persona: persona.id.clone(),
+        run,
+        reason,
+    };
+    if path.exists() {
+        std::fs::remove_dir_all(&path)
+            .map_err(|error| failed(format!("clear {}: {error}", path.display())))?;
+    }
+    let utf8 = Utf8Path::from_path(&path)
+        .ok_or_else(|| failed(format!("{} is not UTF-8", path.display())))?;
+    let mut workspace = Workspace::create(utf8, Quota::default())?;
+    if past.finished.is_empty() && past.in_flight.is_none() && !persona.user_md.is_empty() {
+        write(&mut workspace, "USER.md", persona.user_md.as_bytes())?;
+    }
+    for (path, blob) in &past.files {
+        write(&mut workspace, path, &folder.blob(blob)?)?;
+    }
+    if !past.files.is_empty() {
+        // These changes are in the journal already.
+        workspace.take_changes()?;
+    }
+    Ok(workspace)
+}
+
+pub(super) fn write(
+    workspace: &mut Workspace,
+    path: &str,
+    content: &[u8],
+) -> Result<(), WorkspaceError> {
+    let path = WorkspacePath::parse(path).map_err(|source| WorkspaceError::Path {
+        text: path.to_owned(),
+        source,
+    })?;
+    workspace.write(&path, content)
+}
+
+impl Episode<'_> {
+    async fn play(&mut self, mut past: Past) -> Result<(), EpisodeError> {
+        if past.finished.is_empty() && past.in_flight.is_none() && past.apps.is_empty() {
+            self.start()?;
+        }
+        for session in self.plan.sessions(self.persona) {
+            if past.finished.contains(&session.id) {
+                continue;
+            }
+            let in_flight = past.in_flight.take();
+            if in_flight.is_none() && self.plan.suite.reset == Reset::Session {
+                self.reset_apps(session).await?;
+            }
+            session::play(self, session, in_flight).await?;
+        }
+        self.journal.append(&Event::EpisodeFinished)?;
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), EpisodeError> {
+        let Plan {
+            suite,
+            protocol,
+            seed,
+            roles,
+            ..
+        } = self.plan;
+        self.journal.append(&Event::EpisodeStarted(EpisodeStarted {
+            version: VERSION,
+            suite: suite.id.clone(),
+            suite_digest: suite.digest.clone(),
+            persona: self.persona.id.clone(),
+            run: self.run,
+            seed: *seed,
+            protocol: *protocol,
+            agent: roles.agent_name.clone(),
+            user: roles.user_name.clone(),
+            judge: roles.judge_name.clone(),
+        }))?;
+        Ok(())
+    }
+
+    async fn reset_apps(&mut self, session: &Session) -> Result<(), EpisodeError> {
+        for (name, app) in &mut self.environment.apps {
+            let plugin = self.plan.plugins.get(name)?;
+            let key = app_key(self.plan.seed, self.run, &self.persona.id, name);
+            let seed = seed(self.persona, name);
+            *app = App::open(plugin, self.plan.app_limits, key, &seed, session.clock).await?;
+        }
+        Ok(())
+    }
+
+    /// What changed in the workspace since the last call, with the new content kept as blobs.
+    pub(super) fn take_changes(&mut self, turn: u32) -> Result<Vec<FileChange>, EpisodeError> {
+        let changes = self.environment.workspace.take_changes()?;
+        let mut kept = Vec::new();
+        for change in changes {
+            let blob = match self.environment.workspace.read(&change.path) {
+                Ok(content) => Some(self.plan.folder.put_blob(&content)?),
+                Err(WorkspaceError::NotFound(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let path = change.path.to_string();
+            kept.push(FileChange {
+                turn,
+                path,
+                kind: change.kind,
+                blob,
+                added: change.added,
+            });
+        }
+        Ok(kept)
+    }
+
+    /// Keeps the apps' states. Those that changed since `known` are told, and `known` is brought up to date.
+    pub(super) async fn mark_apps(
+        &mut self,
+        known: &mut BTreeMap<String, AppMark>,
+    ) -> Result<Marks, EpisodeError> {
+        let mut marks = Marks::default();
+        for (name, app) in &mut self.environment.apps {
+            let calls = app.calls();
+            let snapshot = match app.snapshot().await {
+                Ok(bytes) => self.plan.folder.put_blob(bytes)?,
+                Err(fault) => {
+                    marks.faults.push(guest_fault(name, &fault));
+                    continue;
+                }
+            };
+            let mark = AppMark { snapshot, calls };
+            if known.get(name) != Some(&mark) {
+                known.insert(name.clone(), mark.clone());
+                marks.apps.insert(name.clone(), mark);
+            }
+        }
+        Ok(marks)
+    }
+
+    /// The apps' states as graders see them. An app that faults has none.
+    pub(super) async fn states(&mut self) -> (BTreeMap<String, String>, Vec<Fault>) {
+        let mut states = BTreeMap::new();
+        let mut faults = Vec::new();
+        for (name, app) in &mut self.environment.apps {
+            match app.state().await {
+                Ok(state) => {
+                    states.insert(name.clone(), state);
+                }
+                Err(fault) => faults.push(guest_fault(name, &fault)),
+            }
+        }
+        (states, faults)
+    }
+}
+
+/// Apps whose state was kept, and those that could not say it.
+#[derive(Default)]
+pub(super) struct Marks {
+    pub(super) apps: BTreeMap<String, AppMark>,
+    pub(super) faults: Vec<Fault>,
+}

@@ -1,0 +1,174 @@
+//! The rule items of a session: which grader is asked what, and the maximum over turns.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::agent::environment::guest_fault;
+use crate::eval::score::ItemScore;
+use crate::plugin::grader::Evidence;
+use crate::plugin::{Grader, LoadError};
+use crate::store::event::{Fault, ItemVerdict};
+use crate::task::manifest::{Protocol, When};
+use crate::task::suite::{Grading, Item, Rule, Session};
+use crate::workspace::View;
+
+use super::plan::Plan;
+
+/// The graders of a suite, by name.
+pub(super) type Graders = BTreeMap<String, Grader>;
+
+/// Loads every grader that the sessions need.
+pub(super) fn load<'a>(
+    plan: &Plan,
+    sessions: impl Iterator<Item = &'a Session>,
+) -> Result<Graders, LoadError> {
+    let mut graders = Graders::new();
+    for rule in sessions
+        .flat_map(|session| &session.checklist)
+        .filter_map(rule_of)
+    {
+        if !graders.contains_key(&rule.grader) {
+            let plugin = plan.plugins.get(&rule.grader)?;
+            graders.insert(
+                rule.grader.clone(),
+                Grader::new(plugin, plan.limits_of_grader(&rule.grader))?,
+            );
+        }
+    }
+    Ok(graders)
+}
+
+fn rule_of(item: &Item) -> Option<&Rule> {
+    match &item.grading {
+        Grading::Rule(rule) => Some(rule),
+        Grading::Rubric { .. } => None,
+    }
+}
+
+/// What the items of a session scored so far: the maximum over turns (equation 4), or the last turn.
+#[derive(Debug, Clone)]
+pub(super) struct Checklist {
+    met: Vec<bool>,
+}
+
+impl Checklist {
+    pub(super) fn new(items: &[Item]) -> Self {
+        Self {
+            met: vec![false; items.len()],
+        }
+    }
+
+    /// The items to grade now: not those that are met for good, and not those of the end before it.
+    pub(super) fn due<'a>(&self, items: &'a [Item], last: bool) -> Vec<(usize, &'a Item)> {
+        let due = |&(index, item): &(usize, &Item)| match item.when {
+            When::Ever => !self.met[index],
+            When::End => last,
+        };
+        items.iter().enumerate().filter(due).collect()
+    }
+
+    pub(super) fn take(&mut self, items: &[Item], verdicts: &[ItemVerdict]) {
+        for verdict in verdicts.iter().filter(|verdict| verdict.pass) {
+            if let Some(index) = items.iter().position(|item| item.id == verdict.item) {
+                self.met[index] = true;
+            }
+        }
+    }
+
+    pub(super) fn scores(&self, items: &[Item]) -> Vec<ItemScore> {
+        let score = |(item, &met): (&Item, &bool)| ItemScore {
+            id: item.id.clone(),
+            weight: item.weight,
+            met,
+        };
+        items.iter().zip(&self.met).map(score).collect()
+    }
+}
+
+/// What the rules of one turn came to.
+#[derive(Debug, Default)]
+pub(super) struct RuleGrades {
+    pub(super) verdicts: Vec<ItemVerdict>,
+    pub(super) faults: Vec<Fault>,
+}
+
+/// Grades rule items. Items with one grader and one configuration share a call. A grader that faults scores 0 for its
+/// items, and the fault is recorded.
+pub(super) async fn grade(
+    graders: &Graders,
+    protocol: Protocol,
+    items: &[(usize, &Item)],
+    evidence: &Evidence<'_>,
+    workspace: &View,
+) -> RuleGrades {
+    let mut grades = RuleGrades::default();
+    let mut calls: Vec<(&Rule, Vec<&Item>)> = Vec::new();
+    for &(_, item) in items {
+        let Some(rule) = rule_of(item) else { continue };
+        match calls
+            .iter_mut()
+            .find(|(other, _)| other.grader == rule.grader && other.config == rule.config)
+        {
+            Some((_, items)) => items.push(item),
+            None => calls.push((rule, vec![item])),
+        }
+    }
+    for (rule, items) in calls {
+        let Some(grader) = graders.get(&rule.grader) else {
+            continue;
+        };
+        let config = config(rule, protocol);
+        match grader.grade(&config, evidence, workspace).await {
+            Ok(verdicts) => grades
+                .verdicts
+                .extend(items.iter().map(|item| verdict_of(item, &verdicts))),
+            Err(fault) => {
+                let fault = guest_fault(&rule.grader, &fault);
+                let failed = |item: &&Item| ItemVerdict {
+                    item: item.id.clone(),
+                    pass: false,
+                    reason: fault.message.clone(),
+                    exchange: None,
+                };
+                grades.verdicts.extend(items.iter().map(failed));
+                grades.faults.push(fault);
+            }
+        }
+    }
+    grades
+}
+
+/// Python scripts see the history as the protocol shows it, so they are told which one is played.
+fn config(rule: &Rule, protocol: Protocol) -> Value {
+    let mut config = rule.config.clone();
+    if let (true, Value::Object(fields)) = (rule.grader == "python", &mut config) {
+        let protocol = match protocol {
+            Protocol::Paper => "paper",
+            Protocol::PiBench => "pi-bench",
+        };
+        fields.insert("protocol".into(), protocol.into());
+    }
+    config
+}
+
+fn verdict_of(item: &Item, verdicts: &[crate::plugin::grader::Verdict]) -> ItemVerdict {
+    let check = rule_of(item).and_then(|rule| rule.check.as_deref());
+    let found = match check {
+        Some(check) => verdicts.iter().find(|verdict| verdict.check == check),
+        None => verdicts.first().filter(|_| verdicts.len() == 1),
+    };
+    let missing = || match check {
+        Some(check) => format!("the grader gave no verdict for its check `{check}`"),
+        None => format!(
+            "the grader gave {} verdicts, and the item names no check",
+            verdicts.len()
+        ),
+    };
+    ItemVerdict {
+        item: item.id.clone(),
+        pass: found.is_some_and(|verdict| verdict.pass),
+        reason: found.map_or_else(missing, |verdict| verdict.reason.clone()),
+        exchange: None,
+    }
+}

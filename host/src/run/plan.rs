@@ -1,0 +1,138 @@
+//! What is to be played, resolved once: nothing below reads a command line, a suite file or the environment again.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::eval::record::Outcome;
+use crate::judge::Judge;
+use crate::model::client::Client;
+use crate::plugin::{Limits, Plugins};
+use crate::store::RunFolder;
+use crate::task::manifest::Protocol;
+use crate::task::suite::{Grading, Item, Persona, Session, Suite};
+use crate::user::UserAgent;
+
+/// Everything that a run needs.
+#[derive(Debug)]
+pub struct Plan {
+    pub suite: Suite,
+    pub protocol: Protocol,
+    pub seed: u64,
+    pub runs: u32,
+    pub jobs: usize,
+    /// Only these; empty for all.
+    pub sessions: Vec<String>,
+    pub personas: Vec<String>,
+    pub roles: Roles,
+    pub plugins: Arc<Plugins>,
+    pub app_limits: Limits,
+    pub grader_limits: Limits,
+    pub python_limits: Limits,
+    pub folder: RunFolder,
+}
+
+/// Who plays whom.
+#[derive(Debug)]
+pub struct Roles {
+    pub agent: AgentRole,
+    /// As written, for records.
+    pub agent_name: String,
+    pub user: UserAgent,
+    pub user_name: String,
+    pub judge: Judge,
+    pub judge_name: String,
+}
+
+/// The agent's model. Scripted ones are made anew for each session, from what they may know of it.
+#[derive(Debug)]
+pub enum AgentRole {
+    Reference,
+    Reactive,
+    Nop,
+    Cheat,
+    Client(Client),
+}
+
+impl Roles {
+    /// Whether no real model takes part: such scores test the host and say nothing of any agent.
+    pub fn scripted(&self) -> bool {
+        let user = matches!(self.user, UserAgent::Lexical);
+        let judge = matches!(self.judge, Judge::Lexical);
+        !matches!(self.agent, AgentRole::Client(_)) && user && judge
+    }
+
+    /// Whether a scripted judge has nothing to go by in a session: an imported one has no matchers.
+    pub fn lacks_matcher(&self, session: &Session) -> bool {
+        let lexical_user = matches!(self.user, UserAgent::Lexical);
+        let lexical_judge = matches!(self.judge, Judge::Lexical);
+        let blind = |item: &Item| matches!(item.grading, Grading::Rubric { met: None });
+        (lexical_user
+            && session
+                .intents
+                .iter()
+                .any(|intent| intent.satisfied.is_none()))
+            || (lexical_judge && session.checklist.iter().any(blind))
+    }
+}
+
+impl Plan {
+    /// The personas to play, in the suite's order.
+    pub fn personas(&self) -> impl Iterator<Item = &Persona> {
+        let wanted =
+            |persona: &&Persona| self.personas.is_empty() || self.personas.contains(&persona.id);
+        self.suite.personas.iter().filter(wanted)
+    }
+
+    /// The sessions of a persona to play, in the episode's order: the chosen ones and those that they depend on.
+    pub fn sessions<'a>(&'a self, persona: &'a Persona) -> impl Iterator<Item = &'a Session> {
+        let chosen =
+            |session: &Session| self.sessions.is_empty() || self.sessions.contains(&session.id);
+        let needed: Vec<&String> = persona
+            .sessions
+            .iter()
+            .filter(|session| chosen(session))
+            .flat_map(|session| &session.depends_on)
+            .collect();
+        persona
+            .sessions
+            .iter()
+            .filter(move |session| chosen(session) || needed.contains(&&session.id))
+    }
+
+    /// The limits of a grader's calls.
+    pub fn limits_of_grader(&self, grader: &str) -> Limits {
+        if grader == "python" {
+            self.python_limits
+        } else {
+            self.grader_limits
+        }
+    }
+}
+
+/// What happens while a run is played, for progress displays.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Progress {
+    /// How many sessions there are, and how many were finished before.
+    Planned { sessions: usize, finished: usize },
+    SessionStarted {
+        persona: String,
+        run: u32,
+        session: String,
+    },
+    TurnFinished {
+        persona: String,
+        run: u32,
+        session: String,
+        turn: u32,
+    },
+    SessionFinished {
+        persona: String,
+        run: u32,
+        session: String,
+        outcome: Outcome,
+        turns: u32,
+        proc: f64,
+        comp: Option<f64>,
+    },
+}

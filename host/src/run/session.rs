@@ -1,0 +1,806 @@
+//! One session: the agent's turn, the user agent's two stages, the graders and the judge, one journal line; and again,
+//! until the rules end it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::episode::{Episode, EpisodeError, InFlight, write};
+use super::grading::{self, Checklist};
+use super::plan::{AgentRole, Plan, Progress};
+use super::words::OwnWords;
+use crate::agent::{Agent, SessionClock, TurnDone, TurnEnd, TurnLimits};
+use crate::eval::matcher::Piece;
+use crate::eval::record::{CallRecord, FileChange, Outcome, Speaker, Status, Utterance};
+use crate::eval::score::{self, IntentCounts};
+use crate::eval::session::{Asked, Next, SessionError, Tracker};
+use crate::model::scripted::Scripted;
+use crate::model::{Model, ModelError, Usage};
+use crate::plugin::App;
+use crate::plugin::app::app_key;
+use crate::plugin::grader::{AppState, Evidence};
+use crate::store::Event;
+use crate::store::event::{
+    AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, ItemVerdict, RoleUsage,
+    SessionFinished, SessionStarted, Stage, Step, Turn,
+};
+use crate::task::manifest::Trigger;
+use crate::task::suite::{Grading, Intent, Item, Session};
+use crate::user::{FileEvidence, RoleError, TurnEvidence};
+use crate::workspace::WorkspacePath;
+
+/// The roles' names in faults.
+const USER: &str = "user agent";
+const JUDGE: &str = "judge";
+
+/// A session in play.
+struct Play<'e, 'a> {
+    episode: &'e mut Episode<'a>,
+    session: &'a Session,
+    tracker: Tracker,
+    checklist: Checklist,
+    words: OwnWords,
+    /// The conversation so far.
+    messages: Vec<Utterance>,
+    calls: Vec<CallRecord>,
+    changes: Vec<FileChange>,
+    /// The agent's own words so far.
+    pieces: Vec<Piece>,
+    /// The apps' states when the session began.
+    before: BTreeMap<String, String>,
+    marks: BTreeMap<String, AppMark>,
+    usage: RoleUsage,
+    /// A rubric judge that never gave an answer that parses leaves the session unscored.
+    judge_fault: bool,
+}
+
+/// Plays a session to its end, or on from where it was cut off.
+pub(super) async fn play<'a>(
+    episode: &mut Episode<'a>,
+    session: &'a Session,
+    in_flight: Option<InFlight>,
+) -> Result<(), EpisodeError> {
+    let _ = episode.progress.send(Progress::SessionStarted {
+        persona: episode.persona.id.clone(),
+        run: episode.run,
+        session: session.id.clone(),
+    });
+    let (started, turns) = match in_flight {
+        Some(InFlight { started, turns }) => (started, turns),
+        None => (start(episode, session).await?, Vec::new()),
+    };
+    let model = model(episode.plan, session);
+    let system = String::from_utf8_lossy(&episode.plan.folder.blob(&started.system)?).into_owned();
+    let mut agent = Agent::new(&model, episode.plan.protocol, system.clone());
+    let mut play = Play::new(episode, session, &started, &system).await?;
+    for turn in &turns {
+        agent.replay(turn);
+    }
+    let mut message = play.replay(&turns, started.message)?;
+    while let Next::AgentTurn { turn } = *play.tracker.next() {
+        let Some(next) = play.turn(&mut agent, turn, &message).await? else {
+            break;
+        };
+        message = next;
+    }
+    play.finish(&mut agent).await
+}
+
+fn model(plan: &Plan, session: &Session) -> Model {
+    let steps = || session.reference.clone();
+    Model::Scripted(match &plan.roles.agent {
+        AgentRole::Client(client) => return Model::Client(client.clone()),
+        AgentRole::Reference => Scripted::Reference { steps: steps() },
+        AgentRole::Reactive => Scripted::Reactive {
+            steps: steps(),
+            intents: session.intents.len(),
+        },
+        AgentRole::Nop => Scripted::Nop,
+        AgentRole::Cheat => Scripted::Cheat,
+    })
+}
+
+/// Stages the files, binds the apps, sets the clock.
+async fn start(
+    episode: &mut Episode<'_>,
+    session: &Session,
+) -> Result<SessionStarted, EpisodeError> {
+    episode.environment.clock = SessionClock::new(session.clock);
+    episode.environment.calls = 0;
+    for file in &session.files {
+        write(
+            &mut episode.environment.workspace,
+            &file.path,
+            &file.content,
+        )?;
+    }
+    for (name, records) in &session.apps {
+        if let Some(app) = episode.environment.apps.get_mut(name) {
+            app.add(records, session.clock).await?;
+        }
+    }
+    let system = Agent::system_prompt(&episode.environment)?;
+    let system = episode.plan.folder.put_blob(system.as_bytes())?;
+    let changes = episode.take_changes(0)?;
+    let marks = episode.mark_apps(&mut BTreeMap::new()).await?;
+    if let Some(fault) = marks.faults.first() {
+        return Err(infrastructure(episode, session, 0, &fault.message));
+    }
+    let started = SessionStarted {
+        session: session.id.clone(),
+        clock: episode.environment.clock.to_string(),
+        message: opening(session),
+        system,
+        changes,
+        apps: marks.apps,
+    };
+    episode
+        .journal
+        .append(&Event::SessionStarted(started.clone()))?;
+    Ok(started)
+}
+
+/// What the agent is told first: a user's message as it is; a signal as what it is, so that nobody seems to have said it.
+fn opening(session: &Session) -> String {
+    match &session.trigger {
+        Trigger::User => session.request.clone(),
+        Trigger::Environment { source, payload } => {
+            let signal = json!({ "signal": source, "text": session.request, "payload": payload });
+            format!(
+                "[environment signal]\n{}",
+                serde_json::to_string_pretty(&signal).unwrap_or_default()
+            )
+        }
+        Trigger::Heartbeat => format!("[heartbeat] You woke up by yourself.\n{}", session.request),
+    }
+}
+
+fn infrastructure(
+    episode: &Episode<'_>,
+    session: &Session,
+    turn: u32,
+    reason: &str,
+) -> EpisodeError {
+    EpisodeError::Infrastructure {
+        persona: episode.persona.id.clone(),
+        session: session.id.clone(),
+        turn,
+        reason: reason.to_owned(),
+    }
+}
+
+impl<'e, 'a> Play<'e, 'a> {
+    async fn new(
+        episode: &'e mut Episode<'a>,
+        session: &'a Session,
+        started: &SessionStarted,
+        system: &str,
+    ) -> Result<Self, EpisodeError> {
+        let plan = episode.plan;
+        let mut before = BTreeMap::new();
+        for (name, mark) in &started.apps {
+            let key = app_key(plan.seed, episode.run, &episode.persona.id, name);
+            let snapshot = plan.folder.blob(&mark.snapshot)?;
+            let mut app = App::resume(
+                plan.plugins.get(name)?,
+                plan.app_limits,
+                key,
+                snapshot,
+                mark.calls,
+            )
+            .await?;
+            let state = app.state().await;
+            before.insert(
+                name.clone(),
+                state.map_err(|fault| {
+                    infrastructure(episode, session, 0, &format!("{name} {fault}"))
+                })?,
+            );
+        }
+        let mut words = OwnWords::default();
+        words.shown(system);
+        for file in &session.files {
+            words.shown(&String::from_utf8_lossy(&file.content));
+        }
+        Ok(Self {
+            session,
+            tracker: Tracker::new(
+                plan.protocol,
+                session.intents.len(),
+                plan.suite.session.max_turns,
+            ),
+            checklist: Checklist::new(&session.checklist),
+            words,
+            messages: Vec::new(),
+            calls: Vec::new(),
+            changes: Vec::new(),
+            pieces: Vec::new(),
+            before,
+            marks: started.apps.clone(),
+            usage: RoleUsage::default(),
+            judge_fault: false,
+            episode,
+        })
+    }
+
+    /// Takes the turns of the record; the message that opens the next one.
+    fn replay(&mut self, turns: &[Turn], opening: String) -> Result<String, EpisodeError> {
+        let mut message = opening;
+        for turn in turns {
+            let pieces = self.words.pieces(turn);
+            self.pieces.extend(pieces);
+            self.usage += turn.usage;
+            self.keep(turn);
+            self.episode.environment.clock =
+                clock_after(turn).ok_or_else(|| self.record("a clock that is none"))?;
+            self.episode.environment.calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+            message = turn.next.clone().unwrap_or_default();
+        }
+        let changes: Vec<_> = turns.iter().flat_map(|turn| turn.intents.clone()).collect();
+        let Plan {
+            protocol, suite, ..
+        } = self.episode.plan;
+        let played = u32::try_from(turns.len()).unwrap_or(u32::MAX);
+        self.tracker = Tracker::replay(
+            *protocol,
+            self.session.intents.len(),
+            suite.session.max_turns,
+            played,
+            &changes,
+        )
+        .map_err(|error| self.record(&error.to_string()))?;
+        if let Some(outcome) = turns.last().and_then(|turn| turn.outcome)
+            && self.tracker.outcome().is_none()
+        {
+            let told = self.tracker.break_off(outcome).map(drop);
+            told.map_err(|error| self.record(&error.to_string()))?;
+        }
+        Ok(message)
+    }
+
+    fn record(&self, reason: &str) -> EpisodeError {
+        EpisodeError::Record {
+            persona: self.episode.persona.id.clone(),
+            run: self.episode.run,
+            reason: reason.into(),
+        }
+    }
+
+    fn rules(&self, error: &SessionError) -> EpisodeError {
+        self.record(&format!("the session's rules refused a step: {error}"))
+    }
+
+    /// Plays and journals one turn; the user's next message, or None at the end.
+    async fn turn(
+        &mut self,
+        agent: &mut Agent<'_>,
+        number: u32,
+        message: &str,
+    ) -> Result<Option<String>, EpisodeError> {
+        let began = Instant::now();
+        let limits = self.episode.plan.suite.session;
+        let limits = TurnLimits {
+            iterations: limits.max_iterations,
+            timeout: Duration::from_secs(limits.turn_timeout_s),
+        };
+        let clock = self.episode.environment.clock.to_string();
+        let done = agent
+            .turn(&mut self.episode.environment, number, message, limits)
+            .await;
+        let mut turn = self.turn_of(number, clock, message, &done).await?;
+        let pieces = self.words.pieces(&turn);
+        self.keep(&turn);
+        self.end_of_turn(&done, number)?;
+        let evidence = self.evidence(&turn, &done, pieces);
+        turn.next = self.user_moves(&mut turn, &evidence).await?;
+        turn.outcome = self.tracker.outcome();
+        self.grade(&mut turn, &evidence).await?;
+        if let Some(fault) = turn
+            .faults
+            .iter()
+            .find(|fault| fault.kind == FaultKind::Infrastructure)
+        {
+            return Err(infrastructure(
+                self.episode,
+                self.session,
+                number,
+                &fault.message,
+            ));
+        }
+        self.usage += turn.usage;
+        self.checklist.take(&self.session.checklist, &turn.items);
+        self.episode.environment.clock.turn();
+        let next = turn.next.clone();
+        self.episode.journal.append(&Event::Turn(Box::new(turn)))?;
+        self.report(number, began)?;
+        Ok(next)
+    }
+
+    async fn turn_of(
+        &mut self,
+        number: u32,
+        clock: String,
+        message: &str,
+        done: &TurnDone,
+    ) -> Result<Turn, EpisodeError> {
+        let changes = self.episode.take_changes(number)?;
+        let marks = self.episode.mark_apps(&mut self.marks).await?;
+        let mut faults = done.faults.clone();
+        faults.extend(marks.faults);
+        Ok(Turn {
+            session: self.session.id.clone(),
+            turn: number,
+            clock,
+            message: message.to_owned(),
+            steps: done.steps.clone(),
+            response: done.response.clone(),
+            changes,
+            apps: marks.apps,
+            faults,
+            usage: RoleUsage {
+                agent: done.usage,
+                ..RoleUsage::default()
+            },
+            ..Turn::default()
+        })
+    }
+
+    fn keep(&mut self, turn: &Turn) {
+        let said = |speaker, text: &str| Utterance {
+            turn: turn.turn,
+            speaker,
+            text: text.to_owned(),
+        };
+        self.messages.push(said(Speaker::User, &turn.message));
+        self.messages.push(said(Speaker::Agent, &turn.response));
+        self.calls
+            .extend(turn.steps.iter().filter_map(|step| match step {
+                Step::Call { record, .. } => Some(record.clone()),
+                Step::Reply { .. } | Step::Notice { .. } => None,
+            }));
+        self.changes.extend(turn.changes.clone());
+        self.checklist.take(&self.session.checklist, &turn.items);
+    }
+
+    /// Tells the rules how the agent's turn ended.
+    fn end_of_turn(&mut self, done: &TurnDone, turn: u32) -> Result<(), EpisodeError> {
+        let told = match &done.end {
+            TurnEnd::Answered => self.tracker.turn_done().map(drop),
+            TurnEnd::Timeout => self.tracker.break_off(Outcome::TurnTimeout).map(drop),
+            TurnEnd::Model(ModelError::Refused { .. }) => {
+                self.tracker.break_off(Outcome::ModelFault).map(drop)
+            }
+            TurnEnd::Model(error @ ModelError::Infrastructure { .. }) => {
+                return Err(infrastructure(
+                    self.episode,
+                    self.session,
+                    turn,
+                    &format!("failed to {error}"),
+                ));
+            }
+            TurnEnd::Infrastructure => {
+                let reason = done
+                    .faults
+                    .last()
+                    .map_or("a guest timed out", |fault| &fault.message);
+                return Err(infrastructure(self.episode, self.session, turn, reason));
+            }
+        };
+        told.map_err(|error| self.rules(&error))
+    }
+
+    /// What judges may look at: this turn, and the session so far.
+    fn evidence(&mut self, turn: &Turn, done: &TurnDone, pieces: Vec<Piece>) -> TurnEvidence {
+        self.pieces.extend(pieces.iter().cloned());
+        let file = |path: &String| FileEvidence {
+            path: path.clone(),
+            text: self.text(path),
+        };
+        let Episode {
+            plan, persona, run, ..
+        } = &*self.episode;
+        TurnEvidence {
+            protocol: plan.protocol,
+            turn: turn.turn,
+            response: done.response.clone(),
+            final_text: done.final_text.clone(),
+            calls: done.calls().cloned().collect(),
+            files: turn
+                .changes
+                .iter()
+                .map(|change| file(&change.path))
+                .collect(),
+            files_read: self.session.files_read.iter().map(file).collect(),
+            pieces,
+            messages: self.messages.clone(),
+            all_calls: self.calls.clone(),
+            all_changes: self.changes.clone(),
+            all_pieces: self.pieces.clone(),
+            nonce: format!(
+                "{}/{run}/{}/{}/{}",
+                plan.seed, persona.id, self.session.id, turn.turn
+            ),
+        }
+    }
+
+    /// A text file of the workspace as it is now; None when it is no text or not there.
+    fn text(&self, path: &str) -> Option<String> {
+        let path = WorkspacePath::parse(path).ok()?;
+        String::from_utf8(self.episode.environment.workspace.read(&path).ok()?).ok()
+    }
+
+    /// The user agent's two stages; its next message, or None at the session's end.
+    async fn user_moves(
+        &mut self,
+        turn: &mut Turn,
+        evidence: &TurnEvidence,
+    ) -> Result<Option<String>, EpisodeError> {
+        let known = self.tracker.changes().len();
+        let moved = self.stages(turn, evidence).await;
+        let message = match moved {
+            Ok(message) => message,
+            Err(Stopped::Role(error)) => {
+                self.role_failed(turn, USER, error)?;
+                None
+            }
+            Err(Stopped::Episode(error)) => return Err(*error),
+        };
+        turn.intents = self.tracker.changes()[known..].to_vec();
+        Ok(message)
+    }
+
+    async fn stages(
+        &mut self,
+        turn: &mut Turn,
+        evidence: &TurnEvidence,
+    ) -> Result<Option<String>, Stopped> {
+        let persona = self.episode.persona;
+        let user = &self.episode.plan.roles.user;
+        let mut message = None;
+        loop {
+            match self.tracker.next().clone() {
+                Next::JudgeSatisfaction { open } => {
+                    let judged = user.satisfied(&self.intents(&open), evidence).await?;
+                    let exchange =
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let yes: Vec<bool> = judged.answers.iter().map(|found| found.yes).collect();
+                    let found = judged
+                        .answers
+                        .into_iter()
+                        .map(|found| (found.yes, found.reason));
+                    self.note(turn, Stage::Satisfaction, &open, found, exchange);
+                    let told = self.tracker.satisfied(&yes).map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::JudgeQuestions { open } => {
+                    let judged = user.asked(&self.intents(&open), evidence).await?;
+                    let exchange =
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let found = judged
+                        .answers
+                        .iter()
+                        .map(|asked| (*asked != Asked::No, String::new()));
+                    self.note(turn, Stage::Question, &open, found, exchange);
+                    let told = self.tracker.asked(&judged.answers).map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::Reveal { among } => {
+                    let judged = user
+                        .reveal(persona, &self.intents(&among), evidence)
+                        .await?;
+                    self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let revealed = judged.answers.into_iter().next();
+                    let (place, text) =
+                        revealed.ok_or_else(|| self.record("no intent was revealed"))?;
+                    message = Some(text);
+                    let intent = among.get(place).copied().unwrap_or(usize::MAX);
+                    let told = self.tracker.reveal(intent).map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::UserMessage { intents, status } => {
+                    if status == Status::Inferred {
+                        let judged = user
+                            .answer(persona, &self.intents(&intents), evidence)
+                            .await?;
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                        message = judged.answers.into_iter().next();
+                    }
+                    let told = self.tracker.message_sent().map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::AgentTurn { .. } => return Ok(message),
+                Next::End(_) => return Ok(None),
+            }
+        }
+    }
+
+    fn intents(&self, indices: &[usize]) -> Vec<&'a Intent> {
+        indices
+            .iter()
+            .filter_map(|&index| self.session.intents.get(index))
+            .collect()
+    }
+
+    /// Keeps an exchange with a model as a blob and counts its tokens.
+    fn exchange(
+        &self,
+        exchange: Option<String>,
+        usage: Usage,
+        role: &mut Usage,
+    ) -> Result<Option<String>, EpisodeError> {
+        *role += usage;
+        let Some(exchange) = exchange else {
+            return Ok(None);
+        };
+        Ok(Some(
+            self.episode.plan.folder.put_blob(exchange.as_bytes())?,
+        ))
+    }
+
+    fn note(
+        &self,
+        turn: &mut Turn,
+        stage: Stage,
+        open: &[usize],
+        found: impl Iterator<Item = (bool, String)>,
+        exchange: Option<String>,
+    ) {
+        let intents = self.intents(open);
+        turn.judgements.extend(
+            intents
+                .into_iter()
+                .zip(found)
+                .map(|(intent, (yes, reason))| IntentJudgement {
+                    intent: intent.id.clone(),
+                    stage,
+                    yes,
+                    reason,
+                    exchange: exchange.clone(),
+                }),
+        );
+    }
+
+    /// A role without an answer: a judge fault ends the session unscored; what did not reach its model is
+    /// infrastructure.
+    fn role_failed(
+        &mut self,
+        turn: &mut Turn,
+        role: &str,
+        error: RoleError,
+    ) -> Result<(), EpisodeError> {
+        let message = format!("failed to {error}");
+        if let RoleError::Model(ModelError::Infrastructure { .. }) = error {
+            return Err(infrastructure(
+                self.episode,
+                self.session,
+                turn.turn,
+                &message,
+            ));
+        }
+        if let RoleError::Unparsable {
+            exchange, usage, ..
+        } = error
+        {
+            let counted = if role == JUDGE {
+                &mut turn.usage.judge
+            } else {
+                &mut turn.usage.user
+            };
+            self.exchange(Some(exchange), usage, counted)?;
+        }
+        turn.faults.push(Fault {
+            kind: FaultKind::Judge,
+            source: role.into(),
+            cause: "no answer".into(),
+            message,
+        });
+        turn.next = None;
+        if self.tracker.outcome().is_none() {
+            let told = self.tracker.break_off(Outcome::JudgeFault).map(drop);
+            told.map_err(|error| self.rules(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Rules and rubrics of this turn.
+    async fn grade(
+        &mut self,
+        turn: &mut Turn,
+        evidence: &TurnEvidence,
+    ) -> Result<(), EpisodeError> {
+        let items = &self.session.checklist;
+        if items.is_empty() {
+            return Ok(());
+        }
+        let due = self.checklist.due(items, turn.outcome.is_some());
+        self.grade_rules(turn, &due).await?;
+        let rubrics: Vec<&Item> = due
+            .iter()
+            .map(|&(_, item)| item)
+            .filter(|item| is_rubric(item))
+            .collect();
+        if rubrics.is_empty() {
+            return Ok(());
+        }
+        let judge = &self.episode.plan.roles.judge;
+        match judge
+            .rubrics(&rubrics, &self.session.tool_evidence, evidence)
+            .await
+        {
+            Ok(judged) => {
+                let exchange =
+                    self.exchange(judged.exchange, judged.usage, &mut turn.usage.judge)?;
+                turn.items
+                    .extend(
+                        rubrics
+                            .iter()
+                            .zip(judged.answers)
+                            .map(|(item, found)| ItemVerdict {
+                                item: item.id.clone(),
+                                pass: found.yes,
+                                reason: found.reason,
+                                exchange: exchange.clone(),
+                            }),
+                    );
+            }
+            Err(error) => {
+                self.role_failed(turn, JUDGE, error)?;
+                turn.outcome = self.tracker.outcome();
+                self.judge_fault = true;
+            }
+        }
+        Ok(())
+    }
+
+    async fn grade_rules(
+        &mut self,
+        turn: &mut Turn,
+        due: &[(usize, &Item)],
+    ) -> Result<(), EpisodeError> {
+        if due.iter().all(|(_, item)| is_rubric(item)) {
+            return Ok(());
+        }
+        let (states, faults) = self.episode.states().await;
+        turn.faults.extend(faults);
+        let state = |(app, before): (&String, &String)| AppState {
+            app: app.clone(),
+            before: before.clone(),
+            now: states.get(app).unwrap_or(before).clone(),
+        };
+        let apps: Vec<AppState> = self.before.iter().map(state).collect();
+        let evidence = Evidence {
+            turn: turn.turn,
+            calls: &self.calls,
+            messages: &self.messages,
+            changes: &self.changes,
+            apps: &apps,
+        };
+        let view = self.episode.environment.workspace.view().clone();
+        let graders = Arc::clone(&self.episode.graders);
+        let protocol = self.episode.plan.protocol;
+        let grades = grading::grade(&graders, protocol, due, &evidence, &view).await;
+        turn.items.extend(grades.verdicts);
+        turn.faults.extend(grades.faults);
+        Ok(())
+    }
+
+    fn report(&self, turn: u32, began: Instant) -> Result<(), EpisodeError> {
+        let Episode {
+            plan,
+            persona,
+            run,
+            progress,
+            ..
+        } = &*self.episode;
+        let _ = progress.send(Progress::TurnFinished {
+            persona: persona.id.clone(),
+            run: *run,
+            session: self.session.id.clone(),
+            turn,
+        });
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let line = json!({
+            "persona": persona.id, "run": run, "session": self.session.id, "turn": turn, "ms": ms,
+            "ended": jiff::Timestamp::now().to_string(),
+        });
+        Ok(plan.folder.put_timing(&line)?)
+    }
+
+    /// The memory step, the scores, the last line of the session.
+    async fn finish(mut self, agent: &mut Agent<'_>) -> Result<(), EpisodeError> {
+        let outcome = self.tracker.outcome().unwrap_or(Outcome::MaxTurns);
+        let remembered = agent
+            .remember(&mut self.episode.environment)
+            .await
+            .map_err(|error| {
+                infrastructure(
+                    self.episode,
+                    self.session,
+                    self.tracker.turns(),
+                    &format!("failed to {error}"),
+                )
+            })?;
+        self.usage.agent += remembered.usage;
+        let changes = self.episode.take_changes(0)?;
+        let scores = self.checklist.scores(&self.session.checklist);
+        let statuses = self.tracker.statuses();
+        let intents = self.session.intents.iter().zip(statuses);
+        let finished = SessionFinished {
+            session: self.session.id.clone(),
+            outcome: if self.judge_fault {
+                Outcome::JudgeFault
+            } else {
+                outcome
+            },
+            turns: self.tracker.turns(),
+            intents: intents
+                .map(|(intent, &status)| IntentStatus {
+                    intent: intent.id.clone(),
+                    status,
+                })
+                .collect(),
+            proc: IntentCounts::of(statuses).proc().unwrap_or_default(),
+            comp: score::comp(&scores),
+            items: scores,
+            memory: remembered.steps,
+            changes,
+            faults: remembered.fault.into_iter().collect(),
+            usage: self.usage,
+        };
+        let Episode {
+            persona,
+            run,
+            progress,
+            ..
+        } = &*self.episode;
+        let _ = progress.send(Progress::SessionFinished {
+            persona: persona.id.clone(),
+            run: *run,
+            session: self.session.id.clone(),
+            outcome: finished.outcome,
+            turns: finished.turns,
+            proc: finished.proc,
+            comp: finished.comp,
+        });
+        self.episode
+            .journal
+            .append(&Event::SessionFinished(Box::new(finished)))?;
+        Ok(())
+    }
+}
+
+/// Why the user agent's move ended early.
+enum Stopped {
+    Role(RoleError),
+    Episode(Box<EpisodeError>),
+}
+
+impl From<RoleError> for Stopped {
+    fn from(error: RoleError) -> Self {
+        Self::Role(error)
+    }
+}
+
+impl From<EpisodeError> for Stopped {
+    fn from(error: EpisodeError) -> Self {
+        Self::Episode(Box::new(error))
+    }
+}
+
+fn is_rubric(item: &Item) -> bool {
+    matches!(item.grading, Grading::Rubric { .. })
+}
+
+/// The session clock after a turn of the record: a second for each call, a minute for the turn.
+fn clock_after(turn: &Turn) -> Option<SessionClock> {
+    let mut clock = SessionClock::new(turn.clock.parse().ok()?);
+    for step in &turn.steps {
+        if matches!(step, Step::Call { .. }) {
+            clock.call();
+        }
+    }
+    clock.turn();
+    Some(clock)
+}

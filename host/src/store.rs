@@ -1,0 +1,10 @@
+//! What a run leaves on disk. The journals are the truth; everything else can be made from them again.
+
+pub mod event;
+pub mod folder;
+pub mod journal;
+pub mod results;
+
+pub use event::Event;
+pub use folder::{Manifest, RunFolder};
+pub use journal::{Journal, JournalError};

@@ -1,0 +1,238 @@
+//! The journal's events, version 1: one JSON line each, a whole turn at a time. Nothing in them depends on the machine,
+//! the real time or the number of jobs, so that two runs can be compared byte by byte.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::eval::record::{CallRecord, FileChange, Outcome, Status};
+use crate::eval::score::ItemScore;
+use crate::eval::session::IntentChange;
+use crate::model::{ToolCall, Usage};
+use crate::task::manifest::Protocol;
+
+/// The version of the journal and of the files made from it.
+pub const VERSION: u32 = 1;
+
+/// One line of a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The first line.
+    EpisodeStarted(EpisodeStarted),
+    /// Files are staged, records added, the clock set.
+    SessionStarted(SessionStarted),
+    /// The agent has answered, the user agent has moved, graders and judge have spoken.
+    Turn(Box<Turn>),
+    /// The session is over and the memory step done.
+    SessionFinished(Box<SessionFinished>),
+    /// The last line.
+    EpisodeFinished,
+}
+
+/// What is played, by whom.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EpisodeStarted {
+    /// 1.
+    pub version: u32,
+    pub suite: String,
+    /// BLAKE3 of the suite's files.
+    pub suite_digest: String,
+    pub persona: String,
+    /// 1, 2, 3, ...
+    pub run: u32,
+    pub seed: u64,
+    pub protocol: Protocol,
+    pub agent: String,
+    pub user: String,
+    pub judge: String,
+}
+
+/// A session begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionStarted {
+    pub session: String,
+    /// The session clock.
+    pub clock: String,
+    /// What the agent is told first.
+    pub message: String,
+    /// The agent's system prompt: the name of its blob.
+    pub system: String,
+    /// The staged files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// The apps' states, by app.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub apps: BTreeMap<String, AppMark>,
+}
+
+/// The state of an app at a moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AppMark {
+    /// The snapshot: the name of its blob.
+    pub snapshot: String,
+    /// Calls so far in the episode.
+    pub calls: u64,
+}
+
+/// One turn.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    pub session: String,
+    /// 1, 2, 3, ...
+    pub turn: u32,
+    /// The session clock when the turn began.
+    pub clock: String,
+    /// What the agent was told.
+    pub message: String,
+    /// What the agent did, in order; each text stands here once.
+    pub steps: Vec<Step>,
+    /// All text that went to the user.
+    pub response: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// The apps whose state the turn changed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub apps: BTreeMap<String, AppMark>,
+    /// What the user agent found, stage by stage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judgements: Vec<IntentJudgement>,
+    /// The intents that became terminal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intents: Vec<IntentChange>,
+    /// What graders and judge found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ItemVerdict>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// The user agent's next message; None ends the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// Set on the last turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    pub usage: RoleUsage,
+}
+
+/// One thing that the agent did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// The model answered.
+    Reply {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+    },
+    /// A tool was called.
+    Call { id: String, record: CallRecord },
+    /// The scaffold itself told the model something.
+    Notice { text: String },
+}
+
+/// What the user agent found for one intent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntentJudgement {
+    /// The intent's id.
+    pub intent: String,
+    pub stage: Stage,
+    pub yes: bool,
+    /// The evidence, in the judge's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The exchange with the model: the name of its blob. None for the scripted user agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<String>,
+}
+
+/// The two stages of intent assignment (paper, appendix B.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    Satisfaction,
+    Question,
+}
+
+/// What a grader or the judge found for one checklist item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ItemVerdict {
+    /// The item's id.
+    pub item: String,
+    pub pass: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<String>,
+}
+
+/// Something that broke.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fault {
+    pub kind: FaultKind,
+    /// The plugin, tool or model.
+    pub source: String,
+    /// `fuel`, `memory`, `trap`, ... for a guest.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    pub message: String,
+}
+
+/// Who broke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    Guest,
+    Judge,
+    Model,
+    Infrastructure,
+}
+
+/// Tokens by role.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RoleUsage {
+    pub agent: Usage,
+    pub user: Usage,
+    pub judge: Usage,
+}
+
+impl std::ops::AddAssign for RoleUsage {
+    fn add_assign(&mut self, other: Self) {
+        let Self { agent, user, judge } = other;
+        self.agent += agent;
+        self.user += user;
+        self.judge += judge;
+    }
+}
+
+/// A session's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionFinished {
+    pub session: String,
+    pub outcome: Outcome,
+    pub turns: u32,
+    /// In the order of the task file.
+    pub intents: Vec<IntentStatus>,
+    pub items: Vec<ItemScore>,
+    /// Share of the session's own intents, 0 to 1.
+    pub proc: f64,
+    /// 0 to 1; None without a checklist.
+    pub comp: Option<f64>,
+    /// The memory step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    pub usage: RoleUsage,
+}
+
+/// Where an intent ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntentStatus {
+    pub intent: String,
+    pub status: Status,
+}

@@ -1,0 +1,291 @@
+//! The run folder: where each file of a run stands, and the lock that keeps a second process out.
+//!
+//! ```text
+//! manifest.json                      what was asked for and with what it was made
+//! journal/<persona>.r<run>.jsonl     the truth: one line per event
+//! blobs/<blake3>                     files, app states, prompts and judges' replies, each once
+//! workspaces/<persona>.r<run>/       the agent's files
+//! trajectories/<persona>.r<run>/<session>.json
+//! results.json                       scores, made from the journals
+//! timing.jsonl                       real time and durations: never compared
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::event::VERSION;
+use crate::task::manifest::Protocol;
+
+/// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Manifest {
+    /// 1.
+    pub version: u32,
+    /// The host's version.
+    pub host: String,
+    /// When the run was made, UTC.
+    pub started: String,
+    pub suite: String,
+    /// The suite file, absolute.
+    pub suite_path: String,
+    /// BLAKE3 of the suite's files.
+    pub suite_digest: String,
+    pub protocol: Protocol,
+    pub agent: String,
+    pub user: String,
+    pub judge: String,
+    pub runs: u32,
+    pub seed: u64,
+    /// Only these; empty for all.
+    pub personas: Vec<String>,
+    pub sessions: Vec<String>,
+    /// Folders of plugins, in the order of the search.
+    pub plugin_dirs: Vec<String>,
+    /// A folder with prompts of the operator's own.
+    pub prompts: Option<String>,
+    /// BLAKE3 of the prompts.
+    pub prompts_digest: String,
+    /// The plugins in use, by name.
+    pub plugins: BTreeMap<String, PluginMark>,
+    /// The limits of guests.
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub limits: BTreeMap<String, Value>,
+}
+
+/// Which plugin it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PluginMark {
+    pub sha256: String,
+    pub size: usize,
+}
+
+/// Why a run folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error(
+        "make {}: it is there already; go on with it by `pibench-host run --resume {}`, or choose another --out",
+        path.display(), path.display()
+    )]
+    Exists { path: PathBuf },
+    #[error("lock {}: another process works on it", path.display())]
+    Locked { path: PathBuf },
+    #[error("write {}: {source}", path.display())]
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("read {}: {reason}", path.display())]
+    Read { path: PathBuf, reason: String },
+}
+
+/// A run folder that this process holds the lock of.
+#[derive(Debug)]
+pub struct RunFolder {
+    root: PathBuf,
+    /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends.
+    _lock: Lock,
+}
+
+#[derive(Debug)]
+struct Lock {
+    _file: File,
+}
+
+impl RunFolder {
+    /// A new folder with its manifest. Made under another name first: a folder without a manifest is never left.
+    pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
+        if path.exists() {
+            return Err(FolderError::Exists {
+                path: path.to_owned(),
+            });
+        }
+        let failed = |source| FolderError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(failed)?;
+        let new = tempfile::Builder::new()
+            .prefix(".new-run-")
+            .tempdir_in(parent)
+            .map_err(failed)?;
+        for dir in ["journal", "blobs", "workspaces", "trajectories"] {
+            fs::create_dir(new.path().join(dir)).map_err(failed)?;
+        }
+        write_json(&new.path().join("manifest.json"), manifest)?;
+        File::create(new.path().join("lock")).map_err(failed)?;
+        fs::rename(new.path(), path).map_err(failed)?;
+        // The folder has another name now: nothing is left to clean up.
+        let _ = new.keep();
+        Self::lock(path)
+    }
+
+    /// An existing folder, to go on with it.
+    pub fn open(path: &Path) -> Result<(Self, Manifest), FolderError> {
+        let manifest = read_manifest(path)?;
+        Ok((Self::lock(path)?, manifest))
+    }
+
+    fn lock(path: &Path) -> Result<Self, FolderError> {
+        let root = fs::canonicalize(path).map_err(|source| FolderError::Write {
+            path: path.to_owned(),
+            source,
+        })?;
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(root.join("lock"));
+        let file = file.map_err(|source| FolderError::Write {
+            path: root.join("lock"),
+            source,
+        })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self {
+                root,
+                _lock: Lock { _file: file },
+            }),
+            Err(fs::TryLockError::WouldBlock) => Err(FolderError::Locked { path: root }),
+            Err(fs::TryLockError::Error(source)) => Err(FolderError::Write {
+                path: root.join("lock"),
+                source,
+            }),
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn journal(&self, persona: &str, run: u32) -> PathBuf {
+        self.root
+            .join("journal")
+            .join(format!("{persona}.r{run}.jsonl"))
+    }
+
+    pub fn workspace(&self, persona: &str, run: u32) -> PathBuf {
+        self.root
+            .join("workspaces")
+            .join(format!("{persona}.r{run}"))
+    }
+
+    /// Keeps bytes under their hash; the name. The same bytes are written once.
+    pub fn put_blob(&self, bytes: &[u8]) -> Result<String, FolderError> {
+        let name = blake3::hash(bytes).to_hex().to_string();
+        let path = self.root.join("blobs").join(&name);
+        if !path.exists() {
+            write_whole(&path, bytes)?;
+        }
+        Ok(name)
+    }
+
+    /// The bytes of a blob, checked against its name.
+    pub fn blob(&self, name: &str) -> Result<Vec<u8>, FolderError> {
+        let path = self.root.join("blobs").join(name);
+        let failed = |reason: String| FolderError::Read {
+            path: path.clone(),
+            reason,
+        };
+        let plain = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !plain {
+            return Err(failed("a blob's name is a hash".into()));
+        }
+        let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+        if blake3::hash(&bytes).to_hex().as_str() != name {
+            return Err(failed("the content is not what the journal names".into()));
+        }
+        Ok(bytes)
+    }
+
+    /// Writes `trajectories/<persona>.r<run>/<session>.json`.
+    pub fn put_trajectory(
+        &self,
+        persona: &str,
+        run: u32,
+        session: &str,
+        trajectory: &impl Serialize,
+    ) -> Result<(), FolderError> {
+        let dir = self
+            .root
+            .join("trajectories")
+            .join(format!("{persona}.r{run}"));
+        fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
+            path: dir.clone(),
+            source,
+        })?;
+        write_json(&dir.join(format!("{session}.json")), trajectory)
+    }
+
+    /// Writes `results.json`.
+    pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
+        write_json(&self.root.join("results.json"), results)
+    }
+
+    /// Adds a line to `timing.jsonl`.
+    pub fn put_timing(&self, line: &Value) -> Result<(), FolderError> {
+        let path = self.root.join("timing.jsonl");
+        let failed = |source| FolderError::Write {
+            path: path.clone(),
+            source,
+        };
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(failed)?;
+        file.write_all(format!("{line}\n").as_bytes())
+            .map_err(failed)
+    }
+}
+
+/// The manifest of a run folder.
+pub fn read_manifest(folder: &Path) -> Result<Manifest, FolderError> {
+    let path = folder.join("manifest.json");
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    let text =
+        fs::read(&path).map_err(|error| failed(format!("{error}; is this a run folder?")))?;
+    let manifest: Manifest =
+        serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    if manifest.version != VERSION {
+        return Err(failed(format!(
+            "version {}, and this host reads {VERSION}",
+            manifest.version
+        )));
+    }
+    Ok(manifest)
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+    let failed = |source| FolderError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
+    text.push(b'\n');
+    write_whole(path, &text)
+}
+
+/// A file is there whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let failed = |source| FolderError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

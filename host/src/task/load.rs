@@ -1,0 +1,692 @@
+//! Reads a suite from disk and says everything that is wrong with it, each with its file, line and remedy. What it
+//! hands out is complete and consistent: nothing behind it looks at a task file again. It does not know which tools
+//! and graders exist: that is for those who load plugins.
+
+mod episode;
+mod session;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use camino::Utf8Path;
+use serde_json::Value;
+
+use super::document::{Document, Place, Report};
+use super::manifest::{LimitOverride, PersonaFile, ProviderFile, SuiteFile};
+use super::pack::{Pack, ReadError, plain};
+use super::problem::{Problem, Problems, Source};
+use super::suite::{Persona, Session, Suite};
+
+/// Bytes of a task file or a rule script. The largest public task file has 12 KiB and the largest script 20 KiB; a
+/// file of this size parses in some 50 ms.
+const TEXT_LIMIT: u64 = 1 << 20;
+
+/// Bytes of one staged file: the workspace's own limit for a file.
+pub(super) const STAGED_LIMIT: u64 = 64 << 20;
+
+/// Entries of one list (personas, sessions, intents, items, files, steps, people, tools). The largest list of the
+/// public data has 173; quadratic work on a thousand entries still takes no time.
+const LIST_LIMIT: usize = 1000;
+
+/// Characters of an id: with the folders around it, a path stays below the limits of all systems.
+const ID_LIMIT: usize = 64;
+
+/// The files' names within their folders.
+pub(super) const SUITE: &str = "suite.toml";
+pub(super) const PERSONA: &str = "persona.toml";
+pub(super) const SESSION: &str = "session.toml";
+
+/// A suite that can be played.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub suite: Suite,
+    /// What is odd about it, no errors among it.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads a suite file and all that it names, below the file's folder. On failure, every problem that was found:
+/// errors and warnings, file by file, each file's in the order of its lines.
+pub fn load(path: &Utf8Path) -> Result<Loaded, Problems> {
+    let (folder, name) = folder_and_name(path);
+    let mut loader = Loader::open(folder)?;
+    let suite = loader.suite(path, name);
+    match suite {
+        Some(suite) if !loader.problems.iter().any(Problem::is_error) => Ok(Loaded {
+            suite,
+            warnings: loader.problems,
+        }),
+        _ => Err(Problems(loader.problems)),
+    }
+}
+
+/// Every problem of one suite file.
+pub(super) fn suite_problems(path: &Utf8Path) -> Vec<Problem> {
+    match load(path) {
+        Ok(loaded) => loaded.warnings,
+        Err(Problems(problems)) => problems,
+    }
+}
+
+/// Every problem of one persona file and its sessions.
+pub(super) fn persona_problems(path: &Utf8Path) -> Vec<Problem> {
+    alone(path, |loader, source, folder| {
+        loader.persona(&source, folder, "");
+    })
+}
+
+/// Every problem of one session file. What only its persona can tell (its tools, the episode) stays open.
+pub(super) fn session_problems(path: &Utf8Path) -> Vec<Problem> {
+    alone(path, |loader, source, folder| {
+        loader.session(&source, folder, "", None);
+    })
+}
+
+fn alone(path: &Utf8Path, read: impl FnOnce(&mut Loader, Source, Option<&str>)) -> Vec<Problem> {
+    let (folder, name) = folder_and_name(path);
+    let mut loader = match Loader::open(folder) {
+        Ok(loader) => loader,
+        Err(Problems(problems)) => return problems,
+    };
+    match loader.source(name) {
+        Ok(source) => read(&mut loader, source, folder.file_name()),
+        Err(message) => return vec![Problem::of_file(path, message)],
+    }
+    loader.problems
+}
+
+fn folder_and_name(path: &Utf8Path) -> (&Utf8Path, &str) {
+    (
+        path.parent().unwrap_or(Utf8Path::new("")),
+        path.file_name().unwrap_or(""),
+    )
+}
+
+/// The top-level keys of a task file, for telling its kind; nothing when it does not parse.
+pub(super) fn keys_of(path: &Utf8Path) -> Vec<String> {
+    let (folder, name) = folder_and_name(path);
+    let Ok(mut loader) = Loader::open(folder) else {
+        return Vec::new();
+    };
+    let Ok(source) = loader.source(name) else {
+        return Vec::new();
+    };
+    let document = Document::parse(&source.text, &mut Report::new(&source));
+    document
+        .map(|document| document.keys().map(str::to_owned).collect())
+        .unwrap_or_default()
+}
+
+/// One load: the pack, and what was found so far.
+#[derive(Debug)]
+struct Loader {
+    pack: Pack,
+    problems: Vec<Problem>,
+}
+
+impl Loader {
+    fn open(folder: &Utf8Path) -> Result<Self, Problems> {
+        match Pack::open(folder) {
+            Ok(pack) => Ok(Self {
+                pack,
+                problems: Vec::new(),
+            }),
+            Err(error) => Err(Problems(vec![Problem::of_file(
+                folder,
+                format!("cannot open the folder: {error}"),
+            )])),
+        }
+    }
+
+    /// A text file of the pack. The error is a message for the place that names the file.
+    fn source(&mut self, path: &str) -> Result<Source, String> {
+        let content = self
+            .pack
+            .read(path, TEXT_LIMIT)
+            .map_err(|error| cannot(&error))?;
+        let text = String::from_utf8(content).map_err(|error| {
+            format!(
+                "cannot read `{path}`: not UTF-8 from byte {} on",
+                error.utf8_error().valid_up_to()
+            )
+        })?;
+        Ok(Source {
+            path: self.pack.shown(path),
+            text: text.into(),
+        })
+    }
+
+    /// Parses a file and builds something of it. The file's own problems come before those of the files it names.
+    fn file<T>(
+        &mut self,
+        source: &Source,
+        build: impl FnOnce(&mut Self, &Document<'_>, &mut Report<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let position = self.problems.len();
+        let mut report = Report::new(source);
+        let found = Document::parse(&source.text, &mut report)
+            .and_then(|document| build(self, &document, &mut report));
+        self.problems.splice(position..position, report.finish());
+        found
+    }
+
+    fn suite(&mut self, path: &Utf8Path, name: &str) -> Option<Suite> {
+        let source = match self.source(name) {
+            Ok(source) => source,
+            Err(message) => {
+                self.problems.push(Problem::of_file(path, message));
+                return None;
+            }
+        };
+        self.file(&source, |loader, document, report| {
+            let file: SuiteFile = document.read(report)?;
+            check_settings(&file, &document.root(), report);
+            let personas =
+                loader.personas(&file.personas, &document.root().key("personas"), report);
+            let plugins = plugins(
+                &loader.pack,
+                &file.plugins,
+                &document.root().key("plugins"),
+                report,
+            );
+            // Every field by name, so that a new one has to be thought about here.
+            let SuiteFile {
+                version: _,
+                id,
+                title,
+                personas: _,
+                protocol,
+                agent,
+                user,
+                judge,
+                runs,
+                seed,
+                session,
+                state,
+                plugins: _,
+                limits,
+                providers,
+            } = file;
+            Some(Suite {
+                id,
+                title,
+                path: path.to_owned(),
+                digest: loader.pack.digest(),
+                protocol,
+                agent,
+                user,
+                judge,
+                runs,
+                seed,
+                session,
+                reset: state.reset,
+                plugins,
+                limits,
+                providers,
+                personas,
+            })
+        })
+    }
+
+    fn personas(
+        &mut self,
+        folders: &[String],
+        place: &Place<'_>,
+        report: &mut Report<'_>,
+    ) -> Vec<Persona> {
+        check_length("personas", folders.len(), place, report);
+        if folders.is_empty() {
+            report.add_with_help(
+                place.span(),
+                "no personas",
+                "name at least one persona's folder",
+            );
+        }
+        let mut personas: Vec<Persona> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (index, folder) in folders.iter().enumerate() {
+            let span = place.index(index).span();
+            if !seen.insert(folder) {
+                report.add(
+                    span,
+                    format!("the persona folder `{folder}` is listed twice"),
+                );
+                continue;
+            }
+            let source = match plain(folder) {
+                Ok(()) => self.source(&format!("{folder}/{PERSONA}")),
+                Err(reason) => Err(format!(
+                    "cannot read the persona folder `{folder}`: {reason}"
+                )),
+            };
+            let source = match source {
+                Ok(source) => source,
+                Err(message) => {
+                    report.add(span, message);
+                    continue;
+                }
+            };
+            let Some(persona) = self.persona(&source, Utf8Path::new(folder).file_name(), folder)
+            else {
+                continue;
+            };
+            if personas.iter().any(|other| other.id == persona.id) {
+                report.add(
+                    span,
+                    format!("a second persona with the id `{}`", persona.id),
+                );
+            }
+            personas.push(persona);
+        }
+        personas
+    }
+
+    /// `name` is the folder's name, `folder` its path from the pack's root, `""` for the root itself.
+    fn persona(&mut self, source: &Source, name: Option<&str>, folder: &str) -> Option<Persona> {
+        self.file(source, |loader, document, report| {
+            let file: PersonaFile = document.read(report)?;
+            let root = document.root();
+            check_id(&file.id, name, &root.key("id"), report);
+            check_text("profile", &file.profile, &root.key("profile"), report);
+            check_tools(&file.tools, &root.key("tools"), report);
+            check_people(&file, &root.key("people"), report);
+            check_apps(&file.apps, Some(&file.tools), &root.key("apps"), report);
+            check_length("episode", file.episode.len(), &root.key("episode"), report);
+            if file.episode.is_empty() {
+                report.add(root.key("episode").span(), "the episode has no sessions");
+            }
+            let sessions = loader.episode(&file, folder, &root.key("episode"), report);
+            let PersonaFile {
+                version: _,
+                id,
+                name,
+                profile,
+                user_md,
+                tools,
+                people,
+                apps,
+                episode: _,
+                metadata: _,
+            } = file;
+            Some(Persona {
+                id,
+                name,
+                profile,
+                user_md,
+                tools,
+                people,
+                apps: without_dates(apps),
+                sessions,
+            })
+        })
+    }
+
+    /// The sessions of an episode that could be read, in its order.
+    fn episode(
+        &mut self,
+        file: &PersonaFile,
+        folder: &str,
+        place: &Place<'_>,
+        report: &mut Report<'_>,
+    ) -> Vec<Session> {
+        let mut sessions: Vec<Option<Session>> = Vec::new();
+        for (index, entry) in file.episode.iter().enumerate() {
+            let span = place.index(index).key("session").span();
+            if file.episode[..index]
+                .iter()
+                .any(|earlier| earlier.session == entry.session)
+            {
+                report.add(
+                    span,
+                    format!(
+                        "the session `{}` stands twice in the episode",
+                        entry.session
+                    ),
+                );
+                sessions.push(None);
+                continue;
+            }
+            if !is_id(&entry.session) {
+                report.add_with_help(span, format!("`{}` is no id", entry.session), ID_RULE);
+                sessions.push(None);
+                continue;
+            }
+            let session_folder = join(folder, &format!("sessions/{}", entry.session));
+            let session = match self.source(&join(&session_folder, SESSION)) {
+                Ok(source) => self.session(
+                    &source,
+                    Some(&entry.session),
+                    &session_folder,
+                    Some(&file.tools),
+                ),
+                Err(message) => {
+                    report.add(span, message);
+                    None
+                }
+            };
+            sessions.push(session);
+        }
+        episode::check(&file.episode, &sessions, place, report);
+        episode::check_clocks(&sessions, place, report);
+        let depended: BTreeSet<&String> = file
+            .episode
+            .iter()
+            .flat_map(|entry| &entry.depends_on)
+            .collect();
+        sessions
+            .into_iter()
+            .zip(&file.episode)
+            .filter_map(|(session, entry)| {
+                let session = session?;
+                let dependency_only = depended.contains(&session.id);
+                Some(Session {
+                    depends_on: entry.depends_on.clone(),
+                    dependency_only,
+                    ..session
+                })
+            })
+            .collect()
+    }
+}
+
+fn cannot(error: &ReadError) -> String {
+    format!("cannot {error}")
+}
+
+/// The path of a file that stands beside a task file. It is checked before it is joined, so that the message names
+/// what was written.
+fn beside(folder: &str, path: &str) -> Result<String, String> {
+    plain(path).map_err(|reason| format!("cannot read `{path}`: {reason}"))?;
+    Ok(join(folder, path))
+}
+
+/// A path below a folder of the pack, `""` being its root.
+fn join(folder: &str, path: &str) -> String {
+    if folder.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{folder}/{path}")
+    }
+}
+
+const ID_RULE: &str =
+    "an id has 1 to 64 lower case letters, digits, `-` and `_`, and starts with a letter or digit";
+
+/// Ids name folders, columns and files everywhere, so they are the same on systems that fold case.
+pub(super) fn is_id(id: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    id.len() <= ID_LIMIT
+        && id.chars().all(allowed)
+        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Checks an id, and that it is the name of the folder where it has one.
+fn check_id(id: &str, folder: Option<&str>, place: &Place<'_>, report: &mut Report<'_>) {
+    if !is_id(id) {
+        return report.add_with_help(place.span(), format!("`{id}` is no id"), ID_RULE);
+    }
+    if let Some(folder) = folder.filter(|folder| *folder != id) {
+        let message = format!("the id `{id}` is not the folder's name, `{folder}`");
+        report.add_with_help(place.span(), message, "rename one of them");
+    }
+}
+
+/// Checks the ids of a list, and that none stands twice.
+fn check_ids<'a>(ids: impl Iterator<Item = &'a str>, place: &Place<'_>, report: &mut Report<'_>) {
+    let mut seen = BTreeSet::new();
+    for (index, id) in ids.enumerate() {
+        let place = place.index(index).key("id");
+        check_id(id, None, &place, report);
+        if !seen.insert(id) {
+            report.add(
+                place.span(),
+                format!("a second `{id}`; ids are unique within the session"),
+            );
+        }
+    }
+}
+
+fn check_text(key: &str, text: &str, place: &Place<'_>, report: &mut Report<'_>) {
+    if text.trim().is_empty() {
+        report.add(place.span(), format!("`{key}` is empty"));
+    }
+}
+
+fn check_length(key: &str, length: usize, place: &Place<'_>, report: &mut Report<'_>) {
+    if length > LIST_LIMIT {
+        report.add(
+            place.span(),
+            format!("`{key}` has {length} entries, more than the limit of {LIST_LIMIT}"),
+        );
+    }
+}
+
+fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
+    check_id(&file.id, None, &root.key("id"), report);
+    check_model(
+        &file.agent,
+        &["reference", "reactive", "nop", "cheat"],
+        &root.key("agent"),
+        report,
+    );
+    check_model(&file.user, &["lexical"], &root.key("user"), report);
+    check_model(&file.judge, &["lexical"], &root.key("judge"), report);
+    if file.runs == Some(0) {
+        report.add(root.key("runs").span(), "`runs` must be at least 1");
+    }
+    let session = root.key("session");
+    let limits = file.session;
+    for (key, zero) in [
+        ("max_turns", limits.max_turns == 0),
+        ("max_iterations", limits.max_iterations == 0),
+        ("turn_timeout_s", limits.turn_timeout_s == 0),
+    ] {
+        if zero {
+            report.add(
+                session.key(key).span(),
+                format!("`{key}` must be at least 1"),
+            );
+        }
+    }
+    for (guest, limit) in [("app", file.limits.app), ("grader", file.limits.grader)] {
+        check_limit(limit, &root.key("limits").key(guest), report);
+    }
+    for (name, provider) in &file.providers {
+        check_provider(name, provider, &root.key("providers").key(name), report);
+    }
+}
+
+/// A scripted model by name, or `PROVIDER/MODEL`.
+fn check_model(model: &str, scripted: &[&str], place: &Place<'_>, report: &mut Report<'_>) {
+    let parts = model
+        .split_once('/')
+        .is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    if !parts && !scripted.contains(&model) {
+        let help = format!("{} or PROVIDER/MODEL", scripted.join(", "));
+        report.add_with_help(place.span(), format!("unknown model `{model}`"), help);
+    }
+}
+
+/// Whether a limit is above the host's is for the host to say: this layer does not know it.
+fn check_limit(limit: LimitOverride, place: &Place<'_>, report: &mut Report<'_>) {
+    let LimitOverride {
+        fuel,
+        wall_ms,
+        memory_bytes,
+    } = limit;
+    for (key, value) in [
+        ("fuel", fuel),
+        ("wall_ms", wall_ms),
+        ("memory_bytes", memory_bytes),
+    ] {
+        if value == Some(0) {
+            report.add_with_help(
+                place.key(key).span(),
+                format!("`{key}` must be above 0"),
+                "leave it out instead",
+            );
+        }
+    }
+}
+
+fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report: &mut Report<'_>) {
+    let ProviderFile {
+        base_url,
+        key_env,
+        temperature: _,
+    } = provider;
+    if !is_id(name) {
+        report.add_with_help(place.span(), format!("`{name}` is no id"), ID_RULE);
+    }
+    let host = base_url
+        .strip_prefix("https://")
+        .or_else(|| base_url.strip_prefix("http://"));
+    if host.is_none_or(|host| host.is_empty() || host.starts_with('/')) {
+        let message = format!("`{base_url}` is no http or https address");
+        report.add_with_help(
+            place.key("base_url").span(),
+            message,
+            "as in https://api.openai.com/v1",
+        );
+    }
+    if key_env
+        .as_deref()
+        .is_some_and(|name| name.is_empty() || name.contains(['=', '\0']))
+    {
+        report.add(
+            place.key("key_env").span(),
+            "`key_env` must be the name of an environment variable",
+        );
+    }
+}
+
+/// Components by name. A suite file is the operator's own, so these may stand outside of its folder.
+fn plugins(
+    pack: &Pack,
+    files: &BTreeMap<String, String>,
+    place: &Place<'_>,
+    report: &mut Report<'_>,
+) -> BTreeMap<String, camino::Utf8PathBuf> {
+    let mut plugins = BTreeMap::new();
+    for (name, file) in files {
+        let place = place.key(name);
+        let path = pack.shown(file);
+        if !is_id(name) {
+            report.add_with_help(place.span(), format!("`{name}` is no id"), ID_RULE);
+        } else if !path.is_file() {
+            report.add(place.span(), format!("no such plugin file: {path}"));
+        }
+        plugins.insert(name.clone(), path);
+    }
+    plugins
+}
+
+fn check_tools(tools: &[String], place: &Place<'_>, report: &mut Report<'_>) {
+    check_length("tools", tools.len(), place, report);
+    let mut seen = BTreeSet::new();
+    for (index, tool) in tools.iter().enumerate() {
+        let span = place.index(index).span();
+        let known = tool
+            .split_once("__")
+            .is_some_and(|(app, name)| is_name(app) && (name == "*" || is_name(name)));
+        if !known {
+            let help = "write `<app>__<tool>`, or `<app>__*` for all tools of an app";
+            report.add_with_help(span, format!("`{tool}` is no app tool"), help);
+        } else if !seen.insert(tool) {
+            report.add(span, format!("the tool `{tool}` is listed twice"));
+        }
+    }
+}
+
+/// The name of an app or of a tool within its app.
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.len() <= ID_LIMIT
+        && name.chars().all(allowed)
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+/// Whether the tools that a persona lists hold this one.
+fn has_tool(tools: &[String], tool: &str) -> bool {
+    let all = tool.split_once("__").map(|(app, _)| format!("{app}__*"));
+    tools
+        .iter()
+        .any(|listed| listed == tool || Some(listed) == all.as_ref())
+}
+
+fn check_people(file: &PersonaFile, place: &Place<'_>, report: &mut Report<'_>) {
+    check_length("people", file.people.len(), place, report);
+    let mut seen = BTreeSet::new();
+    for (index, person) in file.people.iter().enumerate() {
+        let place = place.index(index);
+        let span = place.key("email").span();
+        if !person.email.contains('@') {
+            report.add(span, format!("`{}` is no email address", person.email));
+        } else if !seen.insert(person.email.to_lowercase()) {
+            report.add(
+                span,
+                format!("a second person with the email {}", person.email),
+            );
+        }
+        for app in person.passwords.keys() {
+            warn_of_idle_app(
+                app,
+                &file.tools,
+                place.key("passwords").key(app).span(),
+                report,
+            );
+        }
+    }
+}
+
+/// Records for an app that the persona has no tools of would never be seen.
+fn check_apps(
+    apps: &BTreeMap<String, Value>,
+    tools: Option<&[String]>,
+    place: &Place<'_>,
+    report: &mut Report<'_>,
+) {
+    let Some(tools) = tools else { return };
+    for app in apps.keys() {
+        warn_of_idle_app(app, tools, place.key(app).span(), report);
+    }
+}
+
+fn warn_of_idle_app(app: &str, tools: &[String], span: Range<usize>, report: &mut Report<'_>) {
+    if !tools
+        .iter()
+        .any(|tool| tool.split_once("__").is_some_and(|(of, _)| of == app))
+    {
+        let help = format!("add `{app}__*` to the persona's tools, or take the records away");
+        report.warn(
+            span,
+            format!("the persona has no tools of the app `{app}`"),
+            help,
+        );
+    }
+}
+
+/// Unquoted TOML dates become their text: what apps, graders and tools get is JSON, which has no dates.
+fn without_dates(apps: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    apps.into_iter()
+        .map(|(app, records)| (app, without_date(records)))
+        .collect()
+}
+
+fn without_date(value: Value) -> Value {
+    /// How the `toml` crate hands a date to a type that knows none.
+    const DATE: &str = "$__toml_private_datetime";
+    match value {
+        Value::Array(items) => items.into_iter().map(without_date).collect(),
+        Value::Object(mut fields) => match fields.remove(DATE) {
+            Some(date) => date,
+            None => fields
+                .into_iter()
+                .map(|(key, value)| (key, without_date(value)))
+                .collect(),
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

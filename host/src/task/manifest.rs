@@ -1,0 +1,441 @@
+//! The task files as they are written: TOML, version 1. Wire types only: what they mean is checked in `load`, and what
+//! the rest of the host works with is in `suite`.
+//!
+//! Unknown keys are reported with their place by the loader, so the types do not deny them to serde; the generated
+//! JSON Schemas do.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the task formats that this host reads and writes.
+pub const VERSION: u32 = 1;
+
+/// `suite.toml`: which personas are played, and how.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SuiteFile {
+    /// The format's version: 1.
+    pub version: u32,
+    /// Names the suite in run folders and reports: lower case letters, digits, `-` and `_`.
+    pub id: String,
+    /// One line for reports.
+    #[serde(default)]
+    pub title: String,
+    /// Persona folders (each with a `persona.toml`), relative to this file, in the order of reports.
+    pub personas: Vec<String>,
+    /// Which rules are played: the paper's or those of the released code.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// The agent under test: `reference`, `reactive`, `nop`, `cheat` or `PROVIDER/MODEL`.
+    #[serde(default = "default_agent")]
+    pub agent: String,
+    /// The user agent: `lexical` or `PROVIDER/MODEL`.
+    #[serde(default = "default_judge")]
+    pub user: String,
+    /// The judge of rubric items: `lexical` or `PROVIDER/MODEL`.
+    #[serde(default = "default_judge")]
+    pub judge: String,
+    /// Independent trajectories of each session. Default: 1 when all three models are scripted, else 3.
+    #[serde(default)]
+    pub runs: Option<u32>,
+    /// The seed of everything drawn at random.
+    #[serde(default)]
+    pub seed: u64,
+    /// Bounds of a session.
+    #[serde(default)]
+    pub session: SessionLimits,
+    /// When the apps' state is put back.
+    #[serde(default)]
+    pub state: StateSettings,
+    /// Plugins by name: a component file relative to this file. Names that are absent are looked up in `--plugins`,
+    /// then beside the program.
+    #[serde(default)]
+    pub plugins: BTreeMap<String, String>,
+    /// Lowers the limits of guests.
+    #[serde(default)]
+    pub limits: LimitOverrides,
+    /// Model servers by name, beside the built-in ones.
+    #[serde(default)]
+    pub providers: BTreeMap<String, ProviderFile>,
+}
+
+fn default_agent() -> String {
+    "reference".into()
+}
+
+fn default_judge() -> String {
+    "lexical".into()
+}
+
+/// The rules of a session (state machine, evidence, parsing, aggregation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// As the paper writes it (sections 3.4 and 3.5, appendices B and C).
+    #[default]
+    Paper,
+    /// As the released code does it.
+    PiBench,
+}
+
+/// Bounds of a session.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct SessionLimits {
+    /// Turns after which a session ends, its open intents not proactive.
+    pub max_turns: u32,
+    /// Calls of the model in one turn, after which the agent is told to stop.
+    pub max_iterations: u32,
+    /// Wall clock of one turn of the agent, in seconds.
+    pub turn_timeout_s: u64,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            max_turns: 30,
+            max_iterations: 120,
+            turn_timeout_s: 1800,
+        }
+    }
+}
+
+/// When the apps' state is put back.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct StateSettings {
+    pub reset: Reset,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reset {
+    /// App state persists through the episode.
+    #[default]
+    Episode,
+    /// Each session starts from the persona's records and its own.
+    Session,
+}
+
+/// Limits of one call of a guest that a suite may lower; a value above the host's is an error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct LimitOverrides {
+    pub app: LimitOverride,
+    pub grader: LimitOverride,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct LimitOverride {
+    /// Units of work of one call (about one per wasm instruction).
+    pub fuel: Option<u64>,
+    /// Wall clock of one call, in milliseconds.
+    pub wall_ms: Option<u64>,
+    /// Linear memory and tables together, in bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A model server that speaks the `OpenAI` chat completions format.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ProviderFile {
+    /// Up to and without `/chat/completions`, as in `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// The environment variable that holds the key; absent for servers that need none.
+    #[serde(default)]
+    pub key_env: Option<String>,
+    /// Whether a temperature is sent for the user agent and the judge.
+    #[serde(default = "yes")]
+    pub temperature: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `persona.toml`: one simulated user and the order of the episode.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PersonaFile {
+    /// The format's version: 1.
+    pub version: u32,
+    /// The same as the folder's name.
+    pub id: String,
+    pub name: String,
+    /// Occupation, routines, preferences, working style, goals: Markdown. Only the user agent reads it.
+    pub profile: String,
+    /// What the workspace's `USER.md` says at the start: what this user would have told any assistant.
+    #[serde(default)]
+    pub user_md: String,
+    /// The app tools that the agent has, `<app>__<tool>`; `<app>__*` stands for all of the app's.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The people who have accounts in the apps, the user among them.
+    #[serde(default)]
+    pub people: Vec<Person>,
+    /// Records of the apps at the start, by app: what they hold is the app's own format.
+    #[serde(default)]
+    pub apps: BTreeMap<String, Value>,
+    /// The sessions in their order.
+    pub episode: Vec<EpisodeEntry>,
+    /// Free: kept, never interpreted.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// Somebody with accounts in the apps.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Person {
+    pub first_name: String,
+    pub last_name: String,
+    pub email: String,
+    #[serde(default)]
+    pub phone_number: Option<String>,
+    /// The password in every app.
+    #[serde(default)]
+    pub password: Option<String>,
+    /// The password in one app, where it differs.
+    #[serde(default)]
+    pub passwords: BTreeMap<String, String>,
+}
+
+/// One place of the episode.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EpisodeEntry {
+    /// The session's id; its file is `sessions/<id>/session.toml`.
+    pub session: String,
+    /// Earlier sessions of the same group. Only a group's final session has any.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+}
+
+/// `session.toml`: one task.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SessionFile {
+    /// The format's version: 1.
+    pub version: u32,
+    /// The same as the folder's name.
+    pub id: String,
+    pub title: String,
+    #[serde(default)]
+    pub description: String,
+    /// The paper's Table 5.
+    #[serde(default)]
+    pub category: Option<Category>,
+    /// The session clock's start, a local date and time: `2026-03-02T09:00:00`.
+    #[schemars(with = "String", extend("format" = "partial-date-time"))]
+    pub clock: toml::value::Datetime,
+    /// What opens the session.
+    #[serde(default)]
+    pub trigger: Trigger,
+    /// The first message, or the text of the signal.
+    pub request: String,
+    /// What the user does not say. At least one, in the order of the work.
+    pub intents: Vec<IntentFile>,
+    /// What must be true at the end. Empty for a session that is only a dependency.
+    #[serde(default)]
+    pub checklist: Vec<ItemFile>,
+    /// Files that the session puts into the workspace.
+    #[serde(default)]
+    pub files: Vec<StagedFile>,
+    /// Records that the session adds to the apps, by app.
+    #[serde(default)]
+    pub apps: BTreeMap<String, Value>,
+    /// What the judge of rubric items sees beside the conversation.
+    #[serde(default)]
+    pub evidence: EvidenceFile,
+    /// A workflow that satisfies every intent and item unasked, for the scripted models.
+    #[serde(default)]
+    pub reference: Vec<StepFile>,
+    /// Free: kept, never interpreted.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// The 18 kinds of work (the paper's Table 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[rustfmt::skip]
+pub enum Category { A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R }
+
+/// What opens a session.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(deny_unknown_fields)]
+pub enum Trigger {
+    /// A message of the user.
+    #[default]
+    User,
+    /// A structured input from outside.
+    Environment {
+        /// Who sends it: `calendar-webhook`, `court-feed`.
+        source: String,
+        /// The input itself, delivered as JSON after the request's text.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        payload: Value,
+    },
+    /// The agent wakes by itself.
+    Heartbeat,
+}
+
+/// One hidden intent.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct IntentFile {
+    /// Unique within the session.
+    pub id: String,
+    /// The requirement, as the user would state it.
+    pub content: String,
+    #[serde(default)]
+    pub scope: Scope,
+    /// When the scripted user agent finds it satisfied.
+    #[serde(default)]
+    pub satisfied: Option<MatcherFile>,
+    /// When the scripted user agent finds it asked for. Looks at the response only.
+    #[serde(default)]
+    pub asked: Option<MatcherFile>,
+}
+
+/// How far an intent reaches (paper, section 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Holds for this session.
+    #[default]
+    Session,
+    /// Holds for later sessions too.
+    Persistent,
+}
+
+/// One checklist item: a rubric, unless it has a `rule`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ItemFile {
+    /// Unique within the session.
+    pub id: String,
+    /// What must be true, for people and for the judge of rubrics.
+    pub criterion: String,
+    #[serde(default = "one")]
+    pub weight: f64,
+    #[serde(default)]
+    pub when: When,
+    /// When the scripted judge says YES to a rubric.
+    #[serde(default)]
+    pub met: Option<MatcherFile>,
+    /// The grader that decides instead of a judge.
+    #[serde(default)]
+    pub rule: Option<RuleFile>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Which turns count for an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Any turn: the maximum over turns (paper, equation 4).
+    #[default]
+    Ever,
+    /// The last turn only.
+    End,
+}
+
+/// A deterministic grader and what it is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct RuleFile {
+    /// The grader plugin: `rules`, `python`, or one of the suite's own.
+    pub grader: String,
+    /// The grader's own configuration.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub config: Value,
+    /// A file beside the session file whose text is handed to the grader as the configuration's `script`.
+    #[serde(default)]
+    pub script: Option<String>,
+    /// Which of the grader's checks this item is; may be left out when there is one.
+    #[serde(default)]
+    pub check: Option<String>,
+}
+
+/// What the scripted judges look for in the agent's own words. It matches when one piece of text (a response, the
+/// arguments of one call, what one file gained) holds an alternative of each group, and none of `none`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct MatcherFile {
+    /// `response`, `arguments` (of any call), `files` (any), `call:<tool>`, `file:<glob>`. Default: all.
+    #[serde(default)]
+    pub within: Vec<String>,
+    /// Groups of alternatives. Each is a regular expression (crate regex), without regard to case; white space in the
+    /// text counts as one blank.
+    pub all: Vec<Vec<String>>,
+    #[serde(default)]
+    pub none: Vec<String>,
+}
+
+/// A file that the session puts into the workspace.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct StagedFile {
+    /// Beside the session file.
+    pub source: String,
+    /// In the workspace; default: the source's file name.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// What the judge of rubric items sees beside the conversation (paper, appendix C.5).
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct EvidenceFile {
+    /// Workspace files whose content is shown.
+    pub files_read: Vec<String>,
+    /// Tools whose calls are shown.
+    pub tools: Vec<ToolEvidence>,
+}
+
+/// The selected fields of one tool's calls.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ToolEvidence {
+    pub tool: String,
+    /// Dotted paths into the arguments.
+    #[serde(default)]
+    pub call: Vec<String>,
+    /// Dotted paths into the result.
+    #[serde(default)]
+    pub result: Vec<String>,
+}
+
+/// One step of a reference workflow: a tool call or a part of the response.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct StepFile {
+    /// The intents that the step serves.
+    #[serde(default)]
+    pub serves: Vec<String>,
+    /// The tool to call.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// Its arguments. A string `{{name.path}}` stands for a value of the result that an earlier step saved.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub arguments: Value,
+    /// Keeps the result under this name.
+    #[serde(default)]
+    pub save: Option<String>,
+    /// Text for the user; the parts make up the turn's response.
+    #[serde(default)]
+    pub say: Option<String>,
+}

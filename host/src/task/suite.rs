@@ -1,0 +1,165 @@
+//! The suite as the rest of the host works with it: read, validated, every reference resolved. Built by `load` only.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use jiff::civil::DateTime;
+use serde_json::Value;
+
+use super::manifest::{
+    Category, LimitOverrides, Person, Protocol, ProviderFile, Reset, Scope, SessionLimits,
+    ToolEvidence, Trigger, When,
+};
+use crate::eval::matcher::Matcher;
+
+/// A whole suite.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    pub id: String,
+    pub title: String,
+    /// The suite file.
+    pub path: Utf8PathBuf,
+    /// BLAKE3 over every file that was read, hex: two suites with the same digest are the same.
+    pub digest: String,
+    pub protocol: Protocol,
+    pub agent: String,
+    pub user: String,
+    pub judge: String,
+    pub runs: Option<u32>,
+    pub seed: u64,
+    pub session: SessionLimits,
+    pub reset: Reset,
+    /// Component files by plugin name, absolute or relative to the working directory.
+    pub plugins: BTreeMap<String, Utf8PathBuf>,
+    pub limits: LimitOverrides,
+    pub providers: BTreeMap<String, ProviderFile>,
+    pub personas: Vec<Persona>,
+}
+
+impl Suite {
+    /// The plugins that the suite needs: its personas' apps and its rules' graders, sorted, each once.
+    pub fn plugin_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.personas.iter().flat_map(Persona::app_names).collect();
+        let sessions = self.personas.iter().flat_map(|persona| &persona.sessions);
+        for item in sessions.flat_map(|session| &session.checklist) {
+            if let Grading::Rule(rule) = &item.grading {
+                names.push(rule.grader.clone());
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// One simulated user with an episode.
+#[derive(Debug, Clone)]
+pub struct Persona {
+    pub id: String,
+    pub name: String,
+    /// For the user agent only.
+    pub profile: String,
+    pub user_md: String,
+    /// As written: `<app>__<tool>` or `<app>__*`.
+    pub tools: Vec<String>,
+    pub people: Vec<Person>,
+    /// Records at the start, by app.
+    pub apps: BTreeMap<String, Value>,
+    /// In the order of the episode.
+    pub sessions: Vec<Session>,
+}
+
+impl Persona {
+    /// The apps that the persona's tools name, sorted, each once.
+    pub fn app_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .tools
+            .iter()
+            .filter_map(|tool| tool.split_once("__"))
+            .map(|(app, _)| app.to_owned())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// One task.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub id: String,
+    pub title: String,
+    pub category: Option<Category>,
+    pub clock: DateTime,
+    pub trigger: Trigger,
+    pub request: String,
+    pub intents: Vec<Intent>,
+    pub checklist: Vec<Item>,
+    pub files: Vec<Staged>,
+    pub apps: BTreeMap<String, Value>,
+    pub files_read: Vec<String>,
+    pub tool_evidence: Vec<ToolEvidence>,
+    pub reference: Vec<Step>,
+    /// Earlier sessions of the group; empty unless this is a group's final session.
+    pub depends_on: Vec<String>,
+    /// A later session of the episode depends on this one, so it is not scored by itself.
+    pub dependency_only: bool,
+}
+
+/// One hidden intent.
+#[derive(Debug, Clone)]
+pub struct Intent {
+    pub id: String,
+    pub content: String,
+    pub scope: Scope,
+    pub satisfied: Option<Matcher>,
+    pub asked: Option<Matcher>,
+}
+
+/// One checklist item.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub id: String,
+    pub criterion: String,
+    pub weight: f64,
+    pub when: When,
+    pub grading: Grading,
+}
+
+/// How an item is graded.
+#[derive(Debug, Clone)]
+pub enum Grading {
+    Rubric { met: Option<Matcher> },
+    Rule(Rule),
+}
+
+/// A rule, ready for the grader.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    pub grader: String,
+    /// With the script's text in place.
+    pub config: Value,
+    /// None: the grader's only check.
+    pub check: Option<String>,
+}
+
+/// A file to stage, its content read when the suite was loaded.
+#[derive(Debug, Clone)]
+pub struct Staged {
+    /// In the workspace: relative, plain components only.
+    pub path: String,
+    pub content: Vec<u8>,
+}
+
+/// One step of a reference workflow.
+#[derive(Debug, Clone)]
+pub enum Step {
+    Call {
+        tool: String,
+        arguments: Value,
+        save: Option<String>,
+    },
+    Say {
+        text: String,
+    },
+}

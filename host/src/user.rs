@@ -1,0 +1,293 @@
+//! The simulated user: finds which hidden intents a turn satisfied (stage 1), which its questions target (stage 2), and
+//! writes the user's next message. It decides nothing about statuses or endings: those are the session's rules.
+
+pub(crate) mod evidence;
+pub(crate) mod fence;
+pub(crate) mod lexical;
+pub(crate) mod parse;
+pub(crate) mod prompted;
+pub mod prompts;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use evidence::{FileEvidence, TurnEvidence};
+pub use prompted::{Exchange, Judged, Prompted, RoleError};
+
+use evidence::Shown;
+use parse::{ListItem, Styles, Verdict};
+use prompted::Attempts;
+use prompts::{Fields, PromptName, Prompts};
+
+use crate::eval::session::Asked;
+use crate::model::client::Client;
+use crate::task::manifest::Protocol;
+use crate::task::suite::{Intent, Persona};
+
+/// A yes or no with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub yes: bool,
+    /// One line.
+    pub reason: String,
+}
+
+impl Judgement {
+    pub(crate) fn no(reason: &str) -> Self {
+        Self {
+            yes: false,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl From<Verdict> for Judgement {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            yes: verdict.yes,
+            reason: verdict.evidence,
+        }
+    }
+}
+
+impl From<Verdict> for Asked {
+    fn from(verdict: Verdict) -> Self {
+        let style = verdict.style;
+        if verdict.yes {
+            Self::Yes { style }
+        } else {
+            Self::No
+        }
+    }
+}
+
+/// The user agent.
+#[derive(Debug, Clone)]
+pub enum UserAgent {
+    /// Matchers of the task files; no model.
+    Lexical,
+    Prompted(Prompted),
+}
+
+impl UserAgent {
+    /// The user agent that asks a model.
+    pub fn prompted(client: Client, prompts: &Prompts) -> Self {
+        Self::Prompted(Prompted::new(client, prompts))
+    }
+
+    /// Stage 1: for each open intent, whether the turn satisfied it unstated.
+    pub async fn satisfied(
+        &self,
+        open: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<Judgement>, RoleError> {
+        match self {
+            _ if open.is_empty() => Ok(Judged::offline(Vec::new())),
+            Self::Lexical => Ok(Judged::offline(lexical::satisfied(open, evidence))),
+            Self::Prompted(model) => satisfied(model, open, evidence).await,
+        }
+    }
+
+    /// Stage 2: for each open intent, whether the response asks for exactly this.
+    pub async fn asked(
+        &self,
+        open: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<Asked>, RoleError> {
+        match self {
+            _ if open.is_empty() => Ok(Judged::offline(Vec::new())),
+            Self::Lexical => Ok(Judged::offline(lexical::asked(open, evidence))),
+            Self::Prompted(model) => asked(model, open, evidence).await,
+        }
+    }
+
+    /// The user's message that answers a question: one text, which states all `matched` intents. They are all that the
+    /// writing model is told, so it cannot give others away.
+    pub async fn answer(
+        &self,
+        persona: &Persona,
+        matched: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<String>, RoleError> {
+        let Some(model) = self.voice(evidence) else {
+            return Ok(Judged::offline(vec![verbatim(matched)]));
+        };
+        let (message, exchange) = message(model, persona, matched, evidence, true).await?;
+        Ok(Judged::by_model(vec![message], &[exchange]))
+    }
+
+    /// The user's message that tells one of the `open` intents unasked: its index among them, and the text. `paper`
+    /// with a model: the most relevant one, in the persona's voice; else the first, word for word. No answer when
+    /// nothing is open.
+    pub async fn reveal(
+        &self,
+        persona: &Persona,
+        open: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<(usize, String)>, RoleError> {
+        let Some(first) = open.first() else {
+            return Ok(Judged::offline(Vec::new()));
+        };
+        let Some(model) = self.voice(evidence) else {
+            return Ok(Judged::offline(vec![(0, verbatim(&[*first]))]));
+        };
+        reveal(model, persona, open, evidence).await
+    }
+
+    /// The model that speaks for the user, where the protocol has one.
+    fn voice(&self, evidence: &TurnEvidence) -> Option<&Prompted> {
+        match (self, evidence.protocol) {
+            (Self::Prompted(model), Protocol::Paper) => Some(model),
+            _ => None,
+        }
+    }
+}
+
+fn verbatim(intents: &[&Intent]) -> String {
+    let texts: Vec<&str> = intents
+        .iter()
+        .map(|intent| intent.content.as_str())
+        .collect();
+    texts.join("\n")
+}
+
+fn list(intents: &[&Intent]) -> Vec<ListItem> {
+    ListItem::list(intents.iter().map(|intent| intent.content.as_str()))
+}
+
+async fn satisfied(
+    model: &Prompted,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<Judged<Judgement>, RoleError> {
+    let name = match evidence.protocol {
+        Protocol::Paper => PromptName::Satisfaction,
+        Protocol::PiBench => PromptName::PiBenchSatisfaction,
+    };
+    let nonce = evidence.delimiter(name);
+    let response = evidence::response(evidence.said(), &nonce);
+    let shown = match evidence.protocol {
+        Protocol::Paper => Shown {
+            response,
+            calls: evidence::calls(&evidence.calls, &nonce),
+            changes: evidence::changes(evidence, &nonce),
+            ..Shown::default()
+        },
+        Protocol::PiBench => Shown {
+            response,
+            files: evidence::files(&evidence.files_read, &nonce),
+            ..Shown::default()
+        },
+    };
+    judge(model, name, open, evidence, shown, Styles::Absent).await
+}
+
+async fn asked(
+    model: &Prompted,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<Judged<Asked>, RoleError> {
+    let (name, styles) = match evidence.protocol {
+        Protocol::Paper => (PromptName::Question, Styles::Absent),
+        Protocol::PiBench => (PromptName::PiBenchQuestion, Styles::Wanted),
+    };
+    judge(
+        model,
+        name,
+        open,
+        evidence,
+        dialogue(name, evidence),
+        styles,
+    )
+    .await
+}
+
+async fn judge<T: From<Verdict>>(
+    model: &Prompted,
+    name: PromptName,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+    shown: Shown,
+    styles: Styles,
+) -> Result<Judged<T>, RoleError> {
+    let nonce = evidence.delimiter(name);
+    let items = list(open);
+    let fields = Fields {
+        items: items.clone(),
+        shown,
+        ..Fields::new(&nonce, parse::verdict_format(&nonce, styles))
+    };
+    let read = |reply: &str| parse::verdicts(reply, &nonce, &items, styles);
+    let attempts = Attempts::for_intents(evidence.protocol);
+    let (verdicts, exchange) = model.ask(name, fields, attempts, read).await?;
+    Ok(Judged::by_model(
+        verdicts.into_iter().map(T::from).collect(),
+        &[exchange],
+    ))
+}
+
+/// Chosen by one question and written by another that knows of the chosen intent only.
+async fn reveal(
+    model: &Prompted,
+    persona: &Persona,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<Judged<(usize, String)>, RoleError> {
+    let mut exchanges = Vec::new();
+    let mut index = 0;
+    if open.len() > 1 {
+        let (chosen, exchange) = choose(model, open, evidence).await?;
+        index = chosen;
+        exchanges.push(exchange);
+    }
+    let (text, exchange) = message(model, persona, &open[index..=index], evidence, false).await?;
+    exchanges.push(exchange);
+    Ok(Judged::by_model(vec![(index, text)], &exchanges))
+}
+
+async fn choose(
+    model: &Prompted,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<(usize, Exchange), RoleError> {
+    let name = PromptName::Reveal;
+    let nonce = evidence.delimiter(name);
+    let items = list(open);
+    let fields = Fields {
+        items: items.clone(),
+        shown: dialogue(name, evidence),
+        ..Fields::new(&nonce, parse::choice_format(&nonce))
+    };
+    let read = |reply: &str| parse::choice(reply, &nonce, &items);
+    model.ask(name, fields, Attempts::PAPER, read).await
+}
+
+async fn message(
+    model: &Prompted,
+    persona: &Persona,
+    intents: &[&Intent],
+    evidence: &TurnEvidence,
+    asked: bool,
+) -> Result<(String, Exchange), RoleError> {
+    let name = PromptName::Answer;
+    let nonce = evidence.delimiter(name);
+    let fields = Fields {
+        items: list(intents),
+        shown: dialogue(name, evidence),
+        persona_name: persona.name.clone(),
+        persona_profile: persona.profile.clone(),
+        asked,
+        ..Fields::new(&nonce, parse::message_format(&nonce))
+    };
+    let read = |reply: &str| parse::message(reply, &nonce);
+    model.ask(name, fields, Attempts::PAPER, read).await
+}
+
+/// What was said before, and this turn's response.
+fn dialogue(name: PromptName, evidence: &TurnEvidence) -> Shown {
+    let nonce = evidence.delimiter(name);
+    Shown {
+        response: evidence::response(evidence.said(), &nonce),
+        conversation: evidence::conversation(evidence.before(), &nonce),
+        ..Shown::default()
+    }
+}

@@ -1,0 +1,237 @@
+//! Asks a model a question of the user agent or the judge until its reply can be read, and keeps every reply. What the
+//! questions are is known to the callers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::fence::Nonce;
+use super::parse::ParseError;
+use super::prompts::{Fields, Prompt, PromptError, PromptName, Prompts};
+use crate::model::client::Client;
+use crate::model::retry::Pause;
+use crate::model::{ChatRequest, Message, Model, ModelError, Usage};
+use crate::task::manifest::Protocol;
+
+/// A question to a model and all that it said, for the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// The prompt's file: `satisfaction.md`.
+    pub prompt: String,
+    /// BLAKE3 of the prompt as it was first sent, hex.
+    pub prompt_hash: String,
+    /// None: the model takes no temperature, so it ran at its default.
+    pub temperature: Option<f64>,
+    /// One for each attempt, as they came; the last one is the one that could be read, if any could.
+    pub replies: Vec<String>,
+    /// Of all attempts.
+    pub usage: Usage,
+}
+
+/// What a role decided or wrote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged<T> {
+    /// In the order of what was asked.
+    pub answers: Vec<T>,
+    /// A JSON list of [`Exchange`]s, for the journal; None without a model.
+    pub exchange: Option<String>,
+    pub usage: Usage,
+}
+
+impl<T> Judged<T> {
+    /// Decided without a model.
+    pub(crate) fn offline(answers: Vec<T>) -> Self {
+        Self {
+            answers,
+            exchange: None,
+            usage: Usage::default(),
+        }
+    }
+
+    pub(crate) fn by_model(answers: Vec<T>, exchanges: &[Exchange]) -> Self {
+        let mut usage = Usage::default();
+        for exchange in exchanges {
+            usage += exchange.usage;
+        }
+        Self {
+            answers,
+            exchange: Some(to_json(exchanges)),
+            usage,
+        }
+    }
+}
+
+fn to_json(exchanges: &[Exchange]) -> String {
+    // Texts, numbers and lists: nothing that JSON cannot hold.
+    serde_json::to_string(exchanges).unwrap_or_default()
+}
+
+/// Why a role gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoleError {
+    /// The model answered each time, and never so that it could be read: a judge fault.
+    #[error("read an answer to {prompt} in {attempts} attempts: {reason}")]
+    Unparsable {
+        prompt: &'static str,
+        attempts: usize,
+        /// Of the last attempt.
+        reason: String,
+        /// As in [`Judged`], with every reply.
+        exchange: String,
+        usage: Usage,
+    },
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A template that passed its trial failed on real input.
+    #[error("{0}")]
+    Prompt(String),
+}
+
+impl From<PromptError> for RoleError {
+    fn from(error: PromptError) -> Self {
+        Self::Prompt(error.to_string())
+    }
+}
+
+/// How often a reply that cannot be read is asked for again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempts {
+    count: usize,
+    /// Seconds between them, the last again and again; empty: at once.
+    waits: &'static [u64],
+    /// Whether the next attempt is told what was wrong with the last.
+    tells: bool,
+}
+
+impl Attempts {
+    /// For everything under `paper`.
+    pub(crate) const PAPER: Self = Self {
+        count: 5,
+        waits: &[],
+        tells: true,
+    };
+    /// As the released code has it.
+    const PI_BENCH_INTENTS: Self = Self {
+        count: 16,
+        waits: Self::PI_BENCH_WAITS,
+        tells: false,
+    };
+    pub(crate) const PI_BENCH_RUBRICS: Self = Self {
+        count: 5,
+        waits: Self::PI_BENCH_WAITS,
+        tells: false,
+    };
+    const PI_BENCH_WAITS: &'static [u64] = &[1, 4, 16, 64, 128, 256, 512];
+
+    /// For stages 1 and 2.
+    pub(crate) fn for_intents(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Paper => Self::PAPER,
+            Protocol::PiBench => Self::PI_BENCH_INTENTS,
+        }
+    }
+
+    /// The wait after the attempt of this index.
+    fn wait(self, attempt: usize) -> Option<Duration> {
+        let seconds = self.waits.get(attempt).or(self.waits.last())?;
+        Some(Duration::from_secs(*seconds))
+    }
+}
+
+/// A model with the prompts that it is asked by.
+#[derive(Debug, Clone)]
+pub struct Prompted {
+    model: Model,
+    prompts: Arc<Prompts>,
+    pause: Pause,
+}
+
+impl Prompted {
+    pub(crate) fn new(client: Client, prompts: &Prompts) -> Self {
+        Self {
+            model: Model::Client(client),
+            prompts: Arc::new(prompts.clone()),
+            pause: Pause::Real,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_pause(self, pause: Pause) -> Self {
+        Self { pause, ..self }
+    }
+
+    /// Asks until `read` can read the reply.
+    pub(crate) async fn ask<T>(
+        &self,
+        name: PromptName,
+        mut fields: Fields,
+        attempts: Attempts,
+        mut read: impl FnMut(&str) -> Result<T, ParseError>,
+    ) -> Result<(T, Exchange), RoleError> {
+        let mut prompt = self.prompts.render(name, &fields)?;
+        let mut exchange = Exchange {
+            prompt: name.file().to_owned(),
+            prompt_hash: prompt.hash(),
+            temperature: None,
+            replies: Vec::new(),
+            usage: Usage::default(),
+        };
+        let mut attempt = 0;
+        loop {
+            let reply = self.chat(&prompt, &mut exchange).await?;
+            let error = match read(&reply) {
+                Ok(value) => return Ok((value, exchange)),
+                Err(error) => error,
+            };
+            if attempt + 1 == attempts.count {
+                return Err(RoleError::Unparsable {
+                    prompt: name.file(),
+                    attempts: attempts.count,
+                    reason: error.to_string(),
+                    usage: exchange.usage,
+                    exchange: to_json(&[exchange]),
+                });
+            }
+            if attempts.tells {
+                fields.error = error.to_string();
+                prompt = self.prompts.render(name, &fields)?;
+            }
+            if let Some(wait) = attempts.wait(attempt) {
+                self.pause.clone().wait(wait).await;
+            }
+            attempt += 1;
+        }
+    }
+
+    async fn chat(&self, prompt: &Prompt, exchange: &mut Exchange) -> Result<String, RoleError> {
+        let Prompt { system, user } = prompt.clone();
+        let messages = [
+            Message::System { text: system },
+            Message::User { text: user },
+        ];
+        let request = ChatRequest {
+            messages: &messages,
+            tools: &[],
+            temperature: Some(0.0),
+        };
+        let reply = self.model.chat(request).await?;
+        exchange.temperature = self.model.takes_temperature().then_some(0.0);
+        exchange.usage += reply.usage;
+        exchange.replies.push(reply.text.clone());
+        Ok(reply.text)
+    }
+}
+
+impl Fields {
+    /// The fields that every prompt has.
+    pub(crate) fn new(nonce: &Nonce, format: String) -> Self {
+        Self {
+            nonce: nonce.to_string(),
+            format,
+            ..Self::default()
+        }
+    }
+}

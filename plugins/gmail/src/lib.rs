@@ -1,0 +1,221 @@
+//! Gmail: mail between the accounts of the seed, each with a mailbox of its own.
+//!
+//! A sent email is one message with a copy in the sender's mailbox and one in each recipient's. Copies have their own
+//! ids; so do threads: every account sees a conversation as a thread of its own, with its own flags and label. What is
+//! sent to an address without an account comes back as a bounce. Nothing is ever deleted but a draft that was sent.
+//!
+//! Attachments have a name only. Seeds may bring some; tools cannot add any, because apps do not see each other: a
+//! call with `attachment_file_paths` is refused (422), with the reason.
+//!
+//! # Records
+//!
+//! ```toml
+//! [[apps.gmail.emails]]
+//! from = "office@lind.example"        # anybody; at least one of the people involved has an account
+//! to = ["ida@vale.example"]
+//! subject = "Your lease"
+//! body = "..."
+//! sent_at = "2026-02-27T18:00:00"     # the clock's now if left out
+//! id = "offer"                        # a key for other records, unique; may be left out
+//! thread = "lease"                    # emails with the same key are one conversation; an email's id does as well
+//! reply_to = "question"               # the id of the email that this one answers, in its conversation
+//! attachments = ["lease.pdf"]         # file names
+//!
+//! [[apps.gmail.threads]]              # how one account's thread differs from a fresh one
+//! owner = "ida@vale.example"
+//! thread = "lease"                    # a thread's key or an email's id
+//! read = true                         # a received thread is unread at first, a sent one read
+//! starred = false
+//! archived = false
+//! spam = false
+//! label = "Home"
+//! snoozed_until = "2026-03-05T08:00:00"
+//!
+//! [[apps.gmail.drafts]]
+//! owner = "ida@vale.example"
+//! to = ["office@lind.example"]        # may be left out
+//! subject = "Re: Your lease"
+//! body = "..."
+//! thread = "lease"                    # where it belongs; may be left out
+//! reply_to = "offer"                  # the id of the email that it answers; may be left out
+//! scheduled_send_at = "2026-03-09T08:00:00"
+//! created_at = "2026-02-28T09:00:00"  # the clock's now if left out
+//! updated_at = "2026-02-28T09:10:00"  # created_at if left out
+//! ```
+//!
+//! Unknown keys are errors. Keys hold across later additions: a session's records may continue a persona's threads.
+//! Ids count from 1 in the order of the records: for each email first the sender's copy, then the recipients' in their
+//! order; a thread gets its id with its first copy. Ids are not reused.
+//!
+//! # State
+//!
+//! `{"users": [{id, first_name, last_name, registered_at}], "threads": [{id, owner, subject, read, label,
+//! snoozed_until, starred, archived, spam, email_ids, draft_ids, created_at, updated_at}], "emails": [{id, thread_id,
+//! owner, sender, recipients, subject, body, attachments, response_to_email_id, created_at}], "drafts": [{id, owner,
+//! recipients, subject, body, attachments, belongs_to_email_thread_id, response_to_email_id, scheduled_send_at,
+//! created_at, updated_at}]}`, by id; people are addresses, the id of a user too.
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "tools are methods of one shape: arguments by value, and a result"
+)]
+
+mod arguments;
+mod drafting;
+mod mail;
+mod people;
+mod record;
+mod sending;
+mod threads;
+mod view;
+
+use std::collections::BTreeMap;
+
+use pibench_sdk::account::Accounts;
+use pibench_sdk::app::ToolApp;
+use pibench_sdk::export_tool_app;
+use pibench_sdk::records::Records;
+use pibench_sdk::tool::Tools;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::mail::{Mail, MessageId};
+
+export_tool_app!(Gmail);
+
+/// The app's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Gmail {
+    accounts: Accounts,
+    mail: Mail,
+    /// What the records call a message, or the conversation that it began.
+    keys: BTreeMap<String, MessageId>,
+}
+
+impl ToolApp for Gmail {
+    fn tools() -> Tools<Self> {
+        Tools::new()
+            .public(
+                "signup",
+                "Creates an account with an empty mailbox. Log in to it afterwards.",
+                Self::sign_up,
+            )
+            .login()
+            .logout()
+            .public(
+                "search_users",
+                "Finds people who have an account, by name or email address, to learn an address before sending.",
+                Self::search_users,
+            )
+            .private(
+                "show_inbox_threads",
+                "Lists threads with received emails, the latest change first, or the best match first with a query. \
+                 Archived, spam and snoozed threads are left out unless asked for. show_thread has the emails.",
+                Self::show_inbox_threads,
+            )
+            .private(
+                "show_outbox_threads",
+                "Lists threads with emails that you sent, the latest change first, or the best match first with a \
+                 query. Archived, spam and snoozed threads are left out unless asked for.",
+                Self::show_outbox_threads,
+            )
+            .private(
+                "show_starred_threads",
+                "Lists starred threads, the latest change first, or the best match first with a query.",
+                Self::show_starred_threads,
+            )
+            .private(
+                "show_thread",
+                "Shows a thread with all its emails, oldest first, and its drafts. It does not mark it read.",
+                Self::show_thread,
+            )
+            .private("show_email", "Shows one email of your mailbox.", Self::show_email)
+            .private(
+                "show_category_sizes",
+                "Counts the threads of each category, and the drafts.",
+                Self::show_category_sizes,
+            )
+            .private("mark_thread_read", "Marks a thread as read.", Self::mark_thread_read)
+            .private("mark_thread_unread", "Marks a thread as unread.", Self::mark_thread_unread)
+            .private("mark_thread_starred", "Stars a thread, so that show_starred_threads lists it.", Self::mark_thread_starred)
+            .private(
+                "mark_thread_archived",
+                "Archives a thread: it leaves the inbox until a new email arrives in it.",
+                Self::mark_thread_archived,
+            )
+            .private(
+                "label_thread",
+                "Gives a thread a label. A thread has at most one: an earlier one is replaced.",
+                Self::label_thread,
+            )
+            .private("unlabel_thread", "Takes a thread's label away.", Self::unlabel_thread)
+            .private(
+                "search_labels",
+                "Lists the labels in use on your threads: by name, or those that match a query, best match first.",
+                Self::search_labels,
+            )
+            .private(
+                "send_email",
+                "Sends a new email, which begins a new thread. To answer one, use reply_to_email. Mail to an unknown \
+                 address comes back to your inbox.",
+                Self::send_email,
+            )
+            .private(
+                "reply_to_email",
+                "Answers an email within its thread; the subject is the email's with Re: in front. Without addresses \
+                 it goes to its sender and all its other recipients.",
+                Self::reply_to_email,
+            )
+            .private(
+                "forward_email_thread",
+                "Forwards all emails of a thread as one new email in a new thread, or leaves it as a draft.",
+                Self::forward_email_thread,
+            )
+            .private(
+                "create_draft",
+                "Saves an email without sending it. With scheduled_send_at it is sent by itself at that time.",
+                Self::create_draft,
+            )
+            .private("update_draft", "Changes a draft. What is not given stays.", Self::update_draft)
+            .private(
+                "send_email_from_draft",
+                "Sends a draft now; the draft is gone afterwards. It goes into the thread that it belongs to, or \
+                 begins a new one.",
+                Self::send_email_from_draft,
+            )
+            .private("show_draft", "Shows one of your drafts.", Self::show_draft)
+            .private(
+                "show_drafts",
+                "Lists your drafts, the latest change first, or the best match first with a query.",
+                Self::show_drafts,
+            )
+    }
+
+    fn open(accounts: Accounts) -> Self {
+        Self {
+            accounts,
+            mail: Mail::default(),
+            keys: BTreeMap::new(),
+        }
+    }
+
+    fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    fn add(&mut self, records: &mut Records) -> Result<(), String> {
+        self.add_records(records)
+    }
+
+    fn state(&self) -> Value {
+        self.view_state()
+    }
+
+    /// Sends the drafts whose time has come.
+    fn tick(&mut self) {
+        self.send_due_drafts();
+    }
+}
+
+#[cfg(test)]
+mod tests;

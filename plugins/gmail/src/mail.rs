@@ -1,0 +1,282 @@
+//! Messages, their copies in the mailboxes, threads and drafts, and how a message gets into mailboxes. It knows nothing
+//! of tools, and checks no rights.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::{Accounts, Email};
+use serde::{Deserialize, Serialize};
+
+/// A message's number, the same in all mailboxes. Never shown.
+pub(crate) type MessageId = u32;
+/// A copy's number: what tools call `email_id`.
+pub(crate) type EmailId = u32;
+pub(crate) type ThreadId = u32;
+pub(crate) type DraftId = u32;
+
+/// All mail of all accounts.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Mail {
+    messages: BTreeMap<MessageId, Message>,
+    emails: BTreeMap<EmailId, Copy>,
+    pub threads: BTreeMap<ThreadId, Thread>,
+    pub drafts: BTreeMap<DraftId, Draft>,
+    last_draft: DraftId,
+    last_attachment: u32,
+}
+
+/// What was sent, once for all mailboxes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Message {
+    /// The conversation's first message.
+    pub conversation: MessageId,
+    pub response_to: Option<MessageId>,
+    pub from: Email,
+    pub to: Vec<Email>,
+    pub subject: String,
+    pub body: String,
+    pub attachments: Vec<Attachment>,
+    pub sent_at: DateTime,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Attachment {
+    pub id: u32,
+    pub file_name: String,
+}
+
+/// A message in a mailbox.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Copy {
+    thread: ThreadId,
+    message: MessageId,
+}
+
+/// A conversation as one account sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags that are set one by one"
+)]
+pub(crate) struct Thread {
+    pub id: ThreadId,
+    pub owner: Email,
+    pub conversation: MessageId,
+    /// In the order of arrival.
+    pub emails: Vec<EmailId>,
+    pub read: bool,
+    pub label: Option<String>,
+    pub snoozed_until: Option<DateTime>,
+    pub starred: bool,
+    pub archived: bool,
+    pub spam: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Draft {
+    pub id: DraftId,
+    pub owner: Email,
+    pub content: Content,
+    /// One of the owner's threads.
+    pub thread: Option<ThreadId>,
+    /// One of the emails of that thread.
+    pub response_to: Option<EmailId>,
+    pub scheduled_send_at: Option<DateTime>,
+    pub created_at: DateTime,
+    pub updated_at: DateTime,
+}
+
+/// What somebody writes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub to: Vec<Email>,
+    pub subject: String,
+    pub body: String,
+    pub attachments: Vec<Attachment>,
+}
+
+/// Where a message stands in a conversation: nowhere, and it begins one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Position {
+    pub conversation: Option<MessageId>,
+    pub response_to: Option<MessageId>,
+}
+
+/// A copy that was just put into a mailbox.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Delivered {
+    pub thread: ThreadId,
+    pub email: EmailId,
+}
+
+/// A copy with its message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EmailRef<'a> {
+    pub id: EmailId,
+    pub thread: &'a Thread,
+    pub message_id: MessageId,
+    pub message: &'a Message,
+}
+
+impl Mail {
+    pub(crate) fn message(&self, id: MessageId) -> Option<&Message> {
+        self.messages.get(&id)
+    }
+
+    pub(crate) fn email(&self, id: EmailId) -> Option<EmailRef<'_>> {
+        let copy = self.emails.get(&id)?;
+        let thread = self.threads.get(&copy.thread)?;
+        Some(EmailRef {
+            id,
+            thread,
+            message_id: copy.message,
+            message: self.messages.get(&copy.message)?,
+        })
+    }
+
+    /// All copies, by id.
+    pub(crate) fn emails(&self) -> impl Iterator<Item = EmailRef<'_>> {
+        self.emails.keys().filter_map(|id| self.email(*id))
+    }
+
+    /// A thread's emails, oldest first.
+    pub(crate) fn emails_of(&self, thread: &Thread) -> Vec<EmailRef<'_>> {
+        let mut emails: Vec<EmailRef<'_>> = thread
+            .emails
+            .iter()
+            .filter_map(|id| self.email(*id))
+            .collect();
+        emails.sort_by_key(|email| (email.message.sent_at, email.id));
+        emails
+    }
+
+    /// The copy of a message that lies in a thread.
+    pub(crate) fn copy_in(&self, thread: &Thread, message: MessageId) -> Option<EmailId> {
+        let is_copy = |id: &&EmailId| {
+            self.emails
+                .get(id)
+                .is_some_and(|copy| copy.message == message)
+        };
+        thread.emails.iter().find(is_copy).copied()
+    }
+
+    /// The thread in which an account sees a conversation.
+    pub(crate) fn thread_of(&self, owner: &Email, conversation: MessageId) -> Option<ThreadId> {
+        let mut threads = self.threads.values();
+        threads
+            .find(|thread| thread.conversation == conversation && thread.owner == *owner)
+            .map(|thread| thread.id)
+    }
+
+    /// Puts a message into the mailboxes of its sender and its recipients, as far as they have one. Answers the message
+    /// and the sender's copy.
+    pub(crate) fn deliver(
+        &mut self,
+        accounts: &Accounts,
+        from: &Email,
+        content: Content,
+        position: Position,
+        sent_at: DateTime,
+    ) -> (MessageId, Option<Delivered>) {
+        let id = next_id(&self.messages);
+        let Content {
+            to,
+            subject,
+            body,
+            attachments,
+        } = content;
+        let Position {
+            conversation,
+            response_to,
+        } = position;
+        let conversation = conversation.unwrap_or(id);
+        let sender = accounts
+            .contains(from)
+            .then(|| self.put(from, conversation, id));
+        for recipient in to.iter().filter(|recipient| accounts.contains(recipient)) {
+            let delivered = sender.filter(|_| recipient == from);
+            let thread = delivered
+                .unwrap_or_else(|| self.put(recipient, conversation, id))
+                .thread;
+            self.arrive(thread);
+        }
+        let from = from.clone();
+        let message = Message {
+            conversation,
+            response_to,
+            from,
+            to,
+            subject,
+            body,
+            attachments,
+            sent_at,
+        };
+        self.messages.insert(id, message);
+        (id, sender)
+    }
+
+    /// A copy at the end of the owner's thread.
+    fn put(&mut self, owner: &Email, conversation: MessageId, message: MessageId) -> Delivered {
+        let thread = self
+            .thread_of(owner, conversation)
+            .unwrap_or_else(|| self.begin(owner, conversation));
+        let email = next_id(&self.emails);
+        self.emails.insert(email, Copy { thread, message });
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            thread.emails.push(email);
+        }
+        Delivered { thread, email }
+    }
+
+    fn begin(&mut self, owner: &Email, conversation: MessageId) -> ThreadId {
+        let id = next_id(&self.threads);
+        let thread = Thread {
+            id,
+            owner: owner.clone(),
+            conversation,
+            emails: Vec::new(),
+            read: true,
+            label: None,
+            snoozed_until: None,
+            starred: false,
+            archived: false,
+            spam: false,
+        };
+        self.threads.insert(id, thread);
+        id
+    }
+
+    /// New mail brings a thread back to the inbox. Spam stays spam.
+    fn arrive(&mut self, thread: ThreadId) {
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            thread.read = false;
+            thread.archived = false;
+            thread.snoozed_until = None;
+        }
+    }
+
+    /// The id that the next draft gets.
+    pub(crate) fn next_draft(&mut self) -> DraftId {
+        self.last_draft += 1;
+        self.last_draft
+    }
+
+    pub(crate) fn attach(&mut self, file_name: String) -> Attachment {
+        self.last_attachment += 1;
+        Attachment {
+            id: self.last_attachment,
+            file_name,
+        }
+    }
+}
+
+impl Thread {
+    pub(crate) fn snoozed(&self, now: DateTime) -> bool {
+        self.snoozed_until.is_some_and(|until| until > now)
+    }
+}
+
+/// Of a map from which nothing is removed.
+fn next_id<T>(map: &BTreeMap<u32, T>) -> u32 {
+    map.last_key_value().map_or(1, |(id, _)| id + 1)
+}

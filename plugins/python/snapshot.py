@@ -1,0 +1,97 @@
+"""Loads the libraries that rule scripts may import: the pure standard library and PyYAML.
+
+Runs once, while the component is made: the finished component finds no file to import from, only what is loaded
+already. It never runs when a script does.
+"""
+
+import contextlib
+import gc
+import importlib
+import importlib.machinery
+import io
+import pkgutil
+import sys
+
+# What has no use where there is no process, thread, socket, terminal or person; together 4 MB of the component.
+LEFT_OUT = {
+    "_pyrepl",
+    "antigravity",
+    "asyncio",
+    "bdb",
+    "concurrent",
+    "ctypes",
+    "curses",
+    "dbm",
+    "doctest",
+    "ensurepip",
+    "ftplib",
+    "idlelib",
+    "imaplib",
+    "mailbox",
+    "multiprocessing",
+    "pdb",
+    "poplib",
+    "pydoc",
+    "pydoc_data",
+    "smtplib",
+    "socketserver",
+    "test",
+    "this",
+    "tkinter",
+    "turtle",
+    "turtledemo",
+    "unittest",
+    "venv",
+    "wsgiref",
+    "xmlrpc",
+}
+
+# What CPython for WASI is built without: a change of this list with a new componentize-py shows here, not in a script.
+ABSENT = set(
+    """
+    _bz2 _ctypes _curses _curses_panel _dbm _gdbm _hashlib _interpchannels _interpqueues _interpreters _lzma
+    _multiprocessing _overlapped _posixshmem _posixsubprocess _remote_debugging _scproxy _ssl _tkinter _uuid
+    _winapi _wmi _zstd bz2 compression.bz2 compression.lzma compression.zstd encodings.bz2_codec
+    encodings.mbcs encodings.oem fcntl grp lzma mmap msvcrt nt pty pwd readline resource ssl syslog termios
+    tty winreg winsound yaml.cyaml
+    """.split()
+)
+
+# Parts of packages that are programs or tests.
+PARTS_LEFT_OUT = {"__main__", "test", "tests"}
+
+
+class Lean(importlib.machinery.SourceFileLoader):
+    """Leaves documentation and assertions out of what is loaded, as `python -OO` does: 3 MB."""
+
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        return compile(self.get_data(path), path, "exec", dont_inherit=True, optimize=2)
+
+
+def load_libraries():
+    """Imports everything. Raises ImportError, which fails the build, when more is missing than `ABSENT`."""
+    whole = importlib.machinery.SourceFileLoader.get_code
+    importlib.machinery.SourceFileLoader.get_code = Lean.get_code
+    missing = []
+    for name in sorted(sys.stdlib_module_names - LEFT_OUT):
+        load(name, missing)
+    load("yaml", missing)
+    importlib.machinery.SourceFileLoader.get_code = whole
+    gc.collect()
+    if set(missing) != ABSENT:
+        raise ImportError(f"other modules are missing than ABSENT says: {sorted(ABSENT.symmetric_difference(missing))}")
+
+
+def load(name, missing):
+    """Imports a module and, of a package, everything in it."""
+    try:
+        # Some say things when they are imported.
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            module = importlib.import_module(name)
+    except BaseException:
+        missing.append(name)
+        return
+    for part in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        if part.name not in PARTS_LEFT_OUT:
+            load(f"{name}.{part.name}", missing)

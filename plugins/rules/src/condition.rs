@@ -1,0 +1,114 @@
+//! Conditions and how they combine.
+
+use crate::app::App;
+use crate::call::{Called, Order};
+use crate::file::File;
+use crate::said::Said;
+use crate::scene::Scene;
+use crate::table::{ConfigError, Node};
+
+/// One condition of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    Called(Called),
+    Order(Order),
+    File(File),
+    App(App),
+    Said(Said),
+}
+
+/// Whether a condition holds, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) pass: bool,
+    /// One or two sentences without a final stop.
+    pub(crate) reason: String,
+}
+
+/// A condition can be called neither true nor false: under a `not`, a guess would be credit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Undecided(pub(crate) String);
+
+const KINDS: &str = "`all`, `any`, `not`, `called`, `order`, `file`, `app` or `said`";
+
+impl Condition {
+    pub(crate) fn parse(node: Node) -> Result<Self, ConfigError> {
+        let table = node.table()?;
+        let path = table.path.clone();
+        let mut entries = table.into_nodes();
+        let (Some((kind, node)), None) = (entries.next(), entries.next()) else {
+            return Err(ConfigError::new(
+                &path,
+                format!("must have exactly one key: {KINDS}"),
+            ));
+        };
+        match kind.as_str() {
+            "all" => Ok(Self::All(parse_all(node)?)),
+            "any" => Ok(Self::Any(parse_all(node)?)),
+            "not" => Ok(Self::Not(Box::new(Self::parse(node)?))),
+            "called" => Ok(Self::Called(Called::parse(node)?)),
+            "order" => Ok(Self::Order(Order::parse(node)?)),
+            "file" => Ok(Self::File(File::parse(node)?)),
+            "app" => Ok(Self::App(App::parse(node)?)),
+            "said" => Ok(Self::Said(Said::parse(node)?)),
+            _ => Err(node.error(format!("unknown condition; must be {KINDS}"))),
+        }
+    }
+
+    pub(crate) fn judge(&self, scene: &Scene) -> Result<Finding, Undecided> {
+        match self {
+            Self::All(conditions) => all(conditions, scene),
+            Self::Any(conditions) => any(conditions, scene),
+            Self::Not(condition) => {
+                let Finding { pass, reason } = condition.judge(scene)?;
+                Ok(Finding {
+                    pass: !pass,
+                    reason: format!("not: {reason}"),
+                })
+            }
+            Self::Called(called) => Ok(called.judge(scene)),
+            Self::Order(order) => order.judge(scene),
+            Self::File(file) => file.judge(scene),
+            Self::App(app) => app.judge(scene),
+            Self::Said(said) => Ok(said.judge(scene)),
+        }
+    }
+}
+
+fn parse_all(node: Node) -> Result<Vec<Condition>, ConfigError> {
+    node.list()?.into_iter().map(Condition::parse).collect()
+}
+
+fn all(conditions: &[Condition], scene: &Scene) -> Result<Finding, Undecided> {
+    let mut reasons = Vec::new();
+    for condition in conditions {
+        let finding = condition.judge(scene)?;
+        if !finding.pass {
+            return Ok(finding);
+        }
+        reasons.push(finding.reason);
+    }
+    Ok(Finding {
+        pass: true,
+        reason: reasons.join("; "),
+    })
+}
+
+fn any(conditions: &[Condition], scene: &Scene) -> Result<Finding, Undecided> {
+    let mut reasons = Vec::new();
+    for condition in conditions {
+        let finding = condition.judge(scene)?;
+        if finding.pass {
+            return Ok(finding);
+        }
+        reasons.push(finding.reason);
+    }
+    Ok(Finding {
+        pass: false,
+        reason: reasons.join("; "),
+    })
+}

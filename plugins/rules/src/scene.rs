@@ -1,0 +1,78 @@
+//! The evidence as conditions look at it: JSON parsed once, responses put together, files by name. It judges nothing.
+
+use std::collections::BTreeMap;
+
+use pibench_sdk::grader::{AppState, Call, ChangeKind, Evidence, FileChange, Speaker, Workspace};
+use serde_json::Value;
+
+/// Everything that a condition may look at.
+pub(crate) struct Scene<'a> {
+    pub(crate) calls: Vec<ParsedCall<'a>>,
+    /// The response of each turn that has one: the agent's messages, joined by line feeds.
+    pub(crate) responses: BTreeMap<u32, String>,
+    pub(crate) changes: &'a [FileChange],
+    pub(crate) apps: &'a [AppState],
+    pub(crate) workspace: &'a dyn Workspace,
+}
+
+/// A call and its JSON.
+pub(crate) struct ParsedCall<'a> {
+    pub(crate) call: &'a Call,
+    pub(crate) arguments: Value,
+    /// An app's answer as JSON; a built-in tool's result and a refusal as a text.
+    pub(crate) result: Value,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(evidence: &'a Evidence, workspace: &'a dyn Workspace) -> Self {
+        let mut responses: BTreeMap<u32, String> = BTreeMap::new();
+        for message in evidence
+            .messages
+            .iter()
+            .filter(|message| message.speaker == Speaker::Agent)
+        {
+            let response = responses.entry(message.turn).or_default();
+            if !response.is_empty() {
+                response.push('\n');
+            }
+            response.push_str(&message.text);
+        }
+        Self {
+            calls: evidence.calls.iter().map(ParsedCall::new).collect(),
+            responses,
+            changes: &evidence.changes,
+            apps: &evidence.apps,
+            workspace,
+        }
+    }
+
+    /// What happened last to a file in this session.
+    pub(crate) fn last_change(&self, path: &str) -> Option<ChangeKind> {
+        self.changes
+            .iter()
+            .rev()
+            .find(|change| change.path == path)
+            .map(|change| change.kind)
+    }
+}
+
+impl<'a> ParsedCall<'a> {
+    fn new(call: &'a Call) -> Self {
+        let app = call.tool.contains("__");
+        let result = if app {
+            json_or_text(&call.result)
+        } else {
+            Value::from(call.result.as_str())
+        };
+        Self {
+            call,
+            arguments: json_or_text(&call.arguments),
+            result,
+        }
+    }
+}
+
+/// JSON where the text is JSON, else the text itself.
+pub(crate) fn json_or_text(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}

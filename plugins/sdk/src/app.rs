@@ -1,0 +1,119 @@
+//! Tool apps: the trait that a plugin implements, and the door through which the host and the tests drive it.
+//!
+//! An app is one serializable value. Here are the steps that all apps share: parsing, the clock's tick, size limits,
+//! all-or-nothing records. What a tool does is the app's.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::account::{Accounts, Person};
+use crate::records::Records;
+use crate::tool::{ToolError, Tools};
+
+/// The largest answer that the host takes, in bytes (`wit/README.md`).
+const MAX_ANSWER: usize = 1024 * 1024;
+
+/// A simulated service: a state and tools on it. Serde makes the snapshot, [`Tools`] the list, the schemas and the
+/// dispatch; what remains to write is the records, the tools and the view for graders. Finish with
+/// [`export_tool_app!`](crate::export_tool_app).
+pub trait ToolApp: Sized + Clone + Serialize + DeserializeOwned + 'static {
+    /// The tools in a fixed order.
+    fn tools() -> Tools<Self>;
+
+    /// An app with these accounts and no records.
+    fn open(accounts: Accounts) -> Self;
+
+    /// Who can log in. [`Tools::login`] and the private tools work on them.
+    fn accounts(&mut self) -> &mut Accounts;
+
+    /// Adds the records of a seed or a session. An error names the record. It works on a copy, so it may stop half-way;
+    /// lists that it does not take are reported as unknown.
+    fn add(&mut self, records: &mut Records) -> Result<(), String>;
+
+    /// The state as graders see it: an object of record lists, each record with an `id`, without tokens or passwords,
+    /// in an order that depends on the state alone.
+    fn state(&self) -> Value;
+
+    /// Brings the state up to the clock. Called before every call and every [`state`](Self::state); for apps where
+    /// something falls due by itself.
+    fn tick(&mut self) {}
+
+    /// Runs one tool.
+    fn call(&mut self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        Self::tools().call(self, name, arguments)
+    }
+
+    /// The whole state, secrets too.
+    fn snapshot(&self) -> Vec<u8> {
+        // Serializing to memory fails only for maps whose keys are no strings: the kit's round trip shows that.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The state that a snapshot holds.
+    fn restore(snapshot: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(snapshot).map_err(|error| format!("snapshot: {error}"))
+    }
+}
+
+/// Opens an app from a seed (`wit/tools.wit`).
+pub fn open<A: ToolApp>(seed: &str) -> Result<A, String> {
+    let mut seed = Records::parse(seed)?;
+    let people = seed.take_list::<Person>("people")?;
+    let mut records = seed.take_records("records")?;
+    seed.finish()?;
+    let mut app = A::open(Accounts::from_people(people)?);
+    app.add(&mut records)?;
+    records.finish()?;
+    Ok(app)
+}
+
+/// Adds records to an open app: all of them or none.
+pub fn add<A: ToolApp>(app: &mut A, records: &str) -> Result<(), String> {
+    let mut records = Records::parse(records)?;
+    let mut next = app.clone();
+    next.tick();
+    next.add(&mut records)?;
+    records.finish()?;
+    *app = next;
+    Ok(())
+}
+
+/// Runs one tool on an open app; json in, json out.
+pub fn call<A: ToolApp>(app: &mut A, name: &str, arguments: &str) -> Result<String, ToolError> {
+    let arguments = serde_json::from_str(arguments)
+        .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;
+    app.tick();
+    let answer = app.call(name, arguments)?.to_string();
+    if answer.len() > MAX_ANSWER {
+        return Err(ToolError::invalid(
+            "The answer is larger than 1 MiB. Ask for less at a time.",
+        ));
+    }
+    Ok(answer)
+}
+
+/// The state of an open app as graders see it; json.
+pub fn state<A: ToolApp>(app: &mut A) -> String {
+    app.tick();
+    app.state().to_string()
+}
+
+/// Makes a type that implements [`ToolApp`] the component's `tools` interface. Once per plugin; natively it only checks
+/// that the type is an app.
+#[macro_export]
+macro_rules! export_tool_app {
+    ($app:ty) => {
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code, reason = "the canonical ABI's entry points")]
+        const _: () = {
+            type Exported = $crate::bindings::ExportedApp<$app>;
+            $crate::bindings::tool_app::export_world!(Exported with_types_in $crate::bindings::tool_app);
+        };
+        #[cfg(not(target_family = "wasm"))]
+        const _: () = {
+            const fn is_app<A: $crate::app::ToolApp>() {}
+            is_app::<$app>();
+        };
+    };
+}

@@ -1,0 +1,283 @@
+//! Native tests of apps: the host's stand-ins, and a harness that drives an app through the same door as the host.
+//!
+//! Clock and randomness belong to the thread, so tests do not disturb each other. Not part of any component.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use jiff::civil::{DateTime, datetime};
+use serde_json::{Map, Value, json};
+
+use crate::app::{self, ToolApp};
+use crate::tool::{Declaration, ToolError};
+
+thread_local! {
+    static CLOCK: Cell<DateTime> = const { Cell::new(datetime(2026, 3, 2, 9, 0, 0, 0)) };
+    static RANDOM: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Sets this thread's clock. It stands still until the next call.
+pub fn set_clock(now: DateTime) {
+    CLOCK.set(now);
+}
+
+pub(crate) fn now() -> DateTime {
+    CLOCK.get()
+}
+
+/// Sets where this thread's random numbers start.
+pub fn set_seed(seed: u64) {
+    RANDOM.set(seed);
+}
+
+pub(crate) fn next_random() -> u64 {
+    let mut draw = Draw(RANDOM.get());
+    let number = draw.next();
+    RANDOM.set(draw.0);
+    number
+}
+
+/// An open app and somebody who is logged in to it.
+#[derive(Debug, Clone)]
+pub struct Session<A> {
+    pub app: A,
+    /// Goes with every call that has no `access_token` of its own; [`Session::log_in`] sets it.
+    pub token: Option<String>,
+    /// Made once: schemas take longer than calls.
+    tools: Rc<[Declaration]>,
+}
+
+impl<A: ToolApp> Session<A> {
+    /// Opens the app from a seed. Panics if it is refused.
+    pub fn open(seed: &Value) -> Self {
+        let app = app::open(&seed.to_string())
+            .unwrap_or_else(|error| panic!("the seed is refused: {error}"));
+        Self {
+            app,
+            token: None,
+            tools: A::tools().declarations().into(),
+        }
+    }
+
+    /// Logs in and keeps the token. Panics if it is refused.
+    pub fn log_in(&mut self, username: &str, password: &str) {
+        let answer = self.ok("login", json!({"username": username, "password": password}));
+        self.token = answer["access_token"].as_str().map(str::to_owned);
+    }
+
+    /// Calls a tool. To private ones goes the token.
+    pub fn call(&mut self, name: &str, mut arguments: Value) -> Result<Value, ToolError> {
+        let tool = self.tools.iter().find(|tool| tool.name == name);
+        let private =
+            tool.is_some_and(|tool| tool.schema["properties"].get("access_token").is_some());
+        if let (true, Some(token), Some(arguments)) =
+            (private, &self.token, arguments.as_object_mut())
+        {
+            arguments
+                .entry("access_token")
+                .or_insert_with(|| json!(token));
+        }
+        let answer = app::call(&mut self.app, name, &arguments.to_string())?;
+        Ok(serde_json::from_str(&answer).expect("an answer is json"))
+    }
+
+    /// The answer of a call that must succeed.
+    #[track_caller]
+    pub fn ok(&mut self, name: &str, arguments: Value) -> Value {
+        let told = shortened(&arguments);
+        self.call(name, arguments)
+            .unwrap_or_else(|error| panic!("{name}({told}) is refused: {error}"))
+    }
+
+    /// The refusal of a call that must fail and leave the state as it was.
+    #[track_caller]
+    pub fn refused(&mut self, name: &str, arguments: Value) -> ToolError {
+        let (told, before) = (shortened(&arguments), self.state());
+        let Err(error) = self.call(name, arguments) else {
+            panic!("{name}({told}) is not refused")
+        };
+        assert_eq!(
+            self.state(),
+            before,
+            "{name}({told}) is refused and has an effect"
+        );
+        error
+    }
+
+    /// The state as graders see it.
+    pub fn state(&mut self) -> Value {
+        serde_json::from_str(&app::state(&mut self.app)).expect("the state is json")
+    }
+}
+
+/// For messages of failed tests.
+fn shortened(arguments: &Value) -> String {
+    arguments.to_string().chars().take(200).collect()
+}
+
+/// What `wit/tools.wit` asks of a list of tools, and what a model needs: every tool and every argument described, no
+/// unknown arguments. Panics with what is wrong.
+pub fn check_declarations<A: ToolApp>(expected_names: &[&str]) {
+    let tools = A::tools().declarations();
+    let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name).collect();
+    assert_eq!(names.len(), tools.len(), "a name stands twice");
+    assert_eq!(
+        names,
+        expected_names.iter().copied().collect(),
+        "the names are not those of the signatures"
+    );
+    tools.iter().for_each(check_declaration);
+}
+
+fn check_declaration(tool: &Declaration) {
+    let Declaration {
+        name,
+        description,
+        schema,
+    } = tool;
+    assert!(
+        name.len() <= 64 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
+        "{name}: no good name"
+    );
+    assert!(
+        (20..4096).contains(&description.len()),
+        "{name}: no good description"
+    );
+    assert_eq!(schema["type"], "object", "{name}");
+    assert_eq!(
+        schema["additionalProperties"], false,
+        "{name}: takes unknown arguments"
+    );
+    for (argument, schema) in schema["properties"].as_object().expect("properties") {
+        assert!(
+            schema.get("description").is_some(),
+            "{name}: {argument} has no description"
+        );
+        assert!(
+            schema.get("type").is_some() || schema.get("enum").is_some(),
+            "{name}: {argument} has no type"
+        );
+    }
+}
+
+/// One step of a random life: any tool with arguments drawn from its schema, and now and then an hour that passes. The
+/// same number gives the same step. `texts` are the values for strings: addresses, words that the app knows.
+pub fn random_step<A: ToolApp>(
+    session: &mut Session<A>,
+    number: u64,
+    texts: &[&str],
+) -> Result<Value, ToolError> {
+    let mut draw = Draw(number);
+    if draw.below(8) == 0 {
+        let later = now().checked_add(jiff::Span::new().hours(1));
+        set_clock(later.unwrap_or(DateTime::MAX));
+    }
+    let tools = Rc::clone(&session.tools);
+    let tool = &tools[draw.below(tools.len())];
+    // Few logouts, or most steps would be refused.
+    if tool.name == "logout" && draw.below(10) > 0 {
+        return Ok(Value::Null);
+    }
+    let mut arguments = draw.arguments(&tool.schema, texts);
+    if draw.below(20) > 0 {
+        arguments.remove("access_token");
+    }
+    session.call(tool.name, Value::Object(arguments))
+}
+
+/// Restores a session from its own snapshot and lets both go on alike: their states and further answers must be equal.
+pub fn check_restored<A: ToolApp>(
+    session: &mut Session<A>,
+    go_on: impl Fn(&mut Session<A>) -> Vec<Result<Value, ToolError>>,
+) {
+    let app = A::restore(&session.app.snapshot()).expect("a snapshot of the app's own is restored");
+    let mut restored = Session {
+        app,
+        ..session.clone()
+    };
+    assert_eq!(
+        restored.state(),
+        session.state(),
+        "the state after restoring"
+    );
+    let (clock, random) = (CLOCK.get(), RANDOM.get());
+    let answers = go_on(session);
+    CLOCK.set(clock);
+    RANDOM.set(random);
+    assert_eq!(go_on(&mut restored), answers, "the answers after restoring");
+    assert_eq!(
+        restored.state(),
+        session.state(),
+        "the state after going on"
+    );
+    assert_eq!(
+        restored.app.snapshot(),
+        session.app.snapshot(),
+        "the snapshots after going on"
+    );
+}
+
+/// `SplitMix64` (Steele, Lea, Flood 2014): small, and good enough to choose with.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or_default()
+    }
+
+    fn arguments(&mut self, schema: &Value, texts: &[&str]) -> Map<String, Value> {
+        let required = |name: &str| {
+            schema["required"]
+                .as_array()
+                .is_some_and(|list| list.contains(&json!(name)))
+        };
+        let mut arguments = Map::new();
+        for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+            if required(name) || self.below(3) == 0 {
+                arguments.insert(name.clone(), self.value(schema, texts));
+            }
+        }
+        arguments
+    }
+
+    /// Mostly a value that fits; one of twenty does not.
+    fn value(&mut self, schema: &Value, texts: &[&str]) -> Value {
+        if self.below(20) == 0 {
+            return [
+                json!(null),
+                json!(-1),
+                json!("\u{0}é"),
+                json!([[]]),
+                json!(1e300),
+            ][self.below(5)]
+            .clone();
+        }
+        if let Some(choices) = schema["enum"].as_array() {
+            return choices[self.below(choices.len())].clone();
+        }
+        let kind = schema["type"]
+            .as_str()
+            .or_else(|| schema["type"][0].as_str());
+        match kind {
+            Some("integer") => json!(self.below(12)),
+            Some("number") => json!(self.below(1000) as f64 / 8.0),
+            Some("boolean") => json!(self.below(2) == 0),
+            Some("array") => {
+                let length = self.below(4);
+                (0..length)
+                    .map(|_| self.value(&schema["items"], texts))
+                    .collect()
+            }
+            _ => json!(texts[self.below(texts.len())]),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Dates and times as the apps write them: `2026-03-02` and `2026-03-02T09:00:00`, without a zone.
+
+use std::borrow::Cow;
+
+use jiff::civil::{Date, DateTime, date};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::tool::ToolError;
+
+/// The lower end of a period, inclusive. A date alone is its first moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Since(pub DateTime);
+
+/// The upper end of a period, inclusive. A date alone is its last second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Until(pub DateTime);
+
+impl Default for Since {
+    fn default() -> Self {
+        Self(date(1500, 1, 1).at(0, 0, 0, 0))
+    }
+}
+
+impl Default for Until {
+    fn default() -> Self {
+        Self(date(3000, 1, 1).at(23, 59, 59, 0))
+    }
+}
+
+impl TryFrom<String> for Since {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        parse_moment(&text, |day| day.at(0, 0, 0, 0)).map(Self)
+    }
+}
+
+impl TryFrom<String> for Until {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        parse_moment(&text, |day| day.at(23, 59, 59, 0)).map(Self)
+    }
+}
+
+impl From<Since> for String {
+    fn from(since: Since) -> Self {
+        since.0.date().to_string()
+    }
+}
+
+impl From<Until> for String {
+    fn from(until: Until) -> Self {
+        until.0.date().to_string()
+    }
+}
+
+impl JsonSchema for Since {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Since".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
+    }
+}
+
+impl JsonSchema for Until {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Until".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
+    }
+}
+
+/// The moment that an argument names; 422 if it is none.
+pub fn parse_datetime(argument: &str, text: &str) -> Result<DateTime, ToolError> {
+    parse_moment(text, |day| day.at(0, 0, 0, 0))
+        .map_err(|error| ToolError::invalid(format!("{argument}: {error}.")))
+}
+
+fn parse_moment(text: &str, of_day: fn(Date) -> DateTime) -> Result<DateTime, String> {
+    let text = text.trim();
+    // A date first: as a date and time it would be midnight.
+    let moment = if text.len() <= "2026-03-02".len() {
+        text.parse().map(of_day)
+    } else {
+        text.parse::<DateTime>()
+    };
+    moment.map_err(|_| {
+        format!("{text:?} is no date (2026-03-02) and no date and time (2026-03-02T09:00:00)")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<(&str, &str)>) {
+        let since = Since::try_from(text.to_owned()).map(|since| since.0.to_string());
+        let until = Until::try_from(text.to_owned()).map(|until| until.0.to_string());
+        let expected = expected.map(|(since, until)| (since.to_owned(), until.to_owned()));
+        assert_eq!(since.ok().zip(until.ok()), expected, "{text}");
+    }
+
+    #[test]
+    fn a_date_alone_is_the_whole_day() {
+        check(
+            "2026-03-02",
+            Some(("2026-03-02T00:00:00", "2026-03-02T23:59:59")),
+        );
+    }
+
+    #[test]
+    fn a_date_and_time_is_itself() {
+        check(
+            "2026-03-02T09:30:00",
+            Some(("2026-03-02T09:30:00", "2026-03-02T09:30:00")),
+        );
+        check(
+            "2026-03-02 09:30",
+            Some(("2026-03-02T09:30:00", "2026-03-02T09:30:00")),
+        );
+    }
+
+    #[test]
+    fn what_is_neither_is_refused() {
+        for text in [
+            "",
+            "tomorrow",
+            "2026-13-01",
+            "2026-02-30T00:00:00",
+            "2026-03-02T09:00:00Z",
+        ] {
+            check(text, None);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The table of an app's tools: list, JSON Schema and dispatch in one place.
+//!
+//! A tool is a method that takes one struct of arguments. The struct's derives are its schema; field comments are what
+//! the model reads about an argument. The host checks arguments against the schema first; here they are only parsed.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::account::Email;
+use crate::app::ToolApp;
+
+/// A call that the app refuses: an ordinary answer, which the agent sees.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{status}: {message}")]
+pub struct ToolError {
+    /// 401 not authorised, 404 unknown tool, 409 unknown id, 422 invalid value or rule of the service.
+    pub status: u16,
+    /// What is wrong and what would be right; at most 4 KiB, longer ones are cut.
+    pub message: String,
+}
+
+impl ToolError {
+    /// 401: the access token is missing or wrong.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(401, message)
+    }
+
+    /// 404: there is no such tool.
+    pub fn unknown_tool(name: &str) -> Self {
+        Self::new(404, format!("There is no tool {name}."))
+    }
+
+    /// 409: no such thing. `conflict("note", 7)` says that there is no note 7.
+    pub fn conflict(kind: &str, id: impl std::fmt::Display) -> Self {
+        Self::new(409, format!("There is no {kind} {id}."))
+    }
+
+    /// 422: a value that is not allowed, or a rule of the service.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(422, message)
+    }
+
+    fn new(status: u16, message: impl Into<String>) -> Self {
+        const MAX_MESSAGE: usize = 4096;
+        let mut message = message.into();
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+        Self { status, message }
+    }
+}
+
+/// A tool as the agent sees it.
+#[derive(Debug, Clone)]
+pub struct Declaration {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// A JSON Schema (2020-12) of type `object`.
+    pub schema: Value,
+}
+
+/// Takes the app and the arguments, gives the answer.
+type Run<A> = Box<dyn Fn(&mut A, Value) -> Result<Value, ToolError>>;
+
+struct Tool<A> {
+    name: &'static str,
+    description: &'static str,
+    /// Made on demand: calls do not need it.
+    schema: fn() -> Value,
+    run: Run<A>,
+}
+
+/// The tools of an app, in order.
+pub struct Tools<A> {
+    tools: Vec<Tool<A>>,
+}
+
+impl<A> Default for Tools<A> {
+    fn default() -> Self {
+        Self { tools: Vec::new() }
+    }
+}
+
+impl<A: ToolApp> Tools<A> {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A tool that anybody may call.
+    #[must_use]
+    pub fn public<T, R, F>(mut self, name: &'static str, description: &'static str, tool: F) -> Self
+    where
+        T: DeserializeOwned + JsonSchema,
+        R: Serialize,
+        F: Fn(&mut A, T) -> Result<R, ToolError> + 'static,
+    {
+        let run = move |app: &mut A, arguments| answer(tool(app, parse(arguments)?)?);
+        self.tools.push(Tool {
+            name,
+            description,
+            schema: schema::<T>,
+            run: Box::new(run),
+        });
+        self
+    }
+
+    /// A tool for those who are logged in. `access_token` comes on top of the struct's arguments: it is checked here,
+    /// and the tool gets the account instead. It is not `required` in the schema, so that a call without it is answered
+    /// 401 like one with a wrong token.
+    #[must_use]
+    pub fn private<T, R, F>(
+        mut self,
+        name: &'static str,
+        description: &'static str,
+        tool: F,
+    ) -> Self
+    where
+        T: DeserializeOwned + JsonSchema,
+        R: Serialize,
+        F: Fn(&mut A, &Email, T) -> Result<R, ToolError> + 'static,
+    {
+        let run = move |app: &mut A, mut arguments| {
+            let me = app
+                .accounts()
+                .authorize(take_token(&mut arguments).as_deref())?;
+            answer(tool(app, &me, parse(arguments)?)?)
+        };
+        self.tools.push(Tool {
+            name,
+            description,
+            schema: private_schema::<T>,
+            run: Box::new(run),
+        });
+        self
+    }
+
+    /// `login(username, password) -> {access_token, token_type}`, the user name being the email address.
+    #[must_use]
+    pub fn login(self) -> Self {
+        self.public(
+            "login",
+            "Logs in to an account of this app. The answer holds the access_token that the app's private tools need. \
+             Each app has its own login and its own tokens.",
+            |app: &mut A, arguments: Login| {
+                let token = app.accounts().log_in(&arguments.username, &arguments.password)?;
+                Ok(json!({"access_token": token, "token_type": "Bearer"}))
+            },
+        )
+    }
+
+    /// `logout() -> {message}`.
+    #[must_use]
+    pub fn logout(self) -> Self {
+        self.private(
+            "logout",
+            "Logs out: the access token is worth nothing from then on.",
+            |app: &mut A, me: &Email, _: NoArguments| {
+                app.accounts().log_out(me);
+                Ok(json!({"message": "You are logged out."}))
+            },
+        )
+    }
+
+    /// The tools as the agent sees them.
+    pub fn declarations(&self) -> Vec<Declaration> {
+        let declare = |tool: &Tool<A>| Declaration {
+            name: tool.name,
+            description: tool.description,
+            schema: (tool.schema)(),
+        };
+        self.tools.iter().map(declare).collect()
+    }
+
+    /// Runs a tool.
+    pub fn call(&self, app: &mut A, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        let tool = self.tools.iter().find(|tool| tool.name == name);
+        let tool = tool.ok_or_else(|| ToolError::unknown_tool(name))?;
+        (tool.run)(app, arguments)
+    }
+}
+
+/// For tools without arguments of their own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoArguments {}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Login {
+    /// The account's email address.
+    username: String,
+    /// The account's password in this app.
+    password: String,
+}
+
+fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    serde_json::from_value(arguments)
+        .map_err(|error| ToolError::invalid(format!("Wrong arguments: {error}.")))
+}
+
+fn answer(answer: impl Serialize) -> Result<Value, ToolError> {
+    serde_json::to_value(answer)
+        .map_err(|error| ToolError::invalid(format!("The answer has no JSON form: {error}.")))
+}
+
+/// A token of another type counts as missing.
+fn take_token(arguments: &mut Value) -> Option<String> {
+    match arguments.as_object_mut()?.remove("access_token")? {
+        Value::String(token) => Some(token),
+        _ => None,
+    }
+}
+
+/// Everything in one place, without what a model has no use for: titles, and formats such as `uint32`.
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let generator = settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
+        schema.remove("format");
+    }));
+    let mut schema = generator.into_generator().into_root_schema_for::<T>();
+    for noise in ["title", "description"] {
+        schema.remove(noise);
+    }
+    if schema.get("properties").is_none() {
+        schema.insert("properties".to_owned(), json!({}));
+    }
+    schema.to_value()
+}
+
+fn private_schema<T: JsonSchema>() -> Value {
+    let mut schema = schema::<T>();
+    schema["properties"]["access_token"] =
+        json!({"type": "string", "description": "The access token from this app's login."});
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Sample {
+        /// How many.
+        count: u32,
+        /// Whether.
+        #[serde(default)]
+        flag: bool,
+        note: Option<String>,
+    }
+
+    #[test]
+    fn a_schema_is_the_struct_and_nothing_else() {
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "count": {"description": "How many.", "type": "integer", "minimum": 0},
+                "flag": {"description": "Whether.", "type": "boolean", "default": false},
+                "note": {"type": ["string", "null"]},
+            },
+            "additionalProperties": false,
+            "required": ["count"],
+        });
+        assert_eq!(schema::<Sample>(), expected);
+    }
+
+    #[test]
+    fn a_private_schema_has_the_token_on_top_and_does_not_require_it() {
+        let schema = private_schema::<NoArguments>();
+        assert_eq!(schema["properties"]["access_token"]["type"], "string");
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema.get("required"), None);
+    }
+
+    #[test]
+    fn a_token_that_is_no_string_is_taken_away_and_counts_as_missing() {
+        let mut arguments = json!({"access_token": 5, "a": 1});
+        assert_eq!(take_token(&mut arguments), None);
+        assert_eq!(arguments, json!({"a": 1}));
+    }
+
+    #[test]
+    fn a_long_message_is_cut_at_a_character() {
+        let error = ToolError::invalid("ü".repeat(4000));
+        assert_eq!(error.message.len(), 4096);
+    }
+}

@@ -1,0 +1,429 @@
+//! Simple Note: notes with titles, tags and pins, each with one owner.
+//!
+//! # Records
+//!
+//! ```toml
+//! [[apps.simple_note.notes]]
+//! owner = "ida@vale.example"        # somebody with an account
+//! title = "Reading list"
+//! content = "..."
+//! tags = ["study"]                  # none if left out
+//! pinned = true                     # false if left out
+//! created_at = "2026-02-27T18:00:00"  # the clock's now if left out
+//! updated_at = "2026-02-28T09:30:00"  # created_at if left out
+//! ```
+//!
+//! Unknown keys are errors. Notes get the ids 1, 2, 3, ... in the order in which they are added; ids are not reused.
+//!
+//! # State
+//!
+//! `{"notes": [{id, owner, title, content, tags, pinned, created_at, updated_at}]}`, by id.
+
+mod arguments;
+mod record;
+
+use std::collections::BTreeMap;
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::{Accounts, Email};
+use pibench_sdk::app::ToolApp;
+use pibench_sdk::records::Records;
+use pibench_sdk::tool::{NoArguments, ToolError, Tools};
+use pibench_sdk::{clock, export_tool_app, listing};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::arguments::{
+    AddContent, CreateNote, NoteId, Place, SearchNotes, ShowProfile, UpdateNote,
+};
+use crate::record::NoteRecord;
+
+/// The longest content, in bytes: a page of 20 notes stays within what an answer may hold.
+const MAX_CONTENT: usize = 32 * 1024;
+/// The longest title, in bytes.
+const MAX_TITLE: usize = 500;
+/// The most tags of a note, and the longest tag in bytes.
+const MAX_TAGS: usize = 50;
+const MAX_TAG: usize = 100;
+
+const SORT_FIELDS: &[listing::Field<Note>] = &[
+    ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
+    ("updated_at", |a, b| a.updated_at.cmp(&b.updated_at)),
+    ("title", |a, b| a.title.cmp(&b.title)),
+    ("note_id", |a, b| a.id.cmp(&b.id)),
+];
+
+export_tool_app!(SimpleNote);
+
+/// The app's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SimpleNote {
+    accounts: Accounts,
+    notes: BTreeMap<u32, Note>,
+    /// The id of the latest note; 0 before the first.
+    last_id: u32,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Note {
+    id: u32,
+    owner: Email,
+    title: String,
+    content: String,
+    tags: Vec<String>,
+    pinned: bool,
+    created_at: DateTime,
+    updated_at: DateTime,
+}
+
+impl ToolApp for SimpleNote {
+    fn tools() -> Tools<Self> {
+        Tools::new()
+            .login()
+            .logout()
+            .private(
+                "show_account",
+                "Shows your own account: name, email address, and when you registered and last logged in.",
+                Self::show_account,
+            )
+            .public(
+                "show_profile",
+                "Shows the public profile of the account with this email address: name and registration.",
+                Self::show_profile,
+            )
+            .private(
+                "search_notes",
+                "Lists your notes without their content (show_note has it). With a query, notes that match any of its \
+                 words in title, content or tags, best match first; without one, the latest change first. Pinned \
+                 notes come before the others.",
+                Self::search_notes,
+            )
+            .private("show_note", "Shows one of your notes with its whole content.", Self::show_note)
+            .private("create_note", "Creates a note. The answer holds its note_id.", Self::create_note)
+            .private(
+                "update_note",
+                "Changes a note. What is not given stays; a given content or list of tags replaces the old one as a \
+                 whole (add_content_to_note adds to it).",
+                Self::update_note,
+            )
+            .private(
+                "add_content_to_note",
+                "Adds text before or after the content of a note. Nothing is put between the two: begin or end the \
+                 added text with a line break where one is wanted.",
+                Self::add_content_to_note,
+            )
+            .private("delete_note", "Deletes a note for good.", Self::delete_note)
+    }
+
+    fn open(accounts: Accounts) -> Self {
+        Self {
+            accounts,
+            notes: BTreeMap::new(),
+            last_id: 0,
+        }
+    }
+
+    fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    fn add(&mut self, records: &mut Records) -> Result<(), String> {
+        for (index, record) in records
+            .take_list::<NoteRecord>("notes")?
+            .into_iter()
+            .enumerate()
+        {
+            let note = self
+                .read(record)
+                .map_err(|error| format!("notes[{index}]: {error}"))?;
+            self.insert(note);
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Value {
+        let view = |note: &Note| {
+            let Note {
+                id,
+                owner,
+                title,
+                content,
+                tags,
+                pinned,
+                created_at,
+                updated_at,
+            } = note;
+            json!({
+                "id": id, "owner": owner, "title": title, "content": content, "tags": tags, "pinned": pinned,
+                "created_at": created_at, "updated_at": updated_at,
+            })
+        };
+        json!({"notes": self.notes.values().map(view).collect::<Vec<_>>()})
+    }
+}
+
+impl SimpleNote {
+    fn show_account(&mut self, me: &Email, _: NoArguments) -> Result<Value, ToolError> {
+        let account = self
+            .accounts
+            .get(me)
+            .ok_or_else(|| ToolError::conflict("account", me))?;
+        Ok(json!({
+            "first_name": account.first_name,
+            "last_name": account.last_name,
+            "email": account.email,
+            "registered_at": account.registered_at,
+            "last_logged_in": account.last_logged_in,
+            "verified": true,
+        }))
+    }
+
+    fn show_profile(&mut self, arguments: ShowProfile) -> Result<Value, ToolError> {
+        let email = arguments
+            .email
+            .ok_or_else(|| ToolError::invalid("Whose profile? Give the email address."))?;
+        let email = Email::parse(&email)?;
+        let account = self
+            .accounts
+            .get(&email)
+            .ok_or_else(|| ToolError::conflict("account", &email))?;
+        Ok(json!({
+            "first_name": account.first_name,
+            "last_name": account.last_name,
+            "email": account.email,
+            "registered_at": account.registered_at,
+        }))
+    }
+
+    fn search_notes(
+        &mut self,
+        me: &Email,
+        arguments: SearchNotes,
+    ) -> Result<Vec<Value>, ToolError> {
+        let SearchNotes {
+            query,
+            tags,
+            pinned,
+            dont_reorder_pinned,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        let wanted = |note: &Note| {
+            note.owner == *me
+                && pinned.is_none_or(|pinned| note.pinned == pinned)
+                && tags.iter().flatten().all(|tag| note.has_tag(tag))
+        };
+        let mut notes: Vec<&Note> = self.notes.values().filter(|note| wanted(note)).collect();
+        notes.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
+        let mut notes = listing::matching(notes, query.as_deref(), |note| note.searchable());
+        listing::sort(&mut notes, sort_by.as_deref(), SORT_FIELDS)?;
+        if !dont_reorder_pinned.unwrap_or_default() {
+            notes.sort_by_key(|note| !note.pinned);
+        }
+        Ok(listing::page(notes, page_index, page_limit)
+            .into_iter()
+            .map(Note::summary)
+            .collect())
+    }
+
+    fn show_note(&mut self, me: &Email, NoteId { note_id }: NoteId) -> Result<Value, ToolError> {
+        let note = self.note(me, note_id)?;
+        Ok(json!({
+            "note_id": note_id, "title": note.title, "content": note.content, "tags": note.tags,
+            "created_at": note.created_at, "updated_at": note.updated_at, "pinned": note.pinned,
+        }))
+    }
+
+    fn create_note(&mut self, me: &Email, arguments: CreateNote) -> Result<Value, ToolError> {
+        let CreateNote {
+            title,
+            content,
+            tags,
+            pinned,
+        } = arguments;
+        let now = clock::now();
+        let note = Note {
+            id: self.last_id + 1,
+            owner: me.clone(),
+            title: checked_title(title)?,
+            content: checked_content(content)?,
+            tags: checked_tags(tags.unwrap_or_default())?,
+            pinned,
+            created_at: now,
+            updated_at: now,
+        };
+        let note_id = self.insert(note);
+        Ok(json!({"message": format!("Note {note_id} is created."), "note_id": note_id}))
+    }
+
+    fn update_note(&mut self, me: &Email, arguments: UpdateNote) -> Result<Value, ToolError> {
+        let UpdateNote {
+            note_id,
+            title,
+            content,
+            tags,
+            pinned,
+        } = arguments;
+        let note = self.note(me, note_id)?;
+        if title.is_none() && content.is_none() && tags.is_none() && pinned.is_none() {
+            return Err(ToolError::invalid(
+                "Nothing to change: give a title, content, tags or pinned.",
+            ));
+        }
+        let title = title.map(checked_title).transpose()?;
+        let content = content.map(checked_content).transpose()?;
+        let tags = tags.map(checked_tags).transpose()?;
+        note.title = title.unwrap_or_else(|| std::mem::take(&mut note.title));
+        note.content = content.unwrap_or_else(|| std::mem::take(&mut note.content));
+        note.tags = tags.unwrap_or_else(|| std::mem::take(&mut note.tags));
+        note.pinned = pinned.unwrap_or(note.pinned);
+        note.updated_at = clock::now();
+        Ok(json!({"message": format!("Note {note_id} is updated.")}))
+    }
+
+    fn add_content_to_note(
+        &mut self,
+        me: &Email,
+        arguments: AddContent,
+    ) -> Result<Value, ToolError> {
+        let AddContent {
+            note_id,
+            append_or_prepend,
+            added_content,
+        } = arguments;
+        let note = self.note(me, note_id)?;
+        let content = match append_or_prepend {
+            Place::Append => format!("{}{added_content}", note.content),
+            Place::Prepend => format!("{added_content}{}", note.content),
+        };
+        note.content = checked_content(content)?;
+        note.updated_at = clock::now();
+        Ok(json!({"message": format!("The content is added to note {note_id}.")}))
+    }
+
+    fn delete_note(&mut self, me: &Email, NoteId { note_id }: NoteId) -> Result<Value, ToolError> {
+        self.note(me, note_id)?;
+        self.notes.remove(&note_id);
+        Ok(json!({"message": format!("Note {note_id} is deleted.")}))
+    }
+
+    /// One's own note: 409 if there is none, 422 if it is somebody else's.
+    fn note(&mut self, me: &Email, id: u32) -> Result<&mut Note, ToolError> {
+        let note = self
+            .notes
+            .get_mut(&id)
+            .ok_or_else(|| ToolError::conflict("note", id))?;
+        if note.owner != *me {
+            return Err(ToolError::invalid(format!(
+                "Note {id} belongs to another account."
+            )));
+        }
+        Ok(note)
+    }
+
+    /// Keeps a note that was made with the next id.
+    fn insert(&mut self, note: Note) -> u32 {
+        let id = note.id;
+        self.last_id = id;
+        self.notes.insert(id, note);
+        id
+    }
+
+    fn read(&self, record: NoteRecord) -> Result<Note, String> {
+        let NoteRecord {
+            owner,
+            title,
+            content,
+            tags,
+            pinned,
+            created_at,
+            updated_at,
+        } = record;
+        if !self.accounts.contains(&owner) {
+            return Err(format!("owner: {owner} has no account"));
+        }
+        let created_at = created_at.unwrap_or_else(clock::now);
+        let updated_at = updated_at.unwrap_or(created_at);
+        if updated_at < created_at {
+            return Err(format!(
+                "updated_at {updated_at} is before created_at {created_at}"
+            ));
+        }
+        let title = checked_title(title).map_err(|error| error.message)?;
+        let content = checked_content(content).map_err(|error| error.message)?;
+        let tags = checked_tags(tags).map_err(|error| error.message)?;
+        Ok(Note {
+            id: self.last_id + 1,
+            owner,
+            title,
+            content,
+            tags,
+            pinned,
+            created_at,
+            updated_at,
+        })
+    }
+}
+
+impl Note {
+    fn has_tag(&self, tag: &str) -> bool {
+        let tag = tag.trim().to_lowercase();
+        self.tags.iter().any(|own| own.to_lowercase() == tag)
+    }
+
+    fn searchable(&self) -> String {
+        format!("{}\n{}\n{}", self.title, self.content, self.tags.join(" "))
+    }
+
+    fn summary(&self) -> Value {
+        json!({
+            "note_id": self.id, "title": self.title, "tags": self.tags, "created_at": self.created_at,
+            "updated_at": self.updated_at, "pinned": self.pinned,
+        })
+    }
+}
+
+fn checked_title(title: String) -> Result<String, ToolError> {
+    if title.trim().is_empty() {
+        return Err(ToolError::invalid("The title must not be empty."));
+    }
+    at_most("title", title, MAX_TITLE)
+}
+
+fn checked_content(content: String) -> Result<String, ToolError> {
+    at_most("content", content, MAX_CONTENT)
+}
+
+/// Trimmed, each once, none empty.
+fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, ToolError> {
+    let mut checked: Vec<String> = Vec::new();
+    for tag in tags {
+        let tag = at_most("tag", tag.trim().to_owned(), MAX_TAG)?;
+        if tag.is_empty() {
+            return Err(ToolError::invalid("A tag must not be empty."));
+        }
+        if !checked.contains(&tag) {
+            checked.push(tag);
+        }
+    }
+    if checked.len() > MAX_TAGS {
+        return Err(ToolError::invalid(format!(
+            "A note has at most {MAX_TAGS} tags."
+        )));
+    }
+    Ok(checked)
+}
+
+fn at_most(what: &str, text: String, limit: usize) -> Result<String, ToolError> {
+    if text.len() > limit {
+        return Err(ToolError::invalid(format!(
+            "The {what} has {} bytes; at most {limit} fit.",
+            text.len()
+        )));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;
