@@ -3,13 +3,13 @@
 SUITE ?= tasks/suite.toml
 HOST := target/release/pibench-host
 GUESTS := simple_note gmail rules
-HOSTILE := hostile
+HOSTILE := hostile_app hostile_grader
 PYTHON ?= python3
 VENV := target/venv
 PYTHON_PLUGIN := target/plugins/python.wasm
 CARGO_GUEST := cargo build --release --locked --target wasm32-wasip2
 
-.PHONY: setup plugins run test bench lint ci clean
+.PHONY: setup plugins hostile run test bench lint ci clean
 
 setup:
 	rustup target list --installed | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
@@ -31,13 +31,13 @@ python-plugin:
 	sh plugins/python/build.sh $(VENV) $(PYTHON_PLUGIN)
 
 $(HOST): plugins
-	cargo build --release --locked
+	cargo build --release --locked --bins
 
 run: $(HOST)
 	$(HOST) run $(SUITE)
 
 hostile: setup
-	$(CARGO_GUEST) -p $(HOSTILE)
+	$(CARGO_GUEST) $(addprefix -p ,$(HOSTILE))
 
 test: $(HOST) hostile
 	sh tests/run.sh

@@ -4,6 +4,7 @@ pub mod event;
 pub mod folder;
 pub mod journal;
 pub mod results;
+pub mod trajectory;
 
 pub use event::Event;
 pub use folder::{Manifest, RunFolder};

@@ -79,6 +79,8 @@ def load_libraries():
     load("yaml", missing)
     importlib.machinery.SourceFileLoader.get_code = whole
     gc.collect()
+    # What is loaded stays: a collection that walked it would copy every page of the snapshot.
+    gc.freeze()
     if set(missing) != ABSENT:
         raise ImportError(f"other modules are missing than ABSENT says: {sorted(ABSENT.symmetric_difference(missing))}")
 

@@ -92,7 +92,10 @@ impl Toolbox {
 
 fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
     let mut parameters = schemars::schema_for!(T).to_value();
-    let description = parameters["description"].take();
+    let description = parameters
+        .as_object_mut()
+        .and_then(|schema| schema.remove("description"));
+    let description = description.unwrap_or_default();
     ToolSpec {
         name: name.into(),
         description: description.as_str().unwrap_or_default().into(),
@@ -287,6 +290,8 @@ impl QuestionArguments {
     /// What the user reads: the question, and a line for each option.
     fn text(self) -> String {
         let Self { question, options } = self;
-        options.iter().fold(question, |text, option| format!("{text}\n- {option}"))
+        options
+            .iter()
+            .fold(question, |text, option| format!("{text}\n- {option}"))
     }
 }

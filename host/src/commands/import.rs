@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{cache_dir, plugin_dirs, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{Grader, Limits, Plugins};
+use crate::plugin::{Grader, Limits, Plugins, World};
 use crate::task::import::{ImportError, Report, import as import_pi_bench};
 
 /// Imports, and says everything that was left out.
@@ -19,7 +19,12 @@ pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {
     );
     let runtime = runtime()?;
     let mut list_checks = |script: &str| runtime.block_on(checks(&plugins, script));
-    match import_pi_bench(&dir, &out, &mut list_checks) {
+    let has_app = |app: &str| {
+        plugins
+            .get(app)
+            .is_ok_and(|plugin| plugin.world() == World::ToolApp)
+    };
+    match import_pi_bench(&dir, &out, &mut list_checks, &has_app) {
         Ok(report) => Ok(show(&report, out.as_str())),
         Err(ImportError::Rejected(problems) | ImportError::Unloadable(problems)) => {
             show_problems(&problems.0);
@@ -39,7 +44,16 @@ async fn checks(plugins: &Plugins, script: &str) -> Result<Vec<String>, String> 
 }
 
 fn show(report: &Report, out: &str) -> Exit {
-    let Report { personas, sessions, intents, rubrics, rules, files, left_out, notes } = report;
+    let Report {
+        personas,
+        sessions,
+        intents,
+        rubrics,
+        rules,
+        files,
+        left_out,
+        notes,
+    } = report;
     for note in notes {
         eprintln!("note: {note}");
     }
@@ -51,5 +65,9 @@ fn show(report: &Report, out: &str) -> Exit {
          {rules} rules, {files} files; {} left out",
         left_out.len()
     );
-    if left_out.is_empty() { Exit::Complete } else { Exit::InvalidInput }
+    if left_out.is_empty() {
+        Exit::Complete
+    } else {
+        Exit::InvalidInput
+    }
 }

@@ -8,13 +8,15 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::store::event::Event;
 use crate::store::folder::Manifest;
 use crate::store::results::RunResults;
+use crate::store::trajectory::Trajectory;
 use crate::task::schema::{FORMATS, Format, schema as find};
 
 /// The run folder's formats.
-const RECORDS: [Format; 3] = [
+const RECORDS: [Format; 4] = [
     ("journal", || schema_for!(Event).to_value()),
     ("manifest", || schema_for!(Manifest).to_value()),
     ("results", || schema_for!(RunResults).to_value()),
+    ("trajectory", || schema_for!(Trajectory).to_value()),
 ];
 
 /// Prints one schema, or the names.

@@ -24,8 +24,9 @@ use crate::plugin::grader::{AppState, Evidence};
 use crate::store::Event;
 use crate::store::event::{
     AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, ItemVerdict, RoleUsage,
-    SessionFinished, SessionStarted, Stage, Step, Turn,
+    SessionFinished, SessionStarted, Stage, Step, Turn, VERSION,
 };
+use crate::store::trajectory::Trajectory;
 use crate::task::manifest::Trigger;
 use crate::task::suite::{Grading, Intent, Item, Session};
 use crate::user::{FileEvidence, RoleError, TurnEvidence};
@@ -54,6 +55,8 @@ struct Play<'e, 'a> {
     usage: RoleUsage,
     /// A rubric judge that never gave an answer that parses leaves the session unscored.
     judge_fault: bool,
+    started: SessionStarted,
+    turns: Vec<Turn>,
 }
 
 /// Plays a session to its end, or on from where it was cut off.
@@ -199,7 +202,7 @@ impl<'e, 'a> Play<'e, 'a> {
                 })?,
             );
         }
-        let mut words = OwnWords::default();
+        let mut words = OwnWords::new(plan.protocol);
         words.shown(system);
         for file in &session.files {
             words.shown(&String::from_utf8_lossy(&file.content));
@@ -221,6 +224,8 @@ impl<'e, 'a> Play<'e, 'a> {
             marks: started.apps.clone(),
             usage: RoleUsage::default(),
             judge_fault: false,
+            started: started.clone(),
+            turns: Vec::new(),
             episode,
         })
     }
@@ -233,6 +238,8 @@ impl<'e, 'a> Play<'e, 'a> {
             self.pieces.extend(pieces);
             self.usage += turn.usage;
             self.keep(turn);
+            self.judge_fault |= turn.outcome == Some(Outcome::JudgeFault);
+            self.turns.push(turn.clone());
             self.episode.environment.clock =
                 clock_after(turn).ok_or_else(|| self.record("a clock that is none"))?;
             self.episode.environment.calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
@@ -313,6 +320,7 @@ impl<'e, 'a> Play<'e, 'a> {
         self.checklist.take(&self.session.checklist, &turn.items);
         self.episode.environment.clock.turn();
         let next = turn.next.clone();
+        self.turns.push(turn.clone());
         self.episode.journal.append(&Event::Turn(Box::new(turn)))?;
         self.report(number, began)?;
         Ok(next)
@@ -647,7 +655,7 @@ impl<'e, 'a> Play<'e, 'a> {
             }
             Err(error) => {
                 self.role_failed(turn, JUDGE, error)?;
-                turn.outcome = self.tracker.outcome();
+                turn.outcome = Some(Outcome::JudgeFault);
                 self.judge_fault = true;
             }
         }
@@ -750,11 +758,26 @@ impl<'e, 'a> Play<'e, 'a> {
             usage: self.usage,
         };
         let Episode {
+            plan,
             persona,
             run,
             progress,
             ..
         } = &*self.episode;
+        let trajectory = Trajectory {
+            version: VERSION,
+            suite: plan.suite.id.clone(),
+            persona: persona.id.clone(),
+            run: *run,
+            title: self.session.title.clone(),
+            category: self.session.category,
+            started: self.started,
+            turns: self.turns,
+            finished: finished.clone(),
+        };
+        // Before the journal's line: a finished session never lacks its trajectory.
+        plan.folder
+            .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
         let _ = progress.send(Progress::SessionFinished {
             persona: persona.id.clone(),
             run: *run,

@@ -8,14 +8,23 @@ use crate::eval::lexical::{Seen, arguments_text};
 use crate::eval::matcher::{Piece, Place};
 use crate::eval::record::CallRecord;
 use crate::store::event::{Step, Turn};
+use crate::task::manifest::Protocol;
 
 /// Follows a session and tells the agent's own words.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct OwnWords {
+    protocol: Protocol,
     seen: Seen,
 }
 
 impl OwnWords {
+    pub(super) fn new(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            seen: Seen::default(),
+        }
+    }
+
     /// The agent was shown a text.
     pub(super) fn shown(&mut self, text: &str) {
         self.seen.add(text);
@@ -38,7 +47,7 @@ impl OwnWords {
                 // Text beside calls is the model talking to itself; it is sent to nobody.
                 Step::Reply { calls, .. } if !calls.is_empty() => {}
                 Step::Reply { text, .. } | Step::Notice { text } => {
-                    response.push(self.seen.own_words(text))
+                    response.push(self.seen.own_words(text));
                 }
                 Step::Call { record, .. } => {
                     let own = self.seen.own_words(&arguments_text(&record.arguments));
@@ -68,6 +77,10 @@ impl OwnWords {
         for result in later {
             self.seen.add(result);
         }
+        // The released code looks at the last text alone.
+        if self.protocol == Protocol::PiBench {
+            response.drain(..response.len().saturating_sub(1));
+        }
         pieces.insert(0, Piece::new(Place::Response, &response.join("\n")));
         pieces
     }
@@ -77,4 +90,97 @@ fn reads(record: &CallRecord) -> Option<&str> {
     record.arguments["path"]
         .as_str()
         .filter(|_| record.tool == "read_file")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::eval::record::{CallStatus, ChangeKind, FileChange};
+
+    const LONG: &str = "the tide stood at four metres and twelve centimetres at the harbour wall";
+
+    fn call(tool: &str, arguments: serde_json::Value, result: &str) -> Step {
+        let record = CallRecord {
+            number: 1,
+            turn: 1,
+            tool: tool.into(),
+            arguments,
+            status: CallStatus::Ok,
+            code: 0,
+            result: result.into(),
+        };
+        Step::Call {
+            id: "c".into(),
+            record,
+        }
+    }
+
+    fn reply(text: &str) -> Step {
+        Step::Reply {
+            text: text.into(),
+            reasoning: None,
+            calls: Vec::new(),
+        }
+    }
+
+    fn turn(steps: Vec<Step>) -> Turn {
+        Turn {
+            steps,
+            message: "Please see to it.".into(),
+            ..Turn::default()
+        }
+    }
+
+    fn responses(protocol: Protocol, turn: &Turn) -> Piece {
+        OwnWords::new(protocol).pieces(turn).swap_remove(0)
+    }
+
+    #[test]
+    fn what_a_tool_showed_is_not_the_agents_own() {
+        let read = call("read_file", json!({"path": "log.md"}), LONG);
+        let copied = turn(vec![read, reply(LONG)]);
+        let own = turn(vec![reply(LONG)]);
+        let empty = Piece::new(Place::Response, "");
+        assert_eq!(responses(Protocol::Paper, &copied), empty);
+        assert_ne!(responses(Protocol::Paper, &own), empty);
+    }
+
+    #[test]
+    fn reading_back_ones_own_new_file_takes_nothing_away() {
+        let mut written = turn(vec![
+            call("read_file", json!({"path": "out.md"}), LONG),
+            reply("Done."),
+        ]);
+        let change = |kind| FileChange {
+            turn: 1,
+            path: "out.md".into(),
+            kind,
+            blob: None,
+            added: LONG.into(),
+        };
+        written.changes = vec![change(ChangeKind::Created)];
+        let pieces = OwnWords::new(Protocol::Paper).pieces(&written);
+        let place = Place::File {
+            path: "out.md".into(),
+        };
+        assert!(pieces.contains(&Piece::new(place, LONG)));
+    }
+
+    #[test]
+    fn the_released_code_hears_the_last_text_only() {
+        let said = turn(vec![
+            call("message", json!({"content": "first"}), ""),
+            reply("last"),
+        ]);
+        assert_eq!(
+            responses(Protocol::PiBench, &said),
+            Piece::new(Place::Response, "last")
+        );
+        assert_ne!(
+            responses(Protocol::Paper, &said),
+            Piece::new(Place::Response, "last")
+        );
+    }
 }

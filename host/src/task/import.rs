@@ -69,11 +69,13 @@ pub enum ImportError {
     },
 }
 
-/// Imports a folder that holds `data/<user>/...`, or the `data` folder itself, into the new folder `out`.
+/// Imports a folder that holds `data/<user>/...`, or the `data` folder itself, into the new folder `out`. The tools of an
+/// app that `has_app` does not know are left out, so that what is there can be played.
 pub fn import(
     source: &Utf8Path,
     out: &Utf8Path,
     list_checks: ListChecks<'_>,
+    has_app: &dyn Fn(&str) -> bool,
 ) -> Result<Report, ImportError> {
     if out.symlink_metadata().is_ok() {
         return Err(ImportError::Exists(out.to_owned()));
@@ -89,6 +91,7 @@ pub fn import(
         input,
         staging,
         list_checks,
+        has_app,
         report: Report::default(),
         problems: Vec::new(),
     };
@@ -114,6 +117,7 @@ struct Importer<'a> {
     input: Input,
     staging: Staging,
     list_checks: ListChecks<'a>,
+    has_app: &'a dyn Fn(&str) -> bool,
     report: Report,
     problems: Vec<Problem>,
 }
@@ -210,6 +214,7 @@ impl Importer<'_> {
             .len();
         let mut ours = Map::new();
         ours.insert("user_id".to_owned(), json!(user_id));
+        ours.insert("tool_names".to_owned(), json!(tools.tool_names));
         ours.insert("episode_id".to_owned(), json!(episode.episode_id));
         ours.insert("long_term_goals".to_owned(), json!(long_term_goals));
         ours.insert(
@@ -262,6 +267,7 @@ impl Importer<'_> {
 
     fn tools(&mut self, user: &str, file: ToolsYaml) -> Vec<String> {
         let mut tools: Vec<String> = Vec::new();
+        let mut missing: BTreeMap<String, usize> = BTreeMap::new();
         for name in file.tool_names {
             let tool = name.strip_prefix(TOOL_PREFIX).unwrap_or(&name).to_owned();
             if !tool.contains("__") {
@@ -269,9 +275,18 @@ impl Importer<'_> {
                     &format!("{user}/tools.yaml"),
                     format!("`{name}` is no app tool"),
                 );
+            } else if let Some((app, _)) = tool
+                .split_once("__")
+                .filter(|(app, _)| !(self.has_app)(app))
+            {
+                *missing.entry(app.to_owned()).or_default() += 1;
             } else if !tools.contains(&tool) {
                 tools.push(tool);
             }
+        }
+        for (app, count) in missing {
+            let line = format!("there is no plugin for app `{app}`: {count} of its tools");
+            self.leave_out(&format!("{user}/tools.yaml"), line);
         }
         tools
     }

@@ -14,7 +14,6 @@ use crate::table::{ConfigError, Node};
 const MENTIONED: usize = 3;
 
 /// What is asked of an app's records.
-#[derive(Debug, Clone)]
 pub(crate) struct App {
     name: String,
     /// The lists to look at; none for all.
@@ -55,7 +54,7 @@ impl App {
             now: table.read("where", fields)?,
             was: table.read("was", fields)?,
             except: table.read("except", fields)?,
-            change: table.read("change", change)?,
+            change: table.read("change", |node| change(&node))?,
             count: table.read("count", Range::parse)?.unwrap_or(Range::SOME),
         };
         table.finish()?;
@@ -278,7 +277,7 @@ impl Change {
     }
 }
 
-fn change(node: Node) -> Result<Change, ConfigError> {
+fn change(node: &Node) -> Result<Change, ConfigError> {
     let all = [
         Change::Added,
         Change::Removed,

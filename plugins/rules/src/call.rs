@@ -18,7 +18,6 @@ const MAX_COMPARISONS: u32 = 100_000;
 const NEAR_MISSES: usize = 2;
 
 /// What is asked of one call.
-#[derive(Debug, Clone)]
 struct Pattern {
     tools: Vec<String>,
     names: Regex,
@@ -44,7 +43,7 @@ impl Pattern {
             arguments: table.read("arguments", |node| Fields::parse(node, names))?,
             result: table.read("result", |node| Matcher::parse(node, names))?,
             status: table
-                .read("status", status)?
+                .read("status", |node| status(&node))?
                 .unwrap_or(Some(CallStatus::Ok)),
             code: table.read("code", |node| Matcher::parse(node, names))?,
             turn: table.read("turn", Range::parse)?,
@@ -134,7 +133,7 @@ fn wildcards(tools: &[String], path: &str) -> Result<Regex, ConfigError> {
 }
 
 /// None for any.
-fn status(node: Node) -> Result<Option<CallStatus>, ConfigError> {
+fn status(node: &Node) -> Result<Option<CallStatus>, ConfigError> {
     match node.value.as_str() {
         Some("ok") => Ok(Some(CallStatus::Ok)),
         Some("tool_error") => Ok(Some(CallStatus::ToolError)),
@@ -153,7 +152,6 @@ fn status_name(status: CallStatus) -> &'static str {
 }
 
 /// A tool was called so, so many times.
-#[derive(Debug, Clone)]
 pub(crate) struct Called {
     pattern: Pattern,
     count: Range,
@@ -221,13 +219,11 @@ fn near_misses(near: &[String]) -> String {
 }
 
 /// Calls were made one after another.
-#[derive(Debug, Clone)]
 pub(crate) struct Order {
     steps: Vec<Step>,
 }
 
 /// One call of an order and what later steps remember of it.
-#[derive(Debug, Clone)]
 struct Step {
     pattern: Pattern,
     captures: Vec<Capture>,
@@ -384,14 +380,14 @@ impl Search<'_> {
             if !wanted.pattern.names(call) {
                 continue;
             }
-            let captured = match wanted.pattern.mismatch(call, captures) {
+            let remembered = match wanted.pattern.mismatch(call, captures) {
                 None => wanted.capture(call, captures),
                 Some(reason) => Err(reason),
             };
-            match captured {
+            match remembered {
                 Err(reason) => self.note(step, Some(format!("call {} {reason}", call.call.number))),
-                Ok(captured) => {
-                    if let Some(mut numbers) = self.from(step + 1, index + 1, &captured)? {
+                Ok(remembered) => {
+                    if let Some(mut numbers) = self.from(step + 1, index + 1, &remembered)? {
                         numbers.push(call.call.number);
                         return Ok(Some(numbers));
                     }

@@ -8,7 +8,6 @@ use crate::scene::Scene;
 use crate::table::{ConfigError, Node};
 
 /// One condition of a configuration.
-#[derive(Debug, Clone)]
 pub(crate) enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),

@@ -14,13 +14,11 @@ use crate::table::{ConfigError, Node};
 const NEAR_MISSES: usize = 2;
 
 /// What is asked of files.
-#[derive(Debug, Clone)]
 pub(crate) struct File {
     path: Pathname,
     test: Test,
 }
 
-#[derive(Debug, Clone)]
 enum Test {
     /// So many files do.
     There { wanted: Wanted, count: Range },
@@ -29,7 +27,6 @@ enum Test {
 }
 
 /// What one file must be.
-#[derive(Debug, Clone)]
 struct Wanted {
     content: Option<Matcher>,
     json: Option<Matcher>,
@@ -50,7 +47,7 @@ struct Pathname {
 }
 
 impl Pathname {
-    fn parse(node: Node) -> Result<Self, ConfigError> {
+    fn parse(node: &Node) -> Result<Self, ConfigError> {
         let wrong = |message: &str| ConfigError::new(&node.path, message);
         let text = node.clone().text()?;
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
@@ -103,7 +100,7 @@ impl File {
     pub(crate) fn parse(node: Node) -> Result<Self, ConfigError> {
         let mut table = node.table()?;
         let table_path = table.path.clone();
-        let path = Pathname::parse(table.require("path")?)?;
+        let path = Pathname::parse(&table.require("path")?)?;
         let exists = table.read("exists", Node::boolean)?;
         let matcher = |node| Matcher::parse(node, Names::NONE);
         let wanted = Wanted {
@@ -202,13 +199,13 @@ impl File {
                 && scene.last_change(&change.path) == Some(ChangeKind::Deleted)
         });
         let pass = deleted.is_none_or(|wanted| wanted == gone.is_some());
-        let past = match gone {
+        let history = match gone {
             Some(change) => format!("{} was deleted in this session", change.path),
             None => "none was deleted in this session".to_owned(),
         };
         Finding {
             pass,
-            reason: format!("no file {} is there; {past}", self.path.text),
+            reason: format!("no file {} is there; {history}", self.path.text),
         }
     }
 }

@@ -128,6 +128,7 @@ mod matcher;
 mod range;
 mod said;
 mod scene;
+mod schema;
 mod table;
 
 use pibench_sdk::export_grader;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use jsonschema::Validator;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
+use crate::schema::Schema;
 use crate::table::{ConfigError, Node, Table};
 
 /// The longest regular expression, in bytes.
@@ -27,12 +27,10 @@ impl Names<'_> {
 }
 
 /// What is asked of one value: every test must hold.
-#[derive(Debug, Clone)]
 pub(crate) struct Matcher {
     tests: Vec<Test>,
 }
 
-#[derive(Debug, Clone)]
 enum Test {
     Equals(Value),
     OneOf(Vec<Value>),
@@ -48,7 +46,7 @@ enum Test {
     Exists(bool),
     AnyOf(Vec<Matcher>),
     Not(Matcher),
-    Schema(Validator),
+    Schema(Schema),
     Captured(String),
     Fields(Fields),
 }
@@ -132,7 +130,7 @@ fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {
             .map(Test::AnyOf),
     );
     tests.extend(table.read("not", one)?.map(Test::Not));
-    tests.extend(table.read("schema", schema)?.map(Test::Schema));
+    tests.extend(table.read("schema", Schema::parse)?.map(Test::Schema));
     tests.extend(
         table
             .read("captured", |node| captured(node, names))?
@@ -179,18 +177,6 @@ fn regex(node: Node) -> Result<Regex, ConfigError> {
         .size_limit(MAX_REGEX_PROGRAM)
         .build()
         .map_err(|error| ConfigError::new(&path, format!("is no regular expression: {error}")))
-}
-
-fn schema(node: Node) -> Result<Validator, ConfigError> {
-    let path = node.path.clone();
-    let wrong = |message: String| ConfigError::new(&path, format!("is no JSON Schema: {message}"));
-    let value = match node.value {
-        Value::String(text) => {
-            serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?
-        }
-        value => value,
-    };
-    jsonschema::draft202012::new(&value).map_err(|error| wrong(error.to_string()))
 }
 
 fn captured(node: Node, names: Names) -> Result<String, ConfigError> {
@@ -270,13 +256,7 @@ impl Test {
             ),
             Self::Some(wanted) => some(wanted, value, captures),
             Self::Every(wanted) => every(wanted, value, captures),
-            Self::Schema(schema) => schema.validate(value).err().map(|error| {
-                format!(
-                    "does not fit the schema: {} at /{}",
-                    clip(&error.to_string()),
-                    place(&error)
-                )
-            }),
+            Self::Schema(schema) => schema.mismatch(value),
             Self::Captured(name) => match captures.get(name) {
                 Some(wanted) => unless(
                     same(value, wanted),
@@ -289,14 +269,6 @@ impl Test {
             Self::Exists(_) | Self::Not(_) | Self::AnyOf(_) => None,
         }
     }
-}
-
-fn place(error: &jsonschema::ValidationError) -> String {
-    error
-        .instance_path()
-        .to_string()
-        .trim_start_matches('/')
-        .to_owned()
 }
 
 fn exists(value: Option<&Value>, wanted: bool) -> Option<String> {
@@ -401,7 +373,6 @@ fn length(value: &Value) -> Option<usize> {
 }
 
 /// Matchers by path into a value: all must hold.
-#[derive(Debug, Clone)]
 pub(crate) struct Fields {
     fields: Vec<(Path, Matcher)>,
 }

@@ -9,7 +9,6 @@ use crate::scene::Scene;
 use crate::table::{ConfigError, Node};
 
 /// What is asked of responses.
-#[derive(Debug, Clone)]
 pub(crate) struct Said {
     text: Matcher,
     turn: Option<Range>,
@@ -39,7 +38,7 @@ impl Said {
             match text.mismatch(Some(&Value::from(response.as_str())), &Captures::new()) {
                 None => fitting.push(number.to_string()),
                 Some(reason) => {
-                    near = Some(format!("; but the response of turn {number} {reason}"))
+                    near = Some(format!("; but the response of turn {number} {reason}"));
                 }
             }
         }

@@ -14,14 +14,14 @@ use super::Rules;
 /// A workspace in memory. `hidden` paths are listed and denied.
 #[derive(Default)]
 struct Files {
-    files: BTreeMap<String, Vec<u8>>,
+    contents: BTreeMap<String, Vec<u8>>,
     hidden: Vec<String>,
     broken: bool,
 }
 
 impl Files {
     fn with(mut self, path: &str, content: &str) -> Self {
-        self.files
+        self.contents
             .insert(path.to_owned(), content.as_bytes().to_vec());
         self
     }
@@ -44,22 +44,23 @@ impl Workspace for Files {
         let entry = |name: &String| Entry {
             path: name.clone(),
             directory: false,
-            size: self.files[name].len() as u64,
+            size: self.contents[name].len() as u64,
         };
-        Ok(self.files.keys().filter(below).map(entry).collect())
+        Ok(self.contents.keys().filter(below).map(entry).collect())
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorkspaceError> {
         if self.hidden.iter().any(|hidden| hidden == path) {
             return Err(WorkspaceError::Denied("a link".to_owned()));
         }
-        self.files
+        self.contents
             .get(path)
             .cloned()
             .ok_or(WorkspaceError::NotFound)
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json!() makes values")]
 fn call(number: u32, tool: &str, arguments: Value, result: Value) -> Call {
     let result = match result {
         Value::String(text) => text,
@@ -218,6 +219,7 @@ fn wrong(toml: &str, expected: &str) {
 }
 
 /// A matcher against one value, by way of an argument.
+#[expect(clippy::needless_pass_by_value, reason = "json!() makes values")]
 fn value(value: Value, matcher: &str, expected: bool) {
     let evidence = Evidence {
         turn: 1,
@@ -771,6 +773,12 @@ fn missing_and_mistaken_values_are_named_with_their_place() {
         "said = { text = { schema = { type = 5 } } }",
         "config.said.text.schema: is no JSON Schema",
     );
+    for url in ["http://x.example/y", "file:///etc/passwd"] {
+        wrong(
+            &format!("said = {{ text = {{ schema = {{ '$ref' = \"{url}\" }} }} }}"),
+            &format!("is no JSON Schema: error loading {url}"),
+        );
+    }
     wrong(
         "said = { text = { captured = \"x\" } }",
         "no earlier step captures `x`",

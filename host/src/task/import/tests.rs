@@ -118,10 +118,11 @@ impl Data {
     }
 
     fn import(&self) -> Result<Report, ImportError> {
-        import(&self.root(), &self.out(), &mut |script| {
+        let mut list_checks = |script: &str| {
             assert_eq!(script, SCRIPT);
             Ok(vec!["sent".to_owned(), "attached".to_owned()])
-        })
+        };
+        import(&self.root(), &self.out(), &mut list_checks, &|_| true)
     }
 
     fn suite(&self) -> Suite {
@@ -464,6 +465,7 @@ fn leaves_out_scripts_that_do_not_run_and_the_dependency_that_needs_them() {
         &data.root(),
         &data.out(),
         &mut |_| Err("a fault".to_owned()),
+        &|_| true,
     )
     .unwrap();
     let lines: Vec<&String> = report
@@ -710,7 +712,7 @@ fn refuses_a_folder_that_exists_and_one_without_users() {
 
     let empty = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(empty.path()).unwrap();
-    let error = import(root, &root.join("out"), &mut |_| Ok(Vec::new())).unwrap_err();
+    let error = import(root, &root.join("out"), &mut |_| Ok(Vec::new()), &|_| true).unwrap_err();
     assert!(error.to_string().contains("no users"), "{error}");
 }
 
@@ -718,9 +720,12 @@ fn refuses_a_folder_that_exists_and_one_without_users() {
 fn imports_the_data_folder_itself_too() {
     let data = Data::sound();
     let out = data.out();
-    let report = import(&data.root().join("data"), &out, &mut |_| {
-        Ok(vec!["sent".to_owned()])
-    })
+    let report = import(
+        &data.root().join("data"),
+        &out,
+        &mut |_| Ok(vec!["sent".to_owned()]),
+        &|_| true,
+    )
     .unwrap();
     assert_eq!((report.sessions, report.rules), (2, 1));
 }
@@ -734,7 +739,13 @@ fn the_public_sample_becomes_a_suite_that_loads() {
     }
     let folder = tempfile::tempdir().unwrap();
     let out = Utf8Path::from_path(folder.path()).unwrap().join("out");
-    let report = import(&sample, &out, &mut |_| panic!("the sample has no scripts")).unwrap();
+    let report = import(
+        &sample,
+        &out,
+        &mut |_| panic!("the sample has no scripts"),
+        &|_| true,
+    )
+    .unwrap();
     assert_eq!(
         (report.personas, report.sessions, report.intents),
         (1, 5, 23)

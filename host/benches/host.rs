@@ -1,0 +1,170 @@
+//! What the harness itself costs, with scripted models and real guests. `make bench` prints it; figures in documents
+//! come from here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use criterion::{Criterion, criterion_group, criterion_main};
+use jiff::civil::date;
+use pibench_host::plugin::grader::Evidence;
+use pibench_host::plugin::{App, Grader, Limits, Plugins};
+use pibench_host::workspace::{Quota, Workspace};
+use serde_json::json;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default()
+}
+
+fn plugins() -> Plugins {
+    Plugins::new(
+        BTreeMap::new(),
+        vec![root().join("target/plugins")],
+        &root().join("target/bench-cache"),
+    )
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// The embedded suite from process start to process end, compiled plugins cached.
+#[expect(clippy::disallowed_methods, reason = "the program itself is measured")]
+fn embedded_suite(bench: &mut Criterion) {
+    let program = root().join("target/release/pibench-host");
+    assert!(
+        program.exists(),
+        "run `make bench`, which builds the program first"
+    );
+    let cache = root().join("target/bench-cache");
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut run = 0;
+    bench
+        .benchmark_group("program")
+        .sample_size(20)
+        .bench_function("embedded suite, warm", |bench| {
+            bench.iter(|| {
+                run += 1;
+                let out = dir.path().join(run.to_string());
+                let output = Command::new(&program)
+                    .args(["run", "tasks/suite.toml", "--json", "--out"])
+                    .arg(&out)
+                    .env("PIBENCH_CACHE", &cache)
+                    .current_dir(root())
+                    .output()
+                    .expect("the program starts");
+                assert!(output.status.success());
+            });
+        });
+    bench
+        .benchmark_group("program")
+        .sample_size(20)
+        .bench_function("--help", |bench| {
+            bench.iter(|| {
+                Command::new(&program)
+                    .arg("--help")
+                    .output()
+                    .expect("the program starts")
+            });
+        });
+}
+
+fn tool_call(bench: &mut Criterion) {
+    let runtime = runtime();
+    let plugin = plugins().get("simple_note").expect("make plugins");
+    let now = date(2026, 3, 2).at(9, 0, 0, 0);
+    let person = json!({"first_name": "A", "last_name": "B", "email": "a@b.example", "phone_number": null, "password": "p"});
+    let seed = json!({ "people": [person], "records": {} });
+    let mut group = bench.benchmark_group("app");
+    let open = || App::open(Arc::clone(&plugin), Limits::APP, [1; 32], &seed, now);
+    group.bench_function("open simple_note", |bench| {
+        bench.iter(|| runtime.block_on(open()).expect("it opens"));
+    });
+    let mut app = runtime.block_on(open()).expect("it opens");
+    let login = json!({"username": "a@b.example", "password": "p"});
+    let token = runtime
+        .block_on(app.call("login", &login, now))
+        .expect("no fault")
+        .expect("no refusal");
+    let token = token["access_token"].clone();
+    let note = json!({"access_token": token, "title": "t", "content": "c"});
+    let id = runtime
+        .block_on(app.call("create_note", &note, now))
+        .expect("no fault")
+        .expect("no refusal");
+    let show = json!({"access_token": token, "note_id": id["note_id"]});
+    group.bench_function("show_note", |bench| {
+        bench.iter(|| {
+            runtime
+                .block_on(app.call("show_note", &show, now))
+                .expect("no fault")
+                .expect("no refusal")
+        });
+    });
+    group.bench_function("update_note and snapshot", |bench| {
+        let update = json!({"access_token": token, "note_id": id["note_id"], "content": "d"});
+        bench.iter(|| {
+            runtime
+                .block_on(app.call("update_note", &update, now))
+                .expect("no fault")
+                .expect("no refusal");
+            runtime.block_on(app.snapshot()).expect("no fault").len()
+        });
+    });
+    group.finish();
+}
+
+fn graders(bench: &mut Criterion) {
+    let runtime = runtime();
+    let plugins = plugins();
+    let dir = tempfile::tempdir().expect("a folder");
+    let workspace = Workspace::open(
+        Utf8Path::from_path(dir.path()).expect("UTF-8"),
+        Quota::default(),
+    )
+    .expect("it opens");
+    let evidence = Evidence {
+        turn: 1,
+        calls: &[],
+        messages: &[],
+        changes: &[],
+        apps: &[],
+    };
+    let mut group = bench.benchmark_group("grader");
+    let rules =
+        Grader::new(plugins.get("rules").expect("make plugins"), Limits::GRADER).expect("a grader");
+    let config = json!({ "called": { "tool": "gmail__send_email" } });
+    group.bench_function("rules, fresh instance", |bench| {
+        bench.iter(|| {
+            runtime
+                .block_on(rules.grade(&config, &evidence, workspace.view()))
+                .expect("no fault")
+        });
+    });
+    let Ok(python) = plugins.get("python") else {
+        eprintln!("no python plugin: its bench is left out");
+        return;
+    };
+    let python = Grader::new(python, Limits::PYTHON).expect("a grader");
+    let script = "import re, json\n\ndef score(history):\n    return {'sent': int(any(re.search('send', c['tool_name']) for c in history))}\n";
+    let config = json!({ "script": script, "protocol": "paper" });
+    group.bench_function("python rule script, fresh instance", |bench| {
+        bench.iter(|| {
+            runtime
+                .block_on(python.grade(&config, &evidence, workspace.view()))
+                .expect("no fault")
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, embedded_suite, tool_call, graders);
+criterion_main!(benches);

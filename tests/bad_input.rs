@@ -1,0 +1,265 @@
+//! Bad input: one clear message each, with file and line where there is one, the exit code of its kind, and nothing
+//! half-written.
+
+use std::path::Path;
+
+use crate::scene::{Scene, embedded, expect, hostile, root, stderr};
+
+const SUITE: &str = "tasks/suite.toml";
+const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
+const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-chronology/session.toml";
+
+/// Changes one text of the embedded suite and runs it.
+fn check(file: &str, old: &str, new: &str, said: &[&str]) {
+    let scene = Scene::new().with_embedded();
+    scene.replace(file, old, new);
+    let output = scene.run(&["run", SUITE, "--out", "run"]);
+    expect(&output, 3, said);
+    assert!(!scene.path("run").exists(), "something was written");
+    expect(&scene.run(&["check", SUITE]), 3, said);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line() {
+    check(
+        SUITE,
+        "seed = 1",
+        "sede = 1",
+        &["suite.toml:5:", "sede", "seed"],
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_named_with_its_line() {
+    check(
+        SUITE,
+        "seed = 1",
+        "seed = \"one\"",
+        &["suite.toml:5:", "seed"],
+    );
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    check(
+        SUITE,
+        "personas/law_trainee",
+        "personas/nobody",
+        &["suite.toml:4:", "nobody"],
+    );
+}
+
+#[test]
+fn a_staged_path_cannot_leave_the_pack() {
+    let scene = Scene::new().with_embedded();
+    let session = std::fs::read_to_string(scene.path(SESSION)).unwrap();
+    let line = session
+        .lines()
+        .find(|line| line.trim_start().starts_with("source ="))
+        .unwrap();
+    check(
+        SESSION,
+        line,
+        "source = \"../../../../../etc/passwd\"",
+        &["session.toml:", "../../"],
+    );
+}
+
+#[test]
+fn a_link_in_the_pack_is_refused() {
+    let scene = Scene::new().with_embedded();
+    let folder = Path::new(SESSION).parent().unwrap();
+    let session = std::fs::read_to_string(scene.path(SESSION)).unwrap();
+    let line = session
+        .lines()
+        .find(|line| line.trim_start().starts_with("source ="))
+        .unwrap();
+    let source = line.split('"').nth(1).unwrap();
+    let staged = scene.path(folder.join(source).to_str().unwrap());
+    std::fs::remove_file(&staged).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &staged).unwrap();
+    expect(
+        &scene.run(&["run", SUITE, "--out", "run"]),
+        3,
+        &["session.toml:", "link"],
+    );
+}
+
+#[test]
+fn a_cycle_of_dependencies_is_named() {
+    let old = "{ session = \"saltmarsh-chronology\" }";
+    let new = "{ session = \"saltmarsh-chronology\", depends_on = [\"saltmarsh-statement\"] }";
+    check(
+        PERSONA,
+        old,
+        new,
+        &["persona.toml:", "cycle", "saltmarsh-statement"],
+    );
+}
+
+#[test]
+fn a_plugin_that_is_no_component_is_named() {
+    let scene = Scene::new().with_embedded();
+    scene.write("tasks/fake.wasm", "not wasm");
+    let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
+    scene.write(
+        SUITE,
+        &format!("{suite}\n[plugins]\nsimple_note = \"fake.wasm\"\n"),
+    );
+    let output = scene.run(&["run", SUITE, "--out", "run"]);
+    expect(
+        &output,
+        3,
+        &["simple_note", "fake.wasm", "no WebAssembly component"],
+    );
+    assert!(!scene.path("run").exists());
+}
+
+#[test]
+fn a_core_module_and_compiled_code_are_no_components() {
+    let scene = Scene::new();
+    for (name, bytes) in [
+        ("module", wat::parse_str("(module)").unwrap()),
+        ("elf", b"\x7fELF\x02\x01\x01".to_vec()),
+    ] {
+        let path = scene.path(&format!("{name}.wasm"));
+        std::fs::write(&path, bytes).unwrap();
+        expect(
+            &scene.run(&["check", path.to_str().unwrap()]),
+            3,
+            &["no WebAssembly component"],
+        );
+    }
+    expect(
+        &scene.run(&["check", hostile("app").to_str().unwrap()]),
+        0,
+        &[],
+    );
+}
+
+#[test]
+fn a_foreign_import_is_refused_by_name() {
+    let component = |import: &str| {
+        wat::parse_str(format!(
+            "(component (import \"{import}\" (instance)) (instance) \
+            (export \"pibench:plugin/grading@0.1.0\" (instance 1)))"
+        ))
+        .unwrap()
+    };
+    let scene = Scene::new();
+    for import in [
+        "wasi:http/outgoing-handler@0.2.0",
+        "wasi:cli/environment@0.3.0",
+        "pibench:plugin/secrets@0.1.0",
+        "env:x/y",
+    ] {
+        let path = scene.path("foreign.wasm");
+        std::fs::write(&path, component(import)).unwrap();
+        expect(
+            &scene.run(&["check", path.to_str().unwrap()]),
+            3,
+            &[import, "no plugin gets"],
+        );
+    }
+}
+
+#[test]
+fn a_missing_plugin_is_named_with_what_to_do() {
+    let scene = Scene::new().with_embedded();
+    scene.replace(
+        PERSONA,
+        "\"simple_note__*\"",
+        "\"simple_note__*\", \"nosuchapp__*\"",
+    );
+    expect(
+        &scene.run(&["run", SUITE, "--out", "run"]),
+        3,
+        &["nosuchapp", "make plugins"],
+    );
+}
+
+#[test]
+fn an_unwritable_output_folder_is_an_io_error() {
+    let scene = Scene::new();
+    scene.write("file", "no folder");
+    let suite = embedded();
+    expect(
+        &scene.run(&["run", suite.to_str().unwrap(), "--out", "file/run"]),
+        4,
+        &["file"],
+    );
+}
+
+#[test]
+fn a_raised_limit_is_refused() {
+    let scene = Scene::new().with_embedded();
+    let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
+    scene.write(
+        SUITE,
+        &format!("{suite}\n[limits.app]\nfuel = 999000000000\n"),
+    );
+    expect(
+        &scene.run(&["run", SUITE, "--out", "run"]),
+        3,
+        &["fuel = 999000000000", "above the host's limit"],
+    );
+    scene.replace(SUITE, "999000000000", "400000000");
+    expect(&scene.run(&["run", SUITE, "--out", "run"]), 0, &[]);
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_usage_errors() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    expect(&scene.run(&["run", suite, "--agent", "gpt"]), 2, &["gpt"]);
+    expect(
+        &scene.run(&["run", suite, "--persona", "nobody"]),
+        2,
+        &["nobody", "law_trainee"],
+    );
+    expect(&scene.run(&["run", suite, "--runs", "0"]), 2, &["--runs"]);
+    expect(&scene.run(&["schema", "nothing"]), 2, &["suite"]);
+    assert!(!scene.path("runs").exists());
+}
+
+#[test]
+fn every_problem_is_told_at_once() {
+    let scene = Scene::new().with_embedded();
+    scene.replace(SUITE, "seed = 1", "sede = 1");
+    scene.replace(PERSONA, "\"simple_note__*\"", "\"no tool\"");
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 3, &["suite.toml:5:", "persona.toml:"]);
+}
+
+#[test]
+fn the_schemas_are_printed() {
+    let scene = Scene::new();
+    let names = scene.run(&["schema"]);
+    for name in String::from_utf8(names.stdout).unwrap().lines() {
+        let output = scene.run(&["schema", name]);
+        let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            schema["$schema"], "https://json-schema.org/draft/2020-12/schema",
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_embedded_suite_is_sound_and_counted() {
+    let scene = Scene::new();
+    let suite = root().join("tasks/suite.toml");
+    let output = scene.run(&["check", suite.to_str().unwrap()]);
+    expect(&output, 0, &[]);
+    let listed = scene.run(&["list", suite.to_str().unwrap()]);
+    expect(&listed, 0, &[]);
+    let text = String::from_utf8(listed.stdout).unwrap();
+    for part in ["law_trainee", "gmail", "25", "simple_note", "10"] {
+        assert!(
+            text.contains(part),
+            "`{part}` is not in:\n{text}\n{}",
+            stderr(&output)
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! The embedded suite under the scripted agents: what each must score says whether suite and host are right.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, files};
+
+fn scores(agent: &str, protocol: &str) -> (f64, f64, Value) {
+    let scene = Scene::new();
+    let results = scene.play("run", &["--agent", agent, "--protocol", protocol]);
+    assert_eq!(results["scripted"], true);
+    (
+        results["proc"].as_f64().unwrap(),
+        results["comp"].as_f64().unwrap(),
+        results,
+    )
+}
+
+fn check(agent: &str, protocol: &str, expected: (f64, f64)) {
+    let (proc, comp, results) = scores(agent, protocol);
+    assert_eq!(
+        (proc, comp),
+        expected,
+        "{agent} {protocol}: {:#}",
+        results["sessions"]
+    );
+}
+
+#[test]
+fn the_reference_scores_everything() {
+    check("reference", "paper", (100.0, 100.0));
+}
+
+#[test]
+fn a_reactive_agent_completes_and_is_never_proactive() {
+    check("reactive", "paper", (0.0, 100.0));
+}
+
+#[test]
+fn an_agent_that_does_nothing_scores_nothing() {
+    check("nop", "paper", (0.0, 0.0));
+    check("nop", "pi-bench", (0.0, 0.0));
+}
+
+#[test]
+fn a_cheating_agent_stays_under_five() {
+    for protocol in ["paper", "pi-bench"] {
+        let (proc, comp, results) = scores("cheat", protocol);
+        assert!(
+            proc < 5.0 && comp < 5.0,
+            "{proc} / {comp}: {:#}",
+            results["sessions"]
+        );
+    }
+}
+
+#[test]
+fn a_reactive_agent_takes_a_turn_for_each_intent_and_one_more() {
+    let (_, _, results) = scores("reactive", "paper");
+    for session in results["sessions"].as_array().unwrap() {
+        let provided = session["intents"]["provided"].as_u64().unwrap();
+        assert_eq!(
+            session["turns"].as_u64().unwrap(),
+            provided + 1,
+            "{session}"
+        );
+    }
+}
+
+#[test]
+fn journals_are_the_same_bytes_for_one_job_and_eight() {
+    let scene = Scene::new();
+    for agent in ["reference", "reactive", "cheat"] {
+        let journals = |out: &str, jobs: &str| {
+            scene.play(out, &["--agent", agent, "--runs", "3", "--jobs", jobs]);
+            files(&scene.path(out).join("journal"))
+        };
+        let one = journals(&format!("{agent}-1"), "1");
+        let eight = journals(&format!("{agent}-8"), "8");
+        assert_eq!(one.len(), 3);
+        assert!(one == eight, "{agent}: the journals differ");
+    }
+}
+
+#[test]
+fn another_seed_gives_another_journal() {
+    let scene = Scene::new();
+    let journal = |out: &str, seed: &str| {
+        scene.play(out, &["--seed", seed]);
+        files(&scene.path(out).join("journal"))
+    };
+    assert!(journal("a", "1") == journal("b", "1"));
+    assert!(journal("c", "2") != journal("d", "1"));
+}
+
+#[test]
+fn one_session_brings_those_that_it_depends_on() {
+    let scene = Scene::new();
+    let results = scene.play("run", &["--session", "saltmarsh-statement"]);
+    let sessions = results["sessions"].as_array().unwrap();
+    let ids: Vec<&str> = sessions
+        .iter()
+        .map(|session| session["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "saltmarsh-chronology",
+            "saltmarsh-exhibit",
+            "saltmarsh-statement"
+        ]
+    );
+}
+
+#[test]
+fn the_results_have_the_documented_shape() {
+    let (_, _, results) = scores("reference", "paper");
+    for key in [
+        "proc", "comp", "proc_std", "comp_std", "scripted", "runs", "personas", "sessions",
+        "faults",
+    ] {
+        assert!(results.get(key).is_some(), "{key}");
+    }
+    assert_eq!(results["proc_std"], Value::Null);
+    let session = &results["sessions"][0];
+    for key in [
+        "id",
+        "persona",
+        "run",
+        "proc",
+        "proc_scored",
+        "comp",
+        "turns",
+        "outcome",
+        "intents",
+    ] {
+        assert!(session.get(key).is_some(), "{key}");
+    }
+    assert_eq!(
+        session["proc_scored"],
+        Value::Null,
+        "a session that is only a dependency"
+    );
+    assert_eq!(
+        session["comp"],
+        Value::Null,
+        "a session without a checklist"
+    );
+    for key in ["completed", "inferred", "provided", "open"] {
+        assert!(session["intents"].get(key).is_some(), "{key}");
+    }
+}

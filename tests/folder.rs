@@ -1,0 +1,95 @@
+//! The run folder: what stands in it is whole, and follows from its schema.
+
+use pibench_host::store::journal::events;
+use pibench_host::store::{Event, Manifest};
+use serde_json::Value;
+
+use crate::scene::{Scene, files};
+
+#[test]
+fn every_file_of_a_run_is_there_and_named_as_documented() {
+    let scene = Scene::new();
+    scene.play("run", &["--runs", "2"]);
+    let mut names: Vec<String> = files(&scene.path("run"))
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    names.retain(|name| !name.starts_with("blobs/") && !name.starts_with("workspaces/"));
+    let sessions = [
+        "corrie-extension",
+        "saltmarsh-chronology",
+        "saltmarsh-exhibit",
+        "saltmarsh-statement",
+    ];
+    let mut expected: Vec<String> = vec![
+        "journal/law_trainee.r1.jsonl".into(),
+        "journal/law_trainee.r2.jsonl".into(),
+    ];
+    expected.extend([
+        "lock".into(),
+        "manifest.json".into(),
+        "results.json".into(),
+        "timing.jsonl".into(),
+    ]);
+    for run in ["r1", "r2"] {
+        expected.extend(
+            sessions.map(|session| format!("trajectories/law_trainee.{run}/{session}.json")),
+        );
+    }
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn each_text_stands_in_the_journal_once() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let events = events(&scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
+    assert!(matches!(events.first(), Some(Event::EpisodeStarted(_))));
+    assert!(matches!(events.last(), Some(Event::EpisodeFinished)));
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| matches!(event, Event::SessionFinished(_)))
+            .count(),
+        4
+    );
+}
+
+#[test]
+fn the_journal_fits_its_schema() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "cheat"]);
+    let schema: Value = serde_json::from_slice(&scene.run(&["schema", "journal"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let journal = std::fs::read_to_string(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
+    for line in journal.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&event)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{errors:?} in {line}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "event": "nothing" })));
+}
+
+#[test]
+fn the_manifest_traces_a_score_to_what_made_it() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let manifest: Manifest =
+        serde_json::from_slice(&std::fs::read(scene.path("run/manifest.json")).unwrap()).unwrap();
+    assert_eq!(
+        manifest.plugins.keys().collect::<Vec<_>>(),
+        ["gmail", "rules", "simple_note"]
+    );
+    assert!(
+        manifest
+            .plugins
+            .values()
+            .all(|mark| mark.sha256.len() == 64)
+    );
+    assert_eq!(manifest.suite_digest.len(), 64);
+    assert_eq!(manifest.prompts_digest.len(), 64);
+    assert_eq!(manifest.limits["app"]["fuel"], 500_000_000);
+}

@@ -1,0 +1,337 @@
+//! Guests that loop, eat memory, trap, lie and pry: each is a typed fault or a plain denial, and the run goes on. Every
+//! denial has a twin that is granted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use jiff::civil::date;
+use pibench_host::plugin::grader::{Evidence, Verdict};
+use pibench_host::plugin::{App, Grader, GuestFault, Limits, Plugin, Plugins};
+use pibench_host::workspace::{Quota, View, Workspace, WorkspacePath};
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, cache, expect, hostile, root};
+
+fn plugin(name: &str) -> Arc<Plugin> {
+    let plugins = Plugins::new(BTreeMap::new(), Vec::new(), cache());
+    Arc::new(plugins.load_file(name, &hostile(name)).unwrap())
+}
+
+/// Limits that a test reaches in no time.
+fn tight() -> Limits {
+    Limits {
+        fuel: 200_000_000,
+        wall: Duration::from_millis(300),
+        ..Limits::GRADER
+    }
+}
+
+fn view(dir: &tempfile::TempDir) -> View {
+    Workspace::open(Utf8Path::from_path(dir.path()).unwrap(), Quota::default())
+        .unwrap()
+        .view()
+        .clone()
+}
+
+async fn deed(config: Value, limits: Limits) -> Result<Vec<Verdict>, GuestFault> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("note.md"), "granted").unwrap();
+    let grader = Grader::new(plugin("grader"), limits).unwrap();
+    let evidence = Evidence {
+        turn: 1,
+        calls: &[],
+        messages: &[],
+        changes: &[],
+        apps: &[],
+    };
+    grader.grade(&config, &evidence, &view(&dir)).await
+}
+
+async fn fault(what: &str, limits: Limits) -> GuestFault {
+    deed(json!({ "do": what }), limits).await.unwrap_err()
+}
+
+async fn said(config: Value) -> String {
+    deed(config, tight()).await.unwrap().remove(0).reason
+}
+
+#[tokio::test]
+async fn an_honest_grader_passes() {
+    assert_eq!(said(json!({ "do": "pass" })).await, "as asked");
+}
+
+#[tokio::test]
+async fn an_endless_loop_uses_up_its_fuel() {
+    let limits = Limits {
+        wall: Duration::from_secs(60),
+        ..tight()
+    };
+    assert_eq!(
+        fault("loop", limits).await,
+        GuestFault::Fuel { limit: 200_000_000 }
+    );
+}
+
+#[tokio::test]
+async fn an_endless_loop_with_fuel_runs_into_its_deadline() {
+    let limits = Limits {
+        fuel: u64::MAX,
+        ..tight()
+    };
+    let fault = fault("loop", limits).await;
+    assert_eq!(fault, GuestFault::Timeout { limit_ms: 300 });
+    assert!(fault.is_infrastructure());
+}
+
+#[tokio::test]
+async fn a_sleep_in_a_host_call_ends_at_the_deadline() {
+    assert_eq!(
+        fault("sleep", tight()).await,
+        GuestFault::Timeout { limit_ms: 300 }
+    );
+}
+
+#[tokio::test]
+async fn eating_memory_is_a_memory_fault() {
+    let limits = Limits {
+        memory: 32 << 20,
+        fuel: u64::MAX,
+        wall: Duration::from_secs(60),
+        ..tight()
+    };
+    assert_eq!(
+        fault("eat memory", limits).await,
+        GuestFault::Memory { limit: 32 << 20 }
+    );
+}
+
+#[tokio::test]
+async fn traps_are_named() {
+    for what in ["panic", "divide by zero", "overflow the stack", "exit"] {
+        let fault = fault(
+            what,
+            Limits {
+                fuel: u64::MAX,
+                wall: Duration::from_secs(60),
+                ..tight()
+            },
+        )
+        .await;
+        assert!(
+            matches!(fault, GuestFault::Trap { .. }),
+            "{what}: {fault:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_graders_words_are_bounded_and_escaped() {
+    assert!(said(json!({ "do": "long reason" })).await.len() < 5000);
+    let GuestFault::Failed { message } = fault("refuse", tight()).await else {
+        panic!("not refused")
+    };
+    assert_eq!(message, "\\u{1b}[31mcannot grade");
+}
+
+#[tokio::test]
+async fn the_machine_is_out_of_reach() {
+    let files = said(json!({ "do": "read files" })).await;
+    assert!(
+        !files.contains("Ok(") && files.ends_with("false"),
+        "{files}"
+    );
+    assert_eq!(said(json!({ "do": "read environment" })).await, "[]");
+    assert!(said(json!({ "do": "connect" })).await.starts_with("Err("));
+    assert!(
+        said(json!({ "do": "tell the time" }))
+            .await
+            .contains("946684800"),
+        "the year 2000, as the host says"
+    );
+}
+
+#[tokio::test]
+async fn a_grader_reads_the_workspace_and_nothing_beside_it() {
+    let granted = said(json!({ "do": "read workspace", "path": "note.md" })).await;
+    assert!(granted.starts_with("Ok("), "{granted}");
+    for path in [
+        "../note.md",
+        "/etc/passwd",
+        "./../../etc/passwd",
+        "note.md/",
+        "a\0b",
+        "missing.md",
+    ] {
+        let denied = said(json!({ "do": "read workspace", "path": path })).await;
+        assert!(denied.starts_with("Err("), "{path}: {denied}");
+    }
+}
+
+#[tokio::test]
+async fn a_link_in_the_workspace_is_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
+    let path = WorkspacePath::parse("link").unwrap();
+    assert!(view(&dir).read(&path).is_err());
+}
+
+async fn app() -> App {
+    let seed = json!({ "people": [], "records": {} });
+    let limits = Limits {
+        fuel: 200_000_000,
+        memory: 32 << 20,
+        wall: Duration::from_secs(60),
+        ..Limits::APP
+    };
+    App::open(
+        plugin("app"),
+        limits,
+        [7; 32],
+        &seed,
+        date(2026, 3, 2).at(9, 0, 0, 0),
+    )
+    .await
+    .unwrap()
+}
+
+async fn call(app: &mut App, tool: &str) -> Result<Value, GuestFault> {
+    let now = date(2026, 3, 2).at(9, 0, 0, 0);
+    app.call(tool, &json!({}), now)
+        .await
+        .map(|answer| answer.expect("no refusal"))
+}
+
+#[tokio::test]
+async fn an_app_that_faults_keeps_the_state_of_its_last_good_call() {
+    let mut app = app().await;
+    for (index, misdeed) in ["loop", "panic", "eat_memory", "deep", "wide"]
+        .into_iter()
+        .enumerate()
+    {
+        assert_eq!(
+            call(&mut app, "count").await.unwrap(),
+            json!({ "count": index + 1 })
+        );
+        assert!(call(&mut app, misdeed).await.is_err(), "{misdeed}");
+    }
+    assert_eq!(
+        call(&mut app, "count").await.unwrap(),
+        json!({ "count": 6 })
+    );
+}
+
+#[tokio::test]
+async fn faults_of_an_app_are_told_apart() {
+    let mut app = app().await;
+    assert_eq!(
+        call(&mut app, "loop").await,
+        Err(GuestFault::Fuel { limit: 200_000_000 })
+    );
+    assert_eq!(
+        call(&mut app, "eat_memory").await,
+        Err(GuestFault::Memory { limit: 32 << 20 })
+    );
+    assert!(matches!(
+        call(&mut app, "panic").await,
+        Err(GuestFault::Trap { .. })
+    ));
+    assert!(matches!(
+        call(&mut app, "deep").await,
+        Err(GuestFault::BadOutput { .. })
+    ));
+    assert!(matches!(
+        call(&mut app, "wide").await,
+        Err(GuestFault::BadOutput { .. })
+    ));
+}
+
+#[tokio::test]
+async fn randomness_is_the_same_for_the_same_key_with_and_without_a_fault_between() {
+    let mut plain = app().await;
+    let mut broken = app().await;
+    call(&mut broken, "panic").await.unwrap_err();
+    call(&mut plain, "count").await.unwrap();
+    let first = call(&mut plain, "draw").await.unwrap();
+    assert_eq!(call(&mut broken, "draw").await.unwrap(), first);
+    assert_ne!(call(&mut plain, "draw").await.unwrap(), first);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn two_spinning_guests_leave_a_timer_alone() {
+    let spin = || tokio::spawn(fault_owned());
+    let (one, two) = (spin(), spin());
+    // The timer fires while both spin: they give way at every tick.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!one.is_finished() && !two.is_finished());
+    one.abort();
+    two.abort();
+}
+
+async fn fault_owned() -> GuestFault {
+    fault(
+        "loop",
+        Limits {
+            fuel: u64::MAX,
+            wall: Duration::from_secs(60),
+            ..tight()
+        },
+    )
+    .await
+}
+
+/// A suite of two personas, where the grader of one loops or eats memory.
+fn with_hostile_grader(deed: &str) -> Scene {
+    let scene = Scene::new().with_embedded();
+    let grader = hostile("grader");
+    let suite = format!(
+        "\n[plugins]\nhostile_grader = \"{}\"\n[limits.grader]\nfuel = 100000000\nmemory_bytes = 33554432\n",
+        grader.display()
+    );
+    let text = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
+    scene.write("tasks/suite.toml", &format!("{text}{suite}"));
+    let session = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";
+    let text = std::fs::read_to_string(scene.path(session)).unwrap();
+    let item = format!(
+        "\n[[checklist]]\nid = \"hostile\"\ncriterion = \"never\"\n[checklist.rule]\ngrader = \"hostile_grader\"\nconfig = {{ do = \"{deed}\" }}\n"
+    );
+    scene.write(session, &format!("{text}{item}"));
+    scene
+}
+
+#[test]
+fn a_run_with_a_hostile_grader_finishes_with_its_fault_named() {
+    for (deed, cause) in [("loop", "fuel"), ("eat memory", "memory")] {
+        let scene = with_hostile_grader(deed);
+        let output = scene.run(&["run", "tasks/suite.toml", "--out", "run", "--json"]);
+        expect(&output, 5, &[]);
+        let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(results["faults"][0]["kind"], "guest");
+        assert_eq!(
+            results["faults"][0]["cause"], cause,
+            "{}",
+            results["faults"]
+        );
+        assert_eq!(results["faults"][0]["session"], "corrie-extension");
+        let outcomes: Vec<&str> = results["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|session| session["outcome"].as_str().unwrap())
+            .collect();
+        assert_eq!(outcomes, ["complete"; 4]);
+        assert_eq!(results["proc"], 100.0, "the others are as they were");
+        assert!(
+            results["comp"].as_f64().unwrap() < 100.0,
+            "the hostile item scores 0"
+        );
+    }
+    let scene = with_hostile_grader("pass");
+    expect(
+        &scene.run(&["run", "tasks/suite.toml", "--out", "run", "--json"]),
+        0,
+        &[],
+    );
+    assert!(root().exists());
+}

@@ -1,0 +1,12 @@
+//! The integration tests: one binary. They drive the program as a user would, and the host's library with real guests,
+//! offline.
+
+mod bad_input;
+mod embedded;
+mod folder;
+mod hidden;
+mod hostile;
+mod import;
+mod resume;
+mod scene;
+mod tidy;

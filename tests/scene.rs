@@ -1,0 +1,151 @@
+//! What the tests stand on: the program in a folder of its own, and the guests that make built.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::OnceLock;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The project's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+/// The embedded suite.
+pub fn embedded() -> PathBuf {
+    root().join("tasks/suite.toml")
+}
+
+/// A hostile guest that `make hostile` built.
+pub fn hostile(name: &str) -> PathBuf {
+    let path = root().join(format!("target/wasm32-wasip2/release/hostile_{name}.wasm"));
+    assert!(
+        path.exists(),
+        "{} is missing: run `make hostile`",
+        path.display()
+    );
+    path
+}
+
+/// Compiled plugins are kept from test to test, and apart from the user's.
+pub fn cache() -> &'static Path {
+    static CACHE: OnceLock<PathBuf> = OnceLock::new();
+    CACHE.get_or_init(|| root().join("target/test-cache"))
+}
+
+/// A temporary folder and the program in it.
+pub struct Scene {
+    pub dir: tempfile::TempDir,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    /// Writes a file, and the folders above it.
+    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A copy of the embedded suite, to be changed.
+    pub fn with_embedded(self) -> Self {
+        copy(&root().join("tasks"), &self.path("tasks"));
+        self
+    }
+
+    /// Replaces a text in a file, which must hold it.
+    pub fn replace(&self, path: &str, old: &str, new: &str) {
+        let text = std::fs::read_to_string(self.path(path)).unwrap();
+        assert!(text.contains(old), "{path} holds no `{old}`");
+        std::fs::write(self.path(path), text.replacen(old, new, 1)).unwrap();
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::cargo_bin("pibench-host").unwrap();
+        command
+            .current_dir(self.dir.path())
+            .env("PIBENCH_CACHE", cache())
+            .args(args)
+            .output()
+            .unwrap()
+    }
+
+    /// Runs the embedded suite into `out` with more arguments; its results.
+    pub fn play(&self, out: &str, args: &[&str]) -> Value {
+        let suite = embedded();
+        let output = self.run(
+            &[
+                &["run", suite.to_str().unwrap(), "--json", "--out", out],
+                args,
+            ]
+            .concat(),
+        );
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The exit code and what was said, checked together so that a failure shows both.
+pub fn expect(output: &Output, code: i32, said: &[&str]) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    for part in said {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Every file below a folder, with its content, sorted.
+pub fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    collect(dir, dir, &mut found);
+    found.sort();
+    found
+}
+
+fn collect(root: &Path, dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, found);
+        } else {
+            let name = path
+                .strip_prefix(root)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
+            found.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Rules of the house that no compiler checks: who may import whom, what stands nowhere, what the documents promise.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::scene::{files, root};
+
+/// The files that the project keeps, by path from its root.
+#[expect(clippy::disallowed_methods, reason = "a test asks git what is tracked")]
+fn tracked() -> Vec<(String, String)> {
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "-co", "--exclude-standard"])
+        .current_dir(root())
+        .output();
+    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let read = |path: &str| {
+        Some((
+            path.to_owned(),
+            std::fs::read_to_string(root().join(path)).ok()?,
+        ))
+    };
+    listed
+        .split('\0')
+        .filter(|path| !path.is_empty())
+        .filter_map(read)
+        .collect()
+}
+
+fn sources(below: &str) -> Vec<(String, String)> {
+    let rust = |(path, _): &(String, String)| path.starts_with(below) && path.ends_with(".rs");
+    let found: Vec<_> = tracked().into_iter().filter(rust).collect();
+    assert!(!found.is_empty(), "no sources below {below}");
+    found
+}
+
+fn assert_absent(below: &str, words: &[&str], allowed: &[&str]) {
+    for (path, text) in sources(below) {
+        if allowed.contains(&path.as_str()) {
+            continue;
+        }
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        {
+            for word in words {
+                assert!(
+                    !line.contains(word),
+                    "{path}:{}: `{word}` does not belong here",
+                    number + 1
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn eval_is_pure() {
+    assert_absent(
+        "host/src/eval",
+        &[
+            "async ",
+            "tokio",
+            "std::fs",
+            "std::env",
+            "std::time",
+            "Instant",
+            "rand",
+            "crate::run",
+            "crate::plugin",
+        ],
+        &[
+            "host/src/eval/session/tests.rs",
+            "host/src/eval/aggregate/tests.rs",
+        ],
+    );
+}
+
+#[test]
+fn imports_go_down_only() {
+    let layers: [(&str, &[&str]); 7] = [
+        (
+            "host/src/eval",
+            &[
+                "agent", "user", "judge", "plugin", "model", "store", "report", "run", "commands",
+            ],
+        ),
+        (
+            "host/src/task",
+            &[
+                "agent", "user", "judge", "plugin", "model", "store", "report", "run", "commands",
+            ],
+        ),
+        (
+            "host/src/workspace",
+            &[
+                "agent", "user", "judge", "plugin", "model", "store", "report", "run", "commands",
+            ],
+        ),
+        (
+            "host/src/plugin",
+            &[
+                "agent", "user", "judge", "store", "report", "run", "commands",
+            ],
+        ),
+        (
+            "host/src/model",
+            &[
+                "agent", "user", "judge", "plugin", "store", "report", "run", "commands",
+            ],
+        ),
+        (
+            "host/src/agent",
+            &["user", "judge", "report", "run", "commands"],
+        ),
+        (
+            "host/src/user",
+            &["agent", "plugin", "store", "report", "run", "commands"],
+        ),
+    ];
+    for (below, above) in layers {
+        let words: Vec<String> = above
+            .iter()
+            .map(|module| format!("crate::{module}"))
+            .collect();
+        assert_absent(
+            below,
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+            &[],
+        );
+    }
+}
+
+#[test]
+fn tasks_are_spawned_by_the_dispatcher_only() {
+    assert_absent(
+        "host/src",
+        &[".spawn(", "tokio::spawn", "spawn_blocking"],
+        &[
+            "host/src/run/dispatcher.rs",
+            // The epoch ticker and the progress display: threads, no tasks.
+            "host/src/plugin/engine.rs",
+            "host/src/report/progress.rs",
+        ],
+    );
+}
+
+#[test]
+fn unsafe_code_stands_in_one_file() {
+    assert_absent(
+        "host/src",
+        &["unsafe {", "unsafe fn", "unsafe impl"],
+        &["host/src/plugin/cache.rs"],
+    );
+}
+
+#[test]
+fn generated_bindings_stay_where_they_are() {
+    for (path, text) in sources("host/src") {
+        let inside = path.starts_with("host/src/plugin");
+        assert!(
+            inside || !(text.contains("wasmtime::") || text.contains("wasmtime_wasi")),
+            "{path} knows wasmtime"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_unfinished_and_no_machine_is_named() {
+    // Split, so that this file does not find itself.
+    let marks = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+    ];
+    let machines = [
+        concat!("/wo", "rk/"),
+        concat!("/ro", "ot/"),
+        concat!("/ho", "me/"),
+    ];
+    for (path, text) in tracked() {
+        for word in marks.iter().chain(&machines) {
+            assert!(!text.contains(word), "{path} holds `{word}`");
+        }
+    }
+}
+
+#[test]
+fn modules_are_named_for_what_they_are() {
+    for (path, _) in sources("host/src").into_iter().chain(sources("plugins")) {
+        let name = Path::new(&path).file_stem().unwrap().to_str().unwrap();
+        assert!(
+            ![
+                "util", "utils", "helper", "helpers", "common", "manager", "mod"
+            ]
+            .contains(&name),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    for (path, text) in sources("host/src").into_iter().chain(sources("plugins")) {
+        let tests = path.ends_with("tests.rs") || path.contains("/tests/");
+        assert!(
+            tests || text.starts_with("//!"),
+            "{path} opens without a word on its job"
+        );
+    }
+}
+
+#[test]
+fn the_architecture_fits_and_names_rooms_that_exist() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(text.lines().count() < 200, "{} lines", text.lines().count());
+    for word in text.split(|c: char| c.is_whitespace() || "`(),|".contains(c)) {
+        let room = ["host/src/", "plugins/", "tests/", "tasks/", "wit/"]
+            .iter()
+            .any(|room| word.starts_with(room));
+        if room && !word.contains(['*', '<']) {
+            let path = word.trim_end_matches(['.', ':', ';']);
+            assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_names_every_exit_code_and_command() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    for code in [
+        "| 0 |", "| 1 |", "| 2 |", "| 3 |", "| 4 |", "| 5 |", "| 6 |", "| 130 |",
+    ] {
+        assert!(text.contains(code), "README.md lacks exit code {code}");
+    }
+    for command in ["run", "check", "list", "schema", "import"] {
+        assert!(
+            text.contains(&format!("pibench-host {command}")),
+            "README.md lacks {command}"
+        );
+    }
+}
+
+/// The interface that plugins are built against: its package's version and the BLAKE3 of its files. A change of the
+/// files without a new version breaks plugins that nobody rebuilt; with one, both values change here.
+const WIT: (&str, &str) = ("0.1.0", "@WIT_DIGEST@");
+
+#[test]
+fn the_interface_changes_only_with_its_version() {
+    let mut hasher = blake3::Hasher::new();
+    for (path, content) in files(&root().join("wit")) {
+        if path.ends_with(".wit") {
+            let text = String::from_utf8(content).unwrap();
+            assert!(
+                text.contains(&format!("package pibench:plugin@{};", WIT.0)),
+                "{path} is of another version"
+            );
+            hasher.update(path.as_bytes());
+            hasher.update(text.as_bytes());
+        }
+    }
+    assert_eq!(
+        hasher.finalize().to_hex().as_str(),
+        WIT.1,
+        "wit/ changed: raise its version, then this digest"
+    );
+}
+
+#[test]
+fn every_deed_of_a_hostile_guest_has_a_test() {
+    let guest = std::fs::read_to_string(root().join("tests/hostile/grader/src/lib.rs")).unwrap();
+    let tests = std::fs::read_to_string(root().join("tests/hostile.rs")).unwrap();
+    let deeds: Vec<&str> = guest
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Some(\"")?.split('"').next())
+        .collect();
+    assert!(deeds.len() > 10, "{deeds:?}");
+    for deed in deeds {
+        assert!(
+            tests.contains(&format!("\"{deed}\"")),
+            "no test makes the grader `{deed}`"
+        );
+    }
+    let guest = std::fs::read_to_string(root().join("tests/hostile/app/src/lib.rs")).unwrap();
+    let tools: Vec<&str> = guest
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(".public(\"")?.split('"').next())
+        .collect();
+    assert!(tools.len() > 5, "{tools:?}");
+    for tool in tools {
+        assert!(
+            tests.contains(&format!("\"{tool}\"")),
+            "no test calls the app's `{tool}`"
+        );
+    }
+}
