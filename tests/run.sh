@@ -6,10 +6,6 @@ status=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-check() {
-    "$@" 2>&1 | tee -a "$log"
-}
-
 # The exit code of a pipe is its last command's, so failures are counted in the output.
 cargo test --release --locked -p pibench-host --no-fail-fast 2>&1 | tee -a "$log"
 cargo test --release --locked --no-fail-fast -p pibench-sdk -p simple_note -p gmail -p rules 2>&1 | tee -a "$log"
@@ -19,7 +15,7 @@ failed=$(sed -n 's/^test result: .* \([0-9]*\) failed; .*/\1/p' "$log" | awk '{n
 broken=$(grep -c -e '^error' -e 'could not compile' "$log")
 
 if [ -f target/plugins/python.wasm ]; then
-    if python3 -m unittest discover -s plugins/python/tests >"$log" 2>&1; then
+    if python3 -B -m unittest discover -s plugins/python/tests >"$log" 2>&1; then
         passed=$((passed + $(sed -n 's/^Ran \([0-9]*\) test.*/\1/p' "$log")))
     else
         failed=$((failed + 1))

@@ -2,6 +2,8 @@
 //! It matches text only: which pieces are the agent's own words is for `lexical` to say, and what a match means for
 //! the session is not known here.
 
+use std::sync::LazyLock;
+
 use globset::{GlobBuilder, GlobMatcher};
 use regex::{Regex, RegexBuilder};
 use thiserror::Error;
@@ -15,6 +17,15 @@ const PATTERN_LIMIT: usize = 1 << 20;
 
 /// Nesting of one pattern, so that parsing it cannot use up the stack.
 const NESTING_LIMIT: u32 = 64;
+
+/// Characters of one question. Long enough for a question with its reason and the choices that it offers.
+const QUESTION_LIMIT: usize = 400;
+
+/// A sentence: up to a mark that ends one and a blank after it, so that numbers and file names stay whole.
+static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?s).*?(?:[.!?]+(?:\s|$)|$)")
+        .expect("the pattern is part of the program, and tests use it")
+});
 
 /// Where a piece of text was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +58,22 @@ impl Piece {
 
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// The questions of this piece, each a piece of its own: sentences that end in a question mark and that a person
+    /// would read as one. A flood of words with one mark behind it is none.
+    pub fn questions(&self) -> Vec<Self> {
+        let sentences = self.spans.iter().flat_map(|span| SENTENCE.find_iter(span));
+        sentences
+            .map(|sentence| sentence.as_str().trim())
+            .filter(|sentence| {
+                sentence.ends_with('?') && sentence.chars().count() <= QUESTION_LIMIT
+            })
+            .map(|sentence| Self {
+                place: self.place.clone(),
+                spans: vec![sentence.to_owned()],
+            })
+            .collect()
     }
 
     fn holds(&self, pattern: &Regex) -> bool {

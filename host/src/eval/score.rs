@@ -99,7 +99,8 @@ pub fn comp(items: &[ItemScore]) -> Option<f64> {
     }
     let weigh = |counts: fn(&ItemScore) -> bool| -> f64 {
         let counted = items.iter().filter(|item| counts(item));
-        counted.map(|item| item.weight).sum()
+        // Not `sum`: of nothing it is -0.0, which people would read.
+        counted.fold(0.0, |sum, item| sum + item.weight)
     };
     let all = weigh(|_| true);
     // Weights are above 0 by the task format; a sum that is not would make the score no number.

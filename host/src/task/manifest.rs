@@ -301,7 +301,8 @@ pub struct IntentFile {
     /// When the scripted user agent finds it satisfied.
     #[serde(default)]
     pub satisfied: Option<MatcherFile>,
-    /// When the scripted user agent finds it asked for. Looks at the response only.
+    /// When the scripted user agent finds it asked for. Looks at each question of the response by itself: a sentence of
+    /// at most 400 characters that ends in a question mark.
     #[serde(default)]
     pub asked: Option<MatcherFile>,
 }

@@ -25,7 +25,12 @@ pub(super) fn satisfied(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Judgem
 /// match counts as `Clarify`.
 pub(super) fn asked(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Asked> {
     let is_said = |piece: &&Piece| *piece.place() == Place::Response;
-    let said: Vec<Piece> = evidence.pieces.iter().filter(is_said).cloned().collect();
+    let said: Vec<Piece> = evidence
+        .pieces
+        .iter()
+        .filter(is_said)
+        .flat_map(Piece::questions)
+        .collect();
     let style = match evidence.protocol {
         Protocol::Paper => None,
         Protocol::PiBench => Some(Style::Clarify),

@@ -54,7 +54,9 @@ pub(super) fn chat(messages: &[Message], tools: &[ToolSpec]) -> Reply {
     if has_called || tools.is_empty() {
         return say(source.pitch);
     }
-    let arguments = tools.iter().flat_map(|tool| {
+    // A question ends the turn: what came after it would not be run.
+    let (asking, doing): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.name == "ask_user");
+    let arguments = doing.into_iter().chain(asking).flat_map(|tool| {
         source
             .arguments(tool)
             .into_iter()
