@@ -50,7 +50,8 @@ fn secrets(session: &Session) -> Vec<String> {
 
 fn texts(value: &Value) -> Vec<String> {
     match value {
-        Value::String(text) if text.len() >= SPAN => vec![text.clone()],
+        // A text without blanks is a name or an address, which the agent must know to write to.
+        Value::String(text) if text.len() >= SPAN && text.contains(' ') => vec![text.clone()],
         Value::Array(entries) => entries.iter().flat_map(texts).collect(),
         Value::Object(fields) => fields.values().flat_map(texts).collect(),
         _ => Vec::new(),

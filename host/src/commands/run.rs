@@ -49,9 +49,20 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
     // The display ends when the last sender is gone.
     let _ = display.join();
     match finished {
-        Ok(Finished::All(results)) => {
+        Ok(Finished::All { results, broken }) => {
             show(&results, json, &folder)?;
-            Ok(exit_of(&results))
+            for reason in &broken {
+                eprintln!("error: failed to {reason}");
+            }
+            if broken.is_empty() {
+                return Ok(if results.faults.is_empty() {
+                    Exit::Complete
+                } else {
+                    Exit::Faults
+                });
+            }
+            eprintln!("Go on with: pibench-host run --resume {}", folder.display());
+            Ok(Exit::Infrastructure)
         }
         Ok(Finished::Interrupted) => {
             eprintln!(
@@ -60,18 +71,10 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
             );
             Ok(Exit::Interrupted)
         }
-        Err(error) => {
-            let exit = exit_of_error(&error);
-            let error = anyhow::Error::from(error);
-            if exit == Exit::Infrastructure {
-                let how = format!("Go on with: pibench-host run --resume {}", folder.display());
-                return Err(Failure {
-                    exit,
-                    error: anyhow!("{error:#}\n{how}"),
-                });
-            }
-            Err(Failure { exit, error })
-        }
+        Err(error) => Err(Failure {
+            exit: exit_of_error(&error),
+            error: error.into(),
+        }),
     }
 }
 
@@ -86,20 +89,8 @@ fn show(results: &RunResults, json: bool, folder: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-fn exit_of(results: &RunResults) -> Exit {
-    if results.has_infrastructure() {
-        return Exit::Infrastructure;
-    }
-    if results.faults.is_empty() {
-        Exit::Complete
-    } else {
-        Exit::Faults
-    }
-}
-
 fn exit_of_error(error: &RunError) -> Exit {
     match error {
-        RunError::Episode(error) if error.is_infrastructure() => Exit::Infrastructure,
         RunError::Episode(
             EpisodeError::Load(_)
             | EpisodeError::Tools { .. }

@@ -26,6 +26,9 @@ struct Opened {
 const KEY_FILE: &str = "key";
 const MAC: usize = 32;
 
+/// A link in the cache is refused.
+const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+
 impl Cache {
     /// Opens the folder, making it (mode 0700) and its key (mode 0600) when they are missing. A folder that somebody
     /// else could write is not used: components are then compiled in each process.
@@ -136,11 +139,7 @@ impl Opened {
     /// None when there is no file or it is not ours; such a file is removed.
     fn read(&self, engine: &Engine, path: &Path) -> Option<Component> {
         let mut options = fs::OpenOptions::new();
-        let mut file = options
-            .read(true)
-            .custom_flags(O_NOFOLLOW)
-            .open(path)
-            .ok()?;
+        let mut file = options.read(true).custom_flags(NOFOLLOW).open(path).ok()?;
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
         let component = self
@@ -176,12 +175,6 @@ impl Opened {
         Ok(())
     }
 }
-
-/// `O_NOFOLLOW` of Linux on this architecture: a link in the cache is refused.
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-const O_NOFOLLOW: i32 = 0o400_000;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
-const O_NOFOLLOW: i32 = 0o100_000;
 
 #[expect(
     unsafe_code,

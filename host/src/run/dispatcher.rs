@@ -31,7 +31,12 @@ pub enum RunError {
 /// How a run ended.
 #[derive(Debug)]
 pub enum Finished {
-    All(Box<RunResults>),
+    /// Every episode was played to its end, or as far as what is outside let it.
+    All {
+        results: Box<RunResults>,
+        /// What broke outside, a text for each episode; empty when nothing did.
+        broken: Vec<String>,
+    },
     /// The user stopped it; the folder can be gone on with.
     Interrupted,
 }
@@ -57,27 +62,34 @@ pub async fn play(
             });
         }
     }
-    tokio::select! {
-        ended = join_all(&mut tasks) => ended?,
+    let broken = tokio::select! {
+        broken = join_all(&mut tasks) => broken?,
         _ = tokio::signal::ctrl_c() => {
             tasks.shutdown().await;
             return Ok(Finished::Interrupted);
         }
-    }
+    };
     let results = RunResults::collect(&plan)?;
     plan.folder.put_results(&results)?;
-    Ok(Finished::All(Box::new(results)))
+    Ok(Finished::All {
+        results: Box::new(results),
+        broken,
+    })
 }
 
-async fn join_all(tasks: &mut JoinSet<Result<(), EpisodeError>>) -> Result<(), RunError> {
+/// Waits for all episodes. What broke outside leaves the others alone and is told at the end; the first other error ends
+/// the run, after the episodes that still play.
+async fn join_all(tasks: &mut JoinSet<Result<(), EpisodeError>>) -> Result<Vec<String>, RunError> {
+    let mut broken = Vec::new();
     let mut first = Ok(());
     while let Some(ended) = tasks.join_next().await {
-        let ended = ended
-            .map_err(RunError::from)
-            .and_then(|result| result.map_err(RunError::from));
-        first = first.and(ended);
+        match ended {
+            Ok(Err(error)) if error.is_infrastructure() => broken.push(error.to_string()),
+            Ok(ended) => first = first.and(ended.map_err(RunError::from)),
+            Err(error) => first = first.and(Err(error.into())),
+        }
     }
-    first
+    first.map(|()| broken)
 }
 
 fn report_planned(

@@ -77,6 +77,7 @@ pub(super) struct Episode<'a> {
 /// What a journal says of an episode that was cut off.
 #[derive(Default)]
 struct Past {
+    started: bool,
     finished: BTreeSet<String>,
     in_flight: Option<InFlight>,
     /// The workspace: path to blob.
@@ -153,7 +154,7 @@ impl Past {
 
     fn take(&mut self, event: &Event) {
         match event {
-            Event::EpisodeStarted(_) => {}
+            Event::EpisodeStarted(_) => self.started = true,
             Event::SessionStarted(started) => {
                 self.change(&started.changes, &started.apps);
                 self.in_flight = Some(InFlight {
@@ -349,7 +350,7 @@ pub(super) fn write(
 
 impl Episode<'_> {
     async fn play(&mut self, mut past: Past) -> Result<(), EpisodeError> {
-        if past.finished.is_empty() && past.in_flight.is_none() && past.apps.is_empty() {
+        if !past.started {
             self.start()?;
         }
         for session in self.plan.sessions(self.persona) {

@@ -130,13 +130,6 @@ impl RunResults {
             faults,
         })
     }
-
-    /// Whether some session could not be played for reasons outside, and can be played again.
-    pub fn has_infrastructure(&self) -> bool {
-        self.sessions
-            .iter()
-            .any(|session| session.outcome == Outcome::Infrastructure)
-    }
 }
 
 impl PersonaResult {

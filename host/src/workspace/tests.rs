@@ -324,6 +324,7 @@ fn a_socket_is_refused_and_a_plain_file_in_its_place_is_not() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "only mkfifo makes a pipe")]
 fn a_pipe_is_refused_without_waiting_for_its_writer() {
     let fixture = Fixture::new();
     let made = std::process::Command::new("mkfifo")

@@ -84,7 +84,7 @@
 //! ```toml
 //! [file]
 //! path = "notes/*.md"                   # or one path; `*` stays in a folder, `**` does not
-//! content = { contains = ["Deadline", "Court"], none_of = "TODO" }
+//! content = { contains = ["Deadline", "Court"], none_of = "draft" }
 //! lines = { max = 40 }
 //! bytes = { min = 10 }
 //! changed = true                        # created or modified in this session

@@ -280,6 +280,11 @@ fn writes_readable_files_that_keep_all_metadata() {
 
         [metadata.pi_bench]
         user_id = "Registry_Clerk"
+        tool_names = [
+            "gmail__login",
+            "mcp_appworld_gmail__send_email",
+            "exec",
+        ]
         episode_id = "ep_1"
         long_term_goals = ["Retire early"]
         motto = "slow and sure"

@@ -80,7 +80,7 @@ fn nothing_can_be_attached_and_the_reason_is_told() {
         ("create_draft", draft),
     ] {
         let mut with = arguments.clone();
-        with["attachment_file_paths"] = json!(["/home/ida/a.txt"]);
+        with["attachment_file_paths"] = json!(["/files/a.txt"]);
         let missing = "Nothing can be attached: the file_system_access_token is missing. Leave out \
                        attachment_file_paths.";
         check_refused(tool, with.clone(), 422, missing);
