@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::scene::{Scene, embedded, files};
 
 /// Characters of the spans that are looked for: long enough that no common phrase is one.
-const SPAN: usize = 30;
+const SPAN: usize = 40;
 
 fn suite() -> Suite {
     load(Utf8Path::from_path(&embedded()).unwrap())

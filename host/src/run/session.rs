@@ -70,6 +70,8 @@ pub(super) async fn play<'a>(
         run: episode.run,
         session: session.id.clone(),
     });
+    episode.environment.clock = SessionClock::new(session.clock);
+    episode.environment.calls = 0;
     let (started, turns) = match in_flight {
         Some(InFlight { started, turns }) => (started, turns),
         None => (start(episode, session).await?, Vec::new()),
@@ -110,8 +112,6 @@ async fn start(
     episode: &mut Episode<'_>,
     session: &Session,
 ) -> Result<SessionStarted, EpisodeError> {
-    episode.environment.clock = SessionClock::new(session.clock);
-    episode.environment.calls = 0;
     for file in &session.files {
         write(
             &mut episode.environment.workspace,
