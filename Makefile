@@ -1,6 +1,8 @@
 # The one entry point. `make run` and `make test` set up whatever they need.
 
 SUITE ?= tasks/suite.toml
+# As in rust-toolchain.toml, which rustup may be told not to install by itself.
+RUST := 1.95.0
 HOST := target/release/pibench-host
 GUESTS := simple_note gmail rules
 HOSTILE := hostile_app hostile_grader
@@ -12,6 +14,7 @@ CARGO_GUEST := cargo build --release --locked --target wasm32-wasip2
 .PHONY: setup plugins hostile run test bench lint ci clean
 
 setup:
+	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
 	rustup target list --installed | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
 
 plugins: setup $(PYTHON_PLUGIN)

@@ -7,6 +7,8 @@ mod folder;
 mod hidden;
 mod hostile;
 mod import;
+mod models;
+mod python;
 mod resume;
 mod scene;
 mod tidy;

@@ -75,10 +75,16 @@ impl Scene {
     }
 
     pub fn run(&self, args: &[&str]) -> Output {
+        self.run_with(args, &[])
+    }
+
+    /// Runs the program with more environment variables.
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = Command::cargo_bin("pibench-host").unwrap();
         command
             .current_dir(self.dir.path())
             .env("PIBENCH_CACHE", cache())
+            .envs(variables.iter().copied())
             .args(args)
             .output()
             .unwrap()

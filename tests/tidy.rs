@@ -78,7 +78,7 @@ fn eval_is_pure() {
 
 #[test]
 fn imports_go_down_only() {
-    let layers: [(&str, &[&str]); 7] = [
+    let layers: [(&str, &[&str]); 10] = [
         (
             "host/src/eval",
             &[
@@ -112,6 +112,22 @@ fn imports_go_down_only() {
         (
             "host/src/agent",
             &["user", "judge", "report", "run", "commands"],
+        ),
+        (
+            "host/src/judge",
+            &["agent", "plugin", "store", "report", "run", "commands"],
+        ),
+        (
+            "host/src/store",
+            &[
+                "agent", "user", "judge", "plugin", "report", "run", "commands",
+            ],
+        ),
+        (
+            "host/src/report",
+            &[
+                "agent", "user", "judge", "plugin", "model", "run", "commands",
+            ],
         ),
         (
             "host/src/user",

@@ -4,9 +4,10 @@ mod dispatcher;
 mod episode;
 mod grading;
 mod plan;
+mod results;
 mod session;
 mod words;
 
 pub use dispatcher::{Finished, RunError, play};
 pub use episode::EpisodeError;
-pub use plan::{AgentRole, Plan, Progress, Roles};
+pub use plan::{AgentRole, Plan, Roles};

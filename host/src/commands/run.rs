@@ -99,10 +99,7 @@ fn exit_of_error(error: &RunError) -> Exit {
             ),
         ) => Exit::InvalidInput,
         RunError::Task(_) => Exit::Bug,
-        RunError::Episode(_)
-        | RunError::Journal(_)
-        | RunError::Folder(_)
-        | RunError::Results(_) => Exit::Io,
+        RunError::Episode(_) | RunError::Journal(_) | RunError::Folder(_) => Exit::Io,
     }
 }
 

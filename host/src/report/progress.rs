@@ -5,7 +5,34 @@ use std::thread::JoinHandle;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::run::Progress;
+use crate::eval::record::Outcome;
+
+/// What happens while a run is played, for progress displays.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// How many sessions there are, and how many were finished before.
+    Planned { sessions: usize, finished: usize },
+    SessionStarted {
+        persona: String,
+        run: u32,
+        session: String,
+    },
+    TurnFinished {
+        persona: String,
+        run: u32,
+        session: String,
+        turn: u32,
+    },
+    SessionFinished {
+        persona: String,
+        run: u32,
+        session: String,
+        outcome: Outcome,
+        turns: u32,
+        proc: f64,
+        comp: Option<f64>,
+    },
+}
 
 /// Shows events until the last sender is gone.
 pub fn display(mut events: UnboundedReceiver<Progress>, terminal: bool) -> JoinHandle<()> {
@@ -95,7 +122,6 @@ fn line(event: &Progress) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::record::Outcome;
 
     #[test]
     fn a_finished_session_is_one_line() {

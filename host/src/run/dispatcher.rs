@@ -7,11 +7,13 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::episode::{self, EpisodeError};
-use super::plan::{Plan, Progress};
+use super::plan::Plan;
+use super::results;
+use crate::report::progress::Progress;
 use crate::store::JournalError;
 use crate::store::folder::FolderError;
 use crate::store::journal;
-use crate::store::results::{ResultsError, RunResults};
+use crate::store::results::RunResults;
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +24,6 @@ pub enum RunError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Folder(#[from] FolderError),
-    #[error(transparent)]
-    Results(#[from] ResultsError),
     #[error("play an episode: its task ended without an answer: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -69,7 +69,7 @@ pub async fn play(
             return Ok(Finished::Interrupted);
         }
     };
-    let results = RunResults::collect(&plan)?;
+    let results = results::collect(&plan)?;
     plan.folder.put_results(&results)?;
     Ok(Finished::All {
         results: Box::new(results),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::grading::{self, Graders};
-use super::plan::{Plan, Progress};
+use super::plan::Plan;
 use super::session;
 use crate::agent::environment::guest_fault;
 use crate::agent::{Environment, SessionClock, Toolbox};
@@ -18,6 +18,7 @@ use crate::eval::record::FileChange;
 use crate::model::ToolSpec;
 use crate::plugin::app::{OpenError, app_key};
 use crate::plugin::{App, LoadError};
+use crate::report::progress::Progress;
 use crate::store::event::{AppMark, EpisodeStarted, Event, Fault, SessionStarted, Turn, VERSION};
 use crate::store::folder::FolderError;
 use crate::store::{Journal, JournalError, RunFolder};

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use crate::eval::record::Outcome;
 use crate::judge::Judge;
 use crate::model::client::Client;
 use crate::plugin::{Limits, Plugins};
@@ -108,31 +105,4 @@ impl Plan {
             self.grader_limits
         }
     }
-}
-
-/// What happens while a run is played, for progress displays.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub enum Progress {
-    /// How many sessions there are, and how many were finished before.
-    Planned { sessions: usize, finished: usize },
-    SessionStarted {
-        persona: String,
-        run: u32,
-        session: String,
-    },
-    TurnFinished {
-        persona: String,
-        run: u32,
-        session: String,
-        turn: u32,
-    },
-    SessionFinished {
-        persona: String,
-        run: u32,
-        session: String,
-        outcome: Outcome,
-        turns: u32,
-        proc: f64,
-        comp: Option<f64>,
-    },
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::episode::{Episode, EpisodeError, InFlight, write};
 use super::grading::{self, Checklist};
-use super::plan::{AgentRole, Plan, Progress};
+use super::plan::{AgentRole, Plan};
 use super::words::OwnWords;
 use crate::agent::{Agent, SessionClock, TurnDone, TurnEnd, TurnLimits};
 use crate::eval::matcher::Piece;
@@ -21,6 +21,7 @@ use crate::model::{Model, ModelError, Usage};
 use crate::plugin::App;
 use crate::plugin::app::app_key;
 use crate::plugin::grader::{AppState, Evidence};
+use crate::report::progress::Progress;
 use crate::store::Event;
 use crate::store::event::{
     AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, ItemVerdict, RoleUsage,
@@ -337,6 +338,14 @@ impl<'e, 'a> Play<'e, 'a> {
         let marks = self.episode.mark_apps(&mut self.marks).await?;
         let mut faults = done.faults.clone();
         faults.extend(marks.faults);
+        if let TurnEnd::Model(error) = &done.end {
+            faults.push(Fault {
+                kind: FaultKind::Model,
+                source: "agent".into(),
+                cause: "refused".into(),
+                message: format!("failed to {error}"),
+            });
+        }
         Ok(Turn {
             session: self.session.id.clone(),
             turn: number,

@@ -1,0 +1,150 @@
+//! The scores of a run, made from its journals and the task files alone: nothing that was in memory while it was played
+//! counts.
+
+use super::plan::Plan;
+use crate::eval::aggregate::{
+    PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteScore,
+};
+use crate::eval::record::{Outcome, Status};
+use crate::eval::score::{IntentCounts, percent};
+use crate::store::event::{Event, Fault, SessionFinished, VERSION};
+use crate::store::journal::{self, JournalError};
+use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine};
+use crate::task::suite::{Persona, Session};
+
+/// Reads every journal of the run.
+pub(super) fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
+    let mut sessions = Vec::new();
+    let mut faults = Vec::new();
+    let mut runs = Vec::new();
+    for run in 1..=plan.runs {
+        let mut personas = Vec::new();
+        for persona in plan.personas() {
+            let path = plan.folder.journal(&persona.id, run);
+            let events = if path.exists() {
+                journal::events(&path)?
+            } else {
+                Vec::new()
+            };
+            faults.extend(faults_of(&persona.id, run, &events));
+            let score = score(plan, persona, &events);
+            sessions.extend(lines(plan, persona, run, &events, &score.sessions));
+            personas.push(score);
+        }
+        runs.push(RunScore::new(personas));
+    }
+    let roles = &plan.roles;
+    let score = SuiteScore::new(&runs);
+    Ok(RunResults {
+        version: VERSION,
+        suite: plan.suite.id.clone(),
+        agent: roles.agent_name.clone(),
+        user: roles.user_name.clone(),
+        judge: roles.judge_name.clone(),
+        scripted: roles.scripted(),
+        runs: plan.runs,
+        proc: score.proc.map(percent),
+        comp: score.comp.map(percent),
+        proc_std: score.proc_std.map(percent),
+        comp_std: score.comp_std.map(percent),
+        scored: score.proc_sessions,
+        personas: score.personas.iter().map(persona_result).collect(),
+        sessions,
+        faults,
+    })
+}
+
+fn persona_result(score: &PersonaSummary) -> PersonaResult {
+    PersonaResult {
+        id: score.id.clone(),
+        proc: score.proc.map(percent),
+        comp: score.comp.map(percent),
+        scored: score.proc_sessions,
+    }
+}
+
+fn finished<'a>(events: &'a [Event], session: &str) -> Option<&'a SessionFinished> {
+    events.iter().find_map(|event| match event {
+        Event::SessionFinished(finished) if finished.session == session => Some(&**finished),
+        _ => None,
+    })
+}
+
+fn score(plan: &Plan, persona: &Persona, events: &[Event]) -> PersonaScore {
+    let sessions: Vec<SessionScore> = plan
+        .sessions(persona)
+        .map(|session| session_score(session, finished(events, &session.id)))
+        .collect();
+    PersonaScore::new(&persona.id, plan.protocol, &sessions)
+}
+
+/// A session without an end in the journal was stopped by something outside.
+fn session_score(session: &Session, finished: Option<&SessionFinished>) -> SessionScore {
+    let open = vec![Status::Open; session.intents.len()];
+    let statuses = finished.map_or(open, |finished| {
+        finished
+            .intents
+            .iter()
+            .map(|intent| intent.status)
+            .collect()
+    });
+    SessionScore {
+        id: session.id.clone(),
+        depends_on: session.depends_on.clone(),
+        dependency_only: session.dependency_only,
+        has_checklist: !session.checklist.is_empty(),
+        intents: IntentCounts::of(&statuses),
+        comp: finished.and_then(|finished| finished.comp),
+        outcome: finished.map_or(Outcome::Infrastructure, |finished| finished.outcome),
+    }
+}
+
+fn lines(
+    plan: &Plan,
+    persona: &Persona,
+    run: u32,
+    events: &[Event],
+    results: &[SessionResult],
+) -> Vec<SessionLine> {
+    let sessions = plan.sessions(persona).zip(results);
+    let line = |(session, result): (&Session, &SessionResult)| SessionLine {
+        id: session.id.clone(),
+        persona: persona.id.clone(),
+        run,
+        proc: result.proc.map(percent),
+        proc_scored: result.proc_scored.map(percent),
+        comp: result.comp.map(percent),
+        turns: finished(events, &session.id).map_or(0, |finished| finished.turns),
+        outcome: result.outcome,
+        intents: result.intents,
+        no_offline_matcher: plan.roles.lacks_matcher(session),
+    };
+    sessions.map(line).collect()
+}
+
+fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
+    let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
+        persona: persona.to_owned(),
+        session: session.to_owned(),
+        run,
+        turn,
+        fault: fault.clone(),
+    };
+    let of = |event: &Event| -> Vec<FaultLine> {
+        match event {
+            Event::Turn(turn) => turn
+                .faults
+                .iter()
+                .map(|fault| line(&turn.session, Some(turn.turn), fault))
+                .collect(),
+            Event::SessionFinished(finished) => {
+                let faults = finished.faults.iter();
+                faults
+                    .map(|fault| line(&finished.session, None, fault))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    events.iter().flat_map(of).collect()
+}

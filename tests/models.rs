@@ -1,0 +1,298 @@
+//! Real model clients for all three roles, against a server of the tests' own that speaks the OpenAI format.
+
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use regex::Regex;
+use serde_json::{Value, json};
+use wiremock::matchers::{header, method, path};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use crate::scene::{Scene, embedded, expect, files, stderr};
+
+const KEY: &str = "sk-test-4f1d7c93aa";
+
+/// An answer as the server would send it.
+fn completion(message: &Value) -> ResponseTemplate {
+    let finish = if message.get("tool_calls").is_some() {
+        "tool_calls"
+    } else {
+        "stop"
+    };
+    ResponseTemplate::new(200).set_body_json(json!({
+        "id": "1", "object": "chat.completion", "created": 0, "model": "m",
+        "choices": [{ "index": 0, "message": message, "finish_reason": finish }],
+        "usage": { "prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110 },
+    }))
+}
+
+fn text(content: &str) -> ResponseTemplate {
+    completion(&json!({ "role": "assistant", "content": content }))
+}
+
+fn call(name: &str, arguments: &Value) -> ResponseTemplate {
+    let function = json!({ "name": name, "arguments": arguments.to_string() });
+    let calls = json!([{ "id": "c1", "type": "function", "function": function }]);
+    completion(&json!({ "role": "assistant", "content": null, "tool_calls": calls }))
+}
+
+/// Plays all three roles: an agent that writes one file and says so, a user agent that finds nothing satisfied, and a
+/// judge that finds everything met.
+fn play(request: &Request) -> ResponseTemplate {
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    let messages = body["messages"].as_array().unwrap();
+    let content = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
+    let Some(tools) = body["tools"].as_array().filter(|tools| !tools.is_empty()) else {
+        return text(&judge(&content(&messages[0]), &content(&messages[1])));
+    };
+    if tools[0]["function"]["name"] == "save_memory" {
+        return call(
+            "save_memory",
+            &json!({ "history_entry": "Worked on it.", "memory_update": "Likes order." }),
+        );
+    }
+    if messages.last().unwrap()["role"] == "tool" {
+        return text("I have written out.md.");
+    }
+    call(
+        "write_file",
+        &json!({ "path": "out.md", "content": format!("{} messages", messages.len()) }),
+    )
+}
+
+/// An answer in the format that the prompt asks for.
+fn judge(system: &str, prompt: &str) -> String {
+    if let Some(at) = system.lines().position(|line| line == "<the message>") {
+        let lines: Vec<&str> = system.lines().collect();
+        return format!(
+            "{}\nAs I said, I want it done properly.\n{}",
+            lines[at - 1],
+            lines[at + 1]
+        );
+    }
+    let nonce = Regex::new(r"=== (\S+) ITEM")
+        .unwrap()
+        .captures(system)
+        .unwrap()[1]
+        .to_owned();
+    let list = prompt.rsplit("\n# ").next().unwrap();
+    let items = Regex::new(r"(?m)^(\d+)\. (.+)$").unwrap();
+    let chooses = system.contains("REASON:");
+    let verdict = if system.contains("has not said") || system.contains("wants certain") {
+        "NO"
+    } else {
+        "YES"
+    };
+    let block = |found: regex::Captures<'_>| {
+        let (number, item) = (&found[1], &found[2]);
+        if chooses {
+            return format!("=== {nonce} ITEM {number} ===\nTEXT: {item}\nREASON: it comes first");
+        }
+        format!(
+            "=== {nonce} ITEM {number} ===\nTEXT: {item}\nEVIDENCE: as seen\nVERDICT: {verdict}"
+        )
+    };
+    let blocks: Vec<String> = items
+        .captures_iter(list)
+        .map(block)
+        .take(if chooses { 1 } else { 99 })
+        .collect();
+    blocks.join("\n")
+}
+
+fn run(scene: &Scene, args: &[&str], server: &MockServer) -> Output {
+    let url = format!("{}/v1", server.uri());
+    tokio::task::block_in_place(|| {
+        scene.run_with(args, &[("OPENAI_BASE_URL", &url), ("OPENAI_API_KEY", KEY)])
+    })
+}
+
+async fn server(
+    respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
+) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/v1/chat/completions"))
+        .and(header("authorization", format!("Bearer {KEY}")))
+        .respond_with(respond)
+        .mount(&server)
+        .await;
+    server
+}
+
+const ALL: [&str; 6] = [
+    "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_plays_all_three_roles_and_the_key_stays_out_of_every_file() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = embedded();
+    let args = [
+        &[
+            "run",
+            suite.to_str().unwrap(),
+            "--json",
+            "--out",
+            "run",
+            "--runs",
+            "1",
+        ],
+        ALL.as_slice(),
+    ]
+    .concat();
+    let output = run(&scene, &args, &server);
+    expect(&output, 0, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["scripted"], false);
+    assert_eq!(
+        results["proc"], 0.0,
+        "nothing was satisfied or asked: {results:#}"
+    );
+    let comp = results["comp"].as_f64().unwrap();
+    assert!(
+        comp > 0.0 && comp < 100.0,
+        "rubrics are met and rules are not: {comp}"
+    );
+    let journal = std::fs::read_to_string(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
+    assert!(
+        journal.contains("\"message\":\"As I said, I want it done properly."),
+        "the user agent's own words"
+    );
+    assert!(journal.contains("\"input_tokens\":100"));
+    assert!(!journal.contains("\"kind\":\"judge\""));
+    assert!(
+        std::fs::read_to_string(scene.path("run/workspaces/law_trainee.r1/memory/MEMORY.md"))
+            .unwrap()
+            .contains("order")
+    );
+    for (name, content) in files(&scene.path("run")) {
+        assert!(
+            !String::from_utf8_lossy(&content).contains(KEY),
+            "{name} holds the key"
+        );
+    }
+    assert!(!stderr(&output).contains(KEY));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
+    let scene = Scene::new();
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&calls);
+    // The account is empty from the 40th call on, for a while.
+    let server = server(
+        move |request| match counted.fetch_add(1, Ordering::SeqCst) {
+            40..50 => ResponseTemplate::new(402).set_body_string("no credit left"),
+            _ => play(request),
+        },
+    )
+    .await;
+    let suite = embedded();
+    let args = [
+        &[
+            "run",
+            suite.to_str().unwrap(),
+            "--json",
+            "--out",
+            "run",
+            "--runs",
+            "1",
+        ],
+        ALL.as_slice(),
+    ]
+    .concat();
+    let output = run(&scene, &args, &server);
+    expect(&output, 6, &["no credit left", "run --resume"]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outcomes: Vec<&str> = results["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| session["outcome"].as_str().unwrap())
+        .collect();
+    assert!(
+        outcomes.contains(&"complete") && outcomes.contains(&"infrastructure"),
+        "{outcomes:?}"
+    );
+    let before = std::fs::read(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
+    calls.store(100, Ordering::SeqCst);
+    expect(
+        &run(&scene, &["run", "--resume", "run", "--json"], &server),
+        0,
+        &["finished before"],
+    );
+    let after = std::fs::read(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
+    assert!(
+        after.starts_with(&before),
+        "what was finished is not played again"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_judge_that_never_parses_leaves_the_session_unscored() {
+    let scene = Scene::new();
+    let server = server(|request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        if body["tools"]
+            .as_array()
+            .is_some_and(|tools| !tools.is_empty())
+        {
+            play(request)
+        } else {
+            text("Looks fine!")
+        }
+    })
+    .await;
+    let suite = embedded();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--json",
+        "--out",
+        "run",
+        "--judge",
+        "openai/m",
+    ];
+    let output = run(&scene, &args, &server);
+    expect(&output, 5, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["comp"], Value::Null, "never a silent score");
+    assert_eq!(results["scored"]["scored"], 0);
+    assert_eq!(results["faults"][0]["kind"], "judge");
+    assert_eq!(results["sessions"][3]["outcome"], "judge_fault");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_refuses_is_a_model_fault_and_counts() {
+    let scene = Scene::new();
+    let server =
+        server(|_| ResponseTemplate::new(400).set_body_string("this model takes no tools")).await;
+    let suite = embedded();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--json",
+        "--out",
+        "run",
+        "--agent",
+        "openai/m",
+        "--runs",
+        "1",
+    ];
+    let output = run(&scene, &args, &server);
+    expect(&output, 5, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["sessions"][0]["outcome"], "model_fault");
+    assert_eq!(results["proc"], 0.0);
+    assert_eq!(results["faults"][0]["kind"], "model");
+    assert!(
+        results["faults"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("this model takes no tools"),
+        "{results:#}"
+    );
+}

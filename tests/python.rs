@@ -1,0 +1,214 @@
+//! Rule scripts in Python: unmodified ones give their scores, hostile ones an error or a fault, and the next one runs.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use pibench_host::eval::record::{CallRecord, CallStatus};
+use pibench_host::plugin::grader::{Evidence, Verdict};
+use pibench_host::plugin::{Grader, GuestFault, Limits, Plugins};
+use pibench_host::workspace::{Quota, Workspace};
+use serde_json::json;
+
+use crate::scene::{cache, root};
+
+/// None without the component: a machine without python3 builds the project without it.
+fn grader(limits: Limits) -> Option<Grader> {
+    let plugins = Plugins::new(
+        BTreeMap::new(),
+        vec![root().join("target/plugins")],
+        cache(),
+    );
+    match plugins.get("python") {
+        Ok(plugin) => Some(Grader::new(plugin, limits).unwrap()),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn call(number: u32, turn: u32, tool: &str, status: CallStatus, result: &str) -> CallRecord {
+    let arguments = json!({ "email_addresses": ["a@b.example"], "number": number });
+    CallRecord {
+        number,
+        turn,
+        tool: tool.into(),
+        arguments,
+        status,
+        code: 0,
+        result: result.into(),
+    }
+}
+
+async fn grade(
+    grader: &Grader,
+    script: &str,
+    protocol: &str,
+    calls: &[CallRecord],
+) -> Result<Vec<Verdict>, GuestFault> {
+    let dir = tempfile::tempdir().unwrap();
+    let workspace =
+        Workspace::open(Utf8Path::from_path(dir.path()).unwrap(), Quota::default()).unwrap();
+    let turn = calls.last().map_or(1, |call| call.turn);
+    let evidence = Evidence {
+        turn,
+        calls,
+        messages: &[],
+        changes: &[],
+        apps: &[],
+    };
+    grader
+        .grade(
+            &json!({ "script": script, "protocol": protocol }),
+            &evidence,
+            workspace.view(),
+        )
+        .await
+}
+
+/// As the public scripts are written: a history of dictionaries in, a dictionary of checks out.
+const SCRIPT: &str = r#"
+from __future__ import annotations
+
+import json
+import re
+import yaml
+from typing import Any
+
+
+def score(tools_history: list[dict[str, Any]]) -> dict[str, int]:
+    sent = [c for c in tools_history if c["tool_name"] == "mcp_appworld_gmail__send_email"]
+    ids = [c["result"]["response"].get("sent_email_id") for c in sent]
+    text = [c["result"] for c in tools_history if c["tool_name"] == "read_file"]
+    return {
+        "sent_once": int(len(sent) == 1),
+        "has_id": any(isinstance(i, int) for i in ids),
+        "read": bool(text and re.search("hello", text[0])),
+        "yaml_works": yaml.safe_load("a: 1") == {"a": 1},
+    }
+"#;
+
+#[tokio::test]
+async fn a_script_of_the_released_code_runs_as_it_is() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let checks = grader
+        .list_checks(&json!({ "script": SCRIPT }))
+        .await
+        .unwrap();
+    let names: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
+    assert_eq!(names, ["sent_once", "has_id", "read", "yaml_works"]);
+    let calls = [
+        call(1, 1, "read_file", CallStatus::Ok, "1| hello"),
+        call(
+            2,
+            1,
+            "gmail__send_email",
+            CallStatus::ToolError,
+            "not logged in",
+        ),
+        call(
+            3,
+            1,
+            "gmail__send_email",
+            CallStatus::Ok,
+            r#"{"sent_email_id": 7}"#,
+        ),
+        call(
+            4,
+            2,
+            "gmail__send_email",
+            CallStatus::Ok,
+            r#"{"sent_email_id": 8}"#,
+        ),
+    ];
+    let passes = async |protocol: &str, calls: &[CallRecord]| -> Vec<bool> {
+        let verdicts = grade(&grader, SCRIPT, protocol, calls).await.unwrap();
+        verdicts.iter().map(|verdict| verdict.pass).collect()
+    };
+    // The whole history without what failed.
+    assert_eq!(passes("paper", &calls[..3]).await, [true, true, true, true]);
+    assert_eq!(passes("paper", &calls).await, [false, true, true, true]);
+    // The last call of each tool in the turn.
+    assert_eq!(passes("pi-bench", &calls).await, [true, true, false, true]);
+}
+
+#[tokio::test]
+async fn what_a_script_must_not_do_is_an_error_of_its_own_and_the_next_script_runs() {
+    let limits = Limits {
+        fuel: 1_000_000_000,
+        ..Limits::PYTHON
+    };
+    let Some(grader) = grader(limits) else { return };
+    let deed = |line: &str| format!("def score(history):\n    {line}\n    return {{'done': 1}}\n");
+    let failed = [
+        ("import os; os.system('true')", "AttributeError"),
+        ("open('/etc/passwd')", "FileNotFoundError"),
+        (
+            "import socket; socket.create_connection(('127.0.0.1', 80))",
+            "Error",
+        ),
+        ("import sys; sys.exit(0)", "SystemExit"),
+        ("raise ValueError('no')", "ValueError: no"),
+        ("return {'done': 0.5}", "0.5"),
+        ("return 7", "int"),
+    ];
+    for (line, said) in failed {
+        let fault = grade(&grader, &deed(line), "paper", &[]).await.unwrap_err();
+        let GuestFault::Failed { message } = &fault else {
+            panic!("{line}: {fault:?}")
+        };
+        assert!(message.contains(said), "{line}: {message}");
+    }
+    let faults = [
+        ("while True: pass", "fuel"),
+        ("x = [0]\n    while True: x = x + x", "memory"),
+    ];
+    for (line, kind) in faults {
+        let fault = grade(&grader, &deed(line), "paper", &[]).await.unwrap_err();
+        let memory_error =
+            matches!(&fault, GuestFault::Failed { message } if message.contains("MemoryError"));
+        assert!(fault.kind() == kind || memory_error, "{line}: {fault:?}");
+    }
+    let deep = "def f(n): return f(n + 1)\n\ndef score(history):\n    return {'done': f(0)}\n";
+    let fault = grade(&grader, deep, "paper", &[]).await.unwrap_err();
+    assert!(
+        matches!(&fault, GuestFault::Failed { message } if message.contains("RecursionError")),
+        "{fault:?}"
+    );
+    let loud = deed("print('x' * 100_000_000)");
+    let _ = grade(&grader, &loud, "paper", &[]).await;
+    let verdicts = grade(&grader, &deed("pass"), "paper", &[]).await.unwrap();
+    assert!(verdicts[0].pass, "the next script runs");
+}
+
+#[tokio::test]
+async fn a_script_sees_neither_the_machine_nor_the_real_time() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let script = "
+import os, time, random
+
+def score(history):
+    return {
+        'no_environment': len(os.environ) == 0 or set(os.environ) <= {'PYTHONHOME', 'PYTHONPATH', 'PYTHONUNBUFFERED'},
+        'no_files': not os.path.exists('/etc'),
+        'time_%d' % time.time(): 1,
+        'random_%d' % random.SystemRandom().randrange(10**9): 1,
+    }
+";
+    let names = async || -> Vec<String> {
+        let verdicts = grade(&grader, script, "paper", &[]).await.unwrap();
+        assert!(verdicts.iter().all(|verdict| verdict.pass), "{verdicts:?}");
+        verdicts.into_iter().map(|verdict| verdict.check).collect()
+    };
+    let first = names().await;
+    assert_eq!(
+        names().await,
+        first,
+        "time and randomness are the same each time"
+    );
+    assert!(first.contains(&"time_946684800".to_owned()), "{first:?}");
+}
