@@ -65,7 +65,7 @@ async fn an_honest_grader_passes() {
 #[tokio::test]
 async fn an_endless_loop_uses_up_its_fuel() {
     let limits = Limits {
-        wall: Duration::from_secs(60),
+        wall: Duration::from_mins(1),
         ..tight()
     };
     assert_eq!(
@@ -98,7 +98,7 @@ async fn eating_memory_is_a_memory_fault() {
     let limits = Limits {
         memory: 32 << 20,
         fuel: u64::MAX,
-        wall: Duration::from_secs(60),
+        wall: Duration::from_mins(1),
         ..tight()
     };
     assert_eq!(
@@ -114,7 +114,7 @@ async fn traps_are_named() {
             what,
             Limits {
                 fuel: u64::MAX,
-                wall: Duration::from_secs(60),
+                wall: Duration::from_mins(1),
                 ..tight()
             },
         )
@@ -182,7 +182,7 @@ async fn app() -> App {
     let limits = Limits {
         fuel: 200_000_000,
         memory: 32 << 20,
-        wall: Duration::from_secs(60),
+        wall: Duration::from_mins(1),
         ..Limits::APP
     };
     App::open(
@@ -274,7 +274,7 @@ async fn fault_owned() -> GuestFault {
         "loop",
         Limits {
             fuel: u64::MAX,
-            wall: Duration::from_secs(60),
+            wall: Duration::from_mins(1),
             ..tight()
         },
     )

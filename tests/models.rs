@@ -1,4 +1,4 @@
-//! Real model clients for all three roles, against a server of the tests' own that speaks the OpenAI format.
+//! Real model clients for all three roles, against a server of the tests' own that speaks the `OpenAI` format.
 
 use std::process::Output;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 /// The project's root.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap()
@@ -16,12 +16,12 @@ pub fn root() -> PathBuf {
 }
 
 /// The embedded suite.
-pub fn embedded() -> PathBuf {
+pub(crate) fn embedded() -> PathBuf {
     root().join("tasks/suite.toml")
 }
 
 /// A hostile guest that `make hostile` built.
-pub fn hostile(name: &str) -> PathBuf {
+pub(crate) fn hostile(name: &str) -> PathBuf {
     let path = root().join(format!("target/wasm32-wasip2/release/hostile_{name}.wasm"));
     assert!(
         path.exists(),
@@ -32,29 +32,29 @@ pub fn hostile(name: &str) -> PathBuf {
 }
 
 /// Compiled plugins are kept from test to test, and apart from the user's.
-pub fn cache() -> &'static Path {
+pub(crate) fn cache() -> &'static Path {
     static CACHE: OnceLock<PathBuf> = OnceLock::new();
     CACHE.get_or_init(|| root().join("target/test-cache"))
 }
 
 /// A temporary folder and the program in it.
-pub struct Scene {
-    pub dir: tempfile::TempDir,
+pub(crate) struct Scene {
+    pub(crate) dir: tempfile::TempDir,
 }
 
 impl Scene {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
         }
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
 
     /// Writes a file, and the folders above it.
-    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
@@ -62,24 +62,24 @@ impl Scene {
     }
 
     /// A copy of the embedded suite, to be changed.
-    pub fn with_embedded(self) -> Self {
+    pub(crate) fn with_embedded(self) -> Self {
         copy(&root().join("tasks"), &self.path("tasks"));
         self
     }
 
     /// Replaces a text in a file, which must hold it.
-    pub fn replace(&self, path: &str, old: &str, new: &str) {
+    pub(crate) fn replace(&self, path: &str, old: &str, new: &str) {
         let text = std::fs::read_to_string(self.path(path)).unwrap();
         assert!(text.contains(old), "{path} holds no `{old}`");
         std::fs::write(self.path(path), text.replacen(old, new, 1)).unwrap();
     }
 
-    pub fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.run_with(args, &[])
     }
 
     /// Runs the program with more environment variables.
-    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Output {
+    pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = Command::cargo_bin("pibench-host").unwrap();
         command
             .current_dir(self.dir.path())
@@ -91,7 +91,7 @@ impl Scene {
     }
 
     /// Runs the embedded suite into `out` with more arguments; its results.
-    pub fn play(&self, out: &str, args: &[&str]) -> Value {
+    pub(crate) fn play(&self, out: &str, args: &[&str]) -> Value {
         let suite = embedded();
         let output = self.run(
             &[
@@ -105,12 +105,12 @@ impl Scene {
     }
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The exit code and what was said, checked together so that a failure shows both.
-pub fn expect(output: &Output, code: i32, said: &[&str]) {
+pub(crate) fn expect(output: &Output, code: i32, said: &[&str]) {
     let text = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{text}");
     for part in said {
@@ -118,7 +118,7 @@ pub fn expect(output: &Output, code: i32, said: &[&str]) {
     }
 }
 
-pub fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -132,7 +132,7 @@ pub fn copy(from: &Path, to: &Path) {
 }
 
 /// Every file below a folder, with its content, sorted.
-pub fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     collect(dir, dir, &mut found);
     found.sort();

@@ -27,7 +27,7 @@ fn tracked() -> Vec<(String, String)> {
 }
 
 fn sources(below: &str) -> Vec<(String, String)> {
-    let rust = |(path, _): &(String, String)| path.starts_with(below) && path.ends_with(".rs");
+    let rust = |(path, _): &(String, String)| path.starts_with(below) && path.ends_with("rs");
     let found: Vec<_> = tracked().into_iter().filter(rust).collect();
     assert!(!found.is_empty(), "no sources below {below}");
     found
@@ -269,7 +269,7 @@ const WIT: (&str, &str) = (
 fn the_interface_changes_only_with_its_version() {
     let mut hasher = blake3::Hasher::new();
     for (path, content) in files(&root().join("wit")) {
-        if path.ends_with(".wit") {
+        if path.ends_with("wit") {
             let text = String::from_utf8(content).unwrap();
             assert!(
                 text.contains(&format!("package pibench:plugin@{};", WIT.0)),

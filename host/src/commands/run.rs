@@ -33,11 +33,11 @@ use crate::user::prompts::Prompts;
 const EMBEDDED: &str = "tasks/suite.toml";
 
 /// Plays a suite, or goes on with a run.
-pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let json = args.json;
     let (plan, resume) = match &args.resume {
-        Some(dir) => (resumed(dir, &args)?, true),
-        None => (planned(&args)?, false),
+        Some(dir) => (resumed(dir, args)?, true),
+        None => (planned(args)?, false),
     };
     let folder = plan.folder.root().to_owned();
     if plan.roles.scripted() {
@@ -176,7 +176,7 @@ fn planned(args: &RunArgs) -> Result<Plan, Failure> {
         .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
     let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
     Ok(plan(
-        suite, &manifest, roles, limits, plugins, folder, args.jobs,
+        suite, &manifest, roles, &limits, plugins, folder, args.jobs,
     ))
 }
 
@@ -218,7 +218,7 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
             .or_exit(Exit::InvalidInput);
     }
     Ok(plan(
-        suite, &manifest, roles, limits, plugins, folder, args.jobs,
+        suite, &manifest, roles, &limits, plugins, folder, args.jobs,
     ))
 }
 
@@ -226,7 +226,7 @@ fn plan(
     suite: Suite,
     manifest: &Manifest,
     roles: Roles,
-    limits: GuestLimits,
+    limits: &GuestLimits,
     plugins: Arc<Plugins>,
     folder: RunFolder,
     jobs: Option<u32>,

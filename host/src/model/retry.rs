@@ -8,17 +8,17 @@ use jiff::fmt::rfc2822::DateTimeParser;
 
 /// Attempts of one request, the first included. Their own waits add up to one to two minutes, which outlasts a
 /// restart or a short rate limit; longer ones are announced by `Retry-After`.
-pub const ATTEMPTS: usize = 7;
+pub(crate) const ATTEMPTS: usize = 7;
 
 /// A server that asks for a longer wait is given up: a later resume is cheaper than a process that sleeps.
-pub const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
+pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// How waits pass.
 #[derive(Debug, Clone, Default)]
-pub enum Pause {
+pub(crate) enum Pause {
     /// On the wall clock.
     #[default]
     Real,
@@ -28,7 +28,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    pub async fn wait(self, duration: Duration) {
+    pub(crate) async fn wait(self, duration: Duration) {
         match self {
             Self::Real => tokio::time::sleep(duration).await,
             #[cfg(test)]
@@ -38,7 +38,7 @@ impl Pause {
 
     /// The waits so far, in seconds.
     #[cfg(test)]
-    pub fn noted(&self) -> Vec<f64> {
+    pub(crate) fn noted(&self) -> Vec<f64> {
         match self {
             Self::Real => Vec::new(),
             Self::Noted(waits) => waits

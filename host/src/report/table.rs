@@ -32,10 +32,8 @@ fn table(header: &[&str]) -> Table {
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
         .set_header(header.to_vec());
-    for index in 0..header.len() {
-        if let Some(column) = table.column_mut(index)
-            && !matches!(header[index], "persona" | "session" | "outcome")
-        {
+    for (column, title) in table.column_iter_mut().zip(header) {
+        if !matches!(*title, "persona" | "session" | "outcome") {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

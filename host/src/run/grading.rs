@@ -102,7 +102,7 @@ pub(super) async fn grade(
     evidence: &Evidence<'_>,
     workspace: &View,
 ) -> RuleGrades {
-    let mut grades = RuleGrades::default();
+    let mut found = RuleGrades::default();
     let mut calls: Vec<(&Rule, Vec<&Item>)> = Vec::new();
     for &(_, item) in items {
         let Some(rule) = rule_of(item) else { continue };
@@ -120,7 +120,7 @@ pub(super) async fn grade(
         };
         let config = config(rule, protocol);
         match grader.grade(&config, evidence, workspace).await {
-            Ok(verdicts) => grades
+            Ok(verdicts) => found
                 .verdicts
                 .extend(items.iter().map(|item| verdict_of(item, &verdicts))),
             Err(fault) => {
@@ -131,12 +131,12 @@ pub(super) async fn grade(
                     reason: fault.message.clone(),
                     exchange: None,
                 };
-                grades.verdicts.extend(items.iter().map(failed));
-                grades.faults.push(fault);
+                found.verdicts.extend(items.iter().map(failed));
+                found.faults.push(fault);
             }
         }
     }
-    grades
+    found
 }
 
 /// Python scripts see the history as the protocol shows it, so they are told which one is played.

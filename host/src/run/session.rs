@@ -487,7 +487,7 @@ impl<'e, 'a> Play<'e, 'a> {
                         .answers
                         .into_iter()
                         .map(|found| (found.yes, found.reason));
-                    self.note(turn, Stage::Satisfaction, &open, found, exchange);
+                    self.note(turn, Stage::Satisfaction, &open, found, exchange.as_deref());
                     let told = self.tracker.satisfied(&yes).map(drop);
                     told.map_err(|error| self.rules(&error))?;
                 }
@@ -499,7 +499,7 @@ impl<'e, 'a> Play<'e, 'a> {
                         .answers
                         .iter()
                         .map(|asked| (*asked != Asked::No, String::new()));
-                    self.note(turn, Stage::Question, &open, found, exchange);
+                    self.note(turn, Stage::Question, &open, found, exchange.as_deref());
                     let told = self.tracker.asked(&judged.answers).map(drop);
                     told.map_err(|error| self.rules(&error))?;
                 }
@@ -562,7 +562,7 @@ impl<'e, 'a> Play<'e, 'a> {
         stage: Stage,
         open: &[usize],
         found: impl Iterator<Item = (bool, String)>,
-        exchange: Option<String>,
+        exchange: Option<&str>,
     ) {
         let intents = self.intents(open);
         turn.judgements.extend(
@@ -574,7 +574,7 @@ impl<'e, 'a> Play<'e, 'a> {
                     stage,
                     yes,
                     reason,
-                    exchange: exchange.clone(),
+                    exchange: exchange.map(str::to_owned),
                 }),
         );
     }
@@ -694,12 +694,12 @@ impl<'e, 'a> Play<'e, 'a> {
             changes: &self.changes,
             apps: &apps,
         };
-        let view = self.episode.environment.workspace.view().clone();
+        let workspace = self.episode.environment.workspace.view().clone();
         let graders = Arc::clone(&self.episode.graders);
         let protocol = self.episode.plan.protocol;
-        let grades = grading::grade(&graders, protocol, due, &evidence, &view).await;
-        turn.items.extend(grades.verdicts);
-        turn.faults.extend(grades.faults);
+        let graded = grading::grade(&graders, protocol, due, &evidence, &workspace).await;
+        turn.items.extend(graded.verdicts);
+        turn.faults.extend(graded.faults);
         Ok(())
     }
 

@@ -379,7 +379,8 @@ pub struct MatcherFile {
     #[serde(default)]
     pub within: Vec<String>,
     /// Groups of alternatives. Each is a regular expression (crate regex), without regard to case; white space in the
-    /// text counts as one blank.
+    /// text counts as one blank. In a pattern of ASCII characters only, `\w`, `\d`, `\b` know ASCII letters only and `.`
+    /// is a byte; `(?u)` at its start makes it a Unicode pattern, as any other is.
     pub all: Vec<Vec<String>>,
     #[serde(default)]
     pub none: Vec<String>,

@@ -14,6 +14,7 @@ impl Grader for Hostile {
         }])
     }
 
+    #[expect(clippy::disallowed_methods, reason = "it tries")]
     fn grade(
         config: &str,
         _evidence: &Evidence,
@@ -95,7 +96,7 @@ fn recurse(depth: u64) -> u64 {
 }
 
 fn sleep() -> String {
-    std::thread::sleep(std::time::Duration::from_secs(3600));
+    std::thread::sleep(std::time::Duration::from_hours(1));
     "slept".into()
 }
 
