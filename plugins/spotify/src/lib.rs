@@ -20,7 +20,7 @@
 //! [[apps.spotify.albums]]
 //! id = "harbour"
 //! title = "Harbour Lights"
-//! artists = ["marrow"]                # keys of artists, at least one
+//! artists = ["marrow"]                # keys of artists, 1 to 5
 //! genre = "folk"
 //! release_date = "2021-05-14"
 //! likes = 300                         # without an account; 0 if left out
@@ -311,7 +311,7 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
             "Likes a playlist: a public one, or one of your own.",
             Spotify::like_playlist,
         )
-        .private("follow_artist", "Follows an artist.", Spotify::follow_artist)
+        .private("follow_artist", "Follows an artist; show_artist_following tells whether you do already.", Spotify::follow_artist)
         .private(
             "show_artist_following",
             "Tells whether you follow an artist.",

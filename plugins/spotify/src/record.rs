@@ -15,8 +15,8 @@ use crate::marks::Marks;
 use crate::player::{Playback, Player, earlier};
 use crate::playlists::{MAX_SONGS, Playlist, PlaylistId, checked_title};
 
-/// The most artists of a song or an album.
-const MAX_ARTISTS: usize = 10;
+/// The most artists of a song or an album: a full queue stays within what an answer may hold.
+const MAX_ARTISTS: usize = 5;
 
 /// What the records call things: for each kind, an id by key.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -177,7 +177,7 @@ fn a_wrong_artist_or_album_is_named_and_nothing_is_added() {
     );
     let album = || json!({"title": "New", "artists": ["ines"], "genre": "pop", "release_date": "2024-01-01"});
     for (key, value, expected) in [
-        ("artists", json!([]), "artists: 1 to 10 are needed"),
+        ("artists", json!([]), "artists: 1 to 5 are needed"),
         (
             "artists",
             json!(["nobody"]),
