@@ -1,0 +1,216 @@
+//! The tools that look at the catalogue and at people. Nothing here changes anything.
+
+use std::collections::BTreeSet;
+
+use pibench_sdk::account::Account;
+use pibench_sdk::tool::{NoArguments, ToolError};
+use serde_json::{Value, json};
+
+use crate::Spotify;
+use crate::arguments::{
+    AlbumIdOnly, ArtistIdOnly, SearchAlbums, SearchArtists, SearchSongs, SearchUsers, SongIdOnly,
+};
+use crate::catalogue::{Album, Artist, Song};
+use crate::rows::{Part, album_fields, artist_fields, song_fields};
+
+impl Spotify {
+    pub(crate) fn search_users(&mut self, arguments: SearchUsers) -> Result<Vec<Value>, ToolError> {
+        let SearchUsers {
+            query,
+            page_index,
+            page_limit,
+        } = arguments;
+        let part = Part {
+            query,
+            sort_by: None,
+            page_index,
+            page_limit,
+        };
+        let users: Vec<&Account> = self.accounts.iter().collect();
+        let text = |user: &&Account| format!("{} {}", user.name(), user.email);
+        part.of(users, text, &[], |user| {
+            json!({
+                "first_name": user.first_name,
+                "last_name": user.last_name,
+                "email": user.email,
+                "registered_at": user.registered_at,
+            })
+        })
+    }
+
+    pub(crate) fn search_songs(&mut self, arguments: SearchSongs) -> Result<Vec<Value>, ToolError> {
+        let SearchSongs {
+            query,
+            artist_id,
+            album_id,
+            genre,
+            min_release_date,
+            max_release_date,
+            min_duration,
+            max_duration,
+            min_rating,
+            max_rating,
+            min_like_count,
+            max_like_count,
+            min_play_count,
+            max_play_count,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        artist_id.map(|id| self.artist(id)).transpose()?;
+        album_id.map(|id| self.album(id)).transpose()?;
+        let released = min_release_date.0..=max_release_date.0;
+        let wanted = |song: &&Song| {
+            artist_id.is_none_or(|id| song.artists.contains(&id))
+                && album_id.is_none_or(|id| song.album == Some(id))
+                && is_genre(&song.genre, genre.as_deref())
+                && released.contains(&song.release_date.at(0, 0, 0, 0))
+                && (min_duration..=max_duration).contains(&u64::from(song.duration))
+        };
+        let songs = self.catalogue.songs.values().filter(wanted);
+        let rows = songs.map(|song| self.song_row(song)).filter(|row| {
+            (min_rating..=max_rating).contains(&row.figures.rating)
+                && (min_like_count..=max_like_count).contains(&row.figures.likes)
+                && (min_play_count..=max_play_count).contains(&row.figures.plays)
+        });
+        let part = Part {
+            query,
+            sort_by,
+            page_index,
+            page_limit,
+        };
+        let text = |row: &_| self.text_of_song(row);
+        part.of(rows.collect(), text, &song_fields(), |row| {
+            self.view_song_row(row)
+        })
+    }
+
+    pub(crate) fn search_albums(
+        &mut self,
+        arguments: SearchAlbums,
+    ) -> Result<Vec<Value>, ToolError> {
+        let SearchAlbums {
+            query,
+            min_rating,
+            max_rating,
+            min_release_date,
+            max_release_date,
+            min_like_count,
+            max_like_count,
+            genre,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        let released = min_release_date.0..=max_release_date.0;
+        let wanted = |album: &&Album| {
+            is_genre(&album.genre, genre.as_deref())
+                && released.contains(&album.release_date.at(0, 0, 0, 0))
+        };
+        let albums = self.catalogue.albums.values().filter(wanted);
+        let rows = albums.map(|album| self.album_row(album)).filter(|row| {
+            (min_rating..=max_rating).contains(&row.figures.rating)
+                && (min_like_count..=max_like_count).contains(&row.figures.likes)
+        });
+        let part = Part {
+            query,
+            sort_by,
+            page_index,
+            page_limit,
+        };
+        let text = |row: &_| self.text_of_album(row);
+        part.of(rows.collect(), text, &album_fields(), |row| {
+            self.view_album_row(row)
+        })
+    }
+
+    pub(crate) fn search_artists(
+        &mut self,
+        arguments: SearchArtists,
+    ) -> Result<Vec<Value>, ToolError> {
+        let SearchArtists {
+            query,
+            genre,
+            min_follower_count,
+            max_follower_count,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        let artists = self.catalogue.artists.values();
+        let rows = artists
+            .filter(|artist| is_genre(&artist.genre, genre.as_deref()))
+            .map(|artist| self.artist_row(artist))
+            .filter(|row| (min_follower_count..=max_follower_count).contains(&row.followers));
+        let part = Part {
+            query,
+            sort_by,
+            page_index,
+            page_limit,
+        };
+        part.of(
+            rows.collect(),
+            |row| row.artist.name.clone(),
+            &artist_fields(),
+            |row| self.view_artist(row.artist),
+        )
+    }
+
+    pub(crate) fn show_song(&mut self, arguments: SongIdOnly) -> Result<Value, ToolError> {
+        let song = self.song(arguments.song_id)?;
+        let artist = |artist: &Artist| {
+            json!({
+                "id": artist.id,
+                "name": artist.name,
+                "genre": artist.genre,
+                "follower_count": self.artist_row(artist).followers,
+            })
+        };
+        let artists = self.catalogue.artists_of(&song.artists).map(artist);
+        let mut view = self.view_song_row(&self.song_row(song));
+        view["artists"] = artists.collect();
+        Ok(view)
+    }
+
+    pub(crate) fn show_album(&mut self, arguments: AlbumIdOnly) -> Result<Value, ToolError> {
+        Ok(self.view_album(self.album(arguments.album_id)?))
+    }
+
+    pub(crate) fn show_artist(&mut self, arguments: ArtistIdOnly) -> Result<Value, ToolError> {
+        Ok(self.view_artist(self.artist(arguments.artist_id)?))
+    }
+
+    /// Every genre of an artist, album or song, once, by name.
+    pub(crate) fn show_genres(&mut self, _: NoArguments) -> Result<Vec<String>, ToolError> {
+        let catalogue = &self.catalogue;
+        let artists = catalogue.artists.values().map(|artist| &artist.genre);
+        let albums = catalogue.albums.values().map(|album| &album.genre);
+        let songs = catalogue.songs.values().map(|song| &song.genre);
+        let genres: BTreeSet<&String> = artists.chain(albums).chain(songs).collect();
+        Ok(genres.into_iter().cloned().collect())
+    }
+
+    pub(crate) fn song(&self, id: u32) -> Result<&Song, ToolError> {
+        self.catalogue
+            .song(id)
+            .ok_or_else(|| ToolError::conflict("song", id))
+    }
+
+    pub(crate) fn album(&self, id: u32) -> Result<&Album, ToolError> {
+        self.catalogue
+            .album(id)
+            .ok_or_else(|| ToolError::conflict("album", id))
+    }
+
+    pub(crate) fn artist(&self, id: u32) -> Result<&Artist, ToolError> {
+        self.catalogue
+            .artist(id)
+            .ok_or_else(|| ToolError::conflict("artist", id))
+    }
+}
+
+/// Genres are kept in lower case.
+fn is_genre(genre: &str, wanted: Option<&str>) -> bool {
+    wanted.is_none_or(|wanted| wanted.trim().to_lowercase() == genre)
+}

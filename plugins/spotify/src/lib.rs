@@ -1,0 +1,397 @@
+//! Spotify: a catalogue of artists, albums and songs, and what listeners make of it.
+//!
+//! Everybody with an account has a library of songs and albums, playlists, likes, followed artists, downloads and a
+//! player with a queue. Music goes on with the clock: a song that ends is followed by the next one of the queue, and
+//! after the last one the queue rests at its first song. A song that begins counts as a play.
+//!
+//! Figures (likes, plays, followers) are those of the records plus those of the accounts. The rating of a song is the
+//! mean of its reviews; those of albums and playlists come with the records, for no tool reviews them.
+//!
+//! # Records
+//!
+//! ```toml
+//! [[apps.spotify.artists]]
+//! id = "marrow"                       # a key for other records, unique among artists; may be left out
+//! name = "Marrow Lane"
+//! genre = "folk"
+//! followers = 1200                    # without an account; 0 if left out
+//! created_at = "2019-04-01"           # the clock's now if left out
+//!
+//! [[apps.spotify.albums]]
+//! id = "harbour"
+//! title = "Harbour Lights"
+//! artists = ["marrow"]                # keys of artists, 1 to 5
+//! genre = "folk"
+//! release_date = "2021-05-14"
+//! likes = 300                         # without an account; 0 if left out
+//! rating = 4.2                        # with review_count; no reviews if both are left out
+//! review_count = 18
+//!
+//! [[apps.spotify.songs]]              # in their order on the album
+//! id = "ferry"
+//! title = "First Ferry"
+//! album = "harbour"                   # none if left out
+//! duration = 214                      # in seconds
+//! artists = ["marrow"]                # the album's if left out, like genre and release_date
+//! genre = "folk"
+//! release_date = "2021-03-01"
+//! plays = 90000                       # without an account; 0 if left out
+//! likes = 700
+//!
+//! [[apps.spotify.playlists]]
+//! id = "morning"
+//! owner = "ida@vale.example"          # somebody with an account, like every owner and user
+//! title = "Slow morning"
+//! songs = ["ferry"]                   # each once; none if left out
+//! public = true                       # false if left out
+//! created_at = "2026-01-10T08:00:00"  # the clock's now if left out
+//! likes = 12
+//! rating = 4.0                        # with review_count; no reviews if both are left out
+//! review_count = 3
+//!
+//! [[apps.spotify.reviews]]
+//! song = "ferry"
+//! user = "bo@lind.example"            # one review for each user and song
+//! rating = 5                          # 1 to 5
+//! title = "Salt air"                  # may be left out, like the text
+//! text = "..."
+//! created_at = "2026-01-12T20:00:00"  # the clock's now if left out
+//!
+//! [[apps.spotify.library]]            # as many as there are moments
+//! owner = "ida@vale.example"
+//! songs = ["ferry"]                   # songs or albums may be left out
+//! albums = ["harbour"]
+//! added_at = "2026-01-10T08:00:00"    # the clock's now if left out, like the moments below
+//!
+//! [[apps.spotify.likes]]
+//! owner = "ida@vale.example"
+//! songs = ["ferry"]                   # two of the three may be left out
+//! albums = ["harbour"]
+//! playlists = ["morning"]
+//! liked_at = "2026-01-10T08:00:00"
+//!
+//! [[apps.spotify.follows]]
+//! owner = "ida@vale.example"
+//! artists = ["marrow"]
+//! followed_at = "2026-01-10T08:00:00"
+//!
+//! [[apps.spotify.downloads]]
+//! owner = "ida@vale.example"
+//! songs = ["ferry"]
+//! downloaded_at = "2026-01-10T08:00:00"
+//!
+//! [[apps.spotify.players]]            # in place of the owner's earlier one
+//! owner = "ida@vale.example"
+//! queue = ["ferry", "ferry"]          # at least one song, any of them repeatedly
+//! position = 0                        # of the current song, from 0; the first one if left out
+//! played_seconds = 30                 # of the current song; 0 if left out
+//! playing = true                      # false if left out; from the moment at which the record is added
+//! looping = false                     # whether the current song begins again when it ends
+//! ```
+//!
+//! Unknown keys are errors. Lists are read in the order above, and keys hold across later additions. Ids of each kind
+//! count from 1 in the order of the records and are not reused.
+//!
+//! # State
+//!
+//! `{"users": [{id, first_name, last_name, registered_at}], "artists": [{id, name, genre, created_at}], "albums": [{id,
+//! title, artist_ids, genre, release_date}], "songs": [{id, title, album_id, artist_ids, genre, release_date,
+//! duration}], "playlists": [{id, owner, title, is_public, song_ids, created_at}], "reviews": [{id, song_id, user,
+//! rating, title, text, created_at}], "library_songs": [{id, owner, song_id, added_at}], "library_albums": [{id, owner,
+//! album_id, added_at}], "liked_songs": [{id, owner, song_id, liked_at}], "liked_albums", "liked_playlists" alike,
+//! "followed_artists": [{id, owner, artist_id, followed_at}], "downloaded_songs": [{id, owner, song_id,
+//! downloaded_at}], "plays": [{id, owner, song_id, play_count}], "players": [{id, song_ids, position, current_song_id,
+//! is_playing, playing_since, played_seconds, is_looping}]}`.
+//!
+//! Users, owners and the ids of users and players are addresses. From `library_songs` to `plays` an id is
+//! `ida@vale.example/7`, the owner and the thing. Players with an empty queue are left out. `playing_since` is null
+//! while nothing plays, `played_seconds` while something does. Figures follow from the records and are left out, so
+//! that a like changes one record.
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "tools are methods of one shape: arguments by value, and a result"
+)]
+
+mod arguments;
+mod browse;
+mod catalogue;
+mod library;
+mod marks;
+mod playback;
+mod player;
+mod playlists;
+mod record;
+mod reviews;
+mod rows;
+mod view;
+
+use std::collections::BTreeMap;
+
+use pibench_sdk::account::{Accounts, Email};
+use pibench_sdk::app::ToolApp;
+use pibench_sdk::export_tool_app;
+use pibench_sdk::records::Records;
+use pibench_sdk::tool::Tools;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::catalogue::{Catalogue, SongId};
+use crate::marks::Marks;
+use crate::player::Player;
+use crate::playlists::{Playlist, PlaylistId};
+use crate::record::Keys;
+use crate::reviews::Review;
+
+export_tool_app!(Spotify);
+
+/// The app's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Spotify {
+    accounts: Accounts,
+    catalogue: Catalogue,
+    keys: Keys,
+    playlists: BTreeMap<PlaylistId, Playlist>,
+    reviews: BTreeMap<SongId, BTreeMap<Email, Review>>,
+    /// 0 before the first.
+    last_review_id: u32,
+    library_songs: Marks,
+    library_albums: Marks,
+    liked_songs: Marks,
+    liked_albums: Marks,
+    liked_playlists: Marks,
+    followed_artists: Marks,
+    downloaded_songs: Marks,
+    /// How often each account has begun a song.
+    plays: BTreeMap<SongId, BTreeMap<Email, u64>>,
+    /// Those with something in the queue.
+    players: BTreeMap<Email, Player>,
+}
+
+impl ToolApp for Spotify {
+    fn tools() -> Tools<Self> {
+        let tools = Tools::new().login().logout();
+        player_tools(playlist_tools(library_tools(catalogue_tools(tools))))
+    }
+
+    fn open(accounts: Accounts) -> Self {
+        Self {
+            accounts,
+            catalogue: Catalogue::default(),
+            keys: Keys::default(),
+            playlists: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            last_review_id: 0,
+            library_songs: Marks::default(),
+            library_albums: Marks::default(),
+            liked_songs: Marks::default(),
+            liked_albums: Marks::default(),
+            liked_playlists: Marks::default(),
+            followed_artists: Marks::default(),
+            downloaded_songs: Marks::default(),
+            plays: BTreeMap::new(),
+            players: BTreeMap::new(),
+        }
+    }
+
+    fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    fn add(&mut self, records: &mut Records) -> Result<(), String> {
+        self.add_records(records)
+    }
+
+    fn state(&self) -> Value {
+        self.view_state()
+    }
+
+    /// Lets the music play on.
+    fn tick(&mut self) {
+        self.advance_players();
+    }
+}
+
+fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
+    tools
+        .public(
+            "search_users",
+            "Finds people who have an account, by name or email address.",
+            Spotify::search_users,
+        )
+        .public(
+            "search_songs",
+            "Lists songs that fit the given bounds: the best match first with a query, by song_id without one. \
+             show_song has more about their artists.",
+            Spotify::search_songs,
+        )
+        .public(
+            "search_albums",
+            "Lists albums that fit the given bounds: the best match first with a query, by album_id without one. \
+             show_album has their songs.",
+            Spotify::search_albums,
+        )
+        .public(
+            "search_artists",
+            "Lists artists that fit the given bounds: the best match first with a query, by artist_id without one. \
+             search_songs with an artist_id has their songs.",
+            Spotify::search_artists,
+        )
+        .public(
+            "show_genres",
+            "Lists all genres that the other tools may be asked for.",
+            Spotify::show_genres,
+        )
+        .public(
+            "show_song",
+            "Shows a song with its artists, counts and rating.",
+            Spotify::show_song,
+        )
+        .public("show_album", "Shows an album with its songs in order.", Spotify::show_album)
+        .public("show_artist", "Shows an artist: name, genre and followers.", Spotify::show_artist)
+        .public(
+            "show_song_reviews",
+            "Lists the reviews of a song, the latest first, or the best match first with a query.",
+            Spotify::show_song_reviews,
+        )
+        .public("show_song_review", "Shows one review of a song.", Spotify::show_song_review)
+        .private(
+            "review_song",
+            "Publishes your review of a song, a rating with or without words. There is one for each song and person: \
+             update_song_review changes it.",
+            Spotify::review_song,
+        )
+        .private(
+            "update_song_review",
+            "Changes a review of your own. What is not given stays.",
+            Spotify::update_song_review,
+        )
+}
+
+fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
+    tools
+        .private(
+            "show_song_library",
+            "Lists the songs in your library, the latest added first, or the best match first with a query.",
+            Spotify::show_song_library,
+        )
+        .private(
+            "show_album_library",
+            "Lists the albums in your library, the latest added first, or the best match first with a query.",
+            Spotify::show_album_library,
+        )
+        .private(
+            "add_song_to_library",
+            "Adds a song to your library. It does not like or download it.",
+            Spotify::add_song_to_library,
+        )
+        .private(
+            "add_album_to_library",
+            "Adds an album to your library, not its single songs.",
+            Spotify::add_album_to_library,
+        )
+        .private(
+            "remove_downloaded_song",
+            "Removes a song from your downloads. It stays in your library if it is there.",
+            Spotify::remove_downloaded_song,
+        )
+        .private(
+            "show_liked_songs",
+            "Lists the songs that you like, the latest liked first if not told otherwise.",
+            Spotify::show_liked_songs,
+        )
+        .private(
+            "like_song",
+            "Likes a song. It does not add it to your library.",
+            Spotify::like_song,
+        )
+        .private("like_album", "Likes an album, not its single songs.", Spotify::like_album)
+        .private(
+            "like_playlist",
+            "Likes a playlist: a public one, or one of your own.",
+            Spotify::like_playlist,
+        )
+        .private("follow_artist", "Follows an artist; show_artist_following tells whether you do already.", Spotify::follow_artist)
+        .private(
+            "show_artist_following",
+            "Tells whether you follow an artist.",
+            Spotify::show_artist_following,
+        )
+}
+
+fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
+    tools
+        .public(
+            "search_playlists",
+            "Lists public playlists that fit the given bounds: the best match first with a query, by playlist_id \
+             without one. Your own, private ones too, are in show_playlist_library.",
+            Spotify::search_playlists,
+        )
+        .public(
+            "show_playlist",
+            "Shows a playlist with its songs in order. A private one is shown to its owner only, with the \
+             access_token.",
+            Spotify::show_playlist,
+        )
+        .private(
+            "show_playlist_library",
+            "Lists the playlists that you made, the latest first, or the best match first with a query.",
+            Spotify::show_playlist_library,
+        )
+        .private(
+            "create_playlist",
+            "Makes an empty playlist, private if not told otherwise. The answer holds its playlist_id.",
+            Spotify::create_playlist,
+        )
+        .private(
+            "add_song_to_playlist",
+            "Adds a song to the end of one of your playlists. A playlist holds a song at most once.",
+            Spotify::add_song_to_playlist,
+        )
+        .private(
+            "remove_song_from_playlist",
+            "Removes a song from one of your playlists. The others keep their order.",
+            Spotify::remove_song_from_playlist,
+        )
+}
+
+fn player_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
+    tools
+        .private(
+            "show_song_queue",
+            "Shows your whole queue in order, with the current song marked. Positions count from 0.",
+            Spotify::show_song_queue,
+        )
+        .private(
+            "show_current_song",
+            "Shows the current song of your queue, whether it plays, and how far it is.",
+            Spotify::show_current_song,
+        )
+        .private(
+            "add_to_queue",
+            "Adds a song, or all songs of an album or a playlist, to the end of your queue. What plays goes on; \
+             nothing begins to play.",
+            Spotify::add_to_queue,
+        )
+        .private(
+            "remove_song_from_queue",
+            "Removes the song at a position of your queue; those behind it move up by one. When it is the current \
+             song, the next one takes its place.",
+            Spotify::remove_song_from_queue,
+        )
+        .private(
+            "play_music",
+            "Plays music. A song, an album or a playlist takes the place of your whole queue and plays from its \
+             start; queue_position plays another song of the queue, which stays as it is; without arguments the \
+             current song plays on.",
+            Spotify::play_music,
+        )
+        .private(
+            "previous_song",
+            "Goes back to the song before the current one in your queue and plays it from its start.",
+            Spotify::previous_song,
+        )
+}
+
+#[cfg(test)]
+mod tests;

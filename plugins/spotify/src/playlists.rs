@@ -1,0 +1,275 @@
+//! Playlists and their tools. A private playlist exists for its owner only.
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::Email;
+use pibench_sdk::clock;
+use pibench_sdk::tool::ToolError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Spotify;
+use crate::arguments::{
+    CreatePlaylist, PlaylistSong, SearchPlaylists, ShowPlaylist, ShowPlaylistLibrary,
+};
+use crate::catalogue::SongId;
+use crate::rows::{Part, Row, playlist_fields};
+
+pub(crate) type PlaylistId = u32;
+
+/// The most songs of a playlist: one answer shows it whole.
+pub(crate) const MAX_SONGS: usize = 500;
+/// The longest title, in bytes.
+const MAX_TITLE: usize = 200;
+
+/// Songs in an order of somebody's own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Playlist {
+    pub id: PlaylistId,
+    pub owner: Email,
+    pub title: String,
+    pub public: bool,
+    /// Each once.
+    pub songs: Vec<SongId>,
+    pub created_at: DateTime,
+    /// Without those of the accounts.
+    pub likes: u64,
+    /// 0 to 5; 0 without reviews.
+    pub rating: f64,
+    pub review_count: u64,
+}
+
+impl Spotify {
+    pub(crate) fn search_playlists(
+        &mut self,
+        arguments: SearchPlaylists,
+    ) -> Result<Vec<Value>, ToolError> {
+        let SearchPlaylists {
+            query,
+            min_like_count,
+            max_like_count,
+            min_rating,
+            max_rating,
+            owner_email,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        let owner = owner_email.as_deref().map(Email::new);
+        let wanted = |playlist: &&Playlist| {
+            playlist.public && owner.as_ref().is_none_or(|owner| playlist.owner == *owner)
+        };
+        let playlists = self.playlists.values().filter(wanted);
+        let rows = playlists.map(|playlist| self.playlist_row(playlist));
+        let rows = rows.filter(|row| {
+            (min_like_count..=max_like_count).contains(&row.figures.likes)
+                && (min_rating..=max_rating).contains(&row.figures.rating)
+        });
+        let part = Part {
+            query,
+            sort_by,
+            page_index,
+            page_limit,
+        };
+        self.list_playlists(rows.collect(), &part)
+    }
+
+    /// One's own playlists, the latest first.
+    pub(crate) fn show_playlist_library(
+        &mut self,
+        me: &Email,
+        arguments: ShowPlaylistLibrary,
+    ) -> Result<Vec<Value>, ToolError> {
+        let ShowPlaylistLibrary {
+            query,
+            is_public,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        let wanted = |playlist: &&Playlist| {
+            playlist.owner == *me && is_public.is_none_or(|public| playlist.public == public)
+        };
+        let mut playlists: Vec<&Playlist> = self.playlists.values().filter(wanted).collect();
+        playlists.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
+        let rows = playlists
+            .into_iter()
+            .map(|playlist| self.playlist_row(playlist));
+        let part = Part {
+            query,
+            sort_by,
+            page_index,
+            page_limit,
+        };
+        self.list_playlists(rows.collect(), &part)
+    }
+
+    fn list_playlists(
+        &self,
+        rows: Vec<Row<'_, Playlist>>,
+        part: &Part,
+    ) -> Result<Vec<Value>, ToolError> {
+        part.of(
+            rows,
+            |row| row.thing.title.clone(),
+            &playlist_fields(),
+            |row| self.view_playlist_row(row),
+        )
+    }
+
+    pub(crate) fn show_playlist(&mut self, arguments: ShowPlaylist) -> Result<Value, ToolError> {
+        let ShowPlaylist {
+            playlist_id,
+            access_token,
+        } = arguments;
+        let reader = access_token
+            .map(|token| self.accounts.authorize(Some(&token)))
+            .transpose()?;
+        let playlist = match reader {
+            Some(me) => self.readable_playlist(&me, playlist_id)?,
+            None => self.public_playlist(playlist_id)?,
+        };
+        Ok(self.view_playlist(playlist))
+    }
+
+    pub(crate) fn create_playlist(
+        &mut self,
+        me: &Email,
+        arguments: CreatePlaylist,
+    ) -> Result<Value, ToolError> {
+        let CreatePlaylist { title, is_public } = arguments;
+        let title = checked_title("title", title)?;
+        let message = format!("The playlist {title:?} is created.");
+        let id = self.next_playlist_id();
+        let playlist = Playlist {
+            id,
+            owner: me.clone(),
+            title,
+            public: is_public,
+            songs: Vec::new(),
+            created_at: clock::now(),
+            likes: 0,
+            rating: 0.0,
+            review_count: 0,
+        };
+        self.playlists.insert(id, playlist);
+        Ok(json!({"message": message, "playlist_id": id}))
+    }
+
+    pub(crate) fn add_song_to_playlist(
+        &mut self,
+        me: &Email,
+        arguments: PlaylistSong,
+    ) -> Result<Value, ToolError> {
+        let PlaylistSong {
+            playlist_id,
+            song_id,
+        } = arguments;
+        let playlist = self.own_playlist(me, playlist_id)?;
+        let title = &self.song(song_id)?.title;
+        if playlist.songs.contains(&song_id) {
+            return Err(ToolError::invalid(format!(
+                "Song {song_id} ({title}) is in playlist {playlist_id} already."
+            )));
+        }
+        if playlist.songs.len() >= MAX_SONGS {
+            return Err(ToolError::invalid(format!(
+                "Playlist {playlist_id} is full: it has {MAX_SONGS} songs."
+            )));
+        }
+        let message = format!("Song {song_id} ({title}) is added to playlist {playlist_id}.");
+        if let Some(playlist) = self.playlists.get_mut(&playlist_id) {
+            playlist.songs.push(song_id);
+        }
+        Ok(json!({"message": message}))
+    }
+
+    pub(crate) fn remove_song_from_playlist(
+        &mut self,
+        me: &Email,
+        arguments: PlaylistSong,
+    ) -> Result<Value, ToolError> {
+        let PlaylistSong {
+            playlist_id,
+            song_id,
+        } = arguments;
+        let playlist = self.own_playlist(me, playlist_id)?;
+        let title = &self.song(song_id)?.title;
+        if !playlist.songs.contains(&song_id) {
+            return Err(ToolError::invalid(format!(
+                "Song {song_id} ({title}) is not in playlist {playlist_id}."
+            )));
+        }
+        let message = format!("Song {song_id} ({title}) is removed from playlist {playlist_id}.");
+        if let Some(playlist) = self.playlists.get_mut(&playlist_id) {
+            playlist.songs.retain(|song| *song != song_id);
+        }
+        Ok(json!({"message": message}))
+    }
+
+    /// Playlists are never deleted, so the next id was never given before.
+    pub(crate) fn next_playlist_id(&self) -> PlaylistId {
+        self.playlists
+            .last_key_value()
+            .map_or(1, |(last, _)| last.saturating_add(1))
+    }
+
+    fn playlist(&self, id: PlaylistId) -> Result<&Playlist, ToolError> {
+        self.playlists
+            .get(&id)
+            .ok_or_else(|| ToolError::conflict("playlist", id))
+    }
+
+    /// 409 if there is none, 401 if only somebody who is logged in may see it.
+    fn public_playlist(&self, id: PlaylistId) -> Result<&Playlist, ToolError> {
+        let playlist = self.playlist(id)?;
+        if playlist.public {
+            return Ok(playlist);
+        }
+        Err(ToolError::unauthorized(format!(
+            "Playlist {id} is private. Its owner can see it with the access_token."
+        )))
+    }
+
+    /// A public playlist or one's own: 409 if there is none, 422 if it is somebody else's private one.
+    pub(crate) fn readable_playlist(
+        &self,
+        me: &Email,
+        id: PlaylistId,
+    ) -> Result<&Playlist, ToolError> {
+        let playlist = self.playlist(id)?;
+        if playlist.public || playlist.owner == *me {
+            return Ok(playlist);
+        }
+        Err(ToolError::invalid(format!(
+            "Playlist {id} is private and belongs to another account."
+        )))
+    }
+
+    /// One's own playlist: 409 if there is none, 422 if it is somebody else's.
+    fn own_playlist(&self, me: &Email, id: PlaylistId) -> Result<&Playlist, ToolError> {
+        let playlist = self.playlist(id)?;
+        if playlist.owner == *me {
+            return Ok(playlist);
+        }
+        Err(ToolError::invalid(format!(
+            "Playlist {id} belongs to another account."
+        )))
+    }
+}
+
+/// Trimmed, 1 to 200 bytes. 422 with the name of the field otherwise.
+pub(crate) fn checked_title(field: &str, title: String) -> Result<String, ToolError> {
+    let trimmed = title.trim();
+    if trimmed.is_empty() {
+        return Err(ToolError::invalid(format!(
+            "The {field} must not be empty."
+        )));
+    }
+    if trimmed.len() > MAX_TITLE {
+        return Err(ToolError::invalid(format!(
+            "The {field} has {} bytes; at most {MAX_TITLE} fit.",
+            trimmed.len()
+        )));
+    }
+    Ok(trimmed.to_owned())
+}

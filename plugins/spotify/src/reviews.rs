@@ -1,0 +1,212 @@
+//! Reviews of songs and their tools. A person reviews a song once; the rating of a song is the mean of its reviews.
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::Email;
+use pibench_sdk::clock;
+use pibench_sdk::tool::ToolError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Spotify;
+use crate::arguments::{ReviewIdOnly, ReviewSong, ShowSongReviews, UpdateSongReview};
+use crate::catalogue::SongId;
+use crate::rows::{Part, ReviewRow, review_fields};
+
+/// The longest title and text, in bytes: a page of 20 reviews stays within what an answer may hold.
+const MAX_TITLE: usize = 200;
+const MAX_TEXT: usize = 8 * 1024;
+
+/// What somebody thinks of a song; whom and which says the place where it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Review {
+    pub id: u32,
+    /// 1 to 5.
+    pub rating: u8,
+    /// May be empty, like the text.
+    pub title: String,
+    pub text: String,
+    pub created_at: DateTime,
+}
+
+impl Spotify {
+    pub(crate) fn review_song(
+        &mut self,
+        me: &Email,
+        arguments: ReviewSong,
+    ) -> Result<Value, ToolError> {
+        let ReviewSong {
+            song_id,
+            rating,
+            title,
+            text,
+        } = arguments;
+        self.song(song_id)?;
+        let review = self.new_review(rating, title, text, clock::now())?;
+        let id = self.keep_review(song_id, me, review)?;
+        let title = &self.song(song_id)?.title;
+        let message = format!("Your review of song {song_id} ({title}) is published.");
+        Ok(json!({"message": message, "song_review_id": id}))
+    }
+
+    pub(crate) fn update_song_review(
+        &mut self,
+        me: &Email,
+        arguments: UpdateSongReview,
+    ) -> Result<Value, ToolError> {
+        let UpdateSongReview {
+            review_id,
+            rating,
+            title,
+            text,
+        } = arguments;
+        let row = self.review_row(review_id)?;
+        if row.user != me {
+            return Err(ToolError::invalid(format!(
+                "Review {review_id} belongs to another account."
+            )));
+        }
+        if rating.is_none() && title.is_none() && text.is_none() {
+            return Err(ToolError::invalid(
+                "Nothing to change: give a rating, a title or a text.",
+            ));
+        }
+        let song = row.song;
+        let rating = rating.map(checked_rating).transpose()?;
+        let title = title.map(checked_title).transpose()?;
+        let text = text.map(checked_text).transpose()?;
+        let own = self
+            .reviews
+            .get_mut(&song)
+            .and_then(|reviews| reviews.get_mut(me));
+        if let Some(review) = own {
+            review.rating = rating.unwrap_or(review.rating);
+            review.title = title.unwrap_or_else(|| std::mem::take(&mut review.title));
+            review.text = text.unwrap_or_else(|| std::mem::take(&mut review.text));
+        }
+        Ok(json!({"message": format!("Your review {review_id} is updated.")}))
+    }
+
+    pub(crate) fn show_song_review(&mut self, arguments: ReviewIdOnly) -> Result<Value, ToolError> {
+        Ok(self.view_review(&self.review_row(arguments.review_id)?))
+    }
+
+    /// The latest first.
+    pub(crate) fn show_song_reviews(
+        &mut self,
+        arguments: ShowSongReviews,
+    ) -> Result<Vec<Value>, ToolError> {
+        let ShowSongReviews {
+            song_id,
+            query,
+            user_email,
+            min_rating,
+            max_rating,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        self.song(song_id)?;
+        let user = user_email.as_deref().map(Email::new);
+        let reviews = self.reviews.get(&song_id).into_iter().flatten();
+        let mut rows: Vec<ReviewRow> = reviews
+            .filter(|(who, review)| {
+                user.as_ref().is_none_or(|user| user == *who)
+                    && (min_rating..=max_rating).contains(&review.rating)
+            })
+            .map(|(user, review)| ReviewRow {
+                song: song_id,
+                user,
+                review,
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse((row.review.created_at, row.review.id)));
+        let part = Part {
+            query,
+            sort_by,
+            page_index,
+            page_limit,
+        };
+        let text = |row: &ReviewRow| format!("{}\n{}", row.review.title, row.review.text);
+        part.of(rows, text, &review_fields(), |row| self.view_review(row))
+    }
+
+    /// A review with the next id, not kept yet.
+    pub(crate) fn new_review(
+        &self,
+        rating: u8,
+        title: Option<String>,
+        text: Option<String>,
+        created_at: DateTime,
+    ) -> Result<Review, ToolError> {
+        Ok(Review {
+            id: self.last_review_id.saturating_add(1),
+            rating: checked_rating(rating)?,
+            title: checked_title(title.unwrap_or_default())?,
+            text: checked_text(text.unwrap_or_default())?,
+            created_at,
+        })
+    }
+
+    /// Keeps a new review: 422 if this person has reviewed this song.
+    pub(crate) fn keep_review(
+        &mut self,
+        song: SongId,
+        user: &Email,
+        review: Review,
+    ) -> Result<u32, ToolError> {
+        let reviews = self.reviews.entry(song).or_default();
+        if let Some(earlier) = reviews.get(user) {
+            return Err(ToolError::invalid(format!(
+                "{user} has reviewed song {song} already: review {} can be updated.",
+                earlier.id
+            )));
+        }
+        self.last_review_id = review.id;
+        reviews.insert(user.clone(), review);
+        Ok(self.last_review_id)
+    }
+
+    /// All reviews, by song and person.
+    pub(crate) fn review_rows(&self) -> impl Iterator<Item = ReviewRow<'_>> {
+        self.reviews.iter().flat_map(|(song, reviews)| {
+            reviews.iter().map(|(user, review)| ReviewRow {
+                song: *song,
+                user,
+                review,
+            })
+        })
+    }
+
+    fn review_row(&self, id: u32) -> Result<ReviewRow<'_>, ToolError> {
+        self.review_rows()
+            .find(|row| row.review.id == id)
+            .ok_or_else(|| ToolError::conflict("review", id))
+    }
+}
+
+fn checked_rating(rating: u8) -> Result<u8, ToolError> {
+    if (1..=5).contains(&rating) {
+        return Ok(rating);
+    }
+    Err(ToolError::invalid(format!(
+        "The rating must be from 1 to 5, not {rating}."
+    )))
+}
+
+fn checked_title(title: String) -> Result<String, ToolError> {
+    at_most("title", title, MAX_TITLE)
+}
+
+fn checked_text(text: String) -> Result<String, ToolError> {
+    at_most("text", text, MAX_TEXT)
+}
+
+fn at_most(what: &str, text: String, limit: usize) -> Result<String, ToolError> {
+    if text.len() > limit {
+        return Err(ToolError::invalid(format!(
+            "The {what} has {} bytes; at most {limit} fit.",
+            text.len()
+        )));
+    }
+    Ok(text)
+}
