@@ -1,6 +1,7 @@
 //! Full-text search over a handful of texts: stemmed terms, any of which may match, ranked by BM25.
 //!
-//! There is no index: an app's world is small, and a state without an index needs no care in snapshots.
+//! [`rank`] needs no preparation, which is enough for the records of one account. What is large, searched often and
+//! seldom changed, such as a catalogue, has an [`Index`]; it is never part of a snapshot.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +29,64 @@ pub fn rank<T: AsRef<str>>(query: &str, texts: &[T]) -> Vec<usize> {
         .iter()
         .map(|text| Counted::new(&stemmer, text.as_ref(), &terms))
         .collect();
-    let scores = score(&texts, terms.len());
-    let mut hits: Vec<usize> = (0..texts.len())
-        .filter(|index| scores[*index] > 0.0)
-        .collect();
-    hits.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    hits
+    best_first(&score(&texts, terms.len()))
+}
+
+/// The words of many texts, counted once. It answers as [`rank`] does.
+#[derive(Debug, Clone, Default)]
+pub struct Index {
+    /// Where each stem stands: text and how often, by text.
+    places: BTreeMap<String, Vec<(usize, u32)>>,
+    /// The number of words of each text.
+    words: Vec<u32>,
+}
+
+impl<T: AsRef<str>> FromIterator<T> for Index {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
+        let stemmer = Stemmer::create(Algorithm::English);
+        let mut index = Self::default();
+        for text in texts {
+            index.push(&stemmer, text.as_ref());
+        }
+        index
+    }
+}
+
+impl Index {
+    fn push(&mut self, stemmer: &Stemmer, text: &str) {
+        let number = self.words.len();
+        let mut count = 0;
+        for word in words(text) {
+            count += 1;
+            let places = self
+                .places
+                .entry(stemmer.stem(&word).into_owned())
+                .or_default();
+            match places.last_mut() {
+                Some((text, times)) if *text == number => *times += 1,
+                _ => places.push((number, 1)),
+            }
+        }
+        self.words.push(count);
+    }
+
+    /// The indices of the texts that hold at least one of the query's terms, best first, equals in their order.
+    pub fn rank(&self, query: &str) -> Vec<usize> {
+        let stemmer = Stemmer::create(Algorithm::English);
+        let mut terms: Vec<(String, usize)> = query_terms(&stemmer, query).into_iter().collect();
+        // The same order of additions as without an index: sums of floats depend on it.
+        terms.sort_by_key(|(_, number)| *number);
+        let mean = mean_words(self.words.iter().copied(), self.words.len());
+        let mut scores = vec![0.0; self.words.len()];
+        for (term, _) in &terms {
+            let places = self.places.get(term).map_or(&[][..], Vec::as_slice);
+            let rarity = rarity(self.words.len(), places.len());
+            for (text, times) in places {
+                scores[*text] += weight(rarity, *times, length(self.words[*text], mean));
+            }
+        }
+        best_first(&scores)
+    }
 }
 
 /// How often each of the query's terms stands in a text.
@@ -59,24 +112,51 @@ impl Counted {
 }
 
 fn score(texts: &[Counted], terms: usize) -> Vec<f64> {
-    let total = texts.len() as f64;
-    let words: f64 = texts.iter().map(|text| f64::from(text.words)).sum();
-    let mean = (words / total).max(1.0);
-    let rarity: Vec<f64> = (0..terms)
+    let mean = mean_words(texts.iter().map(|text| text.words), texts.len());
+    let rarities: Vec<f64> = (0..terms)
         .map(|term| {
-            let holding = texts.iter().filter(|text| text.of_term[term] > 0).count() as f64;
-            (1.0 + (total - holding + 0.5) / (holding + 0.5)).ln()
+            let holding = texts.iter().filter(|text| text.of_term[term] > 0).count();
+            rarity(texts.len(), holding)
         })
         .collect();
     let one = |text: &Counted| {
-        let length = K1 * (1.0 - B + B * f64::from(text.words) / mean);
-        let counts = text.of_term.iter().map(|count| f64::from(*count));
+        let length = length(text.words, mean);
+        let counts = text.of_term.iter();
         counts
-            .zip(&rarity)
-            .map(|(count, rarity)| rarity * count * (K1 + 1.0) / (count + length))
+            .zip(&rarities)
+            .map(|(count, rarity)| weight(*rarity, *count, length))
             .sum()
     };
     texts.iter().map(one).collect()
+}
+
+fn best_first(scores: &[f64]) -> Vec<usize> {
+    let mut hits: Vec<usize> = (0..scores.len())
+        .filter(|index| scores[*index] > 0.0)
+        .collect();
+    hits.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+    hits
+}
+
+fn mean_words(words: impl Iterator<Item = u32>, texts: usize) -> f64 {
+    let total: f64 = words.map(f64::from).sum();
+    (total / texts as f64).max(1.0)
+}
+
+/// What a term is worth that stands in so many of the texts.
+fn rarity(texts: usize, holding: usize) -> f64 {
+    let (total, holding) = (texts as f64, holding as f64);
+    (1.0 + (total - holding + 0.5) / (holding + 0.5)).ln()
+}
+
+/// How much a text is held back by its length.
+fn length(words: u32, mean: f64) -> f64 {
+    K1 * (1.0 - B + B * f64::from(words) / mean)
+}
+
+fn weight(rarity: f64, count: u32, length: f64) -> f64 {
+    let count = f64::from(count);
+    rarity * count * (K1 + 1.0) / (count + length)
 }
 
 /// The query's stems, each with a number of its own.
@@ -128,6 +208,8 @@ mod tests {
 
     fn check(query: &str, expected: &[usize]) {
         assert_eq!(rank(query, &TEXTS), expected, "{query}");
+        let index: Index = TEXTS.iter().collect();
+        assert_eq!(index.rank(query), expected, "{query}, with an index");
     }
 
     #[test]
@@ -162,5 +244,17 @@ mod tests {
     #[test]
     fn no_texts_have_no_hits() {
         assert!(rank::<&str>("x", &[]).is_empty());
+        assert!(Index::default().rank("x").is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_index_answers_as_a_search_without_one(
+            texts in proptest::collection::vec("([a-c]{1,2}|the)( [a-c]{1,2}){0,6}", 0..12),
+            query in "([a-c]{1,2}|the)( [a-c]{1,2}){0,3}",
+        ) {
+            let index: Index = texts.iter().collect();
+            proptest::prop_assert_eq!(index.rank(&query), rank(&query, &texts));
+        }
     }
 }
