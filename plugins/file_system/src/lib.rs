@@ -38,9 +38,6 @@ mod placing;
 mod record;
 mod tree;
 
-use std::collections::BTreeMap;
-
-use jiff::civil::DateTime;
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
 use pibench_sdk::records::Records;
@@ -51,7 +48,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{CreateDirectory, CreateFile};
 use crate::path::Path;
-use crate::placing::other_kind;
+use crate::placing::{other_kind, root};
 use crate::tree::{Content, Dates, Entry, Tree};
 
 /// The longest content of a file, in characters.
@@ -184,41 +181,22 @@ impl FileSystem {
         let path = Path::file(&file_path, &self.home(me)?)?;
         let content = checked_content(content.unwrap_or_default())?;
         let now = clock::now();
-        let message = if let Some(entry) = self.tree.find(me, &path) {
-            self.replace_content(&path, entry.id, content, overwrite, now)?;
-            "The file's content is replaced."
-        } else {
-            // Whatever lies nowhere is not the root.
-            if let Some((around, name)) = path.split() {
-                let directory = self.directory(me, &around)?;
-                self.check_room(1, content.len())?;
-                self.tree
-                    .insert(directory, name, Content::File(content), Dates::both(now));
-            }
-            "The file is created."
+        let Some(entry) = self.tree.find(me, &path) else {
+            let (around, name) = path.split().ok_or_else(root)?;
+            let directory = self.directory(me, &around)?;
+            self.check_room(1, content.len())?;
+            self.tree
+                .insert(directory, name, Content::File(content), Dates::both(now));
+            return Ok(json!({"message": "The file is created.", "file_path": path.to_string()}));
         };
-        Ok(json!({"message": message, "file_path": path.to_string()}))
-    }
-
-    fn replace_content(
-        &mut self,
-        path: &Path,
-        id: u32,
-        content: String,
-        overwrite: bool,
-        now: DateTime,
-    ) -> Result<(), ToolError> {
-        let freed = self.tree.size_of(&[id]).bytes;
-        self.check_room(0, content.len().saturating_sub(freed))?;
-        let Some(entry) = self.tree.get_mut(id) else {
-            return Ok(());
-        };
+        let (id, freed) = (entry.id, entry.content.bytes());
         if !overwrite || matches!(entry.content, Content::Directory(_)) {
-            return Err(exists(path, entry));
+            return Err(exists(&path, entry));
         }
-        entry.content = Content::File(content);
-        entry.dates.updated_at = now;
-        Ok(())
+        self.check_room(0, content.len().saturating_sub(freed))?;
+        self.tree.write(id, content, now);
+        let message = "The file's content is replaced.";
+        Ok(json!({"message": message, "file_path": path.to_string()}))
     }
 
     /// The directory at a path, made with all that is missing on the way. 422 if a file is in the way.
@@ -240,7 +218,7 @@ impl FileSystem {
         self.check_room(missing.len(), 0)?;
         let make = |around, name: &String| {
             self.tree
-                .insert(around, name, Content::Directory(BTreeMap::new()), dates)
+                .insert(around, name, Content::empty_directory(), dates)
         };
         Ok(missing.iter().rev().fold(directory, make))
     }

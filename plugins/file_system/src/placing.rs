@@ -164,11 +164,7 @@ impl FileSystem {
             self.tree.detach(around, name);
         }
         if let Some(dates) = dates {
-            for id in self.tree.within(id) {
-                if let Some(entry) = self.tree.get_mut(id) {
-                    entry.dates = dates;
-                }
-            }
+            self.tree.date(id, dates);
         }
         self.settle(placing, directory, replaced, id)
     }
@@ -267,9 +263,9 @@ impl FileSystem {
     }
 
     fn check_room_for_copy(&self, allowed: &Allowed) -> Result<(), ToolError> {
-        let freed = allowed.replaced.map(|id| self.tree.within(id));
-        let freed = self.tree.size_of(&freed.unwrap_or_default());
-        let added = self.tree.size_of(&self.tree.within(allowed.id));
+        let freed = allowed.replaced.map(|id| self.tree.size_of(id));
+        let freed = freed.unwrap_or_default();
+        let added = self.tree.size_of(allowed.id);
         self.check_room(
             added.entries.saturating_sub(freed.entries),
             added.bytes.saturating_sub(freed.bytes),
@@ -277,8 +273,8 @@ impl FileSystem {
     }
 }
 
-/// Nothing can be put in the root's place; [`FileSystem::allowed`] has refused that before, for all lies within it.
-fn root() -> ToolError {
+/// The root always exists, so every tool refuses it as a destination in its own words before it comes to this.
+pub(crate) fn root() -> ToolError {
     ToolError::invalid("/ cannot be replaced.")
 }
 

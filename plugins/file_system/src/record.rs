@@ -1,7 +1,5 @@
 //! What a seed may hold, and how it becomes trees; the crate's documentation shows it.
 
-use std::collections::BTreeMap;
-
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
@@ -55,7 +53,7 @@ impl FileSystem {
         } = record;
         let path = Path::directory(&path, &self.home_of(&owner)?).map_err(message)?;
         let dates = dates(created_at, updated_at)?;
-        self.insert_new(&owner, &path, Content::Directory(BTreeMap::new()), dates)
+        self.insert_new(&owner, &path, Content::empty_directory(), dates)
     }
 
     fn add_file(&mut self, record: FileRecord) -> Result<(), String> {
@@ -90,11 +88,7 @@ impl FileSystem {
         let directory = self
             .make_directories(owner, &around, created)
             .map_err(message)?;
-        let bytes = match &content {
-            Content::Directory(_) => 0,
-            Content::File(content) => content.len(),
-        };
-        self.check_room(1, bytes).map_err(message)?;
+        self.check_room(1, content.bytes()).map_err(message)?;
         self.tree.insert(directory, name, content, dates);
         Ok(())
     }

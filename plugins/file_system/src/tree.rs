@@ -25,6 +25,20 @@ pub(crate) enum Content {
     File(String),
 }
 
+impl Content {
+    pub(crate) fn empty_directory() -> Self {
+        Self::Directory(BTreeMap::new())
+    }
+
+    /// The bytes that count on the disk.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Directory(_) => 0,
+            Self::File(content) => content.len(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Dates {
     pub created_at: DateTime,
@@ -59,6 +73,8 @@ struct Roots {
 pub(crate) struct Tree {
     entries: BTreeMap<u32, Entry>,
     roots: BTreeMap<Email, Roots>,
+    /// Of all files' content.
+    bytes: usize,
     /// The id of the latest entry; 0 before the first.
     last_id: u32,
 }
@@ -66,9 +82,9 @@ pub(crate) struct Tree {
 impl Tree {
     /// A tree for somebody with nothing in it but the home directory.
     pub(crate) fn plant(&mut self, owner: Email, home: &Path, dates: Dates) {
-        let root = self.create(Content::Directory(BTreeMap::new()), dates);
+        let root = self.create(Content::empty_directory(), dates);
         let home = home.names().fold(root, |around, name| {
-            self.insert(around, name, Content::Directory(BTreeMap::new()), dates)
+            self.insert(around, name, Content::empty_directory(), dates)
         });
         self.roots.insert(owner, Roots { root, home });
     }
@@ -88,8 +104,22 @@ impl Tree {
         }
     }
 
-    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Entry> {
-        self.entries.get_mut(&id)
+    /// Replaces what a file holds.
+    pub(crate) fn write(&mut self, id: u32, content: String, now: DateTime) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            self.bytes = self.bytes + content.len() - entry.content.bytes();
+            entry.content = Content::File(content);
+            entry.dates.updated_at = now;
+        }
+    }
+
+    /// Dates an entry and all that is in it.
+    pub(crate) fn date(&mut self, id: u32, dates: Dates) {
+        for id in self.within(id) {
+            if let Some(entry) = self.entries.get_mut(&id) {
+                entry.dates = dates;
+            }
+        }
     }
 
     /// Puts a new entry into a directory, under a name that is free there.
@@ -125,7 +155,8 @@ impl Tree {
     pub(crate) fn remove(&mut self, directory: u32, name: &str) {
         if let Some(id) = self.detach(directory, name) {
             for id in self.within(id) {
-                self.entries.remove(&id);
+                let removed = self.entries.remove(&id);
+                self.bytes -= removed.map_or(0, |entry| entry.content.bytes());
             }
         }
     }
@@ -178,15 +209,22 @@ impl Tree {
         }
     }
 
-    /// The room that these entries take.
-    pub(crate) fn size_of(&self, ids: &[u32]) -> Size {
-        let entries = ids.iter().filter_map(|id| self.entries.get(id));
-        size(entries)
+    /// The room that an entry takes with all that is in it.
+    pub(crate) fn size_of(&self, id: u32) -> Size {
+        let mut size = Size::default();
+        for entry in self.within(id).iter().filter_map(|id| self.entries.get(id)) {
+            size.entries += 1;
+            size.bytes += entry.content.bytes();
+        }
+        size
     }
 
     /// The room that everything takes.
     pub(crate) fn size(&self) -> Size {
-        size(self.entries.values())
+        Size {
+            entries: self.entries.len(),
+            bytes: self.bytes,
+        }
     }
 
     /// Every entry with its owner and its path as paths are shown, by id.
@@ -216,18 +254,8 @@ impl Tree {
     fn create(&mut self, content: Content, dates: Dates) -> u32 {
         self.last_id += 1;
         let id = self.last_id;
+        self.bytes += content.bytes();
         self.entries.insert(id, Entry { id, content, dates });
         id
     }
-}
-
-fn size<'a>(entries: impl Iterator<Item = &'a Entry>) -> Size {
-    entries.fold(Size::default(), |size, entry| Size {
-        entries: size.entries + 1,
-        bytes: size.bytes
-            + match &entry.content {
-                Content::Directory(_) => 0,
-                Content::File(content) => content.len(),
-            },
-    })
 }

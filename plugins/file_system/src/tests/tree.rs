@@ -13,6 +13,11 @@ pub(super) fn check_sound(session: &Session<FileSystem>) {
         tree.size().entries,
         "entries reached from the roots"
     );
+    let bytes: usize = found
+        .values()
+        .map(|(_, _, entry)| entry.content.bytes())
+        .sum();
+    assert_eq!(bytes, tree.size().bytes, "the bytes that are counted");
     let mut places = BTreeSet::new();
     for (id, (owner, path, _)) in found {
         assert!(
