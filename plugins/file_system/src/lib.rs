@@ -1,0 +1,284 @@
+//! File System: a tree of directories and text files for each account, which nobody else sees.
+//!
+//! A path begins at the tree's root (`/`) or at the home directory (`~`), which bears the owner's first name in lower case
+//! and lies in the root's directory `home`; all three exist from the beginning and stay. What is in the home directory is
+//! shown from there (`~/notes`), however it was named. A path holds no `.` or `..`. A copy or a move names the new path
+//! itself, not the directory to put something in; what it replaces is gone. An entry that is moved keeps its id, one that
+//! is copied gets a new one. A directory's dates are its own: they do not follow what happens in it.
+//!
+//! # Records
+//!
+//! ```toml
+//! [[apps.file_system.directories]]
+//! owner = "ida@vale.example"        # somebody with an account
+//! path = "~/study/contracts"        # must not exist yet; directories on the way are made too
+//! created_at = "2026-01-05T18:00:00"  # the clock's now if left out
+//! updated_at = "2026-01-06T09:00:00"  # created_at if left out
+//!
+//! [[apps.file_system.files]]
+//! owner = "ida@vale.example"
+//! path = "~/study/reading.txt"      # must not exist yet; directories on the way are made too
+//! content = "..."                   # empty if left out
+//! created_at = "2026-01-05T18:00:00"
+//! updated_at = "2026-01-06T09:00:00"
+//! ```
+//!
+//! Unknown keys are errors. Ids count from 1 for directories and files together: first the root, `home` and the home
+//! directory of each account by address, then the records in their order, each after the directories that are made for it; ids are
+//! not reused.
+//!
+//! # State
+//!
+//! `{"directories": [{id, owner, path, created_at, updated_at}], "files": [{id, owner, path, content, created_at,
+//! updated_at}]}`, by id.
+
+mod arguments;
+mod path;
+mod placing;
+mod record;
+mod tree;
+
+use pibench_sdk::account::{Accounts, Email};
+use pibench_sdk::app::ToolApp;
+use pibench_sdk::records::Records;
+use pibench_sdk::tool::{ToolError, Tools};
+use pibench_sdk::{clock, export_tool_app};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::arguments::{CreateDirectory, CreateFile};
+use crate::path::Path;
+use crate::placing::{other_kind, root};
+use crate::tree::{Content, Dates, Entry, Tree};
+
+/// The longest content of a file, in characters.
+const MAX_CONTENT: usize = 64 * 1024;
+/// The most directories and files, and the most bytes of content, of all accounts: copies double what there is, and the
+/// whole state, with the longest paths, must stay below the 8 MiB that the host takes.
+const MAX_ENTRIES: usize = 5000;
+const MAX_BYTES: usize = 1024 * 1024;
+
+export_tool_app!(FileSystem);
+
+/// The app's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FileSystem {
+    accounts: Accounts,
+    tree: Tree,
+}
+
+impl ToolApp for FileSystem {
+    fn tools() -> Tools<Self> {
+        Tools::new()
+            .login()
+            .private(
+                "create_directory",
+                "Creates a directory. Paths begin with / (the root) or ~/ (your home directory).",
+                Self::create_directory,
+            )
+            .private(
+                "create_file",
+                "Creates a text file, or replaces one's text. Paths begin with / (the root) or ~/ (your home \
+                 directory). The answer holds the file's full path.",
+                Self::create_file,
+            )
+            .private(
+                "copy_file",
+                "Copies a file to another path. Paths begin with / (the root) or ~/ (your home directory). The answer \
+                 holds the copy's full path.",
+                Self::copy_file,
+            )
+            .private(
+                "move_file",
+                "Moves or renames a file. Paths begin with / (the root) or ~/ (your home directory). The answer holds \
+                 the file's new full path.",
+                Self::move_file,
+            )
+            .private(
+                "copy_directory",
+                "Copies a directory with all that is in it to another path. Paths begin with / (the root) or ~/ (your \
+                 home directory). The answer holds the copy's full path.",
+                Self::copy_directory,
+            )
+            .private(
+                "move_directory",
+                "Moves or renames a directory with all that is in it. Paths begin with / (the root) or ~/ (your home \
+                 directory). The answer holds the directory's new full path.",
+                Self::move_directory,
+            )
+    }
+
+    /// Homes are as old as their accounts.
+    fn open(accounts: Accounts) -> Self {
+        let mut tree = Tree::default();
+        for account in accounts.iter() {
+            let dates = Dates::both(account.registered_at);
+            tree.plant(account.email.clone(), &Path::home(account), dates);
+        }
+        Self { accounts, tree }
+    }
+
+    fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    fn add(&mut self, records: &mut Records) -> Result<(), String> {
+        self.add_records(records)
+    }
+
+    fn state(&self) -> Value {
+        let (mut directories, mut files) = (Vec::new(), Vec::new());
+        for (id, (owner, path, entry)) in self.tree.walk() {
+            let Dates {
+                created_at,
+                updated_at,
+            } = entry.dates;
+            match &entry.content {
+                Content::Directory(_) => directories.push(json!({
+                    "id": id, "owner": owner, "path": path, "created_at": created_at, "updated_at": updated_at,
+                })),
+                Content::File(content) => files.push(json!({
+                    "id": id, "owner": owner, "path": path, "content": content, "created_at": created_at,
+                    "updated_at": updated_at,
+                })),
+            }
+        }
+        json!({"directories": directories, "files": files})
+    }
+}
+
+impl FileSystem {
+    fn create_directory(
+        &mut self,
+        me: &Email,
+        arguments: CreateDirectory,
+    ) -> Result<Value, ToolError> {
+        let CreateDirectory {
+            directory_path,
+            recursive,
+            allow_if_exists,
+        } = arguments;
+        let path = Path::directory(&directory_path, &self.home(me)?)?;
+        if let Some(entry) = self.tree.find(me, &path) {
+            if !allow_if_exists || matches!(entry.content, Content::File(_)) {
+                return Err(exists(&path, entry));
+            }
+            return Ok(json!({"message": format!("The directory {path} exists already.")}));
+        }
+        if let Some((around, _)) = path.split().filter(|_| !recursive) {
+            self.directory(me, &around)?;
+        }
+        self.make_directories(me, &path, Dates::both(clock::now()))?;
+        Ok(json!({"message": format!("The directory {path} is created.")}))
+    }
+
+    fn create_file(&mut self, me: &Email, arguments: CreateFile) -> Result<Value, ToolError> {
+        let CreateFile {
+            file_path,
+            content,
+            overwrite,
+        } = arguments;
+        let path = Path::file(&file_path, &self.home(me)?)?;
+        let content = checked_content(content.unwrap_or_default())?;
+        let now = clock::now();
+        let Some(entry) = self.tree.find(me, &path) else {
+            let (around, name) = path.split().ok_or_else(root)?;
+            let directory = self.directory(me, &around)?;
+            self.check_room(1, content.len())?;
+            self.tree
+                .insert(directory, name, Content::File(content), Dates::both(now));
+            return Ok(json!({"message": "The file is created.", "file_path": path.to_string()}));
+        };
+        let (id, freed) = (entry.id, entry.content.bytes());
+        if !overwrite || matches!(entry.content, Content::Directory(_)) {
+            return Err(exists(&path, entry));
+        }
+        self.check_room(0, content.len().saturating_sub(freed))?;
+        self.tree.write(id, content, now);
+        let message = "The file's content is replaced.";
+        Ok(json!({"message": message, "file_path": path.to_string()}))
+    }
+
+    /// The directory at a path, made with all that is missing on the way. 422 if a file is in the way.
+    fn make_directories(
+        &mut self,
+        me: &Email,
+        path: &Path,
+        dates: Dates,
+    ) -> Result<u32, ToolError> {
+        let mut missing = Vec::new();
+        let mut there = path.clone();
+        while self.tree.find(me, &there).is_none()
+            && let Some((around, name)) = there.split()
+        {
+            missing.push(name.to_owned());
+            there = around;
+        }
+        let directory = self.directory(me, &there)?;
+        self.check_room(missing.len(), 0)?;
+        let make = |around, name: &String| {
+            self.tree
+                .insert(around, name, Content::empty_directory(), dates)
+        };
+        Ok(missing.iter().rev().fold(directory, make))
+    }
+
+    /// The directory at a path: 409 if there is nothing, 422 if it is a file.
+    fn directory(&self, me: &Email, path: &Path) -> Result<u32, ToolError> {
+        let entry = self.tree.find(me, path);
+        let entry = entry.ok_or_else(|| ToolError::conflict("directory", path))?;
+        match entry.content {
+            Content::Directory(_) => Ok(entry.id),
+            Content::File(_) => Err(other_kind(path, entry)),
+        }
+    }
+
+    fn home(&self, me: &Email) -> Result<Path, ToolError> {
+        let account = self.accounts.get(me);
+        account
+            .map(Path::home)
+            .ok_or_else(|| ToolError::conflict("account", me))
+    }
+
+    /// 422 if so much more does not fit.
+    fn check_room(&self, entries: usize, bytes: usize) -> Result<(), ToolError> {
+        let size = self.tree.size();
+        if size.entries + entries > MAX_ENTRIES || size.bytes + bytes > MAX_BYTES {
+            return Err(ToolError::invalid(format!(
+                "The disk is full: at most {MAX_ENTRIES} directories and files with {MAX_BYTES} bytes fit."
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn exists(path: &Path, entry: &Entry) -> ToolError {
+    match entry.content {
+        Content::Directory(_) => {
+            ToolError::invalid(format!("{path} is a directory that exists already."))
+        }
+        Content::File(_) => ToolError::invalid(format!("{path} is a file that exists already.")),
+    }
+}
+
+/// Text within the limit: with tabs and line breaks, without other control characters.
+fn checked_content(content: String) -> Result<String, ToolError> {
+    let length = content.chars().count();
+    if length > MAX_CONTENT {
+        return Err(ToolError::invalid(format!(
+            "The content has {length} characters; at most {MAX_CONTENT} fit."
+        )));
+    }
+    if content
+        .chars()
+        .any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
+    {
+        return Err(ToolError::invalid(
+            "The content holds control characters: a file holds text only.",
+        ));
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests;

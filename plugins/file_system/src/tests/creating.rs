@@ -1,0 +1,215 @@
+use super::*;
+
+#[test]
+fn a_directory_is_created() {
+    let mut session = ida();
+    let answer = session.ok(
+        "create_directory",
+        json!({"directory_path": "~/study/tax/"}),
+    );
+    assert_eq!(
+        answer,
+        json!({"message": "The directory ~/study/tax is created."})
+    );
+    let expected = json!({
+        "id": 13, "owner": IDA, "path": "~/study/tax", "created_at": "2026-03-02T09:00:00",
+        "updated_at": "2026-03-02T09:00:00",
+    });
+    assert_eq!(entry(&mut session, "~/study/tax"), expected);
+}
+
+#[test]
+fn a_directory_is_created_with_those_on_the_way_if_told() {
+    let deep = |recursive: bool| json!({"directory_path": "/a/b/c", "recursive": recursive});
+    check_refused(
+        "create_directory",
+        deep(false),
+        409,
+        "There is no directory /a/b.",
+    );
+    let mut session = ida();
+    session.ok("create_directory", deep(true));
+    let paths = paths(&mut session, IDA);
+    assert!(
+        ["/a/", "/a/b/", "/a/b/c/"]
+            .iter()
+            .all(|path| paths.contains(&(*path).to_owned())),
+        "{paths:?}"
+    );
+}
+
+#[test]
+fn a_directory_that_exists_is_accepted_or_refused_as_told() {
+    let mut session = ida();
+    let before = session.state();
+    let answer = session.ok("create_directory", json!({"directory_path": "~/study"}));
+    assert_eq!(
+        answer,
+        json!({"message": "The directory ~/study exists already."})
+    );
+    assert_eq!(session.state(), before);
+    for (path, message) in [
+        ("~/study", "~/study is a directory that exists already."),
+        ("/", "/ is a directory that exists already."),
+        ("~/plan.txt", "~/plan.txt is a file that exists already."),
+    ] {
+        let arguments = json!({"directory_path": path, "allow_if_exists": false});
+        check_refused("create_directory", arguments, 422, message);
+    }
+    let file = json!({"directory_path": "~/plan.txt"});
+    check_refused(
+        "create_directory",
+        file,
+        422,
+        "~/plan.txt is a file that exists already.",
+    );
+}
+
+#[test]
+fn a_directory_needs_a_good_path_without_a_file_on_the_way() {
+    let recursive = |path: &str| json!({"directory_path": path, "recursive": true});
+    for (path, message) in [
+        (
+            "study",
+            "\"study\" is no good path: it must begin with / or ~/.",
+        ),
+        ("~/../x", "\"~/../x\" is no good path: write it without ..."),
+        ("~/plan.txt/x/y", "~/plan.txt is a file."),
+    ] {
+        check_refused("create_directory", recursive(path), 422, message);
+    }
+    let below = json!({"directory_path": "~/plan.txt/x"});
+    check_refused("create_directory", below, 422, "~/plan.txt is a file.");
+}
+
+#[test]
+fn a_file_is_created() {
+    let mut session = ida();
+    let answer = session.ok(
+        "create_file",
+        json!({"file_path": "~/study/a b.md", "content": "Ü\n\tx"}),
+    );
+    assert_eq!(
+        answer,
+        json!({"message": "The file is created.", "file_path": "~/study/a b.md"})
+    );
+    let expected = json!({
+        "id": 13, "owner": IDA, "path": "~/study/a b.md", "content": "Ü\n\tx", "created_at": "2026-03-02T09:00:00",
+        "updated_at": "2026-03-02T09:00:00",
+    });
+    assert_eq!(entry(&mut session, "~/study/a b.md"), expected);
+    session.ok("create_file", json!({"file_path": "/top"}));
+    assert_eq!(entry(&mut session, "/top")["content"], "");
+}
+
+#[test]
+fn a_file_that_exists_is_replaced_only_if_told() {
+    let mut session = ida();
+    let plan = |overwrite: bool| json!({"file_path": "~/plan.txt", "content": "New", "overwrite": overwrite});
+    check_refused(
+        "create_file",
+        plan(false),
+        422,
+        "~/plan.txt is a file that exists already.",
+    );
+    let answer = session.ok("create_file", plan(true));
+    assert_eq!(answer["message"], "The file's content is replaced.");
+    let expected = json!({
+        "id": 9, "owner": IDA, "path": "~/plan.txt", "content": "New", "created_at": "2026-01-03T10:00:00",
+        "updated_at": "2026-03-02T09:00:00",
+    });
+    assert_eq!(entry(&mut session, "~/plan.txt"), expected);
+}
+
+#[test]
+fn a_file_that_breaks_a_rule_is_not_created() {
+    for (path, status, message) in [
+        ("~/none/x", 409, "There is no directory ~/none."),
+        ("~/plan.txt/x", 422, "~/plan.txt is a file."),
+        (
+            "~/study",
+            422,
+            "~/study is a directory that exists already.",
+        ),
+        (
+            "/",
+            422,
+            "\"/\" is no good path: it names a directory; give the path of a file.",
+        ),
+        (
+            "~/x/",
+            422,
+            "\"~/x/\" is no good path: it names a directory; give the path of a file.",
+        ),
+        (
+            "x",
+            422,
+            "\"x\" is no good path: it must begin with / or ~/.",
+        ),
+    ] {
+        let arguments = json!({"file_path": path, "overwrite": true});
+        check_refused("create_file", arguments, status, message);
+    }
+    let content = |content: String| json!({"file_path": "~/x", "content": content});
+    let long = "The content has 65537 characters; at most 65536 fit.";
+    check_refused("create_file", content("x".repeat(65537)), 422, long);
+    let binary = "The content holds control characters: a file holds text only.";
+    check_refused("create_file", content("a\u{0}".to_owned()), 422, binary);
+}
+
+#[test]
+fn a_full_disk_takes_no_more_content() {
+    let mut session = ida();
+    let file =
+        |number: usize| json!({"file_path": format!("/f{number}"), "content": "x".repeat(65536)});
+    for number in 0..15 {
+        session.ok("create_file", file(number));
+    }
+    let full = "The disk is full: at most 5000 directories and files with 1048576 bytes fit.";
+    assert_eq!(session.refused("create_file", file(15)).message, full);
+    let mut again = file(0);
+    again["overwrite"] = json!(true);
+    session.ok("create_file", again);
+    let copy = json!({"source_file_path": "/f0", "destination_file_path": "/copy"});
+    assert_eq!(session.refused("copy_file", copy).message, full);
+    let replaced =
+        json!({"source_file_path": "/f0", "destination_file_path": "/f1", "overwrite": true});
+    session.ok("copy_file", replaced);
+}
+
+#[test]
+fn copies_of_copies_end_when_the_disk_is_full() {
+    let mut session = ida();
+    session.ok("create_directory", json!({"directory_path": "/a"}));
+    for number in 0.. {
+        let inside = format!("/a/{number}");
+        session.ok("create_directory", json!({"directory_path": "/b"}));
+        let arguments = json!({"source_directory_path": "/a", "destination_directory_path": "/b", "overwrite": true});
+        if let Err(error) = session.call("copy_directory", arguments) {
+            assert_eq!((error.status, number), (422, 12));
+            break;
+        }
+        let into = json!({"source_directory_path": "/b", "destination_directory_path": inside});
+        session.ok("move_directory", into);
+    }
+    let deep = format!("/x{}", "/d".repeat(200));
+    session.ok(
+        "create_directory",
+        json!({"directory_path": deep, "recursive": true}),
+    );
+    assert!(session.state().to_string().len() < 8 << 20 && session.app.snapshot().len() < 8 << 20);
+}
+
+#[test]
+fn a_disk_too_full_for_the_whole_way_gets_none_of_it() {
+    let mut session = ida();
+    let row = |number: usize| format!("/r{number}{}", "/d".repeat(199));
+    for number in 0..24 {
+        session.ok(
+            "create_directory",
+            json!({"directory_path": row(number), "recursive": true}),
+        );
+    }
+    let last = json!({"directory_path": row(24), "recursive": true});
+    assert_eq!(session.refused("create_directory", last).status, 422);
+}

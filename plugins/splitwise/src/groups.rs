@@ -1,0 +1,185 @@
+//! The tools about groups and people.
+
+use pibench_sdk::account::{Account, Email};
+use pibench_sdk::tool::ToolError;
+use pibench_sdk::{clock, listing};
+use serde_json::{Value, json};
+
+use crate::arguments::{AddMember, CreateGroup, GroupIdOnly, ListGroups, SearchUsers};
+use crate::ledger::{Debts, Group, MAX_GROUP_DESCRIPTION, MAX_MEMBERS, MAX_NAME};
+use crate::view::view_owed;
+use crate::{Splitwise, not_blank, within};
+
+impl Splitwise {
+    pub(crate) fn create_group(
+        &mut self,
+        me: &Email,
+        arguments: CreateGroup,
+    ) -> Result<Value, ToolError> {
+        let CreateGroup {
+            name,
+            member_emails,
+            description,
+        } = arguments;
+        let members: Result<Vec<Email>, ToolError> = member_emails
+            .iter()
+            .map(|email| Email::parse(email))
+            .collect();
+        let group = self.new_group(me, name, description.unwrap_or_default(), members?)?;
+        let group_id = self.ledger.insert_group(group);
+        Ok(json!({"message": format!("Group {group_id} is created."), "group_id": group_id}))
+    }
+
+    /// A group of now that keeps the rules; it has no id and no code yet.
+    pub(crate) fn new_group(
+        &self,
+        creator: &Email,
+        name: String,
+        description: String,
+        others: Vec<Email>,
+    ) -> Result<Group, ToolError> {
+        let mut members = Vec::new();
+        for person in std::iter::once(creator.clone()).chain(others) {
+            self.known(&person)?;
+            if !members.contains(&person) {
+                members.push(person);
+            }
+        }
+        if members.len() > MAX_MEMBERS {
+            return Err(full());
+        }
+        Ok(Group {
+            id: 0,
+            name: within("name", not_blank("name", name)?, MAX_NAME)?,
+            description: within("description", description, MAX_GROUP_DESCRIPTION)?,
+            creator: creator.clone(),
+            members,
+            created_at: clock::now(),
+            deleted: false,
+            invitation_code: String::new(),
+        })
+    }
+
+    pub(crate) fn add_member_to_group(
+        &mut self,
+        me: &Email,
+        arguments: AddMember,
+    ) -> Result<Value, ToolError> {
+        let AddMember {
+            group_id,
+            user_email,
+        } = arguments;
+        let group = self.open_group(me, group_id)?;
+        let person = Email::parse(&user_email)?;
+        self.known(&person)?;
+        if group.has(&person) {
+            return Err(ToolError::invalid(format!(
+                "{person} is a member of group {group_id} already."
+            )));
+        }
+        if group.members.len() >= MAX_MEMBERS {
+            return Err(full());
+        }
+        let message = format!("{person} is a member of group {group_id} now.");
+        if let Some(group) = self.ledger.groups.get_mut(&group_id) {
+            group.members.push(person);
+        }
+        Ok(json!({"message": message}))
+    }
+
+    pub(crate) fn show_group(
+        &mut self,
+        me: &Email,
+        GroupIdOnly { group_id }: GroupIdOnly,
+    ) -> Result<Value, ToolError> {
+        Ok(self.view_group(self.group(me, group_id)?))
+    }
+
+    pub(crate) fn show_groups(
+        &mut self,
+        me: &Email,
+        arguments: ListGroups,
+    ) -> Result<Vec<Value>, ToolError> {
+        let ListGroups {
+            delete,
+            page_index,
+            page_limit,
+        } = arguments;
+        let mut groups: Vec<&Group> = self
+            .ledger
+            .groups
+            .values()
+            .filter(|group| group.has(me) && group.deleted == delete)
+            .collect();
+        groups.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
+        Ok(listing::page(groups, page_index, page_limit)
+            .into_iter()
+            .map(|group| self.view_group(group))
+            .collect())
+    }
+
+    pub(crate) fn search_users(
+        &mut self,
+        me: &Email,
+        arguments: SearchUsers,
+    ) -> Result<Vec<Value>, ToolError> {
+        let SearchUsers {
+            query,
+            include_self,
+            page_index,
+            page_limit,
+        } = arguments;
+        let users: Vec<&Account> = self
+            .accounts
+            .iter()
+            .filter(|user| include_self || user.email != *me)
+            .collect();
+        let users = listing::matching(users, query.as_deref(), |user| {
+            format!("{} {}", user.name(), user.email)
+        });
+        let debts = Debts::of(self.ledger.counting());
+        let view = |user: &Account| {
+            let mut view = json!({"name": user.name(), "email": user.email});
+            view_owed(&mut view, "amount", debts.between(me, &user.email));
+            view
+        };
+        Ok(listing::page(users, page_index, page_limit)
+            .into_iter()
+            .map(view)
+            .collect())
+    }
+
+    /// 409 for an address without an account.
+    pub(crate) fn known(&self, person: &Email) -> Result<(), ToolError> {
+        if self.accounts.contains(person) {
+            Ok(())
+        } else {
+            Err(ToolError::conflict("account", person))
+        }
+    }
+
+    /// One of one's own groups: 409 if there is none, 422 if one is no member.
+    pub(crate) fn group(&self, me: &Email, id: u32) -> Result<&Group, ToolError> {
+        let group = self.ledger.groups.get(&id);
+        let group = group.ok_or_else(|| ToolError::conflict("group", id))?;
+        if !group.has(me) {
+            return Err(ToolError::invalid(format!(
+                "{me} is no member of group {id}."
+            )));
+        }
+        Ok(group)
+    }
+
+    /// One of one's own groups that is not deleted (422).
+    pub(crate) fn open_group(&self, me: &Email, id: u32) -> Result<&Group, ToolError> {
+        let group = self.group(me, id)?;
+        if group.deleted {
+            return Err(ToolError::invalid(format!("Group {id} is deleted.")));
+        }
+        Ok(group)
+    }
+}
+
+fn full() -> ToolError {
+    ToolError::invalid(format!("A group has at most {MAX_MEMBERS} members."))
+}

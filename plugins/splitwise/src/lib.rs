@@ -1,0 +1,191 @@
+//! Splitwise: who paid what for whom, in groups and outside them, and who owes whom because of it.
+//!
+//! Money is in whole cents: an amount with more than two decimals is refused, shares are together exactly what was paid,
+//! and equal shares give the cents that do not divide to the first debtors. Balances are netted between two people and
+//! never moved to a third, so all balances of a group are zero together. Deleted expenses, and those of deleted groups,
+//! do not count; they are still listed when asked for.
+//!
+//! Whoever is in a group may see, record, change and delete its expenses; outside groups, whoever takes part may.
+//!
+//! Receipts have a name only. Seeds may bring some; tools cannot add any, because apps do not see each other: a call
+//! with `receipt_file_path` is refused (422), with the reason.
+//!
+//! # Records
+//!
+//! ```toml
+//! [[apps.splitwise.groups]]
+//! id = "flat"                       # a key for expenses, unique; may be left out
+//! name = "Flat 12"
+//! description = "Rent and bills"    # empty if left out
+//! creator = "ida@vale.example"      # somebody with an account; the first member
+//! members = ["bo@lind.example"]     # more people with accounts
+//! created_at = "2026-01-05T18:00:00"  # the clock's now if left out
+//! deleted = false
+//!
+//! [[apps.splitwise.expenses]]
+//! group = "flat"                    # outside any group if left out
+//! description = "Electricity, January"
+//! paid_amount = 84.50
+//! payer = "bo@lind.example"         # in a group, payer, debtors and creator are members
+//! debtors = ["ida@vale.example", "bo@lind.example"]
+//! debt_amounts = [50, 34.50]        # equal shares if left out
+//! creator = "bo@lind.example"       # who recorded it: the payer if left out; outside groups, one who takes part
+//! created_at = "2026-02-02T20:15:00"  # the clock's now if left out
+//! receipt = "electricity.pdf"       # a file name; may be left out
+//! deleted = false
+//! ```
+//!
+//! Unknown keys are errors. Keys hold across later additions: a session's expenses may belong to a persona's groups.
+//! Groups and expenses get the ids 1, 2, 3, ... in the order in which they are added; ids are not reused.
+//!
+//! # State
+//!
+//! `{"groups": [{id, name, description, creator, members, created_at, deleted}], "expenses": [{id, group_id,
+//! description, paid_amount, payer, shares: [{debtor, debt_amount}], creator, created_at, receipt, deleted}]}`, by id;
+//! people are addresses, amounts decimal numbers.
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "tools are methods of one shape: arguments by value, and a result"
+)]
+
+mod arguments;
+mod balances;
+mod expenses;
+mod groups;
+mod ledger;
+mod money;
+mod record;
+mod view;
+
+use std::collections::BTreeMap;
+
+use pibench_sdk::account::Accounts;
+use pibench_sdk::app::ToolApp;
+use pibench_sdk::export_tool_app;
+use pibench_sdk::records::Records;
+use pibench_sdk::tool::{ToolError, Tools};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ledger::Ledger;
+
+export_tool_app!(Splitwise);
+
+/// The app's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Splitwise {
+    accounts: Accounts,
+    ledger: Ledger,
+    /// What the records call a group.
+    keys: BTreeMap<String, u32>,
+}
+
+impl ToolApp for Splitwise {
+    fn tools() -> Tools<Self> {
+        Tools::new()
+            .login()
+            .private(
+                "search_users",
+                "Finds people who have an account, by name or email address, each with your balance: direction is \
+                 you_owe, owes_you or settled.",
+                Self::search_users,
+            )
+            .private(
+                "create_group",
+                "Creates a group that shares expenses; you are its first member. The answer holds its group_id.",
+                Self::create_group,
+            )
+            .private(
+                "add_member_to_group",
+                "Adds somebody with an account to one of your groups. Earlier expenses stay as they are.",
+                Self::add_member_to_group,
+            )
+            .private("show_group", "Shows one of your groups with its members.", Self::show_group)
+            .private(
+                "show_groups",
+                "Lists the groups that you are a member of, the newest first.",
+                Self::show_groups,
+            )
+            .private(
+                "record_expense",
+                "Records that somebody paid an amount that others share, in equal shares or in given ones. To record \
+                 that a debt was paid back, name the one who paid as the payer, and the one who received it as the \
+                 only debtor. The answer holds the expense_id.",
+                Self::record_expense,
+            )
+            .private(
+                "update_expense",
+                "Changes an expense of one of your groups, or one that you take part in. What is not given stays.",
+                Self::update_expense,
+            )
+            .private(
+                "delete_expense",
+                "Deletes an expense of one of your groups, or one that you take part in: it counts no more.",
+                Self::delete_expense,
+            )
+            .private(
+                "show_group_expenses",
+                "Lists the expenses of one of your groups, the latest first, or the best match first with a query.",
+                Self::show_group_expenses,
+            )
+            .private(
+                "show_group_balance",
+                "Shows for each member of one of your groups what this source owes to other members, and what they \
+                 owe to the source, by that group's expenses.",
+                Self::show_group_balance,
+            )
+            .private(
+                "show_people_balance",
+                "Shows what you owe others and what others owe you in all, and with whom you are not even: direction \
+                 is you_owe or owes_you.",
+                Self::show_people_balance,
+            )
+            .private(
+                "show_person_balance",
+                "Shows how you stand with one person in all, and by group: direction is you_owe, owes_you or settled. \
+                 Without a group_id it is what lies outside groups.",
+                Self::show_person_balance,
+            )
+    }
+
+    fn open(accounts: Accounts) -> Self {
+        Self {
+            accounts,
+            ledger: Ledger::default(),
+            keys: BTreeMap::new(),
+        }
+    }
+
+    fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    fn add(&mut self, records: &mut Records) -> Result<(), String> {
+        self.add_records(records)
+    }
+
+    fn state(&self) -> Value {
+        self.view_state()
+    }
+}
+
+fn not_blank(what: &str, text: String) -> Result<String, ToolError> {
+    if text.trim().is_empty() {
+        return Err(ToolError::invalid(format!("The {what} must not be empty.")));
+    }
+    Ok(text)
+}
+
+fn within(what: &str, text: String, limit: usize) -> Result<String, ToolError> {
+    let length = text.chars().count();
+    if length > limit {
+        return Err(ToolError::invalid(format!(
+            "The {what} has {length} characters; at most {limit} fit."
+        )));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;
