@@ -25,6 +25,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what a suite holds: sessions, intents, rubrics, rules, tools.
     List(ListArgs),
+    /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
+    Verify(VerifyArgs),
     /// Print the JSON Schema of a task format or of a file of the run folder.
     Schema(SchemaArgs),
     /// Turn foreign task data into a suite.
@@ -115,6 +117,13 @@ pub struct ListArgs {
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The run folder.
+    #[arg(value_name = "RUN")]
+    pub run: Utf8PathBuf,
 }
 
 #[derive(Debug, Args)]

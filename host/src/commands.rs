@@ -6,6 +6,7 @@ mod import;
 mod list;
 mod run;
 mod schema;
+mod verify;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Check(args) => check::check(&args),
         Command::List(args) => list::list(&args),
         Command::Schema(args) => schema::schema(&args),
+        Command::Verify(args) => verify::verify(&args),
         Command::Import(args) => import::import(args),
     }
 }

@@ -6,8 +6,10 @@ mod grading;
 mod plan;
 mod results;
 mod session;
+mod verify;
 mod words;
 
 pub use dispatcher::{Finished, RunError, play};
 pub use episode::EpisodeError;
 pub use plan::{AgentRole, Plan, Roles};
+pub use verify::{Verified, verify};

@@ -15,7 +15,7 @@ use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::judge::Judge;
 use crate::model::client::Client;
-use crate::model::provider::process_environment;
+use crate::model::provider::{Environment, process_environment};
 use crate::plugin::app::OpenError;
 use crate::plugin::{Limits, Plugins};
 use crate::report::{progress, table};
@@ -36,7 +36,7 @@ const EMBEDDED: &str = "tasks/suite.toml";
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let json = args.json;
     let (plan, resume) = match &args.resume {
-        Some(dir) => (resumed(dir, args)?, true),
+        Some(dir) => (reopened(dir, args.jobs, &process_environment)?, true),
         None => (planned(args)?, false),
     };
     let folder = plan.folder.root().to_owned();
@@ -137,7 +137,7 @@ fn planned(args: &RunArgs) -> Result<Plan, Failure> {
     };
     let protocol = args.protocol.map_or(suite.protocol, Into::into);
     let prompts = Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?;
-    let roles = roles(&suite, names, &prompts)?;
+    let roles = roles(&suite, names, &prompts, &process_environment)?;
     let runs = args
         .runs
         .or(suite.runs)
@@ -180,7 +180,13 @@ fn planned(args: &RunArgs) -> Result<Plan, Failure> {
     ))
 }
 
-fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
+/// The plan of a run folder, as it was made: nothing that a score depends on may have changed since. Keys are looked up in
+/// `environment`.
+pub(super) fn reopened(
+    dir: &Utf8Path,
+    jobs: Option<u32>,
+    environment: Environment<'_>,
+) -> Result<Plan, Failure> {
     let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
             Exit::InvalidInput
@@ -209,7 +215,7 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
         return Err(anyhow!("go on with {dir}: the prompts were changed since"))
             .or_exit(Exit::InvalidInput);
     }
-    let roles = roles(&suite, Names { agent, user, judge }, &prompts)?;
+    let roles = roles(&suite, Names { agent, user, judge }, &prompts, environment)?;
     let limits = GuestLimits::of(&suite)?;
     let dirs = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
     let plugins = Arc::new(Plugins::new(suite.plugins.clone(), dirs, &cache_dir()));
@@ -218,7 +224,7 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
             .or_exit(Exit::InvalidInput);
     }
     Ok(plan(
-        suite, &manifest, roles, &limits, plugins, folder, args.jobs,
+        suite, &manifest, roles, &limits, plugins, folder, jobs,
     ))
 }
 
@@ -283,10 +289,15 @@ struct Names {
     judge: String,
 }
 
-fn roles(suite: &Suite, names: Names, prompts: &Prompts) -> Result<Roles, Failure> {
+fn roles(
+    suite: &Suite,
+    names: Names,
+    prompts: &Prompts,
+    environment: Environment<'_>,
+) -> Result<Roles, Failure> {
     let Names { agent, user, judge } = names;
     let client = |spec: &str| {
-        Client::new(spec, &suite.providers, &process_environment)
+        Client::new(spec, &suite.providers, environment)
             .with_context(|| format!("set up `{spec}`"))
             .or_exit(Exit::Usage)
     };

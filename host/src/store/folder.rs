@@ -7,6 +7,7 @@
 //! workspaces/<persona>.r<run>/       the agent's files
 //! trajectories/<persona>.r<run>/<session>.json
 //! results.json                       scores, made from the journals
+//! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! timing.jsonl                       real time and durations: never compared
 //! ```
 
@@ -225,9 +226,84 @@ impl RunFolder {
         write_json(&dir.join(format!("{session}.json")), trajectory)
     }
 
-    /// Writes `results.json`.
+    /// Whether a session's trajectory file holds just this.
+    pub fn has_trajectory(
+        &self,
+        persona: &str,
+        run: u32,
+        session: &str,
+        trajectory: &impl Serialize,
+    ) -> Result<bool, FolderError> {
+        let dir = self
+            .root
+            .join("trajectories")
+            .join(format!("{persona}.r{run}"));
+        holds(&dir.join(format!("{session}.json")), trajectory)
+    }
+
+    /// Writes `results.json`, and `seal.json` over everything that is now final.
     pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
-        write_json(&self.root.join("results.json"), results)
+        write_json(&self.root.join("results.json"), results)?;
+        let mut files = BTreeMap::new();
+        for path in self.sealed_files()? {
+            files.insert(path.clone(), self.digest(&path)?);
+        }
+        write_json(
+            &self.root.join(SEAL),
+            &Seal {
+                version: VERSION,
+                files,
+            },
+        )
+    }
+
+    /// Whether `results.json` holds just this.
+    pub fn has_results(&self, results: &impl Serialize) -> Result<bool, FolderError> {
+        holds(&self.root.join("results.json"), results)
+    }
+
+    /// Files that are not what the seal says, each with what is wrong.
+    pub fn broken_seals(&self) -> Result<Vec<(String, String)>, FolderError> {
+        let path = self.root.join(SEAL);
+        let sealed: Seal = match fs::read(&path).map(|text| serde_json::from_slice(&text)) {
+            Ok(Ok(seal)) => seal,
+            Ok(Err(error)) => return Ok(vec![(SEAL.into(), error.to_string())]),
+            Err(error) => return Ok(vec![(SEAL.into(), error.to_string())]),
+        };
+        let mut broken = Vec::new();
+        let found = self.sealed_files()?;
+        for (path, digest) in &sealed.files {
+            match self.digest(path) {
+                Ok(now) if now == *digest => {}
+                Ok(_) => broken.push((path.clone(), "it was changed after the run".into())),
+                Err(_) => broken.push((path.clone(), "it is gone".into())),
+            }
+        }
+        let added = found
+            .into_iter()
+            .filter(|path| !sealed.files.contains_key(path));
+        broken.extend(added.map(|path| (path, "it was added after the run".into())));
+        Ok(broken)
+    }
+
+    fn digest(&self, path: &str) -> Result<String, FolderError> {
+        let path = self.root.join(path);
+        let bytes = fs::read(&path);
+        let bytes = bytes.map_err(|error| FolderError::Read {
+            path,
+            reason: error.to_string(),
+        })?;
+        Ok(blake3::hash(&bytes).to_hex().to_string())
+    }
+
+    /// Relative paths, sorted.
+    fn sealed_files(&self) -> Result<Vec<String>, FolderError> {
+        let mut files = vec!["manifest.json".to_owned(), "results.json".to_owned()];
+        for dir in ["journal", "trajectories"] {
+            collect_files(&self.root, &self.root.join(dir), &mut files)?;
+        }
+        files.sort();
+        Ok(files)
     }
 
     /// Adds a line to `timing.jsonl`.
@@ -245,6 +321,54 @@ impl RunFolder {
         file.write_all(format!("{line}\n").as_bytes())
             .map_err(failed)
     }
+}
+
+/// The seal's file.
+const SEAL: &str = "seal.json";
+
+/// Digests of a finished run's files: a byte that changes later is found by `verify`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seal {
+    /// 1.
+    version: u32,
+    /// Relative path to BLAKE3, hex.
+    files: BTreeMap<String, String>,
+}
+
+fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(), FolderError> {
+    let failed = |error: std::io::Error| FolderError::Read {
+        path: dir.to_owned(),
+        reason: error.to_string(),
+    };
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            collect_files(root, &path, files)?;
+        } else if let Ok(relative) = path.strip_prefix(root) {
+            files.push(relative.display().to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file holds just what would be written now.
+fn holds(path: &Path, value: &impl Serialize) -> Result<bool, FolderError> {
+    let failed = |reason: String| FolderError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    let wanted = pretty(value).map_err(|error| failed(error.to_string()))?;
+    match fs::read(path) {
+        Ok(found) => Ok(found == wanted),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// The manifest of a run folder.
@@ -272,8 +396,7 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
         path: path.to_owned(),
         source,
     };
-    let mut text = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
-    text.push(b'\n');
+    let text = pretty(value).map_err(|error| failed(error.into()))?;
     write_whole(path, &text)
 }
 
