@@ -75,8 +75,12 @@ mod tests {
     #[test]
     fn rows_are_changed_in_place_and_filtered() {
         let mut table = Table::default();
-        (1..=4).for_each(|number| _ = table.insert(number * 10));
-        table.iter_mut().for_each(|(_, row)| *row += 1);
+        for number in 1..=4 {
+            table.insert(number * 10);
+        }
+        for (_, row) in table.iter_mut() {
+            *row += 1;
+        }
         *table.get_mut(1).unwrap() = 0;
         table.retain(|id, row| id != 2 && *row < 40);
         assert_eq!(table.iter().collect::<Vec<_>>(), [(1, &0), (3, &31)]);
