@@ -2,7 +2,7 @@
 
 SUITE ?= tasks/suite.toml
 HOST := target/release/pibench-host
-GUESTS := simple_note gmail rules
+GUESTS := simple_note gmail phone todoist rules
 HOSTILE := hostile_app hostile_grader
 PYTHON ?= python3
 VENV := target/venv
