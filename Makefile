@@ -4,7 +4,7 @@ SUITE ?= tasks/suite.toml
 # As in rust-toolchain.toml, which rustup may be told not to install by itself.
 RUST := 1.95.0
 HOST := target/release/pibench-host
-GUESTS := simple_note gmail spotify rules amazon splitwise file_system
+GUESTS := simple_note gmail spotify rules amazon splitwise file_system phone todoist
 HOSTILE := hostile_app hostile_grader
 PYTHON ?= python3
 VENV := target/venv

@@ -13,6 +13,8 @@ use crate::tool::{ToolError, Tools};
 
 /// The largest answer that the host takes, in bytes (`wit/README.md`).
 const MAX_ANSWER: usize = 1024 * 1024;
+/// The most values in one, each object, list, text, number counted.
+const MAX_VALUES: usize = 50_000;
 
 /// A simulated service: a state and tools on it. Serde makes the snapshot, [`Tools`] the list, the schemas and the
 /// dispatch; what remains to write is the records, the tools and the view for graders. Finish with
@@ -84,13 +86,23 @@ pub fn call<A: ToolApp>(app: &mut A, name: &str, arguments: &str) -> Result<Stri
     let arguments = serde_json::from_str(arguments)
         .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;
     app.tick();
-    let answer = app.call(name, arguments)?.to_string();
-    if answer.len() > MAX_ANSWER {
+    let answer = app.call(name, arguments)?;
+    let text = answer.to_string();
+    if text.len() > MAX_ANSWER || count(&answer) > MAX_VALUES {
         return Err(ToolError::invalid(
-            "The answer is larger than 1 MiB. Ask for less at a time.",
+            "The answer is larger than 1 MiB or 50,000 values. Ask for less at a time.",
         ));
     }
-    Ok(answer)
+    Ok(text)
+}
+
+/// How many values a value holds, itself included.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 /// The state of an open app as graders see it; json.
@@ -116,4 +128,50 @@ macro_rules! export_tool_app {
             is_app::<$app>();
         };
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::NoArguments;
+
+    /// Answers as many zeros as it holds.
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Zeros(usize, Accounts);
+
+    impl ToolApp for Zeros {
+        fn tools() -> Tools<Self> {
+            Tools::new().public("zeros", "Gives zeros.", |app: &mut Self, _: NoArguments| {
+                Ok(vec![0; app.0])
+            })
+        }
+
+        fn open(accounts: Accounts) -> Self {
+            Self(0, accounts)
+        }
+
+        fn accounts(&mut self) -> &mut Accounts {
+            &mut self.1
+        }
+
+        fn add(&mut self, _: &mut Records) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn state(&self) -> Value {
+            json!({})
+        }
+    }
+
+    #[test]
+    fn an_answer_that_the_host_would_not_take_is_refused() {
+        let call = |size| call(&mut Zeros(size, Accounts::default()), "zeros", "{}");
+        // The list itself is a value too.
+        assert!(call(MAX_VALUES - 1).is_ok());
+        assert_eq!(call(MAX_VALUES).unwrap_err().status, 422);
+        assert_eq!(call(MAX_ANSWER).unwrap_err().status, 422);
+    }
 }

@@ -18,8 +18,10 @@ pub mod log;
 pub mod random;
 pub mod records;
 pub mod search;
+pub mod table;
 #[cfg(not(target_family = "wasm"))]
 pub mod testkit;
+pub mod text;
 pub mod time;
 pub mod tool;
 

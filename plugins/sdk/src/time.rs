@@ -92,13 +92,25 @@ pub fn parse_datetime(argument: &str, text: &str) -> Result<DateTime, ToolError>
         .map_err(|error| ToolError::invalid(format!("{argument}: {error}.")))
 }
 
+/// The day that an argument names; 422 if it is none.
+pub fn parse_date(argument: &str, text: &str) -> Result<Date, ToolError> {
+    let text = text.trim();
+    // Jiff takes a date and time for a date too.
+    let date = text
+        .parse()
+        .ok()
+        .filter(|_| text.len() == "2026-03-02".len());
+    date.ok_or_else(|| ToolError::invalid(format!("{argument}: {text:?} is no date (2026-03-02).")))
+}
+
 fn parse_moment(text: &str, of_day: fn(Date) -> DateTime) -> Result<DateTime, String> {
     let text = text.trim();
     // A date first: as a date and time it would be midnight.
     let moment = if text.len() <= "2026-03-02".len() {
         text.parse().map(of_day)
     } else {
-        text.parse::<DateTime>()
+        // Public trajectories write a bar between date and time.
+        text.replacen('|', "T", 1).parse::<DateTime>()
     };
     moment.map_err(|_| {
         format!("{text:?} is no date (2026-03-02) and no date and time (2026-03-02T09:00:00)")
@@ -134,6 +146,20 @@ mod tests {
             "2026-03-02 09:30",
             Some(("2026-03-02T09:30:00", "2026-03-02T09:30:00")),
         );
+        check(
+            "2026-03-02|09:30:00",
+            Some(("2026-03-02T09:30:00", "2026-03-02T09:30:00")),
+        );
+    }
+
+    #[test]
+    fn a_day_is_a_date_and_nothing_more() {
+        let day = |text| parse_date("due_date", text).map_err(|error| error.message);
+        assert_eq!(day(" 2026-03-02 "), Ok(date(2026, 3, 2)));
+        for text in ["", "tomorrow", "2026-02-30", "2026-03-02T09:00:00"] {
+            let expected = format!("due_date: {text:?} is no date (2026-03-02).");
+            assert_eq!(day(text), Err(expected));
+        }
     }
 
     #[test]

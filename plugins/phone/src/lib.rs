@@ -1,0 +1,239 @@
+//! Phone: contacts, text messages and alarms of the accounts that have a phone number.
+//!
+//! One logs in with one's phone number. A text message is one record that both its people see: what is sent to an
+//! account's number is delivered at once. A number without an account can be written to if it is in one's contacts or
+//! messages; another one is refused (409), for nobody has it. Names are those of one's own contacts, or else of the
+//! accounts.
+//!
+//! # Records
+//!
+//! ```toml
+//! [[apps.phone.contacts]]
+//! owner = "ida@vale.example"          # somebody with an account and a phone number
+//! first_name = "Bo"
+//! last_name = "Lind"                  # this and all that follows may be left out
+//! phone_number = "5550140201"         # no two contacts of an owner have the same
+//! email = "bo@lind.example"
+//! relationships = ["friend"]
+//! birthday = "1998-04-30"
+//! home_address = "4 Quay Street"
+//! work_address = "..."
+//! created_at = "2026-02-27T18:00:00"  # the clock's now if left out
+//!
+//! [[apps.phone.text_messages]]
+//! from = "bo@lind.example"            # an account's email address, or a phone number
+//! to = "5550140217"                   # the same; one of the two has an account
+//! message = "Running late"
+//! sent_at = "2026-02-27T18:00:00"     # the clock's now if left out
+//!
+//! [[apps.phone.alarms]]
+//! owner = "ida@vale.example"
+//! time = "07:30"
+//! repeat_days = ["monday"]            # none if left out: it rings once
+//! label = "Swimming"                  # empty if left out
+//! enabled = true                      # true if left out
+//! snooze_minutes = 15                 # 15 if left out; 0 to 60
+//! vibration = true                    # true if left out
+//! created_at = "2026-02-27T18:00:00"  # the clock's now if left out
+//! ```
+//!
+//! Unknown keys are errors. Contacts, messages and alarms get ids of their own, 1, 2, 3, ... in the order in which they
+//! are added; ids are not reused. A phone number is kept as its digits, with a + in front if it has one.
+//!
+//! # State
+//!
+//! `{"contacts": [{id, owner, first_name, last_name, email, phone_number, relationships, birthday, home_address,
+//! work_address, created_at}], "text_messages": [{id, sender, receiver, message, sent_at}], "alarms": [{id, owner, time,
+//! repeat_days, label, enabled, snooze_minutes, vibration, created_at}]}`, by id; sender and receiver are numbers.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "tools are methods of one shape: arguments by value, and a result"
+)]
+
+mod alarms;
+mod arguments;
+mod contacts;
+mod messages;
+mod number;
+mod record;
+
+use std::collections::BTreeMap;
+
+use pibench_sdk::account::{Accounts, Email};
+use pibench_sdk::app::ToolApp;
+use pibench_sdk::records::Records;
+use pibench_sdk::table::Table;
+use pibench_sdk::tool::{NoArguments, ToolError, Tools};
+use pibench_sdk::{clock, export_tool_app};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::alarms::Alarm;
+use crate::arguments::Login;
+use crate::contacts::Contact;
+use crate::messages::TextMessage;
+use crate::number::PhoneNumber;
+
+export_tool_app!(Phone);
+
+/// The app's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Phone {
+    accounts: Accounts,
+    /// Whose number it is.
+    numbers: BTreeMap<PhoneNumber, Email>,
+    contacts: Table<Contact>,
+    messages: Table<TextMessage>,
+    alarms: Table<Alarm>,
+}
+
+impl ToolApp for Phone {
+    fn tools() -> Tools<Self> {
+        Tools::new()
+            .public(
+                "login",
+                "Logs in to an account of this app with its phone number. The answer holds the access_token that the \
+                 app's private tools need. Each app has its own login and its own tokens.",
+                Self::log_in,
+            )
+            .public(
+                "get_current_date_and_time",
+                "Tells the current date and the time of the day. No login is needed.",
+                get_current_date_and_time,
+            )
+            .private(
+                "search_contacts",
+                "Lists your contacts by name, or those that match any word of a query, best match first.",
+                Self::search_contacts,
+            )
+            .private(
+                "add_contact",
+                "Adds somebody to your contacts. The answer holds the contact_id.",
+                Self::add_contact,
+            )
+            .private("update_contact", "Changes one of your contacts. What is not given stays.", Self::update_contact)
+            .private(
+                "send_text_message",
+                "Sends a text message to a phone number. The answer holds its text_message_id. search_contacts has \
+                 the numbers of people.",
+                Self::send_text_message,
+            )
+            .private("show_text_message", "Shows one text message that you sent or received.", Self::show_text_message)
+            .private(
+                "search_text_messages",
+                "Lists text messages that you sent or received, the latest first, or the best match first with a query.",
+                Self::search_text_messages,
+            )
+            .private(
+                "show_text_message_window",
+                "Shows the conversation with one phone number within a period, page by page in order of time.",
+                Self::show_text_message_window,
+            )
+            .private("create_alarm", "Sets an alarm. The answer holds its alarm_id.", Self::create_alarm)
+            .private("show_alarm", "Shows one of your alarms.", Self::show_alarm)
+            .private(
+                "update_alarm",
+                "Changes one of your alarms, or switches it on or off. What is not given stays.",
+                Self::update_alarm,
+            )
+    }
+
+    fn open(accounts: Accounts) -> Self {
+        let number = |text: &String| PhoneNumber::parse(text).ok();
+        // Numbers that are none or stand twice are reported with the records.
+        let numbers = accounts
+            .iter()
+            .filter_map(|account| {
+                Some((
+                    account.phone_number.as_ref().and_then(number)?,
+                    account.email.clone(),
+                ))
+            })
+            .collect();
+        Self {
+            accounts,
+            numbers,
+            contacts: Table::default(),
+            messages: Table::default(),
+            alarms: Table::default(),
+        }
+    }
+
+    fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    fn add(&mut self, records: &mut Records) -> Result<(), String> {
+        self.add_records(records)
+    }
+
+    fn state(&self) -> Value {
+        let contact = |(id, contact): (u32, &Contact)| {
+            let mut view = contact.view();
+            view["id"] = json!(id);
+            view["owner"] = json!(contact.owner);
+            view
+        };
+        let message = |(id, message): (u32, &TextMessage)| {
+            let TextMessage {
+                sender,
+                receiver,
+                message,
+                sent_at,
+            } = message;
+            json!({"id": id, "sender": sender, "receiver": receiver, "message": message, "sent_at": sent_at})
+        };
+        let alarm = |(id, alarm): (u32, &Alarm)| {
+            let Alarm {
+                owner,
+                time,
+                repeat_days,
+                label,
+                enabled,
+                snooze_minutes,
+                vibration,
+                created_at,
+            } = alarm;
+            json!({
+                "id": id, "owner": owner, "time": time, "repeat_days": repeat_days, "label": label, "enabled": enabled,
+                "snooze_minutes": snooze_minutes, "vibration": vibration, "created_at": created_at,
+            })
+        };
+        json!({
+            "contacts": self.contacts.iter().map(contact).collect::<Vec<_>>(),
+            "text_messages": self.messages.iter().map(message).collect::<Vec<_>>(),
+            "alarms": self.alarms.iter().map(alarm).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Phone {
+    fn log_in(&mut self, Login { username, password }: Login) -> Result<Value, ToolError> {
+        let number = PhoneNumber::parse(&username).ok();
+        let email = number.and_then(|number| self.numbers.get(&number)).cloned();
+        // Nobody has the empty address: an unknown number is refused like a wrong password.
+        let email = email.unwrap_or_else(|| Email::new(""));
+        let token = self.accounts.log_in(email.as_str(), &password)?;
+        Ok(json!({"access_token": token, "token_type": "Bearer"}))
+    }
+
+    fn number_of(&self, email: &Email) -> Option<PhoneNumber> {
+        let account = self.accounts.get(email)?;
+        PhoneNumber::parse(account.phone_number.as_ref()?).ok()
+    }
+
+    /// Whoever is logged in has a number, because it is the user name.
+    fn own_number(&self, me: &Email) -> Result<PhoneNumber, ToolError> {
+        self.number_of(me)
+            .ok_or_else(|| ToolError::invalid("Your account has no phone number."))
+    }
+}
+
+fn get_current_date_and_time(_: &mut Phone, _: NoArguments) -> Result<Value, ToolError> {
+    let now = clock::now();
+    let time = format!("{:02}:{:02}", now.hour(), now.minute());
+    Ok(json!({"date": now.date(), "time": time}))
+}
+
+#[cfg(test)]
+mod tests;

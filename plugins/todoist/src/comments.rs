@@ -1,0 +1,185 @@
+//! Comments on tasks. Whoever is in the project reads them; only who wrote one changes or deletes it.
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::Email;
+use pibench_sdk::tool::ToolError;
+use pibench_sdk::{clock, listing, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Todoist;
+use crate::arguments::{CommentId, PostComment, ShowComments, UpdateComment};
+use crate::notifications::Deed;
+use crate::order;
+
+/// The longest text, in bytes: a page of 20 comments stays within what an answer may hold.
+const MAX_CONTENT: usize = 16 * 1024;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Comment {
+    pub task: u32,
+    pub author: Email,
+    pub content: String,
+    /// File names. Only seeds bring any.
+    pub attachments: Vec<String>,
+    pub created_at: DateTime,
+}
+
+impl Todoist {
+    pub(crate) fn show_task_comments(
+        &mut self,
+        me: &Email,
+        arguments: ShowComments,
+    ) -> Result<Vec<Value>, ToolError> {
+        let ShowComments {
+            task_id,
+            page_index,
+            page_limit,
+        } = arguments;
+        let ids = self.task(me, task_id)?.comments.iter();
+        let comments = ids
+            .filter_map(|id| Some((*id, self.comments.get(*id)?)))
+            .collect();
+        Ok(listing::page(comments, page_index, page_limit)
+            .into_iter()
+            .map(|(id, comment)| self.view_comment(id, comment))
+            .collect())
+    }
+
+    pub(crate) fn show_task_comment(
+        &mut self,
+        me: &Email,
+        CommentId { task_comment_id }: CommentId,
+    ) -> Result<Value, ToolError> {
+        let comment = self.comment(me, task_comment_id)?;
+        Ok(self.view_comment(task_comment_id, comment))
+    }
+
+    pub(crate) fn post_task_comment(
+        &mut self,
+        me: &Email,
+        arguments: PostComment,
+    ) -> Result<Value, ToolError> {
+        let PostComment {
+            task_id,
+            content,
+            attachment_file_paths,
+            file_system_access_token,
+        } = arguments;
+        self.open_task(me, task_id)?;
+        refuse_attachments(
+            attachment_file_paths.as_deref(),
+            file_system_access_token.as_deref(),
+        )?;
+        let comment = Comment {
+            task: task_id,
+            author: me.clone(),
+            content: checked_content(content)?,
+            attachments: Vec::new(),
+            created_at: clock::now(),
+        };
+        let task_comment_id = self.insert_comment(comment);
+        self.tell_about(me, task_id, Deed::commented(task_comment_id));
+        Ok(json!({
+            "message": format!("Comment {task_comment_id} is posted."),
+            "task_comment_id": task_comment_id,
+        }))
+    }
+
+    pub(crate) fn update_task_comment(
+        &mut self,
+        me: &Email,
+        arguments: UpdateComment,
+    ) -> Result<Value, ToolError> {
+        let UpdateComment {
+            task_comment_id,
+            content,
+        } = arguments;
+        self.own_comment(me, task_comment_id)?;
+        let content =
+            content.ok_or_else(|| ToolError::invalid("Nothing to change: give a content."))?;
+        let content = checked_content(content)?;
+        if let Some(comment) = self.comments.get_mut(task_comment_id) {
+            comment.content = content;
+        }
+        Ok(json!({"message": format!("Comment {task_comment_id} is updated.")}))
+    }
+
+    pub(crate) fn delete_task_comment(
+        &mut self,
+        me: &Email,
+        CommentId { task_comment_id }: CommentId,
+    ) -> Result<Value, ToolError> {
+        let task = self.own_comment(me, task_comment_id)?.task;
+        if let Some(task) = self.tasks.get_mut(task) {
+            order::remove(task_comment_id, &mut task.comments);
+        }
+        self.comments.remove(task_comment_id);
+        Ok(json!({"message": format!("Comment {task_comment_id} is deleted.")}))
+    }
+
+    /// Adds a comment at its place in time.
+    pub(crate) fn insert_comment(&mut self, comment: Comment) -> u32 {
+        let (task, created_at) = (comment.task, comment.created_at);
+        let id = self.comments.insert(comment);
+        if let Some(task) = self.tasks.get_mut(task) {
+            let earlier = |other: &u32| {
+                let other = self.comments.get(*other);
+                other.is_some_and(|other| other.created_at <= created_at)
+            };
+            let at = task.comments.partition_point(earlier);
+            task.comments.insert(at, id);
+        }
+        id
+    }
+
+    /// A comment on a task of a project that one is in: 409 if there is none, 422 if it is other people's.
+    fn comment(&self, me: &Email, id: u32) -> Result<&Comment, ToolError> {
+        let comment = self
+            .comments
+            .get(id)
+            .ok_or_else(|| ToolError::conflict("comment", id))?;
+        if self.task(me, comment.task).is_err() {
+            return Err(ToolError::invalid(format!(
+                "Comment {id} belongs to another account."
+            )));
+        }
+        Ok(comment)
+    }
+
+    /// One's own, 422 too if its project is archived.
+    fn own_comment(&self, me: &Email, id: u32) -> Result<&Comment, ToolError> {
+        let comment = self.comment(me, id)?;
+        if comment.author != *me {
+            return Err(ToolError::invalid(format!(
+                "Comment {id} was written by {}; only they can change or delete it.",
+                comment.author
+            )));
+        }
+        self.open_task(me, comment.task)?;
+        Ok(comment)
+    }
+}
+
+pub(crate) fn checked_content(content: String) -> Result<String, ToolError> {
+    if content.trim().is_empty() {
+        return Err(ToolError::invalid("The content must not be empty."));
+    }
+    text::at_most("content", content, MAX_CONTENT)
+}
+
+/// Apps do not see each other: no token of the file system app can be checked here, and no file of it read.
+fn refuse_attachments(paths: Option<&[String]>, token: Option<&str>) -> Result<(), ToolError> {
+    if paths.is_none_or(<[String]>::is_empty) {
+        return Ok(());
+    }
+    let reason = match token {
+        None => "the file_system_access_token is missing",
+        Some(_) => {
+            "the file_system_access_token is not accepted, for the file system app is not connected"
+        }
+    };
+    Err(ToolError::invalid(format!(
+        "Nothing can be attached: {reason}. Leave out attachment_file_paths."
+    )))
+}

@@ -1,0 +1,300 @@
+//! Projects, who is in them, and the tools about them.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::{Account, Email};
+use pibench_sdk::tool::ToolError;
+use pibench_sdk::{clock, listing, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Todoist;
+use crate::arguments::{Color, CreateProject, ProjectId, SearchUsers, ShowProjects, UpdateProject};
+
+/// The longest name of a project, a section or a label, in bytes.
+pub(crate) const MAX_NAME: usize = 200;
+/// The longest description, in bytes.
+const MAX_DESCRIPTION: usize = 16 * 1024;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Project {
+    pub creator: Email,
+    pub name: String,
+    pub color: Color,
+    pub description: String,
+    /// Everybody has one: it can be neither changed nor deleted.
+    pub is_inbox: bool,
+    /// Whose favorite it is.
+    pub favorite_of: BTreeSet<Email>,
+    pub is_archived: bool,
+    /// Who else is in it.
+    pub collaborators: Vec<Email>,
+    pub invites: Vec<Invite>,
+    pub created_at: DateTime,
+    /// In their order.
+    pub sections: Vec<u32>,
+    /// The tasks outside the sections, in their order.
+    pub tasks: Vec<u32>,
+}
+
+/// Somebody who was asked to join and has not answered. Only seeds bring any.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Invite {
+    pub code: String,
+    pub invitee: Email,
+}
+
+impl Todoist {
+    pub(crate) fn search_users(&mut self, arguments: SearchUsers) -> Result<Vec<Value>, ToolError> {
+        let SearchUsers {
+            query,
+            page_index,
+            page_limit,
+        } = arguments;
+        let users: Vec<&Account> = self.accounts.iter().collect();
+        let users = listing::matching(users, query.as_deref(), |user| {
+            format!("{} {}", user.name(), user.email)
+        });
+        let view = |user: &Account| {
+            json!({
+                "first_name": user.first_name,
+                "last_name": user.last_name,
+                "email": user.email,
+                "registered_at": user.registered_at,
+            })
+        };
+        Ok(listing::page(users, page_index, page_limit)
+            .into_iter()
+            .map(view)
+            .collect())
+    }
+
+    pub(crate) fn show_projects(
+        &mut self,
+        me: &Email,
+        arguments: ShowProjects,
+    ) -> Result<Vec<Value>, ToolError> {
+        let ShowProjects {
+            query,
+            color,
+            is_favorite,
+            is_archived,
+            page_index,
+            page_limit,
+            sort_by,
+        } = arguments;
+        let wanted = |project: &Project| {
+            project.has_member(me)
+                && color.is_none_or(|color| project.color == color)
+                && is_favorite.is_none_or(|favorite| project.favorite_of.contains(me) == favorite)
+                && is_archived.is_none_or(|archived| project.is_archived == archived)
+        };
+        let projects: Vec<(u32, &Project)> = self
+            .projects
+            .iter()
+            .filter(|(_, project)| wanted(project))
+            .collect();
+        let projects = listing::matching(projects, query.as_deref(), |(_, project)| {
+            format!("{}\n{}", project.name, project.description)
+        });
+        let mut projects: Vec<&(u32, &Project)> = projects.iter().collect();
+        listing::sort(&mut projects, sort_by.as_deref(), &sort_fields())?;
+        Ok(listing::page(projects, page_index, page_limit)
+            .into_iter()
+            .map(|(id, project)| self.view_project(me, *id, project))
+            .collect())
+    }
+
+    pub(crate) fn show_project(
+        &mut self,
+        me: &Email,
+        ProjectId { project_id }: ProjectId,
+    ) -> Result<Value, ToolError> {
+        let project = self.project(me, project_id)?;
+        Ok(self.view_project(me, project_id, project))
+    }
+
+    pub(crate) fn create_project(
+        &mut self,
+        me: &Email,
+        arguments: CreateProject,
+    ) -> Result<Value, ToolError> {
+        let CreateProject {
+            name,
+            color,
+            description,
+            is_favorite,
+        } = arguments;
+        let mut project = Project::new(me.clone(), clock::now());
+        project.name = checked_name(&name)?;
+        project.color = color;
+        project.description = checked_description(description.unwrap_or_default())?;
+        project.favorite_of = is_favorite.then(|| me.clone()).into_iter().collect();
+        let project_id = self.projects.insert(project);
+        Ok(json!({
+            "message": format!("Project {project_id} is created."),
+            "project_id": project_id,
+        }))
+    }
+
+    pub(crate) fn update_project(
+        &mut self,
+        me: &Email,
+        arguments: UpdateProject,
+    ) -> Result<Value, ToolError> {
+        let UpdateProject {
+            project_id,
+            name,
+            color,
+            description,
+            is_favorite,
+            is_archived,
+        } = arguments;
+        let mut project = self.project(me, project_id)?.clone();
+        let content = name.is_some() || color.is_some() || description.is_some();
+        if !content && is_favorite.is_none() && is_archived.is_none() {
+            return Err(ToolError::invalid(
+                "Nothing to change: give a name, color, description, is_favorite or is_archived.",
+            ));
+        }
+        if project.is_inbox && (content || is_archived.is_some()) {
+            return Err(ToolError::invalid(
+                "The Inbox can only be made a favorite; everything else about it is fixed.",
+            ));
+        }
+        if is_archived.is_some() && project.creator != *me {
+            return Err(only_the_creator(&project, "archive", project_id));
+        }
+        project.is_archived = is_archived.unwrap_or(project.is_archived);
+        if content && project.is_archived {
+            return Err(archived(project_id));
+        }
+        if let Some(name) = name {
+            project.name = checked_name(&name)?;
+        }
+        if let Some(description) = description {
+            project.description = checked_description(description)?;
+        }
+        project.color = color.unwrap_or(project.color);
+        match is_favorite {
+            Some(true) => _ = project.favorite_of.insert(me.clone()),
+            Some(false) => _ = project.favorite_of.remove(me),
+            None => {}
+        }
+        if let Some(kept) = self.projects.get_mut(project_id) {
+            *kept = project;
+        }
+        Ok(json!({"message": format!("Project {project_id} is updated.")}))
+    }
+
+    pub(crate) fn delete_project(
+        &mut self,
+        me: &Email,
+        ProjectId { project_id }: ProjectId,
+    ) -> Result<Value, ToolError> {
+        let project = self.project(me, project_id)?;
+        if project.is_inbox {
+            return Err(ToolError::invalid("The Inbox cannot be deleted."));
+        }
+        if project.creator != *me {
+            return Err(only_the_creator(project, "delete", project_id));
+        }
+        self.projects.remove(project_id);
+        self.sections
+            .retain(|_, section| section.project != project_id);
+        self.forget_tasks(|task| task.project == project_id);
+        Ok(json!({"message": format!("Project {project_id} is deleted with all that was in it.")}))
+    }
+
+    /// A project that one is in: 409 if there is none, 422 if it is other people's.
+    pub(crate) fn project(&self, me: &Email, id: u32) -> Result<&Project, ToolError> {
+        let project = self
+            .projects
+            .get(id)
+            .ok_or_else(|| ToolError::conflict("project", id))?;
+        if !project.has_member(me) {
+            return Err(ToolError::invalid(format!(
+                "Project {id} belongs to another account."
+            )));
+        }
+        Ok(project)
+    }
+
+    /// The same, 422 too if it is archived.
+    pub(crate) fn open_project(&self, me: &Email, id: u32) -> Result<&Project, ToolError> {
+        let project = self.project(me, id)?;
+        if project.is_archived {
+            return Err(archived(id));
+        }
+        Ok(project)
+    }
+
+    /// All tasks of a project, in sections too.
+    pub(crate) fn num_tasks(&self, project: &Project) -> usize {
+        let sections = project.sections.iter();
+        let in_sections = sections.filter_map(|id| Some(self.sections.get(*id)?.tasks.len()));
+        project.tasks.len() + in_sections.sum::<usize>()
+    }
+}
+
+impl Project {
+    /// Nameless and empty.
+    pub(crate) fn new(creator: Email, created_at: DateTime) -> Self {
+        Self {
+            creator,
+            name: String::new(),
+            color: Color::default(),
+            description: String::new(),
+            is_inbox: false,
+            favorite_of: BTreeSet::new(),
+            is_archived: false,
+            collaborators: Vec::new(),
+            invites: Vec::new(),
+            created_at,
+            sections: Vec::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn inbox(account: &Account) -> Self {
+        Self {
+            name: "Inbox".to_owned(),
+            is_inbox: true,
+            ..Self::new(account.email.clone(), account.registered_at)
+        }
+    }
+
+    pub(crate) fn has_member(&self, person: &Email) -> bool {
+        self.creator == *person || self.collaborators.contains(person)
+    }
+}
+
+pub(crate) fn checked_name(name: &str) -> Result<String, ToolError> {
+    text::not_empty("name", name, MAX_NAME)
+}
+
+pub(crate) fn checked_description(description: String) -> Result<String, ToolError> {
+    text::at_most("description", description, MAX_DESCRIPTION)
+}
+
+fn archived(id: u32) -> ToolError {
+    ToolError::invalid(format!(
+        "Project {id} is archived, so nothing in it can be changed. Set is_archived to false first."
+    ))
+}
+
+fn only_the_creator(project: &Project, what: &str, id: u32) -> ToolError {
+    ToolError::invalid(format!(
+        "Only the creator, {}, can {what} project {id}.",
+        project.creator
+    ))
+}
+
+fn sort_fields<'a>() -> [listing::Field<(u32, &'a Project)>; 3] {
+    [
+        ("name", |a, b| a.1.name.cmp(&b.1.name)),
+        ("created_at", |a, b| a.1.created_at.cmp(&b.1.created_at)),
+        ("project_id", |a, b| a.0.cmp(&b.0)),
+    ]
+}

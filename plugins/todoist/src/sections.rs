@@ -1,0 +1,153 @@
+//! Sections of projects, and the tools about them.
+
+use jiff::civil::DateTime;
+use pibench_sdk::account::Email;
+use pibench_sdk::clock;
+use pibench_sdk::tool::ToolError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Todoist;
+use crate::arguments::{CreateSection, ProjectId, SectionId, UpdateSection};
+use crate::order;
+use crate::projects::{Project, checked_name};
+
+/// The most sections of a project: they come with it in one answer.
+const MAX_SECTIONS: usize = 100;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Section {
+    pub project: u32,
+    pub name: String,
+    pub created_at: DateTime,
+    /// In their order.
+    pub tasks: Vec<u32>,
+}
+
+impl Todoist {
+    pub(crate) fn show_sections(
+        &mut self,
+        me: &Email,
+        ProjectId { project_id }: ProjectId,
+    ) -> Result<Vec<Value>, ToolError> {
+        let project = self.project(me, project_id)?;
+        let view = |(order_index, (id, section)): (usize, (u32, &Section))| {
+            json!({
+                "project_id": project_id,
+                "name": section.name,
+                "order_index": order_index,
+                "created_at": section.created_at,
+                "section_id": id,
+                "num_tasks": section.tasks.len(),
+            })
+        };
+        Ok(self.sections_of(project).enumerate().map(view).collect())
+    }
+
+    pub(crate) fn create_section(
+        &mut self,
+        me: &Email,
+        arguments: CreateSection,
+    ) -> Result<Value, ToolError> {
+        let CreateSection {
+            project_id,
+            name,
+            order_index,
+        } = arguments;
+        self.open_project(me, project_id)?;
+        let section_id = self.insert_section(project_id, &name, clock::now())?;
+        if let Some(project) = self.projects.get_mut(project_id) {
+            order_index.move_to(section_id, &mut project.sections);
+        }
+        Ok(json!({
+            "message": format!("Section {section_id} is created."),
+            "section_id": section_id,
+        }))
+    }
+
+    pub(crate) fn update_section(
+        &mut self,
+        me: &Email,
+        arguments: UpdateSection,
+    ) -> Result<Value, ToolError> {
+        let UpdateSection {
+            section_id,
+            name,
+            order_index,
+        } = arguments;
+        let project = self.section(me, section_id)?.project;
+        self.open_project(me, project)?;
+        if name.is_none() && order_index.is_none() {
+            return Err(ToolError::invalid(
+                "Nothing to change: give a name or an order_index.",
+            ));
+        }
+        let name = name.map(|name| checked_name(&name)).transpose()?;
+        if let (Some(name), Some(section)) = (name, self.sections.get_mut(section_id)) {
+            section.name = name;
+        }
+        if let (Some(index), Some(project)) = (order_index, self.projects.get_mut(project)) {
+            index.move_to(section_id, &mut project.sections);
+        }
+        Ok(json!({"message": format!("Section {section_id} is updated.")}))
+    }
+
+    pub(crate) fn delete_section(
+        &mut self,
+        me: &Email,
+        SectionId { section_id }: SectionId,
+    ) -> Result<Value, ToolError> {
+        let project = self.section(me, section_id)?.project;
+        self.open_project(me, project)?;
+        if let Some(project) = self.projects.get_mut(project) {
+            order::remove(section_id, &mut project.sections);
+        }
+        self.sections.remove(section_id);
+        self.forget_tasks(|task| task.section == Some(section_id));
+        Ok(json!({"message": format!("Section {section_id} is deleted with its tasks.")}))
+    }
+
+    /// Adds a section at the end; 422 if it breaks a rule.
+    pub(crate) fn insert_section(
+        &mut self,
+        project_id: u32,
+        name: &str,
+        created_at: DateTime,
+    ) -> Result<u32, ToolError> {
+        let project = self.projects.get_mut(project_id);
+        let project = project.ok_or_else(|| ToolError::conflict("project", project_id))?;
+        if project.sections.len() >= MAX_SECTIONS {
+            return Err(ToolError::invalid(format!(
+                "A project has at most {MAX_SECTIONS} sections."
+            )));
+        }
+        let id = self.sections.insert(Section {
+            project: project_id,
+            name: checked_name(name)?,
+            created_at,
+            tasks: Vec::new(),
+        });
+        project.sections.push(id);
+        Ok(id)
+    }
+
+    /// In their order.
+    pub(crate) fn sections_of(&self, project: &Project) -> impl Iterator<Item = (u32, &Section)> {
+        let ids = project.sections.iter();
+        ids.filter_map(|id| Some((*id, self.sections.get(*id)?)))
+    }
+
+    /// A section of a project that one is in: 409 if there is none, 422 if it is other people's.
+    fn section(&self, me: &Email, id: u32) -> Result<&Section, ToolError> {
+        let section = self
+            .sections
+            .get(id)
+            .ok_or_else(|| ToolError::conflict("section", id))?;
+        if self.project(me, section.project).is_err() {
+            return Err(ToolError::invalid(format!(
+                "Section {id} belongs to another account."
+            )));
+        }
+        Ok(section)
+    }
+}
