@@ -29,6 +29,7 @@ fn every_file_of_a_run_is_there_and_named_as_documented() {
         "lock".into(),
         "manifest.json".into(),
         "results.json".into(),
+        "seal.json".into(),
         "timing.jsonl".into(),
     ]);
     for run in ["r1", "r2"] {

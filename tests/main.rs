@@ -2,6 +2,7 @@
 //! offline.
 
 mod bad_input;
+mod compare;
 mod embedded;
 mod folder;
 mod hidden;
@@ -12,3 +13,5 @@ mod python;
 mod resume;
 mod scene;
 mod tidy;
+mod tools;
+mod verify;

@@ -25,6 +25,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what a suite holds: sessions, intents, rubrics, rules, tools.
     List(ListArgs),
+    /// Tell whether one run is better than another: differences, intervals, p-values, what the suite can detect.
+    Compare(CompareArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
     /// Print the JSON Schema of a task format or of a file of the run folder.
@@ -117,6 +119,20 @@ pub struct ListArgs {
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A run folder.
+    pub a: Utf8PathBuf,
+    /// Another run of the same suite: the difference is this one minus the first.
+    pub b: Utf8PathBuf,
+    /// The seed of the resampling.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 //! their exit code.
 
 mod check;
+mod compare;
 mod import;
 mod list;
 mod run;
@@ -25,6 +26,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Check(args) => check::check(&args),
         Command::List(args) => list::list(&args),
         Command::Schema(args) => schema::schema(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Import(args) => import::import(args),
     }

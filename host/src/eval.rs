@@ -1,5 +1,6 @@
 //! What is computed: the session's rules, scores and their aggregation, exactly as the evaluation protocol says. Pure:
-//! no async, clock, random numbers, files or environment, so that a score follows from its record and nothing else.
+//! no async, clock, files or environment, so that a score follows from its record and nothing else; random numbers only in
+//! `statistics`, from a given seed.
 
 pub mod aggregate;
 pub mod lexical;
@@ -7,3 +8,4 @@ pub mod matcher;
 pub mod record;
 pub mod score;
 pub mod session;
+pub mod statistics;

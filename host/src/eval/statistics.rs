@@ -26,7 +26,7 @@ const EXACT_CLUSTERS: usize = 14;
 const PATTERNS: u32 = 100_000;
 
 /// Resamples of a bootstrap. The ends of a 95% interval want well over 1,000 (Efron and Tibshirani, An Introduction to
-/// the Bootstrap, 1993, section 13.3).
+/// the Bootstrap, 1993).
 const RESAMPLES: usize = 10_000;
 
 /// Quantiles of the standard normal distribution at 0.975 (two-sided alpha 0.05) and 0.8 (power), as R's `qnorm` gives.
@@ -230,7 +230,7 @@ pub fn estimate(sessions: &[SessionScores], measure: Measure, seed: u64) -> Opti
 }
 
 /// pass^k for k = 1, 2, ... up to the most runs that scored a session: per session C(c, k) / C(n, k) with c passes in n
-/// runs, which is unbiased (Yao et al., tau-bench, 2024, section 3.2). A run passes if its Comp is at least
+/// runs, which is unbiased (Yao et al., tau-bench, 2024). A run passes if its Comp is at least
 /// `threshold` percent.
 pub fn pass_k(sessions: &[SessionScores], threshold: f64) -> Vec<PassK> {
     let passes = |score: f64| percent(score) >= threshold - percent(TOLERANCE);
@@ -376,15 +376,15 @@ fn compare_measure(pairs: &[Pair], measure: Measure, seed: u64) -> MeasureCompar
 }
 
 fn difference(shared: &[Shared], measure: Measure, seed: u64) -> Option<Difference> {
-    let strata =
-        |value: fn(&Shared) -> f64| Strata::new(shared.iter().map(|pair| (pair.a, value(pair))));
-    let differences = strata(Shared::difference);
+    let differences = Strata::new(shared.iter().map(|pair| (pair.a, pair.difference())));
+    let side_a = Strata::new(shared.iter().map(|pair| (pair.a, pair.mean_a)));
+    let side_b = Strata::new(shared.iter().map(|pair| (pair.b, pair.mean_b)));
     let test = sign_flip(&differences.parts(), seed);
     let error = differences.standard_error();
     let (a, b): (Vec<_>, Vec<_>) = shared.iter().map(|pair| (pair.a, pair.b)).unzip();
     Some(Difference {
-        a: percent(strata(|pair| pair.mean_a).overall()?),
-        b: percent(strata(|pair| pair.mean_b).overall()?),
+        a: percent(side_a.overall()?),
+        b: percent(side_b.overall()?),
         difference: percent(differences.overall()?),
         interval: differences.interval(seed),
         p_value: test.p_value,
@@ -462,8 +462,8 @@ impl Strata {
         !self.0.is_empty() && self.0.iter().all(|clusters| clusters.len() > 1)
     }
 
-    /// Of the overall score, by linearisation of the weighted means (Cochran, Sampling Techniques, 1977, section
-    /// 6.4). None if the spread is unknown or nothing varies.
+    /// Of the overall score, by linearisation of the weighted means (Cochran, Sampling Techniques, 1977). None
+    /// if the spread is unknown or nothing varies.
     fn standard_error(&self) -> Option<f64> {
         if !self.spread_is_known() {
             return None;
@@ -492,10 +492,8 @@ impl Strata {
 
     fn resample(&self, draws: &mut Draws) -> Self {
         let strata = self.0.iter().map(|clusters| {
-            let drawn = clusters
-                .iter()
-                .map(|_| clusters[draws.below(clusters.len())]);
-            drawn.collect()
+            let places = clusters.iter().map(|_| draws.below(clusters.len()));
+            places.map(|place| clusters[place]).collect()
         });
         Self(strata.collect())
     }
@@ -548,8 +546,8 @@ struct SignFlip {
 fn sign_flip(parts: &[f64], seed: u64) -> SignFlip {
     // A group without a difference has no sign to flip.
     let parts: Vec<f64> = parts.iter().copied().filter(|&part| part != 0.0).collect();
-    let seen = parts.iter().sum::<f64>().abs();
-    let as_far = |signs: &[u64]| u32::from(flipped(&parts, signs).abs() >= seen - TOLERANCE);
+    let observed = parts.iter().sum::<f64>().abs();
+    let as_far = |signs: &[u64]| u32::from(flipped(&parts, signs).abs() >= observed - TOLERANCE);
     if parts.len() <= EXACT_CLUSTERS {
         let patterns = 1_u32 << parts.len();
         let far: u32 = (0..patterns).map(|signs| as_far(&[u64::from(signs)])).sum();

@@ -113,6 +113,7 @@ fn lines(
         run,
         proc: result.proc.map(percent),
         proc_scored: result.proc_scored.map(percent),
+        weight: result.weight,
         comp: result.comp.map(percent),
         turns: finished(events, &session.id).map_or(0, |finished| finished.turns),
         outcome: result.outcome,

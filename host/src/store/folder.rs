@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::VERSION;
+use super::results::RunResults;
 use crate::task::manifest::Protocol;
 
 /// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
@@ -369,6 +370,17 @@ fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value)?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// The scores of a finished run.
+pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
+    let path = folder.join("results.json");
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
 }
 
 /// The manifest of a run folder.

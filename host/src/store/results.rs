@@ -54,6 +54,9 @@ pub struct SessionLine {
     pub proc: Option<f64>,
     /// Over its dependency group; null for sessions that are only dependencies.
     pub proc_scored: Option<f64>,
+    /// Sessions of its dependency group, itself among them: its weight in the persona's score; 0 for sessions that are
+    /// only dependencies.
+    pub weight: u32,
     /// Null without a checklist.
     pub comp: Option<f64>,
     pub turns: u32,

@@ -1,5 +1,5 @@
-//! Draws from a seed: the one place in scoring that has chance in it. ChaCha gives the same numbers on every machine and
-//! in every release; nothing here is ever seeded by the system.
+//! Draws from a seed: the one place in scoring that has chance in it. The cipher gives the same numbers on every machine;
+//! nothing here is ever seeded by the system.
 
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

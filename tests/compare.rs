@@ -1,0 +1,46 @@
+//! Two runs compared: equal ones differ by nothing, and runs of different suites are not compared at all.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, expect};
+
+#[test]
+fn equal_runs_differ_by_nothing_and_different_ones_by_what_they_scored() {
+    let scene = Scene::new();
+    for (out, agent) in [("a", "reference"), ("b", "reference"), ("c", "nop")] {
+        scene.play(out, &["--agent", agent, "--runs", "2"]);
+    }
+    let compared = |a: &str, b: &str| -> Value {
+        let output = scene.run(&["compare", a, b, "--json"]);
+        expect(&output, 0, &[]);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let same = compared("a", "b");
+    assert_eq!(same["proc"]["overall"]["difference"], 0.0);
+    assert_eq!(same["proc"]["overall"]["p_value"], 1.0);
+    assert_eq!(same["proc"]["shared"], 2);
+    let other = compared("a", "c");
+    assert_eq!(other["comp"]["overall"]["difference"], -100.0);
+    let text = String::from_utf8(scene.run(&["compare", "a", "c"]).stdout).unwrap();
+    assert!(
+        text.contains("scripted") && text.contains("saltmarsh-statement"),
+        "{text}"
+    );
+}
+
+#[test]
+fn runs_under_another_protocol_are_not_compared() {
+    let scene = Scene::new();
+    scene.play("a", &[]);
+    scene.play("b", &["--protocol", "pi-bench"]);
+    expect(
+        &scene.run(&["compare", "a", "b"]),
+        3,
+        &["same suite under the same protocol"],
+    );
+    expect(
+        &scene.run(&["compare", "a", "nothing"]),
+        3,
+        &["manifest.json"],
+    );
+}

@@ -1,0 +1,91 @@
+//! A finished run verifies; with any byte changed it does not.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, copy, expect, files};
+
+#[test]
+fn a_finished_run_verifies() {
+    let scene = Scene::new();
+    for (agent, protocol) in [
+        ("reference", "paper"),
+        ("reactive", "paper"),
+        ("cheat", "pi-bench"),
+    ] {
+        let out = format!("{agent}-{protocol}");
+        scene.play(
+            &out,
+            &["--agent", agent, "--protocol", protocol, "--runs", "2"],
+        );
+        let output = scene.run(&["verify", &out]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(
+            said.contains("8 sessions") && said.contains("every score follows"),
+            "{said}"
+        );
+    }
+}
+
+/// One byte in the middle of each kind of file.
+#[test]
+fn a_changed_byte_in_any_file_is_found() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let unproved = |name: &str| name == "lock" || name == "timing.jsonl";
+    let mut tried = 0;
+    for (name, content) in files(&scene.path("run"))
+        .into_iter()
+        .filter(|(name, _)| !unproved(name))
+    {
+        // Blobs are many and alike.
+        if name.starts_with("blobs/") && !name.starts_with("blobs/0") {
+            continue;
+        }
+        let copied = scene.path("copy");
+        let _ = std::fs::remove_dir_all(&copied);
+        copy(&scene.path("run"), &copied);
+        let mut changed = content.clone();
+        let middle = changed.len() / 2;
+        changed[middle] ^= 1;
+        std::fs::write(copied.join(&name), changed).unwrap();
+        let output = scene.run(&["verify", "copy"]);
+        assert_ne!(
+            output.status.code(),
+            Some(0),
+            "{name}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        tried += 1;
+    }
+    assert!(tried > 8, "{tried}");
+}
+
+/// A forged journal whose hashes are right again is found by its content.
+#[test]
+fn a_score_that_does_not_follow_is_found() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "nop"]);
+    let path = scene.path("run/journal/law_trainee.r1.jsonl");
+    let mut previous = blake3::hash(b"");
+    let mut forged = String::new();
+    for line in std::fs::read_to_string(&path).unwrap().lines() {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        event["prev"] = previous.to_hex().as_str().into();
+        if event["event"] == "session_finished" {
+            event["proc"] = 1.0.into();
+            for intent in event["intents"].as_array_mut().unwrap() {
+                intent["status"] = "completed".into();
+            }
+        }
+        let text = event.to_string();
+        previous = blake3::hash(text.as_bytes());
+        forged.push_str(&text);
+        forged.push('\n');
+    }
+    std::fs::write(&path, forged).unwrap();
+    let output = scene.run(&["verify", "run"]);
+    expect(&output, 3, &[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("do not follow from its turns"), "{said}");
+}
