@@ -252,7 +252,9 @@ fn the_readme_names_every_exit_code_and_command() {
     ] {
         assert!(text.contains(code), "README.md lacks exit code {code}");
     }
-    for command in ["run", "compare", "verify", "check", "list", "schema", "import"] {
+    for command in [
+        "run", "compare", "verify", "check", "list", "schema", "import",
+    ] {
         assert!(
             text.contains(&format!("pibench-host {command}")),
             "README.md lacks {command}"

@@ -6,16 +6,18 @@ use schemars::schema_for;
 use crate::cli::SchemaArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::store::event::Event;
-use crate::store::folder::Manifest;
+use crate::store::folder::{Manifest, Seal, Timing};
 use crate::store::results::RunResults;
 use crate::store::trajectory::Trajectory;
 use crate::task::schema::{FORMATS, Format, schema as find};
 
 /// The run folder's formats.
-const RECORDS: [Format; 4] = [
+const RECORDS: [Format; 6] = [
     ("journal", || schema_for!(Event).to_value()),
     ("manifest", || schema_for!(Manifest).to_value()),
     ("results", || schema_for!(RunResults).to_value()),
+    ("seal", || schema_for!(Seal).to_value()),
+    ("timing", || schema_for!(Timing).to_value()),
     ("trajectory", || schema_for!(Trajectory).to_value()),
 ];
 

@@ -27,6 +27,7 @@ use crate::store::event::{
     AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, ItemVerdict, RoleUsage,
     SessionFinished, SessionStarted, Stage, Step, Turn, VERSION,
 };
+use crate::store::folder::Timing;
 use crate::store::trajectory::Trajectory;
 use crate::task::manifest::Trigger;
 use crate::task::suite::{Grading, Intent, Item, Session};
@@ -718,11 +719,15 @@ impl<'e, 'a> Play<'e, 'a> {
             turn,
         });
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let line = json!({
-            "persona": persona.id, "run": run, "session": self.session.id, "turn": turn, "ms": ms,
-            "ended": jiff::Timestamp::now().to_string(),
-        });
-        Ok(plan.folder.put_timing(&line)?)
+        let timing = Timing {
+            persona: persona.id.clone(),
+            run: *run,
+            session: self.session.id.clone(),
+            turn,
+            ms,
+            ended: jiff::Timestamp::now().to_string(),
+        };
+        Ok(plan.folder.put_timing(&timing)?)
     }
 
     /// The memory step, the scores, the last line of the session.

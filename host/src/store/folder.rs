@@ -308,7 +308,7 @@ impl RunFolder {
     }
 
     /// Adds a line to `timing.jsonl`.
-    pub fn put_timing(&self, line: &Value) -> Result<(), FolderError> {
+    pub fn put_timing(&self, timing: &Timing) -> Result<(), FolderError> {
         let path = self.root.join("timing.jsonl");
         let failed = |source| FolderError::Write {
             path: path.clone(),
@@ -319,8 +319,9 @@ impl RunFolder {
             .create(true)
             .open(&path)
             .map_err(failed)?;
-        file.write_all(format!("{line}\n").as_bytes())
-            .map_err(failed)
+        let mut line = serde_json::to_vec(timing).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        file.write_all(&line).map_err(failed)
     }
 }
 
@@ -328,12 +329,27 @@ impl RunFolder {
 const SEAL: &str = "seal.json";
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Seal {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Seal {
     /// 1.
-    version: u32,
+    pub version: u32,
     /// Relative path to BLAKE3, hex.
-    files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
+}
+
+/// A line of `timing.jsonl`: what one turn took in real time.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Timing {
+    pub persona: String,
+    /// 1, 2, 3, ...
+    pub run: u32,
+    pub session: String,
+    /// 1, 2, 3, ...
+    pub turn: u32,
+    /// Milliseconds, from the message to the journal's line.
+    pub ms: u64,
+    /// UTC.
+    pub ended: String,
 }
 
 fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(), FolderError> {
