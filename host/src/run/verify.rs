@@ -281,7 +281,7 @@ impl<'a> Replay<'a> {
         let differs = again
             .verdicts
             .iter()
-            .find(|verdict| !recorded.iter().any(|recorded| *recorded == *verdict));
+            .find(|verdict| !recorded.contains(verdict));
         Ok(differs.map(|verdict| {
             let ItemVerdict {
                 item, pass, reason, ..
