@@ -4,28 +4,35 @@ SUITE ?= tasks/suite.toml
 # As in rust-toolchain.toml, which rustup may be told not to install by itself.
 RUST := 1.95.0
 HOST := target/release/pibench-host
-GUESTS := simple_note gmail spotify rules amazon splitwise file_system phone todoist
+GUESTS := simple_note gmail spotify rules amazon splitwise file_system phone todoist shell document
 HOSTILE := hostile_app hostile_grader
 PYTHON ?= python3
 VENV := target/venv
 PYTHON_PLUGIN := target/plugins/python.wasm
 CARGO_GUEST := cargo build --release --locked --target wasm32-wasip2
 
-.PHONY: setup plugins hostile run test bench lint ci clean
+FUZZER := target/tools/bin/cargo-fuzz
+FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
+FUZZ_SECONDS ?= 20
+
+.PHONY: setup plugins hostile run test interop interop-serve browser bench fuzz lint ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
 	rustup target list --installed | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
 
+# The lock is written anew once there is a host: plugins without one are loaded too.
 plugins: setup $(PYTHON_PLUGIN)
 	$(CARGO_GUEST) $(addprefix -p ,$(GUESTS))
 	mkdir -p target/plugins
+	rm -f target/plugins/pibench.lock
 	cp $(addprefix target/wasm32-wasip2/release/,$(addsuffix .wasm,$(GUESTS))) target/plugins/
 
-# Without venv and pip, Python rule scripts are left out; `pibench-host check` names what then cannot run.
-$(PYTHON_PLUGIN): $(wildcard plugins/python/*) wit/types.wit wit/host.wit wit/grader.wit wit/world.wit
+# Without venv and pip, Python rule scripts are left out, and `pibench-host check` names what then cannot run; the agent's
+# shell says that it has no python3.
+$(PYTHON_PLUGIN): $(wildcard plugins/python/*) wit/types.wit wit/host.wit wit/grader.wit wit/shell.wit wit/world.wit
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null && $(MAKE) --no-print-directory python-plugin \
-	  || echo "no python3 with venv: the python grader is left out"
+	  || echo "no python3 with venv: the grader and the command python3 are left out"
 
 .PHONY: python-plugin
 python-plugin:
@@ -35,6 +42,7 @@ python-plugin:
 
 $(HOST): plugins
 	cargo build --release --locked --bins
+	$(HOST) plugin lock --plugins target/plugins
 
 run: $(HOST)
 	$(HOST) run $(SUITE)
@@ -45,14 +53,33 @@ hostile: setup
 test: $(HOST) hostile
 	sh tests/run.sh
 
+# Against a server of somebody else's; needs PyPI for the first time.
+interop: $(HOST)
+	sh tests/interop/run.sh
+
+# Says so and passes where neither browser nor Node.js can be installed.
+browser: $(HOST)
+	sh tests/browser/run.sh
+
 bench: $(HOST)
 	cargo bench --locked -p pibench-host
+
+# Each target starts from its seeds and from what was found before. A finding is in target/fuzz/found: mend it, then keep
+# the input in tests/fuzz/found/<target>, where `make test` repeats it.
+fuzz: setup
+	test -x $(FUZZER) || cargo install cargo-fuzz --version 0.13.2 --locked --root target/tools
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p target/fuzz/corpus/$$target target/fuzz/found/$$target && \
+	  RUSTUP_TOOLCHAIN=$(RUST) $(FUZZER) fuzz run --fuzz-dir tests/fuzz --target-dir target/fuzz/build --sanitizer none $$target \
+	    target/fuzz/corpus/$$target tests/fuzz/seeds/$$target $$(ls -d tests/fuzz/found/$$target 2>/dev/null) -- \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -artifact_prefix=target/fuzz/found/$$target/ || exit 1; \
+	done
 
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
-ci: test lint
+ci: test browser lint
 
 clean:
 	cargo clean

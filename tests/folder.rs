@@ -28,6 +28,7 @@ fn every_file_of_a_run_is_there_and_named_as_documented() {
     expected.extend([
         "lock".into(),
         "manifest.json".into(),
+        "outline.json".into(),
         "results.json".into(),
         "seal.json".into(),
         "timing.jsonl".into(),
@@ -82,7 +83,14 @@ fn the_manifest_traces_a_score_to_what_made_it() {
         serde_json::from_slice(&std::fs::read(scene.path("run/manifest.json")).unwrap()).unwrap();
     assert_eq!(
         manifest.plugins.keys().collect::<Vec<_>>(),
-        ["gmail", "rules", "simple_note"]
+        [
+            "amazon",
+            "gmail",
+            "rules",
+            "simple_note",
+            "splitwise",
+            "spotify"
+        ]
     );
     assert!(
         manifest

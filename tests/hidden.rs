@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use pibench_host::task::load::load;
-use pibench_host::task::suite::{Grading, Session, Suite};
+use pibench_host::task::suite::{Grading, Persona, Session, Suite};
 use serde_json::Value;
 
 use crate::scene::{Scene, embedded, files};
@@ -76,15 +76,20 @@ fn assert_hidden(shown: &str, place: &str, session: &Session) {
 /// can see by itself. The cheating agent calls every tool, so the results are all that the apps give.
 #[test]
 fn nothing_that_the_agent_or_an_app_can_read_tells_a_secret() {
+    for persona in &suite().personas {
+        assert_persona_hidden(persona);
+    }
+}
+
+fn assert_persona_hidden(persona: &Persona) {
     let scene = Scene::new();
-    scene.play("nop", &["--agent", "nop"]);
-    scene.play("cheat", &["--agent", "cheat"]);
-    let suite = suite();
-    let sessions = &suite.personas[0].sessions;
+    for agent in ["nop", "cheat"] {
+        scene.play_all(agent, &["--agent", agent, "--persona", &persona.id]);
+    }
     let read = |path: &str| std::fs::read_to_string(scene.path(path)).unwrap();
     let mut places: Vec<(String, String)> = Vec::new();
     for agent in ["nop", "cheat"] {
-        for line in read(&format!("{agent}/journal/law_trainee.r1.jsonl")).lines() {
+        for line in read(&format!("{agent}/journal/{}.r1.jsonl", persona.id)).lines() {
             let event: Value = serde_json::from_str(line).unwrap();
             match event["event"].as_str().unwrap() {
                 "session_started" => {
@@ -131,7 +136,7 @@ fn nothing_that_the_agent_or_an_app_can_read_tells_a_secret() {
         }
     }
     assert!(places.len() > 40, "{}", places.len());
-    for session in sessions {
+    for session in &persona.sessions {
         for (place, shown) in &places {
             assert_hidden(shown, place, session);
         }
@@ -157,6 +162,7 @@ fn the_agents_workspace_holds_only_what_was_staged_written_or_remembered() {
         .sessions
         .iter()
         .flat_map(|session| &session.files)
+        .chain(&persona.skills)
         .map(|file| file.path.as_str())
         .collect();
     for (path, _) in files(&scene.path("nop/workspaces/law_trainee.r1")) {

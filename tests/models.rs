@@ -11,7 +11,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scene::{Scene, embedded, expect, files, stderr};
 
-const KEY: &str = "sk-test-4f1d7c93aa";
+pub(crate) const KEY: &str = "sk-test-4f1d7c93aa";
 
 /// An answer as the server would send it.
 fn completion(message: &Value) -> ResponseTemplate {
@@ -27,7 +27,7 @@ fn completion(message: &Value) -> ResponseTemplate {
     }))
 }
 
-fn text(content: &str) -> ResponseTemplate {
+pub(crate) fn text(content: &str) -> ResponseTemplate {
     completion(&json!({ "role": "assistant", "content": content }))
 }
 
@@ -39,7 +39,7 @@ fn call(name: &str, arguments: &Value) -> ResponseTemplate {
 
 /// Plays all three roles: an agent that writes one file and says so, a user agent that finds nothing satisfied, and a
 /// judge that finds everything met.
-fn play(request: &Request) -> ResponseTemplate {
+pub(crate) fn play(request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
     let content = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
@@ -62,7 +62,7 @@ fn play(request: &Request) -> ResponseTemplate {
 }
 
 /// An answer in the format that the prompt asks for.
-fn judge(system: &str, prompt: &str) -> String {
+pub(crate) fn judge(system: &str, prompt: &str) -> String {
     if let Some(at) = system.lines().position(|line| line == "<the message>") {
         let lines: Vec<&str> = system.lines().collect();
         return format!(
@@ -79,16 +79,18 @@ fn judge(system: &str, prompt: &str) -> String {
     let list = prompt.rsplit("\n# ").next().unwrap();
     let items = Regex::new(r"(?m)^(\d+)\. (.+)$").unwrap();
     let chooses = system.contains("REASON:");
-    let verdict = if system.contains("has not said") || system.contains("wants certain") {
-        "NO"
-    } else {
-        "YES"
-    };
+    let no_to_all = system.contains("has not said") || system.contains("wants certain");
     let block = |found: regex::Captures<'_>| {
         let (number, item) = (&found[1], &found[2]);
         if chooses {
             return format!("=== {nonce} ITEM {number} ===\nTEXT: {item}\nREASON: it comes first");
         }
+        // Nobody can have done this: a judge who says yes to it is not believed.
+        let verdict = if no_to_all || item.contains("as its file reference") {
+            "NO"
+        } else {
+            "YES"
+        };
         format!(
             "=== {nonce} ITEM {number} ===\nTEXT: {item}\nEVIDENCE: as seen\nVERDICT: {verdict}"
         )
@@ -101,14 +103,14 @@ fn judge(system: &str, prompt: &str) -> String {
     blocks.join("\n")
 }
 
-fn run(scene: &Scene, args: &[&str], server: &MockServer) -> Output {
+pub(crate) fn run(scene: &Scene, args: &[&str], server: &MockServer) -> Output {
     let url = format!("{}/v1", server.uri());
     tokio::task::block_in_place(|| {
         scene.run_with(args, &[("OPENAI_BASE_URL", &url), ("OPENAI_API_KEY", KEY)])
     })
 }
 
-async fn server(
+pub(crate) async fn server(
     respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
 ) -> MockServer {
     let server = MockServer::start().await;
@@ -134,6 +136,8 @@ async fn a_model_plays_all_three_roles_and_the_key_stays_out_of_every_file() {
         &[
             "run",
             suite.to_str().unwrap(),
+            "--persona",
+            "law_trainee",
             "--json",
             "--out",
             "run",
@@ -195,6 +199,8 @@ async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
         &[
             "run",
             suite.to_str().unwrap(),
+            "--persona",
+            "law_trainee",
             "--json",
             "--out",
             "run",
@@ -250,6 +256,8 @@ async fn a_judge_that_never_parses_leaves_the_session_unscored() {
     let args = [
         "run",
         suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
         "--json",
         "--out",
         "run",
@@ -274,6 +282,8 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
     let args = [
         "run",
         suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
         "--json",
         "--out",
         "run",
@@ -341,11 +351,12 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
 
         let path = scene.path("run/journal/law_trainee.r1.jsonl");
         let journal = std::fs::read_to_string(&path).unwrap();
-        let broken = journal
-            .split_inclusive('\n')
-            .position(|line| line.contains(&format!("\"outcome\":\"{outcome}\"")))
+        let lines: Vec<&str> = journal.split_inclusive('\n').collect();
+        let broken = lines
+            .iter()
+            .rposition(|line| line.contains("\"event\":\"turn\""))
             .unwrap();
-        let cut: String = journal.split_inclusive('\n').take(broken + 1).collect();
+        let cut = lines[..=broken].concat();
         assert!(cut.len() < journal.len(), "{role}: the turn is not last");
         std::fs::write(&path, cut).unwrap();
         std::fs::remove_file(scene.path("run/results.json")).unwrap();
@@ -353,4 +364,112 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
         expect(&output, 5, &[]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), journal, "{role}");
     }
+}
+
+/// A judge that fails in one turn costs the session its score, and nothing else: it plays on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_judge_fault_does_not_end_the_session() {
+    let scene = Scene::new();
+    let asked = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&asked);
+    // Five attempts of the first turn with rubrics fail.
+    let server = server(
+        move |request| match counted.fetch_add(1, Ordering::SeqCst) {
+            0..5 => text("Looks fine!"),
+            _ => play(request),
+        },
+    )
+    .await;
+    let suite = embedded();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--session",
+        "corrie-extension",
+        "--json",
+        "--out",
+        "run",
+        "--runs",
+        "1",
+        "--agent",
+        "reactive",
+        "--judge",
+        "openai/m",
+    ];
+    let output = run(&scene, &args, &server);
+    expect(&output, 5, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let session = &results["sessions"][0];
+    assert_eq!(session["outcome"], "judge_fault");
+    assert!(session["turns"].as_u64().unwrap() > 1, "{session}");
+    let open = &session["intents"]["open"];
+    assert_eq!(open, 0, "every intent was told: {session}");
+    assert_eq!(
+        results["faults"].as_array().unwrap().len(),
+        1,
+        "{results:#}"
+    );
+    let message = results["faults"][0]["message"].as_str().unwrap();
+    assert!(message.contains("its replies are in blob "), "{message}");
+    let verified = run(&scene, &["verify", "run"], &server);
+    assert_eq!(verified.status.code(), Some(0), "{}", stderr(&verified));
+}
+
+/// A new server and a new model are a few lines of the suite.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suite_names_its_own_models() {
+    let scene = Scene::new().with_embedded();
+    let server = server(play).await;
+    let lines = format!(
+        "[providers.lab]\nbase_url = \"{}/v1\"\nkey_env = \"OPENAI_API_KEY\"\nconcurrency = 4\n\
+         [models.mine]\nprovider = \"lab\"\nmodel = \"m-1\"\ntemperature = false\nthinking = {{ deep = true }}\n\
+         price = {{ input = 1.0, output = 2.0 }}\n",
+        server.uri()
+    );
+    let suite = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
+    scene.write("tasks/suite.toml", &format!("{suite}\n{lines}"));
+    let args = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "corrie-extension",
+        "--json",
+        "--out",
+        "run",
+        "--runs",
+        "1",
+        "--agent",
+        "mine",
+        "--judge",
+        "mine",
+        "--judge",
+        "lab/other",
+    ];
+    let output = run(&scene, &args, &server);
+    expect(&output, 0, &["cost unknown"]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["judge"], "mine,lab/other");
+    let agent = &results["usage"]["agent"];
+    let calls = agent["calls"].as_u64().unwrap();
+    assert_eq!(
+        agent["cost"],
+        120 * calls,
+        "100 tokens in and 10 out: {agent}"
+    );
+    assert_eq!(results["cost"], Value::Null, "the other judge has no price");
+    let requests = server.received_requests().await.unwrap();
+    let bodies: Vec<Value> = requests
+        .iter()
+        .map(|request| request.body_json().unwrap())
+        .collect();
+    for body in &bodies {
+        let agent = body["tools"].is_array();
+        assert_eq!(body["deep"], if agent { json!(true) } else { Value::Null });
+        let other = body["model"] == "other";
+        assert_eq!(
+            body["temperature"],
+            if other { json!(0.0) } else { Value::Null }
+        );
+    }
+    assert!(bodies.iter().any(|body| body["model"] == "m-1"));
 }

@@ -61,9 +61,10 @@ impl Scene {
         path
     }
 
-    /// A copy of the embedded suite, to be changed.
+    /// A copy of the embedded suite with its first persona alone, to be changed.
     pub(crate) fn with_embedded(self) -> Self {
         copy(&root().join("tasks"), &self.path("tasks"));
+        self.replace("tasks/suite.toml", ", \"personas/researcher\"", "");
         self
     }
 
@@ -90,8 +91,13 @@ impl Scene {
             .unwrap()
     }
 
-    /// Runs the embedded suite into `out` with more arguments; its results.
+    /// Runs the embedded suite's first persona, a short episode, into `out` with more arguments; its results.
     pub(crate) fn play(&self, out: &str, args: &[&str]) -> Value {
+        self.play_all(out, &[&["--persona", "law_trainee"], args].concat())
+    }
+
+    /// Runs the whole embedded suite into `out` with more arguments; its results.
+    pub(crate) fn play_all(&self, out: &str, args: &[&str]) -> Value {
         let suite = embedded();
         let output = self.run(
             &[

@@ -159,6 +159,8 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             // The epoch ticker and the progress display: threads, no tasks.
             "host/src/plugin/engine.rs",
             "host/src/report/progress.rs",
+            // The compiling process, and the alarm in it.
+            "host/src/plugin/compile.rs",
         ],
     );
 }
@@ -248,12 +250,13 @@ fn the_architecture_fits_and_names_rooms_that_exist() {
 fn the_readme_names_every_exit_code_and_command() {
     let text = std::fs::read_to_string(root().join("README.md")).unwrap();
     for code in [
-        "| 0 |", "| 1 |", "| 2 |", "| 3 |", "| 4 |", "| 5 |", "| 6 |", "| 130 |",
+        "| 0 |", "| 1 |", "| 2 |", "| 3 |", "| 4 |", "| 5 |", "| 6 |", "| 7 |", "| 130 |",
     ] {
         assert!(text.contains(code), "README.md lacks exit code {code}");
     }
     for command in [
-        "run", "compare", "verify", "check", "list", "schema", "import",
+        "run", "report", "view", "compare", "verify", "check", "list", "schema", "import",
+        "plugin", "serve",
     ] {
         assert!(
             text.contains(&format!("pibench-host {command}")),
@@ -262,31 +265,73 @@ fn the_readme_names_every_exit_code_and_command() {
     }
 }
 
-/// The interface that plugins are built against: its package's version and the BLAKE3 of its files. A change of the
-/// files without a new version breaks plugins that nobody rebuilt; with one, both values change here.
-const WIT: (&str, &str) = (
-    "0.1.0",
-    "b1184cdd9957a935d38efeb58a461da5879cc590bf8e31eb4a3e752acd2741e0",
-);
-
 #[test]
-fn the_interface_changes_only_with_its_version() {
-    let mut hasher = blake3::Hasher::new();
-    for (path, content) in files(&root().join("wit")) {
-        if path.ends_with("wit") {
-            let text = String::from_utf8(content).unwrap();
-            assert!(
-                text.contains(&format!("package pibench:plugin@{};", WIT.0)),
-                "{path} is of another version"
-            );
-            hasher.update(path.as_bytes());
-            hasher.update(text.as_bytes());
-        }
+fn every_promise_of_the_security_policy_names_a_test_that_exists() {
+    let text = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let rust: Vec<String> = tracked()
+        .into_iter()
+        .filter(|(path, _)| path.ends_with("rs"))
+        .map(|(_, text)| text)
+        .collect();
+    let name = regex::Regex::new("`([a-z0-9]+(?:_[a-z0-9]+){2,})`").unwrap();
+    let named: Vec<&str> = name
+        .captures_iter(&text)
+        .map(|found| found.extract::<1>().1[0])
+        .collect();
+    assert!(named.len() > 20, "{named:?}");
+    for test in named {
+        let function = format!("fn {test}(");
+        assert!(
+            rust.iter().any(|text| text.contains(&function)),
+            "SECURITY.md names {test}, which is no test"
+        );
+    }
+}
+
+/// A version of the interface that plugins are built against is frozen beside the tests: a change of `wit/` under the same
+/// version breaks plugins that nobody rebuilt. A new version is frozen by a copy; old ones stay.
+#[test]
+fn the_interface_is_the_frozen_one_of_its_version() {
+    let interface = |folder: &Path| -> Vec<(String, String)> {
+        let texts = files(folder).into_iter();
+        texts
+            .filter(|(path, _)| path.ends_with("wit"))
+            .map(|(path, text)| (path, String::from_utf8(text).unwrap()))
+            .collect()
+    };
+    let current = interface(&root().join("wit"));
+    let package = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let version = package(&current[0].1);
+    let version = version
+        .strip_prefix("package pibench:plugin@")
+        .and_then(|rest| rest.strip_suffix(';'))
+        .unwrap();
+    let frozen = root().join("tests/fixtures/wit").join(version);
+    let copy = format!("cp wit/*.wit {}", frozen.display());
+    assert!(
+        frozen.exists(),
+        "version {version} is new; freeze it: {copy}"
+    );
+    let frozen = interface(&frozen);
+    for ((path, text), (frozen_path, frozen_text)) in current.iter().zip(&frozen) {
+        assert_eq!(
+            package(text),
+            package(&current[0].1),
+            "{path} is of another version"
+        );
+        assert_eq!(
+            path, frozen_path,
+            "a file came or went under version {version}"
+        );
+        assert_eq!(
+            text, frozen_text,
+            "wit/{path} changed under version {version}: raise the version of every file, then {copy}"
+        );
     }
     assert_eq!(
-        hasher.finalize().to_hex().as_str(),
-        WIT.1,
-        "wit/ changed: raise its version, then this digest"
+        current.len(),
+        frozen.len(),
+        "a file came or went under version {version}"
     );
 }
 
@@ -319,4 +364,52 @@ fn every_deed_of_a_hostile_guest_has_a_test() {
             "no test calls the app's `{tool}`"
         );
     }
+}
+
+/// The fields of a struct in a file, by its text.
+fn fields(path: &str, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(path)).unwrap();
+    let start = text.find(&format!("pub struct {name} {{")).expect(name);
+    let body = &text[start..start + text[start..].find("\n}").unwrap()];
+    let field = regex::Regex::new(r"(?m)^    pub (\w+):").unwrap();
+    field
+        .captures_iter(body)
+        .map(|found| found.extract::<1>().1[0].to_owned())
+        .collect()
+}
+
+#[test]
+fn every_limit_has_a_test_that_is_named_after_it() {
+    let tests = std::fs::read_to_string(root().join("tests/limits.rs")).unwrap();
+    let limits = "host/src/plugin/limits.rs";
+    let all = [
+        fields(limits, "Limits"),
+        fields(limits, "LoadLimits"),
+        fields("host/src/plugin/engine.rs", "EngineLimits"),
+    ];
+    for field in all.into_iter().flatten() {
+        assert!(
+            tests.contains(&format!("fn {field}()")),
+            "tests/limits.rs has no test `{field}`"
+        );
+    }
+}
+
+#[test]
+fn processes_are_started_for_compiling_and_building_only() {
+    assert_absent(
+        "host/src",
+        &["Command::new(", "posix_spawn", "fork("],
+        &[
+            "host/src/plugin/compile.rs",
+            // Cargo and componentize-py, for authors.
+            "host/src/commands/plugin/build.rs",
+            "host/src/workspace/tests.rs",
+        ],
+    );
+}
+
+#[test]
+fn commands_load_plugins_on_the_operators_terms() {
+    assert_absent("host/src/commands", &["Plugins::new("], &[]);
 }

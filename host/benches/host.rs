@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
 use pibench_host::plugin::grader::Evidence;
+use pibench_host::plugin::shell::{CommandLine, Shell};
 use pibench_host::plugin::{App, Grader, Limits, Plugins};
-use pibench_host::workspace::{Quota, Workspace};
+use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
 use serde_json::json;
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -166,5 +170,155 @@ fn graders(bench: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, embedded_suite, tool_call, graders);
+/// A command line and a Python program, each in an instance of its own.
+fn shell(bench: &mut Criterion) {
+    let runtime = runtime();
+    let shell = Shell::new(Arc::new(plugins()), Limits::SHELL, [1; 32]);
+    let dir = tempfile::tempdir().expect("a folder");
+    let workspace = Workspace::open(
+        Utf8Path::from_path(dir.path()).expect("UTF-8"),
+        Quota::default(),
+    )
+    .expect("it opens");
+    std::fs::write(dir.path().join("a.csv"), "b,2\na,1\n").expect("it is written");
+    let run = |line: &str| {
+        let command = CommandLine {
+            line,
+            working_directory: &WorkspacePath::ROOT,
+            timeout: 60,
+            now: date(2026, 3, 2).at(9, 0, 0, 0),
+        };
+        let output = runtime
+            .block_on(shell.run(&workspace, command))
+            .expect("no fault");
+        assert_eq!(output.exit_code, 0, "{output:?}");
+        output.fuel
+    };
+    let mut group = bench.benchmark_group("shell");
+    let pipeline = "cat a.csv | grep , | sort | cut -d, -f1 | tr a-z A-Z";
+    group.bench_function("a pipeline of five commands, fresh instance", |bench| {
+        bench.iter(|| run(pipeline));
+    });
+    let python =
+        "python3 -c 'import csv; print(sum(int(n) for _, n in csv.reader(open(\"a.csv\"))))'";
+    group.bench_function("python3 on a file, fresh instances", |bench| {
+        bench.iter(|| run(python));
+    });
+    group.finish();
+}
+
+/// How long a model of the bench takes to answer.
+const ANSWER: Duration = Duration::from_millis(500);
+
+/// Sessions at the same time; each asks its model six times, so that 3.0 s are the model's own.
+const SESSIONS: usize = 300;
+
+/// A session of four intents: the agent answers five turns with one call each, and the memory step takes the sixth.
+fn write_suite(dir: &Path, base_url: &str) {
+    let suite = format!(
+        "version = 1\nid = \"load\"\npersonas = [\"p\"]\n[providers.mock]\nbase_url = \"{base_url}/v1\"\n\
+         concurrency = {SESSIONS}\n"
+    );
+    let persona = "version = 1\nid = \"p\"\nname = \"Ada Quill\"\nprofile = \"A clerk.\"\n\
+                   [[episode]]\nsession = \"s\"\n";
+    let mut session = "version = 1\nid = \"s\"\ntitle = \"Load\"\nclock = 2026-03-02T09:00:00\n\
+                       request = \"Sort the shelf.\"\n"
+        .to_owned();
+    for number in 1..=4 {
+        let intent = format!("[[intents]]\nid = \"i{number}\"\ncontent = \"Wish {number}.\"\n");
+        session.push_str(&intent);
+    }
+    let write = |path: &str, text: &str| {
+        let path = dir.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    write("suite.toml", &suite);
+    write("p/persona.toml", persona);
+    write("p/sessions/s/session.toml", &session);
+}
+
+/// Answers each chat after the same time.
+fn respond(request: &wiremock::Request) -> ResponseTemplate {
+    let body: serde_json::Value = request.body_json().expect("JSON");
+    let memory = body["tools"][0]["function"]["name"] == "save_memory";
+    let arguments = json!({"history_entry": "Sorted.", "memory_update": ""}).to_string();
+    let call = json!([{"id": "1", "type": "function", "function": {"name": "save_memory", "arguments": arguments}}]);
+    let message = if memory {
+        json!({"role": "assistant", "content": null, "tool_calls": call})
+    } else {
+        json!({"role": "assistant", "content": "OK."})
+    };
+    ResponseTemplate::new(200)
+        .set_body_json(json!({"choices": [{"message": message}]}))
+        .set_delay(ANSWER)
+}
+
+/// The most memory that a process had so far, in MiB.
+fn peak(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024)
+}
+
+/// Many sessions at once on a slow model: what the harness adds to the model's own time. One figure each, for three
+/// whole runs; a run takes seconds, so nothing is sampled.
+#[expect(clippy::disallowed_methods, reason = "the program itself is measured")]
+fn many_sessions(_: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let builder = MockServer::builder().disable_request_recording();
+    let server = runtime.block_on(builder.start());
+    runtime.block_on(
+        Mock::given(method("POST"))
+            .respond_with(respond)
+            .mount(&server),
+    );
+    let dir = tempfile::tempdir().expect("a folder");
+    write_suite(dir.path(), &server.uri());
+    for run in 1..=3 {
+        let began = Instant::now();
+        let mut child = Command::new(root().join("target/release/pibench-host"))
+            .args(["run", "suite.toml", "--agent", "mock/m", "--json", "--out"])
+            .arg(format!("run{run}"))
+            .args([
+                "--runs",
+                &SESSIONS.to_string(),
+                "--jobs",
+                &SESSIONS.to_string(),
+            ])
+            .current_dir(dir.path())
+            .env("PIBENCH_CACHE", root().join("target/bench-cache"))
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut memory = 0;
+        let status = loop {
+            memory = peak(child.id()).unwrap_or(memory);
+            match child.try_wait().expect("a status") {
+                Some(status) => break status,
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        assert!(status.success(), "the run failed");
+        println!(
+            "{SESSIONS} sessions at once, six calls of {} ms each: {:.2} s (the model's own: 3.00 s), {memory} MiB",
+            ANSWER.as_millis(),
+            began.elapsed().as_secs_f64()
+        );
+    }
+}
+
+criterion_group!(
+    benches,
+    embedded_suite,
+    tool_call,
+    graders,
+    shell,
+    many_sessions
+);
 criterion_main!(benches);

@@ -1,19 +1,27 @@
 //! The built-in scaffold: a model in a loop with tools, over a workspace and apps. It knows nothing of hidden intents,
 //! checklists or graders; what it is given is what an agent may know.
 
+mod chat;
 pub mod clock;
+mod consolidation;
 mod context;
 pub mod environment;
 mod memory;
+pub mod schedule;
+mod skills;
+mod subagent;
+mod tokens;
 pub mod tools;
 
 use std::time::{Duration, Instant};
 
+use chat::Chat;
 pub use clock::SessionClock;
+pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox};
 
-use crate::eval::record::{CallRecord, CallStatus};
-use crate::model::{ChatRequest, Message, Model, ModelError, Reply, ToolCall, Usage};
+use crate::eval::record::CallRecord;
+use crate::model::{ChatRequest, Model, ModelError, Reply, ToolCall, ToolSpec, Usage};
 use crate::store::event::{Fault, FaultKind, Step, Turn};
 use crate::task::manifest::Protocol;
 use crate::workspace::WorkspaceError;
@@ -21,7 +29,18 @@ use crate::workspace::WorkspaceError;
 /// How often the same call may be made in one turn.
 const SAME_CALL: usize = 3;
 
-/// Told to the model when a turn has used up its iterations.
+/// How often an answer that was cut off at the model's output limit is gone on with.
+const CONTINUED: u32 = 3;
+
+/// Told to the model when its answer was cut off.
+const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating any \
+of it.";
+
+/// Told to the model when it answered nothing, twice.
+const FINAL_ANSWER: &str = "Your answer was empty. Give your final answer to the user now, in words and without calling \
+a tool.";
+
+/// Told to the user when a turn has used up its iterations.
 const OUT_OF_ITERATIONS: &str = "I have used up the steps of this turn; the work is not finished.";
 
 /// Bounds of a turn.
@@ -32,14 +51,22 @@ pub struct TurnLimits {
     pub timeout: Duration,
 }
 
+/// How an agent is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    pub protocol: Protocol,
+    /// Tokens that fit the model.
+    pub window: usize,
+    /// Where the first message comes from. The next ones are the user's.
+    pub channel: Channel,
+}
+
 /// The agent in one session.
 #[derive(Debug)]
 pub struct Agent<'a> {
     model: &'a Model,
-    protocol: Protocol,
-    chat: Vec<Message>,
-    /// The id of an `ask_user` call that the next user message answers.
-    asked: Option<String>,
+    setup: Setup,
+    chat: Chat,
 }
 
 /// What one turn came to.
@@ -53,15 +80,31 @@ pub struct TurnDone {
     pub faults: Vec<Fault>,
     pub usage: Usage,
     pub end: TurnEnd,
+    said: Vec<String>,
 }
 
 impl TurnDone {
     /// The turn's calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &CallRecord> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Call { record, .. } => Some(record),
-            Step::Reply { .. } | Step::Notice { .. } => None,
-        })
+        self.steps.iter().flat_map(Step::calls)
+    }
+
+    /// The text to the user is complete.
+    fn ended(mut self, end: TurnEnd) -> Self {
+        if self.final_text.is_empty() {
+            self.final_text = self.said.last().cloned().unwrap_or_default();
+        }
+        let said = std::mem::take(&mut self.said).into_iter();
+        let said: Vec<String> = said.filter(|text| !text.is_empty()).collect();
+        self.response = said.join("\n\n");
+        self.end = end;
+        self
+    }
+
+    fn answered(mut self, text: String) -> Self {
+        self.final_text.clone_from(&text);
+        self.said.push(text);
+        self.ended(TurnEnd::Answered)
     }
 }
 
@@ -77,26 +120,40 @@ pub enum TurnEnd {
 }
 
 impl<'a> Agent<'a> {
-    /// An agent at the start of a session.
-    pub fn new(model: &'a Model, protocol: Protocol, system: String) -> Self {
+    /// The system prompt before it is filled in.
+    pub const PROMPT: &'static str = context::SYSTEM;
+
+    /// An agent at the start of a session, with the tools of `toolbox`.
+    pub fn new(model: &'a Model, setup: Setup, toolbox: &Toolbox, system: String) -> Self {
+        // A script has no window; what it saved of a result must stay. An agent from outside keeps a chat of its own.
+        let window = model.has_window().then_some(setup.window);
+        let tools = window.map_or(0, |_| tokens::of_tools(toolbox.specs()));
         Self {
             model,
-            protocol,
-            chat: vec![Message::System { text: system }],
-            asked: None,
+            setup,
+            chat: Chat::new(setup.protocol, window, tools, system),
         }
     }
 
     /// The system prompt for the workspace as it is now.
     pub fn system_prompt(environment: &Environment) -> Result<String, WorkspaceError> {
-        context::system_prompt(&environment.workspace)
+        context::system_prompt(&environment.workspace, &environment.toolbox)
     }
 
     /// Puts a turn of the record into the chat, as if it had just been played.
     pub fn replay(&mut self, turn: &Turn) {
+        // What was consolidated was so before the message came.
+        let consolidated = |step: &&Step| matches!(step, Step::Consolidated { .. });
+        for step in turn.steps.iter().filter(consolidated) {
+            self.chat.see(step);
+        }
         self.hear(&turn.message, &turn.clock);
-        for step in &turn.steps {
-            self.see(step);
+        for step in turn.steps.iter().filter(|step| !consolidated(step)) {
+            // The chat was made to fit before each question, and each question left one of these.
+            if matches!(step, Step::Reply { .. }) {
+                self.chat.fit();
+            }
+            self.chat.see(step);
         }
     }
 
@@ -108,94 +165,166 @@ impl<'a> Agent<'a> {
         message: &str,
         limits: TurnLimits,
     ) -> TurnDone {
-        self.hear(message, &environment.clock.to_string());
         let deadline = Instant::now() + limits.timeout;
         let mut done = TurnDone::default();
-        let mut said = Vec::new();
-        for _ in 0..limits.iterations {
-            let request = ChatRequest {
-                messages: &self.chat,
-                tools: environment.toolbox.specs(),
-                temperature: None,
-            };
-            let left = deadline.saturating_duration_since(Instant::now());
-            let reply = match tokio::time::timeout(left, self.model.chat(request)).await {
-                Ok(Ok(reply)) => reply,
-                Ok(Err(error)) => return done.ended(said, TurnEnd::Model(error)),
-                Err(_) => return done.ended(said, TurnEnd::Timeout),
-            };
-            done.usage += reply.usage;
-            let calls = reply.calls.clone();
-            self.add(&mut done, step_of(reply));
-            if calls.is_empty() {
-                return done.answered(said);
-            }
-            match self
-                .run_calls(environment, number, &calls, &mut done, &mut said)
-                .await
-            {
-                Going::On => {}
-                Going::Asked => return done.ended(said, TurnEnd::Answered),
-                Going::Broken => return done.ended(said, TurnEnd::Infrastructure),
-            }
+        if let Err(error) = self.consolidate(environment, &mut done).await {
+            return done.ended(TurnEnd::Model(error));
         }
-        said.push(OUT_OF_ITERATIONS.to_owned());
-        self.add(
-            &mut done,
-            Step::Notice {
-                text: OUT_OF_ITERATIONS.into(),
-            },
-        );
-        done.ended(said, TurnEnd::Answered)
+        self.hear(message, &environment.clock.to_string());
+        self.work(environment, number, limits.iterations, deadline, done)
+            .await
     }
 
-    /// Runs the calls of one answer in order. A question to the user ends the turn: what the model wanted after it is
-    /// answered with a note, so that no call is left without a result.
+    /// Asks the model and runs its calls, until it answers.
+    async fn work(
+        &mut self,
+        environment: &mut Environment,
+        number: u32,
+        iterations: u32,
+        mut deadline: Instant,
+        mut done: TurnDone,
+    ) -> TurnDone {
+        // What was written of an answer that is being gone on with.
+        let mut begun = String::new();
+        let (mut continued, mut empty) = (0, 0);
+        for _ in 0..iterations {
+            let tools = if empty < 2 {
+                environment.toolbox.specs()
+            } else {
+                &[]
+            };
+            let reply = match self.ask(tools, deadline).await {
+                Ok((reply, waited)) => {
+                    // What the model did not work is none of the turn's time.
+                    deadline += waited;
+                    reply
+                }
+                Err(end) => return done.ended(end),
+            };
+            done.usage += reply.usage;
+            let Reply {
+                text,
+                calls,
+                truncated,
+                ..
+            } = reply.clone();
+            self.add(&mut done, step_of(reply));
+            if !calls.is_empty() {
+                begun.clear();
+                let going = self
+                    .run_calls(environment, number, &calls, deadline, &mut done)
+                    .await;
+                match going {
+                    Going::On => continue,
+                    Going::Ended(end) => return done.ended(end),
+                }
+            }
+            begun.push_str(&text);
+            if truncated && continued < CONTINUED {
+                continued += 1;
+                self.add(&mut done, nudge(GO_ON));
+            } else if !begun.trim().is_empty() || empty == 2 {
+                return done.answered(begun);
+            } else {
+                empty += 1;
+                if empty == 2 {
+                    self.add(&mut done, nudge(FINAL_ANSWER));
+                }
+            }
+        }
+        done.said.push(OUT_OF_ITERATIONS.to_owned());
+        let notice = Step::Notice {
+            text: OUT_OF_ITERATIONS.into(),
+        };
+        self.add(&mut done, notice);
+        done.ended(TurnEnd::Answered)
+    }
+
+    /// One answer within the time that is left, and how long was waited beside it.
+    async fn ask(
+        &mut self,
+        tools: &[ToolSpec],
+        deadline: Instant,
+    ) -> Result<(Reply, Duration), TurnEnd> {
+        self.chat.fit();
+        let request = ChatRequest {
+            messages: self.chat.messages(),
+            tools,
+            temperature: None,
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.model.chat_within(request, left).await {
+            Ok(Some(answered)) => Ok(answered),
+            Ok(None) => Err(TurnEnd::Timeout),
+            Err(error) => Err(TurnEnd::Model(error)),
+        }
+    }
+
+    /// Runs the calls of one answer in order, those to the web side by side before. A question to the user ends the
+    /// turn: what the model wanted after it is answered with a note, so that no call is left without a result. Pictures
+    /// are shown, and subagents run, when all calls are done.
     async fn run_calls(
         &mut self,
         environment: &mut Environment,
         turn: u32,
         calls: &[ToolCall],
+        deadline: Instant,
         done: &mut TurnDone,
-        said: &mut Vec<String>,
     ) -> Going {
-        let mut going = Going::On;
-        for call in calls {
+        let mut fetched = environment.fetch_ahead(calls).await;
+        let mut ended = None;
+        let mut spawned = Vec::new();
+        let mut pictures = Vec::new();
+        for (place, call) in calls.iter().enumerate() {
             let repeated = done.calls().filter(|record| same(record, call)).count() >= SAME_CALL;
-            let called = match going {
-                Going::On if !repeated => environment.call(turn, call).await,
-                Going::On => environment.refuse(
+            let called = match ended {
+                None if !repeated => match fetched.remove(&place) {
+                    Some(ran) => environment.fetched(turn, call, ran),
+                    None => environment.call(turn, call).await,
+                },
+                None => environment.refuse(
                     turn,
                     call,
                     "the same call was made several times in this turn; \
                     its answer will not change: go another way",
                 ),
-                Going::Asked | Going::Broken => {
-                    environment.refuse(turn, call, "not run: the turn ended before it")
-                }
+                Some(_) => environment.refuse(turn, call, "not run: the turn ended before it"),
             };
-            said.extend(called.said);
+            done.said.extend(called.said);
+            spawned.extend(called.spawned);
+            pictures.extend(called.picture);
             if called.ends_turn {
-                going = Going::Asked;
-                self.asked = Some(call.id.clone());
+                ended = Some(TurnEnd::Answered);
             }
-            if called
-                .fault
-                .as_ref()
-                .is_some_and(|fault| fault.kind == FaultKind::Infrastructure)
-            {
-                going = Going::Broken;
+            let broke = |fault: &Fault| fault.kind == FaultKind::Infrastructure;
+            if called.fault.as_ref().is_some_and(broke) {
+                ended = Some(TurnEnd::Infrastructure);
             }
             done.faults.extend(called.fault);
-            self.add(
-                done,
-                Step::Call {
-                    id: call.id.clone(),
-                    record: called.record,
-                },
-            );
+            let file = if self.chat.is_bounded() {
+                environment.keep_long(&called.record)
+            } else {
+                None
+            };
+            let step = Step::Call {
+                id: call.id.clone(),
+                record: called.record,
+                file,
+            };
+            self.add(done, step);
         }
-        going
+        for picture in pictures {
+            self.add(done, picture);
+        }
+        if ended != Some(TurnEnd::Infrastructure) {
+            for task in spawned {
+                let result = self.delegate(environment, turn, task, deadline, done).await;
+                if let Err(end) = result {
+                    return Going::Ended(end);
+                }
+            }
+        }
+        ended.map_or(Going::On, Going::Ended)
     }
 
     /// The memory step at a session's end (see `memory`).
@@ -203,62 +332,33 @@ impl<'a> Agent<'a> {
         &mut self,
         environment: &mut Environment,
     ) -> Result<memory::Remembered, ModelError> {
-        memory::remember(self.model, &self.chat, environment).await
+        self.chat.fit();
+        memory::remember(self.model, self.chat.messages(), environment).await
     }
 
     fn add(&mut self, done: &mut TurnDone, step: Step) {
-        self.see(&step);
+        self.chat.see(&step);
         done.steps.push(step);
     }
 
     fn hear(&mut self, text: &str, clock: &str) {
-        let text = context::user_message(text, clock);
-        self.chat.push(match self.asked.take() {
-            Some(call_id) => Message::Tool { call_id, text },
-            None => Message::User { text },
-        });
-    }
-
-    fn see(&mut self, step: &Step) {
-        self.chat.push(match step {
-            Step::Reply {
-                text,
-                reasoning,
-                calls,
-            } => Message::Assistant {
-                text: text.clone(),
-                reasoning: reasoning.clone(),
-                calls: calls.clone(),
-            },
-            Step::Call { id, record }
-                if record.tool == tools::ASK_USER && record.status == CallStatus::Ok =>
-            {
-                // The next user message is this call's result.
-                self.asked = Some(id.clone());
-                return;
-            }
-            Step::Call { id, record } => Message::Tool {
-                call_id: id.clone(),
-                text: context::tool_result(record, self.protocol),
-            },
-            Step::Notice { text } => Message::Assistant {
-                text: text.clone(),
-                reasoning: None,
-                calls: Vec::new(),
-            },
-        });
+        let channel = std::mem::replace(&mut self.setup.channel, Channel::Chat);
+        self.chat.hear(text, clock, channel);
     }
 }
 
 /// Whether a turn goes on after some calls.
 enum Going {
     On,
-    Asked,
-    Broken,
+    Ended(TurnEnd),
 }
 
 fn same(record: &CallRecord, call: &ToolCall) -> bool {
     record.tool == call.name && record.arguments == environment::arguments(call)
+}
+
+fn nudge(text: &str) -> Step {
+    Step::Nudge { text: text.into() }
 }
 
 fn step_of(reply: Reply) -> Step {
@@ -273,28 +373,5 @@ fn step_of(reply: Reply) -> Step {
         text,
         reasoning,
         calls,
-    }
-}
-
-impl TurnDone {
-    fn answered(mut self, mut said: Vec<String>) -> Self {
-        if let Some(Step::Reply { text, .. }) = self.steps.last() {
-            self.final_text.clone_from(text);
-            said.push(text.clone());
-        }
-        self.ended(said, TurnEnd::Answered)
-    }
-
-    fn ended(mut self, said: Vec<String>, end: TurnEnd) -> Self {
-        if self.final_text.is_empty() {
-            self.final_text = said.last().cloned().unwrap_or_default();
-        }
-        self.response = said
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n\n");
-        self.end = end;
-        self
     }
 }

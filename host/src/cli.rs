@@ -3,8 +3,9 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::report::format::Format;
 use crate::store::folder::Shard;
-use crate::task::manifest::{Ablation, Protocol};
+use crate::task::manifest::{Ablation, Protocol, Scaffold};
 
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
 #[derive(Debug, Parser)]
@@ -15,13 +16,11 @@ pub struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one command in a process"
-)]
 pub enum Command {
     /// Play a suite: agent, user agent, graders and judge, to a table of scores and a run folder.
     Run(RunArgs),
+    /// Play a suite with an agent of your own, which speaks the Model Context Protocol.
+    Serve(ServeArgs),
     /// Show every problem of suites, personas, sessions and plugins, each with its place and remedy.
     Check(CheckArgs),
     /// Show what a suite holds: sessions, intents, rubrics, rules, tools.
@@ -30,34 +29,50 @@ pub enum Command {
     Compare(CompareArgs),
     /// Make one run of the parts that `run --shard` played.
     Merge(MergeArgs),
+    /// Make tables, figures and a page to look at from finished runs.
+    Report(ReportArgs),
+    /// Look at runs in a browser, also while they play.
+    View(ViewArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
+    /// List the simulator's doubtful moves for a person to look at: ended early, answered what was not asked, leaked an
+    /// intent.
+    Review(ReviewArgs),
+    /// Judge a sample of a finished run's sessions again and tell how far the verdicts agree.
+    Audit(AuditArgs),
     /// Print the JSON Schema of a task format or of a file of the run folder.
     Schema(SchemaArgs),
     /// Turn foreign task data into a suite.
     Import(ImportArgs),
+    /// Make, build, test and look at plugins: for those who write them.
+    Plugin(PluginArgs),
+    /// Compile the component on stdin to stdout, under limits that this process sets itself: the host runs it.
+    #[command(hide = true)]
+    CompileComponent(CompileArgs),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct RunArgs {
     /// The suite file. Default: the embedded suite's, tasks/suite.toml.
     #[arg(value_name = "SUITE.toml", conflicts_with = "resume")]
     pub suite: Option<Utf8PathBuf>,
-    /// Go on with a run that was cut off. Everything is as it was; only --jobs may differ.
+    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost and what is recorded may
+    /// differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "agent", "user", "judge", "persona", "session", "runs", "protocol", "plugins", "prompts", "out", "seed",
-        "ablate", "shard",
+        "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "plugins", "policy", "prompts", "out", "seed",
+        "ablate", "shard", "dry_run",
     ])]
     pub resume: Option<Utf8PathBuf>,
-    /// The agent under test: reference, reactive, nop, cheat, or PROVIDER/MODEL.
+    /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL.
     #[arg(long, value_name = "M")]
     pub agent: Option<String>,
-    /// The user agent: lexical, or PROVIDER/MODEL.
+    /// The user agent: lexical, a known model's name, or PROVIDER/MODEL.
     #[arg(long, value_name = "M")]
     pub user: Option<String>,
-    /// The judge of rubric items: lexical, or PROVIDER/MODEL.
+    /// The judge of rubric items: lexical, a known model's name, or PROVIDER/MODEL. Several decide by majority (may be
+    /// repeated).
     #[arg(long, value_name = "M")]
-    pub judge: Option<String>,
+    pub judge: Vec<String>,
     /// Play only this persona (may be repeated).
     #[arg(long, value_name = "P")]
     pub persona: Vec<String>,
@@ -73,6 +88,9 @@ pub struct RunArgs {
     /// The rules: the paper's, or those of the released code.
     #[arg(long, value_enum)]
     pub protocol: Option<ProtocolArg>,
+    /// The tools of the built-in scaffold: the paper's, or those of the released code.
+    #[arg(long, value_enum)]
+    pub scaffold: Option<ScaffoldArg>,
     /// The seed of everything drawn at random.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -89,12 +107,37 @@ pub struct RunArgs {
     /// A folder of prompts that replace the built-in ones of the same file name.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
+    /// What plugins of others may use. Default: nothing.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<Utf8PathBuf>,
+    /// Begin no further turn once the run has cost so much. Exit code 7; --resume goes on.
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Estimate calls, tokens and cost for each role, and play nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub tape: TapeArgs,
     /// The run folder. Default: runs/<suite>-<UTC time>.
     #[arg(long, value_name = "DIR")]
     pub out: Option<Utf8PathBuf>,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[group(multiple = false)]
+pub struct TapeArgs {
+    /// Write every answer of a model into this new folder.
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<Utf8PathBuf>,
+    /// Take every answer from a recording: no model is asked, and no key is needed.
+    #[arg(long, value_name = "DIR")]
+    pub replay: Option<Utf8PathBuf>,
+    /// Ask judges only what this folder has no answer to, and add the answers to it.
+    #[arg(long, value_name = "DIR")]
+    pub judge_cache: Option<Utf8PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -126,13 +169,51 @@ impl From<ProtocolArg> for Protocol {
 }
 
 #[derive(Debug, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Speak on standard input and output instead of HTTP.
+    #[arg(long, conflicts_with = "port")]
+    pub stdio: bool,
+    /// The port on 127.0.0.1. Default: any that is free.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScaffoldArg {
+    #[value(name = "nanobot-0.1.5")]
+    Nanobot015,
+    #[value(name = "nanobot-0.1.4")]
+    Nanobot014,
+}
+
+impl From<ScaffoldArg> for Scaffold {
+    fn from(scaffold: ScaffoldArg) -> Self {
+        match scaffold {
+            ScaffoldArg::Nanobot015 => Self::Nanobot015,
+            ScaffoldArg::Nanobot014 => Self::Nanobot014,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Suites, personas, sessions (a file or its folder) or plugins (`.wasm`).
     #[arg(required = true)]
     pub paths: Vec<Utf8PathBuf>,
+    /// Of a suite, play only this session and those that it depends on (may be repeated). Default: all.
+    #[arg(long, value_name = "ID")]
+    pub session: Vec<String>,
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+    /// What plugins of others may use. Default: nothing.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<Utf8PathBuf>,
+    /// Print everything as one JSON object on stdout; talk goes to stderr.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -173,10 +254,104 @@ pub struct CompareArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Run folders: one for each model.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<Utf8PathBuf>,
+    /// Write index.html, the tables in every format and the figures into this folder; must not be there yet.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<Utf8PathBuf>,
+    /// What `audit --json` printed, for Table 6 (may be repeated).
+    #[arg(long, value_name = "FILE")]
+    pub audit: Vec<Utf8PathBuf>,
+    /// How the tables are printed on stdout.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: FormatArg,
+    /// The seed of the resampling.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    Text,
+    Markdown,
+    Csv,
+    Json,
+    Latex,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Text => Self::Text,
+            FormatArg::Markdown => Self::Markdown,
+            FormatArg::Csv => Self::Csv,
+            FormatArg::Json => Self::Json,
+            FormatArg::Latex => Self::Latex,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ViewArgs {
+    /// Run folders.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<Utf8PathBuf>,
+    /// The port on 127.0.0.1. Default: any that is free.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// The seed of the resampling.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// The engine's profile.
+    pub profile: String,
+    /// Most real time, in milliseconds.
+    pub wall_ms: u64,
+    /// Most address space, in bytes.
+    pub memory: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// The run folder.
+    #[arg(value_name = "RUN")]
+    pub run: Utf8PathBuf,
+    /// Print one JSON list.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// The run folder.
+    #[arg(value_name = "RUN")]
+    pub run: Utf8PathBuf,
+    /// Who judges again: a known model's name, or PROVIDER/MODEL (may be repeated: each is an audit of its own).
+    #[arg(long, value_name = "M", required = true)]
+    pub judge: Vec<String>,
+    /// Sessions to judge again, drawn uniformly from all that are finished.
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
+    pub sample: u32,
+    /// The seed of the sample and of the resampling.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub tape: TapeArgs,
+    /// Print one JSON list.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -204,4 +379,97 @@ pub enum ImportFormat {
         #[arg(long, value_name = "DIR")]
         plugins: Option<Utf8PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct PluginArgs {
+    #[command(subcommand)]
+    pub command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// Write a new project that builds and passes its tests.
+    New(PluginNewArgs),
+    /// Build a project to NAME.wasm, with cargo or componentize-py.
+    Build(PluginBuildArgs),
+    /// Run the standard suite that every plugin must pass.
+    Test(PluginTestArgs),
+    /// Pin every component of a folder: writes pibench.lock beside them.
+    Lock(PluginLockArgs),
+    /// Show what a plugin is: world, imports, digest, size, tools or checks.
+    Inspect(PluginInspectArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PluginLockArgs {
+    /// The folder. Default: the one beside the program.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct PluginNewArgs {
+    /// What it is to be.
+    #[arg(value_enum)]
+    pub world: WorldArg,
+    /// Lower case letters, digits and single underscores; an app's name is the prefix of its tools.
+    pub name: String,
+    /// What it is written in.
+    #[arg(long, value_enum, default_value = "rust")]
+    pub lang: LangArg,
+    /// The new project's folder; must not be there yet. Default: NAME.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<Utf8PathBuf>,
+    /// The folder of the crate pibench-sdk. Default: that of the checkout that this program was built in.
+    #[arg(long, value_name = "DIR")]
+    pub sdk: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WorldArg {
+    /// A simulated service with tools and a state.
+    ToolApp,
+    /// A judge of rule items.
+    Grader,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LangArg {
+    Rust,
+    Python,
+}
+
+#[derive(Debug, Args)]
+pub struct PluginBuildArgs {
+    /// The project's folder.
+    #[arg(default_value = ".")]
+    pub dir: Utf8PathBuf,
+    /// A Python virtual environment that has componentize-py. Default: .venv of the project, made when it is missing.
+    #[arg(long, value_name = "DIR")]
+    pub venv: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct PluginTestArgs {
+    /// The component.
+    #[arg(value_name = "FILE.wasm")]
+    pub file: Utf8PathBuf,
+    /// A configuration that the grader must take, or a seed that the app must open on (may be repeated). Default: {}, or
+    /// two people and no records.
+    #[arg(long, value_name = "JSON")]
+    pub config: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PluginInspectArgs {
+    /// The component.
+    #[arg(value_name = "FILE.wasm")]
+    pub file: Utf8PathBuf,
+    /// A configuration whose checks a grader shows.
+    #[arg(long, value_name = "JSON")]
+    pub config: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
 }

@@ -1,36 +1,56 @@
 //! One file per command, one public function each: an adapter from the command line to the library, where errors get
 //! their exit code.
 
+mod audit;
 mod check;
 mod compare;
+mod compile_component;
 mod import;
 mod list;
 mod merge;
+mod plugin;
+mod report;
+mod review;
 mod run;
 mod schema;
+mod serve;
 mod verify;
+mod view;
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use camino::Utf8Path;
+use anyhow::{Context, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use crate::cli::{Cli, Command};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, OrExit};
+use crate::plugin::{GuestLimits, Plugins, Terms};
+use crate::task::load::LoadedPolicy;
+use crate::task::manifest::PolicyFile;
 use crate::task::problem::{Problem, lines, render};
+use crate::task::suite::Suite;
 
 /// Runs the command; its exit, or what to say of its failure.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Check(args) => check::check(&args),
         Command::List(args) => list::list(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
+        Command::Report(args) => report::report(&args),
+        Command::View(args) => view::view(&args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Review(args) => review::review(&args),
+        Command::Audit(args) => audit::audit(&args),
         Command::Import(args) => import::import(args),
+        Command::Plugin(args) => plugin::plugin(&args),
+        Command::CompileComponent(args) => compile_component::compile_component(&args),
     }
 }
 
@@ -62,6 +82,50 @@ fn plugin_dirs(own: Option<&Utf8Path>) -> Vec<PathBuf> {
     dirs
 }
 
+/// The plugins of a suite's `[plugins]` and of folders, on the operator's terms.
+fn plugins(
+    named: BTreeMap<String, Utf8PathBuf>,
+    dirs: Vec<PathBuf>,
+    limits: &GuestLimits,
+    policy: PolicyFile,
+) -> Result<Plugins, Failure> {
+    let compiler = std::env::current_exe()
+        .context("find the program itself")
+        .or_exit(Exit::Io)?;
+    let terms = Terms {
+        limits: *limits,
+        policy: Some(policy),
+        own: plugin_dirs(None),
+        compiler: Some(compiler),
+        on_demand: false,
+    };
+    Ok(Plugins::on_terms(named, dirs, &cache_dir(), terms))
+}
+
+/// The operator's policy: what the file says, or nothing.
+fn policy(path: Option<&Utf8Path>) -> Result<Option<LoadedPolicy>, Failure> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let read = crate::task::load::policy(path).map_err(|problems| {
+        show_problems(&problems.0);
+        anyhow!("load {path}")
+    });
+    read.map(Some).or_exit(Exit::InvalidInput)
+}
+
+/// The limits of a suite and of a policy: of each the lower one.
+fn guest_limits(suite: &Suite, policy: &PolicyFile) -> Result<GuestLimits, Failure> {
+    let lowered = |by, whose: &str| {
+        let lowered = GuestLimits::default().lowered(by);
+        lowered
+            .map_err(|reason| anyhow!("use the limits of {whose}: {reason}"))
+            .or_exit(Exit::InvalidInput)
+    };
+    let suites = lowered(suite.limits, suite.path.as_str())?;
+    Ok(suites.within(lowered(policy.limits, "the policy")?))
+}
+
 /// The user's cache folder (XDG base directory specification); `PIBENCH_CACHE` names another one.
 fn cache_dir() -> PathBuf {
     let named = std::env::var_os("PIBENCH_CACHE").map(PathBuf::from);
@@ -77,7 +141,6 @@ fn cache_dir() -> PathBuf {
 
 /// A runtime for commands that call guests.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    use crate::exit::OrExit;
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

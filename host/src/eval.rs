@@ -3,6 +3,8 @@
 //! `statistics`, from a given seed.
 
 pub mod aggregate;
+pub mod cost;
+pub mod estimate;
 pub mod lexical;
 pub mod matcher;
 pub mod record;

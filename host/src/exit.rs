@@ -19,6 +19,8 @@ pub enum Exit {
     Faults,
     /// Something outside broke; `run --resume` goes on.
     Infrastructure,
+    /// The run cost as much as it may; `run --resume` goes on.
+    Spent,
     /// Interrupted by the user.
     Interrupted,
 }
@@ -33,6 +35,7 @@ impl Exit {
             Self::Io => 4,
             Self::Faults => 5,
             Self::Infrastructure => 6,
+            Self::Spent => 7,
             Self::Interrupted => 130,
         }
     }

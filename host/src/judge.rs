@@ -5,28 +5,55 @@
 mod tests;
 
 use crate::model::client::Client;
+use crate::model::place::Place;
 use crate::task::manifest::{Protocol, ToolEvidence};
 use crate::task::suite::{Grading, Item};
 use crate::user::evidence::{self, Shown};
 use crate::user::fence::Nonce;
 use crate::user::lexical;
-use crate::user::parse::{self, ListItem, ParseError, Styles, Verdict};
-use crate::user::prompted::Attempts;
+use crate::user::parse::{self, Styles, Verdict};
+use crate::user::prompted::{Attempts, List};
 use crate::user::prompts::{Fields, PromptName, Prompts};
-use crate::user::{Judged, Judgement, Prompted, RoleError, TurnEvidence};
+use crate::user::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence};
 
 /// The judge of rubric items.
 #[derive(Debug, Clone)]
 pub enum Judge {
     /// Matchers of the task files on the agent's own words; no model.
     Lexical,
-    Prompted(Prompted),
+    /// One judge, or several who decide by majority.
+    Panel(Vec<Prompted>),
 }
 
 impl Judge {
-    /// The judge that asks a model.
-    pub fn prompted(client: Client, prompts: &Prompts) -> Self {
-        Self::Prompted(Prompted::new(client, prompts))
+    /// The judge that asks these models, each the same question.
+    pub fn prompted(clients: Vec<Client>, prompts: &Prompts) -> Self {
+        let judges = clients.into_iter();
+        Self::Panel(
+            judges
+                .map(|client| Prompted::new(client, prompts))
+                .collect(),
+        )
+    }
+
+    /// The models of the panel; none of the scripted judge.
+    pub fn clients(&self) -> impl Iterator<Item = &Client> {
+        let judges = match self {
+            Self::Lexical => &[][..],
+            Self::Panel(judges) => judges,
+        };
+        judges.iter().map(Prompted::client)
+    }
+
+    /// The same judge, asked from this place.
+    #[must_use]
+    pub fn at(&self, place: &Place) -> Self {
+        match self {
+            Self::Lexical => Self::Lexical,
+            Self::Panel(judges) => {
+                Self::Panel(judges.iter().map(|judge| judge.at(place)).collect())
+            }
+        }
     }
 
     /// One judgement per item, which are all rubrics, on the session up to and with this turn. `selection`: the fields
@@ -43,7 +70,7 @@ impl Judge {
                 let judge = |item: &&Item| lexical_judgement(item, evidence);
                 Ok(Judged::offline(items.iter().map(judge).collect()))
             }
-            Self::Prompted(model) => by_model(model, items, selection, evidence).await,
+            Self::Panel(judges) => by_majority(judges, items, selection, evidence).await,
         }
     }
 }
@@ -55,40 +82,66 @@ fn lexical_judgement(item: &Item, evidence: &TurnEvidence) -> Judgement {
     }
 }
 
+/// What more than half of the judges say. All must have answered: a verdict of fewer would be another panel's.
+async fn by_majority(
+    judges: &[Prompted],
+    items: &[&Item],
+    selection: &[ToolEvidence],
+    evidence: &TurnEvidence,
+) -> Result<Judged<Judgement>, RoleError> {
+    let (mut votes, mut exchanges) = (Vec::new(), Vec::new());
+    for judge in judges {
+        let (verdicts, exchange) = by_model(judge, items, selection, evidence).await?;
+        votes.push(verdicts);
+        exchanges.push(exchange);
+    }
+    let verdicts = (0..items.len()).map(|at| majority(votes.iter().map(|votes| &votes[at])));
+    Ok(Judged::by_model(verdicts.collect(), &exchanges))
+}
+
+/// Of a tie: no, as of any doubt.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "an iterator is cheap to move"
+)]
+fn majority<'a>(votes: impl ExactSizeIterator<Item = &'a Verdict> + Clone) -> Judgement {
+    let yes = votes.clone().filter(|vote| vote.yes).count() * 2 > votes.len();
+    let reasons = votes.clone().filter(|vote| vote.yes == yes);
+    let reasons: Vec<&str> = reasons.map(|vote| vote.evidence.as_str()).collect();
+    Judgement {
+        yes,
+        reason: reasons.join(" / "),
+    }
+}
+
 async fn by_model(
     model: &Prompted,
     items: &[&Item],
     selection: &[ToolEvidence],
     evidence: &TurnEvidence,
-) -> Result<Judged<Judgement>, RoleError> {
+) -> Result<(Vec<Verdict>, Exchange), RoleError> {
     let name = match evidence.protocol {
         Protocol::Paper => PromptName::Rubric,
         Protocol::PiBench => PromptName::PiBenchRubric,
     };
     let nonce = evidence.delimiter(name);
-    let items = ListItem::list(items.iter().map(|item| item.criterion.as_str()));
+    let texts: Vec<&str> = items.iter().map(|item| item.criterion.as_str()).collect();
     let fields = Fields {
-        items: items.clone(),
         shown: shown(selection, evidence, &nonce),
         ..Fields::new(&nonce, parse::verdict_format(&nonce, Styles::Absent))
     };
-    let (verdicts, exchange) = match evidence.protocol {
-        Protocol::Paper => {
-            let read = |reply: &str| parse::verdicts(reply, &nonce, &items, Styles::Absent);
-            model.ask(name, fields, Attempts::PAPER, read).await?
-        }
-        Protocol::PiBench => {
-            let mut kept = Kept::new(items.len());
-            let read = |reply: &str| kept.read(reply, &nonce, &items);
-            model
-                .ask(name, fields, Attempts::PI_BENCH_RUBRICS, read)
-                .await?
-        }
+    let (attempts, keeps) = match evidence.protocol {
+        Protocol::Paper => (Attempts::PAPER, false),
+        Protocol::PiBench => (Attempts::PI_BENCH_RUBRICS, true),
     };
-    Ok(Judged::by_model(
-        verdicts.into_iter().map(Judgement::from).collect(),
-        &[exchange],
-    ))
+    let list = List {
+        protocol: evidence.protocol,
+        texts: &texts,
+        styles: Styles::Absent,
+        keeps,
+        nonce: &nonce,
+    };
+    model.judge(name, fields, list, attempts).await
 }
 
 fn shown(selection: &[ToolEvidence], evidence: &TurnEvidence, nonce: &Nonce) -> Shown {
@@ -98,36 +151,5 @@ fn shown(selection: &[ToolEvidence], evidence: &TurnEvidence, nonce: &Nonce) -> 
         tools: evidence::tools(&selected, nonce),
         files: evidence::files(&evidence.files_read, nonce),
         ..Shown::default()
-    }
-}
-
-/// The blocks that did parse, over several attempts: the first of each item stands.
-struct Kept {
-    verdicts: Vec<Option<Verdict>>,
-}
-
-impl Kept {
-    fn new(items: usize) -> Self {
-        Self {
-            verdicts: vec![None; items],
-        }
-    }
-
-    fn read(
-        &mut self,
-        reply: &str,
-        nonce: &Nonce,
-        items: &[ListItem],
-    ) -> Result<Vec<Verdict>, ParseError> {
-        let fresh = parse::kept_verdicts(reply, nonce, items, Styles::Absent);
-        for (kept, fresh) in self.verdicts.iter_mut().zip(fresh) {
-            *kept = kept.take().or(fresh);
-        }
-        let all: Vec<Verdict> = self.verdicts.iter().flatten().cloned().collect();
-        let (found, wanted) = (all.len(), items.len());
-        if found < wanted {
-            return Err(ParseError::Count { found, wanted });
-        }
-        Ok(all)
     }
 }

@@ -6,6 +6,7 @@ use clap::Parser;
 use pibench_host::cli::Cli;
 use pibench_host::commands;
 use pibench_host::exit::Exit;
+use pibench_host::report::escape::lines;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -17,7 +18,9 @@ fn main() -> ExitCode {
     match commands::dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("error: failed to {:#}", failure.error);
+            // What a file holds may stand in the reason: it must not reach the terminal as it is.
+            let reason = lines(&format!("{:#}", failure.error));
+            eprintln!("error: failed to {reason}");
             if failure.exit == Exit::Bug {
                 eprintln!(
                     "This is a bug of pibench-host; please report it with the command line above."

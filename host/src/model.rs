@@ -1,15 +1,55 @@
 //! Language models behind one interface: a chat of messages and tools in, one reply out. Providers' wire formats stay
 //! below `wire`; nothing above this module knows them.
 
+pub mod cassette;
 pub mod client;
+pub mod external;
+mod gate;
+pub mod meter;
+pub mod place;
 pub mod provider;
 pub(crate) mod retry;
 pub mod scripted;
 mod wire;
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::eval::cost::{MicroUsd, Price, Tokens};
+
+/// Whom a model plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Agent,
+    User,
+    Judge,
+}
+
+/// Thinking, as the provider gave it; kept in the record, never shown to the user.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Reasoning {
+    /// What can be read of it; empty where the provider keeps it to itself.
+    #[serde(rename = "reasoning")]
+    pub text: String,
+    /// What the provider wants back unchanged with the message: signed or encrypted blocks, in its own format.
+    #[serde(
+        rename = "reasoning_blocks",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub blocks: Vec<Value>,
+}
+
+impl Reasoning {
+    /// None where there is neither a text nor a block.
+    pub(crate) fn new(text: String, blocks: Vec<Value>) -> Option<Self> {
+        (!text.is_empty() || !blocks.is_empty()).then_some(Self { text, blocks })
+    }
+}
 
 /// One message of a chat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,9 +63,8 @@ pub enum Message {
     },
     Assistant {
         text: String,
-        /// Thinking, as the provider gave it; kept in the record, never shown to the user.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reasoning: Option<String>,
+        #[serde(flatten)]
+        reasoning: Option<Reasoning>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
     },
@@ -33,6 +72,15 @@ pub enum Message {
         /// The id of the call that this answers.
         call_id: String,
         text: String,
+    },
+    /// A picture that a tool gave. A message of its own: no format takes pictures in every tool result.
+    Picture {
+        /// What it is, for models and readers that see only text: a path.
+        text: String,
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        media_type: String,
+        /// Base64 (RFC 4648, section 4).
+        data: String,
     },
 }
 
@@ -64,10 +112,11 @@ pub struct ChatRequest<'a> {
 }
 
 /// A model's answer.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Reply {
     pub text: String,
-    pub reasoning: Option<String>,
+    #[serde(flatten)]
+    pub reasoning: Option<Reasoning>,
     pub calls: Vec<ToolCall>,
     pub usage: Usage,
     /// The answer was cut at the model's output limit.
@@ -84,6 +133,48 @@ pub struct Usage {
     pub output_tokens: u64,
     /// Part of `output_tokens` that was thinking.
     pub reasoning_tokens: u64,
+    /// Part of `input_tokens` that the provider put into its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// At the prices of the day.
+    #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
+    pub cost: MicroUsd,
+    /// Calls whose price is not known; `cost` leaves them out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced_calls: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Usage {
+    /// With what it costs; None when the price is not known.
+    fn priced(self, price: Option<&Price>) -> Self {
+        let Some(price) = price else {
+            return Self {
+                unpriced_calls: self.calls,
+                ..self
+            };
+        };
+        let aside = self.cached_tokens.saturating_add(self.cache_write_tokens);
+        let tokens = Tokens {
+            input: self.input_tokens.saturating_sub(aside),
+            cached: self.cached_tokens,
+            cache_write: self.cache_write_tokens,
+            output: self.output_tokens,
+        };
+        Self {
+            cost: price.of(tokens),
+            ..self
+        }
+    }
+
+    /// What all of it cost; None when the price of a part is not known.
+    pub fn known_cost(&self) -> Option<MicroUsd> {
+        (self.unpriced_calls == 0).then_some(self.cost)
+    }
 }
 
 impl std::ops::AddAssign for Usage {
@@ -94,12 +185,18 @@ impl std::ops::AddAssign for Usage {
             cached_tokens,
             output_tokens,
             reasoning_tokens,
+            cache_write_tokens,
+            cost,
+            unpriced_calls,
         } = other;
         self.calls += calls;
         self.input_tokens += input_tokens;
         self.cached_tokens += cached_tokens;
         self.output_tokens += output_tokens;
         self.reasoning_tokens += reasoning_tokens;
+        self.cache_write_tokens += cache_write_tokens;
+        self.cost += cost;
+        self.unpriced_calls += unpriced_calls;
     }
 }
 
@@ -119,6 +216,8 @@ pub enum ModelError {
 pub enum Model {
     Scripted(scripted::Scripted),
     Client(client::Client),
+    /// An agent of somebody else's.
+    External(external::External),
 }
 
 impl Model {
@@ -127,14 +226,31 @@ impl Model {
         match self {
             Self::Scripted(scripted) => Ok(scripted.chat(request)),
             Self::Client(client) => client.chat(request).await,
+            Self::External(external) => external.chat(request).await,
         }
     }
 
-    /// Whether a temperature is sent when a request has one.
-    pub fn takes_temperature(&self) -> bool {
+    /// Whether what it is sent has to fit a window.
+    pub fn has_window(&self) -> bool {
+        matches!(self, Self::Client(_))
+    }
+
+    /// Asks for one reply within `left` of work by the model, and says how long was waited beside that: for a place
+    /// among the provider's calls, for a rate limit, between attempts. None: the time was used up.
+    pub async fn chat_within(
+        &self,
+        request: ChatRequest<'_>,
+        left: Duration,
+    ) -> Result<Option<(Reply, Duration)>, ModelError> {
         match self {
-            Self::Scripted(_) => false,
-            Self::Client(client) => client.takes_temperature(),
+            Self::Scripted(scripted) => Ok(Some((scripted.chat(request), Duration::ZERO))),
+            Self::Client(client) => client.chat_within(request, left).await,
+            Self::External(external) => {
+                match tokio::time::timeout(left, external.chat(request)).await {
+                    Ok(reply) => Ok(Some((reply?, Duration::ZERO))),
+                    Err(_) => Ok(None),
+                }
+            }
         }
     }
 }

@@ -1,5 +1,21 @@
 //! What people look at: events or results in, text out. Nothing here plays or scores.
 
+pub mod audit;
+pub mod bundle;
+pub mod category;
+pub mod check;
 pub mod comparison;
+pub mod cost;
+pub mod escape;
+pub mod estimate;
+pub mod figure;
+pub mod format;
+pub mod measures;
+pub mod page;
 pub mod progress;
+pub mod published;
+pub mod record;
+pub mod sheet;
 pub mod table;
+pub mod tables;
+pub mod viewer;

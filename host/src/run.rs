@@ -1,16 +1,28 @@
 //! Playing a suite: episodes side by side, each in order, every turn journaled. The only module that spawns tasks.
 
+mod audit;
 mod dispatcher;
 mod episode;
+mod estimate;
 mod grading;
+mod outline;
 mod plan;
+mod record;
 mod results;
+mod review;
 mod session;
+mod spending;
 mod verify;
+mod wake;
 mod words;
 
+pub use audit::{Audited, audit};
 pub use dispatcher::{Finished, RunError, play};
 pub use episode::EpisodeError;
+pub use estimate::estimate;
+pub use outline::outline;
 pub use plan::{AgentRole, Plan, Roles};
 pub use results::{collect, is_whole};
+pub use review::{Doubt, Doubtful, review};
+pub use spending::Spending;
 pub use verify::{Verified, verify};

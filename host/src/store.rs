@@ -3,6 +3,7 @@
 pub mod event;
 pub mod folder;
 pub mod journal;
+pub mod outline;
 pub mod results;
 pub mod trajectory;
 

@@ -3,6 +3,7 @@
 //!
 //! Packs come from strangers: every file is read through one door (`pack`) that follows no link and leaves no folder.
 
+pub mod catalog;
 pub mod check;
 pub mod import;
 pub mod load;
@@ -11,7 +12,9 @@ pub mod problem;
 pub mod schema;
 pub mod statistics;
 pub mod suite;
+pub mod validate;
 
+pub(crate) mod depth;
 mod document;
 mod pack;
 mod shape;

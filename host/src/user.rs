@@ -7,6 +7,7 @@ pub(crate) mod lexical;
 pub(crate) mod parse;
 pub(crate) mod prompted;
 pub mod prompts;
+pub(crate) mod questions;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -15,11 +16,12 @@ pub use prompted::{Exchange, Judged, Prompted, RoleError};
 
 use evidence::Shown;
 use parse::{ListItem, Styles, Verdict};
-use prompted::Attempts;
+use prompted::{Attempts, List};
 use prompts::{Fields, PromptName, Prompts};
 
 use crate::eval::session::Asked;
 use crate::model::client::Client;
+use crate::model::place::Place;
 use crate::task::manifest::Protocol;
 use crate::task::suite::{Intent, Persona};
 
@@ -49,13 +51,24 @@ impl From<Verdict> for Judgement {
     }
 }
 
-impl From<Verdict> for Asked {
+/// What stage 2 found for one intent, with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub asked: Asked,
+    /// One line; empty without a model.
+    pub reason: String,
+}
+
+impl From<Verdict> for Question {
     fn from(verdict: Verdict) -> Self {
         let style = verdict.style;
-        if verdict.yes {
-            Self::Yes { style }
-        } else {
-            Self::No
+        Self {
+            asked: if verdict.yes {
+                Asked::Yes { style }
+            } else {
+                Asked::No
+            },
+            reason: verdict.evidence,
         }
     }
 }
@@ -72,6 +85,23 @@ impl UserAgent {
     /// The user agent that asks a model.
     pub fn prompted(client: Client, prompts: &Prompts) -> Self {
         Self::Prompted(Prompted::new(client, prompts))
+    }
+
+    /// The model; none of the scripted user agent.
+    pub fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Lexical => None,
+            Self::Prompted(model) => Some(model.client()),
+        }
+    }
+
+    /// The same user agent, asked from this place.
+    #[must_use]
+    pub fn at(&self, place: &Place) -> Self {
+        match self {
+            Self::Lexical => Self::Lexical,
+            Self::Prompted(model) => Self::Prompted(model.at(place)),
+        }
     }
 
     /// Stage 1: for each open intent, whether the turn satisfied it unstated.
@@ -92,10 +122,17 @@ impl UserAgent {
         &self,
         open: &[&Intent],
         evidence: &TurnEvidence,
-    ) -> Result<Judged<Asked>, RoleError> {
+    ) -> Result<Judged<Question>, RoleError> {
         match self {
             _ if open.is_empty() => Ok(Judged::offline(Vec::new())),
-            Self::Lexical => Ok(Judged::offline(lexical::asked(open, evidence))),
+            Self::Lexical => {
+                let found = lexical::asked(open, evidence).into_iter();
+                let question = |asked| Question {
+                    asked,
+                    reason: String::new(),
+                };
+                Ok(Judged::offline(found.map(question).collect()))
+            }
             Self::Prompted(model) => asked(model, open, evidence).await,
         }
     }
@@ -185,7 +222,7 @@ async fn asked(
     model: &Prompted,
     open: &[&Intent],
     evidence: &TurnEvidence,
-) -> Result<Judged<Asked>, RoleError> {
+) -> Result<Judged<Question>, RoleError> {
     let (name, styles) = match evidence.protocol {
         Protocol::Paper => (PromptName::Question, Styles::Absent),
         Protocol::PiBench => (PromptName::PiBenchQuestion, Styles::Wanted),
@@ -210,15 +247,20 @@ async fn judge<T: From<Verdict>>(
     styles: Styles,
 ) -> Result<Judged<T>, RoleError> {
     let nonce = evidence.delimiter(name);
-    let items = list(open);
+    let texts: Vec<&str> = open.iter().map(|intent| intent.content.as_str()).collect();
     let fields = Fields {
-        items: items.clone(),
         shown,
         ..Fields::new(&nonce, parse::verdict_format(&nonce, styles))
     };
-    let read = |reply: &str| parse::verdicts(reply, &nonce, &items, styles);
+    let list = List {
+        protocol: evidence.protocol,
+        texts: &texts,
+        styles,
+        keeps: false,
+        nonce: &nonce,
+    };
     let attempts = Attempts::for_intents(evidence.protocol);
-    let (verdicts, exchange) = model.ask(name, fields, attempts, read).await?;
+    let (verdicts, exchange) = model.judge(name, fields, list, attempts).await?;
     Ok(Judged::by_model(
         verdicts.into_iter().map(T::from).collect(),
         &[exchange],

@@ -8,6 +8,7 @@
 //! writes into the folder is read safely, but not counted until the workspace is opened again.
 
 mod change;
+mod edit;
 pub mod path;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod view;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cap_std::ambient_authority;
@@ -80,6 +82,13 @@ pub struct Usage {
     pub files: u64,
 }
 
+impl Usage {
+    /// A file that had `old` bytes has `new` ones.
+    fn resize(&mut self, old: u64, new: u64) {
+        self.bytes = self.bytes.saturating_sub(old) + new;
+    }
+}
+
 /// Why a workspace did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
@@ -103,6 +112,8 @@ pub enum WorkspaceError {
     NotADirectory(WorkspacePath),
     #[error("remove {0}: the folder is not empty")]
     NotEmpty(WorkspacePath),
+    #[error("make {0}: there is something of that name")]
+    Exists(WorkspacePath),
     #[error("store {path}: {actual} {limit}, {allowed} are allowed")]
     Quota {
         path: WorkspacePath,
@@ -121,6 +132,9 @@ impl WorkspaceError {
     fn io(path: &WorkspacePath, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound(path.clone()),
+            io::ErrorKind::DirectoryNotEmpty => Self::NotEmpty(path.clone()),
+            io::ErrorKind::IsADirectory => Self::NotAFile(path.clone()),
+            io::ErrorKind::NotADirectory => Self::NotADirectory(path.clone()),
             _ => Self::Io {
                 path: path.clone(),
                 source,
@@ -142,6 +156,12 @@ impl WorkspaceError {
 #[derive(Debug)]
 pub struct Workspace {
     view: View,
+    books: Arc<Mutex<Books>>,
+}
+
+/// What is counted and remembered beside the files themselves.
+#[derive(Debug)]
+struct Books {
     usage: Usage,
     tracker: change::Tracker,
 }
@@ -171,11 +191,25 @@ impl Workspace {
             _ => {}
         }
         let usage = view.usage()?;
+        let tracker = change::Tracker::default();
         Ok(Self {
             view,
-            usage,
-            tracker: change::Tracker::default(),
+            books: Arc::new(Mutex::new(Books { usage, tracker })),
         })
+    }
+
+    /// A second hold on the same files, for a guest that writes on the owner's behalf while the owner waits: quotas and
+    /// changes are counted together.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self {
+            view: self.view.clone(),
+            books: Arc::clone(&self.books),
+        }
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The read-only half, to hand out.
@@ -185,7 +219,7 @@ impl Workspace {
 
     /// What the workspace holds now.
     pub fn usage(&self) -> Usage {
-        self.usage
+        self.books().usage
     }
 
     /// See [`View::read`].
@@ -215,10 +249,11 @@ impl Workspace {
         };
         self.view.check_depth(path)?;
         self.view.check_file_bytes(content.len() as u64, path)?;
+        let mut books = self.books();
         let old = self.replaced_bytes(path)?;
-        self.check_room(path, old, content.len() as u64)?;
-        self.tracker.touch(&self.view, path)?;
-        let directory = self.make_directories(&parent)?;
+        self.check_room(books.usage, path, old, content.len() as u64)?;
+        books.tracker.touch(&self.view, path)?;
+        let directory = self.make_directories(&mut books.usage, &parent)?;
         let root = self.view.root();
         let renamed =
             write_temporary(root, content).and_then(|()| root.rename(TEMPORARY, &directory, name));
@@ -227,8 +262,8 @@ impl Workspace {
             let _ = root.remove_file(TEMPORARY);
             return Err(WorkspaceError::io(path, source));
         }
-        self.usage.files += u64::from(old.is_none());
-        self.usage.bytes = self.usage.bytes.saturating_sub(old.unwrap_or(0)) + content.len() as u64;
+        books.usage.files += u64::from(old.is_none());
+        books.usage.resize(old.unwrap_or(0), content.len() as u64);
         Ok(())
     }
 
@@ -237,24 +272,22 @@ impl Workspace {
         let Some((parent, name)) = path.split_last() else {
             return Err(WorkspaceError::NotAFile(path.clone()));
         };
+        let mut books = self.books();
         let directory = self.view.directory(&parent)?;
         let found = view::metadata(&directory, name, path)?;
         if found.is_dir() {
             directory
                 .remove_dir(name)
-                .map_err(|source| match source.kind() {
-                    io::ErrorKind::DirectoryNotEmpty => WorkspaceError::NotEmpty(path.clone()),
-                    _ => WorkspaceError::io(path, source),
-                })?;
+                .map_err(|source| WorkspaceError::io(path, source))?;
         } else {
             self.view.require_file(&found, path)?;
-            self.tracker.touch(&self.view, path)?;
+            books.tracker.touch(&self.view, path)?;
             directory
                 .remove_file(name)
                 .map_err(|source| WorkspaceError::io(path, source))?;
-            self.usage.bytes = self.usage.bytes.saturating_sub(found.len());
+            books.usage.resize(found.len(), 0);
         }
-        self.usage.files = self.usage.files.saturating_sub(1);
+        books.usage.files = books.usage.files.saturating_sub(1);
         Ok(())
     }
 
@@ -262,7 +295,7 @@ impl Workspace {
     /// new period. A file that was made and removed, or written with its own content, has not
     /// changed.
     pub fn take_changes(&mut self) -> Result<Vec<Change>, WorkspaceError> {
-        self.tracker.take(&self.view)
+        self.books().tracker.take(&self.view)
     }
 
     /// The size of the file that a write would replace; None where there is none.
@@ -285,6 +318,7 @@ impl Workspace {
     /// Checks the quotas of the whole workspace for a file that grows from `old` to `new` bytes.
     fn check_room(
         &self,
+        usage: Usage,
         path: &WorkspacePath,
         old: Option<u64>,
         new: u64,
@@ -295,14 +329,14 @@ impl Workspace {
             file_bytes: _,
             depth: _,
         } = *self.view.quota();
-        let after = self.usage.bytes.saturating_sub(old.unwrap_or(0)) + new;
-        if after > bytes && after > self.usage.bytes {
+        let after = usage.bytes.saturating_sub(old.unwrap_or(0)) + new;
+        if after > bytes && after > usage.bytes {
             return Err(WorkspaceError::quota(path, Limit::Bytes, bytes, after));
         }
         if old.is_some() {
             return Ok(());
         }
-        let after = self.usage.files + self.missing_entries(path)?;
+        let after = usage.files + self.missing_entries(path)?;
         if after > files {
             return Err(WorkspaceError::quota(path, Limit::Files, files, after));
         }
@@ -326,11 +360,15 @@ impl Workspace {
     }
 
     /// Opens a folder, making what is missing.
-    fn make_directories(&mut self, path: &WorkspacePath) -> Result<Dir, WorkspaceError> {
+    fn make_directories(
+        &self,
+        usage: &mut Usage,
+        path: &WorkspacePath,
+    ) -> Result<Dir, WorkspaceError> {
         let mut directory = self.view.directory(&WorkspacePath::ROOT)?;
         for component in path.components() {
             match directory.create_dir(component) {
-                Ok(()) => self.usage.files += 1,
+                Ok(()) => usage.files += 1,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(WorkspaceError::io(path, source)),
             }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the component of the grader `python`: build.sh VENV OUTPUT, from the project's root. VENV is a virtual
+# Makes the component `python`: build.sh VENV OUTPUT, from the project's root. VENV is a virtual
 # environment with requirements.txt installed.
 set -eu
 
@@ -10,10 +10,10 @@ here=plugins/python
 # Only what goes into the component: the tool takes every module that it finds.
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-cp "$here/plugin.py" "$here/rule_script.py" "$here/snapshot.py" "$stage"
+cp "$here/plugin.py" "$here/program.py" "$here/rule_script.py" "$here/snapshot.py" "$stage"
 cp -R "$("$venv/bin/python" -c 'import os, yaml; print(os.path.dirname(yaml.__file__))')" "$stage/yaml"
 rm -rf "$stage"/yaml/*.so "$stage"/yaml/__pycache__
 
 mkdir -p "$(dirname "$output")"
-"$venv/bin/componentize-py" --quiet -d wit -w grader componentize -p "$stage" plugin -o "$output.new"
+"$venv/bin/componentize-py" --quiet -d wit -w python-runtime componentize -p "$stage" plugin -o "$output.new"
 mv "$output.new" "$output"

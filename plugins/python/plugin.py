@@ -1,12 +1,14 @@
-"""The grader `python` as a component of world `pibench:plugin/grader`: turns WIT values into `rule_script`'s and back.
+"""Python as a component of world `pibench:plugin/python-runtime`: turns WIT values into those of `rule_script` and
+`program`, and back.
 
 It holds no rules of its own. Everything that a script may import is loaded by `snapshot` when the component is made,
-because the finished component has no files.
+because the finished component has no files of its own.
 """
 
 import contextlib
 import sys
 
+import program
 import rule_script
 import snapshot
 from componentize_py_types import Err
@@ -14,9 +16,10 @@ from wit_world import exports
 from wit_world.exports.grading import Check, Verdict
 from wit_world.imports import log
 from wit_world.imports.evidence import CallStatus
-from wit_world.imports.types import Level
+from wit_world.imports.types import Level, Source_Code, Source_Module, Source_Script
 
 snapshot.load_libraries()
+program.keep_mains(snapshot.code_of)
 
 
 class Grading(exports.Grading):
@@ -32,6 +35,20 @@ class Grading(exports.Grading):
             calls = [plain(call) for call in evidence.calls]
             scores = rule_script.grade(rule_script.parse_config(config), calls, evidence.turn, warn)
             return [Verdict(check=score.check, pass_=score.passed, reason=score.reason) for score in scores]
+
+
+class Interpreter(exports.Interpreter):
+    """The exported interface."""
+
+    def run(self, asked):
+        match asked.source:
+            case Source_Code(value=code):
+                code, name, module = code, "<string>", None
+            case Source_Script(value=(name, code)):
+                module = None
+            case Source_Module(value=module):
+                code, name = None, None
+        return program.run(code, name, module, asked.arguments, asked.working_directory, dict(asked.environment))
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import contextlib
 import gc
 import importlib
 import importlib.machinery
+import importlib.util
 import io
 import pkgutil
 import sys
@@ -83,6 +84,11 @@ def load_libraries():
     gc.freeze()
     if set(missing) != ABSENT:
         raise ImportError(f"other modules are missing than ABSENT says: {sorted(ABSENT.symmetric_difference(missing))}")
+
+
+def code_of(name):
+    """The code of a module, for programs that run it. Only while the component is made."""
+    return importlib.util.find_spec(name).loader.get_code(name)
 
 
 def load(name, missing):

@@ -5,6 +5,8 @@ use std::fmt;
 use jiff::civil::DateTime;
 use jiff::{Span, ToSpan};
 
+use crate::store::event::Step;
+
 /// The moment in a session. A call takes a second, a turn a minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionClock(DateTime);
@@ -26,6 +28,16 @@ impl SessionClock {
     /// A turn is over.
     pub fn turn(&mut self) {
         self.advance(60.seconds());
+    }
+
+    /// The moment after a turn of the record that began at `start`.
+    pub fn after_turn(start: DateTime, steps: &[Step]) -> Self {
+        let mut clock = Self(start);
+        for _ in steps.iter().flat_map(Step::calls) {
+            clock.call();
+        }
+        clock.turn();
+        clock
     }
 
     /// The year 9999 is the end of time: there the clock stands.

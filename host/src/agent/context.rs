@@ -1,13 +1,26 @@
 //! What the model reads: the system prompt, the runtime block of a user message, the text of a tool's result.
 
-use jiff::civil::DateTime;
-use minijinja::{Environment as Templates, context};
+use std::fmt;
 
+use jiff::civil::DateTime;
+use minijinja::{Environment as Templates, Value, context};
+
+use super::environment::Toolbox;
+use super::skills::{self, Skill};
 use crate::eval::record::{CallRecord, CallStatus};
 use crate::task::manifest::Protocol;
 use crate::workspace::{Workspace, WorkspaceError, WorkspacePath};
 
-const SYSTEM: &str = include_str!("../../prompts/system.md");
+pub(super) const SYSTEM: &str = include_str!("../../prompts/system.md");
+
+const SUBAGENT: &str = include_str!("../../prompts/subagent.md");
+
+/// Where results are kept that are too long for the chat.
+pub const RESULTS_FOLDER: &str = "tool-results";
+
+/// Characters of one file in the system prompt. The agent writes some of them, and a prompt that outgrows the window
+/// would end every later session.
+const FILE_CHARACTERS: usize = 20_000;
 
 /// Files of the workspace that are part of the system prompt when they are there.
 const BOOTSTRAP: [&str; 4] = ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md"];
@@ -18,17 +31,88 @@ pub(super) const MEMORY: &str = "memory/MEMORY.md";
 /// The log of sessions, for the agent to search.
 pub(super) const HISTORY: &str = "memory/HISTORY.md";
 
-pub(super) fn system_prompt(workspace: &Workspace) -> Result<String, WorkspaceError> {
+/// Where a message comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// The user.
+    Chat,
+    /// A signal from outside.
+    Environment,
+    /// The agent woke by itself.
+    Heartbeat,
+    /// A job of the agent's own is due.
+    Cron,
+    /// The agent that spawned this one.
+    Subagent,
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Chat => "chat",
+            Self::Environment => "environment",
+            Self::Heartbeat => "heartbeat",
+            Self::Cron => "cron",
+            Self::Subagent => "subagent",
+        })
+    }
+}
+
+/// In this order: who the agent is and how it works, the workspace's bootstrap files, what it remembers, the skills that
+/// are always there, and a line for each other skill.
+pub(super) fn system_prompt(
+    workspace: &Workspace,
+    toolbox: &Toolbox,
+) -> Result<String, WorkspaceError> {
     let mut files = Vec::new();
     for path in BOOTSTRAP {
-        let text = read(workspace, path)?;
+        let text = shown(read(workspace, path)?, path);
         if !text.is_empty() {
             files.push(context! { path, text });
         }
     }
-    let memory = read(workspace, MEMORY)?;
-    let rendered = Templates::new().render_str(SYSTEM, context! { files, memory });
+    let memory = shown(read(workspace, MEMORY)?, MEMORY);
+    let (always, others): (Vec<_>, Vec<_>) = skills::found(workspace, toolbox)?
+        .into_iter()
+        .partition(|skill| skill.always && skill.lacks.is_empty());
+    let [always, others] = [always, others].map(told);
+    let rendered = Templates::new().render_str(SYSTEM, context! { files, memory, always, others });
     Ok(rendered.expect("the template is part of the program, and a test renders it"))
+}
+
+/// Skills as the template sees them.
+fn told(skills: Vec<Skill>) -> Vec<Value> {
+    let one = |skill: Skill| {
+        let Skill {
+            name,
+            description,
+            path,
+            body,
+            lacks,
+            always: _,
+        } = skill;
+        context! { name, description, path, body, lacks }
+    };
+    skills.into_iter().map(one).collect()
+}
+
+/// The system prompt of a subagent.
+pub(super) fn subagent_prompt() -> String {
+    SUBAGENT.trim().to_owned()
+}
+
+/// What the agent is told when a subagent is done.
+pub(super) fn subagent_result(label: &str, result: &str) -> String {
+    format!("[subagent `{label}` is done]\n{result}")
+}
+
+/// A file as the system prompt shows it.
+fn shown(text: String, path: &str) -> String {
+    if text.len() <= FILE_CHARACTERS {
+        return text;
+    }
+    let kept: String = text.chars().take(FILE_CHARACTERS).collect();
+    format!("{kept}\n[cut here: read the rest of {path} with read_file]")
 }
 
 /// One of the scaffold's own paths.
@@ -45,13 +129,13 @@ pub(super) fn read(workspace: &Workspace, path: &str) -> Result<String, Workspac
     }
 }
 
-/// A user message with its runtime block: the session's date and time, with the weekday.
-pub(super) fn user_message(text: &str, clock: &str) -> String {
+/// A message with its runtime block: the session's date and time with the weekday, and where the message comes from.
+pub(super) fn user_message(text: &str, clock: &str, channel: Channel) -> String {
     let weekday = clock
         .parse::<DateTime>()
         .map(|now| now.strftime(" (%A)").to_string())
         .unwrap_or_default();
-    format!("{text}\n\n[now: {clock}{weekday}]")
+    format!("{text}\n\n[now: {clock}{weekday}; channel: {channel}]")
 }
 
 /// What the model is told of a call. The released code wraps an app's answers and hides their status.
@@ -87,6 +171,7 @@ pub(super) fn tool_result(record: &CallRecord, protocol: Protocol) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::manifest::Scaffold;
     use crate::workspace::Quota;
     use serde_json::json;
 
@@ -105,8 +190,8 @@ mod tests {
     #[test]
     fn the_runtime_block_knows_the_weekday() {
         assert_eq!(
-            user_message("Hi", "2026-03-02T09:00:00"),
-            "Hi\n\n[now: 2026-03-02T09:00:00 (Monday)]"
+            user_message("Hi", "2026-03-02T09:00:00", Channel::Chat),
+            "Hi\n\n[now: 2026-03-02T09:00:00 (Monday); channel: chat]"
         );
     }
 
@@ -122,24 +207,70 @@ mod tests {
         assert_eq!(tool_result(&file, Protocol::PiBench), "text");
     }
 
-    #[test]
-    fn the_system_prompt_holds_user_file_and_memory() {
+    fn workspace() -> (tempfile::TempDir, Workspace) {
         let dir = tempfile::tempdir().unwrap();
-        let mut workspace = Workspace::open(
-            camino::Utf8Path::from_path(dir.path()).unwrap(),
-            Quota::default(),
-        )
-        .unwrap();
-        let bare = system_prompt(&workspace).unwrap();
-        workspace
-            .write(&own_path("USER.md"), b"Prefers tea.")
-            .unwrap();
-        workspace
-            .write(&own_path(MEMORY), b"The hearing is on Friday.")
-            .unwrap();
-        let full = system_prompt(&workspace).unwrap();
-        for text in ["Prefers tea.", "The hearing is on Friday."] {
-            assert!(full.contains(text) && !bare.contains(text), "{text}");
+        let path = camino::Utf8Path::from_path(dir.path()).unwrap();
+        let workspace = Workspace::open(path, Quota::default()).unwrap();
+        (dir, workspace)
+    }
+
+    #[test]
+    fn the_system_prompt_has_everything_in_its_order() {
+        let (_dir, mut workspace) = workspace();
+        let toolbox = Toolbox::new(Scaffold::default(), []).unwrap();
+        let bare = system_prompt(&workspace, &toolbox).unwrap();
+        let skill = |always: bool, text: &str| {
+            format!(
+                "---\nname: s\ndescription: Says {text}.\nalways: {always}\n---\nThe body {text}."
+            )
+        };
+        let expected = [
+            ("AGENTS.md", "Be brief.".to_owned(), "Be brief."),
+            ("SOUL.md", "Kind.".into(), "Kind."),
+            ("USER.md", "Prefers tea.".into(), "Prefers tea."),
+            ("TOOLS.md", "Use grep.".into(), "Use grep."),
+            (
+                MEMORY,
+                "The hearing is on Friday.".into(),
+                "The hearing is on Friday.",
+            ),
+            ("skills/a/SKILL.md", skill(true, "one"), "The body one."),
+            ("skills/b/SKILL.md", skill(false, "two"), "Says two."),
+        ];
+        for (path, content, _) in &expected {
+            workspace
+                .write(&own_path(path), content.as_bytes())
+                .unwrap();
         }
+        let full = system_prompt(&workspace, &toolbox).unwrap();
+        let places: Vec<Option<usize>> =
+            expected.iter().map(|(.., text)| full.find(text)).collect();
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{places:?}\n{full}"
+        );
+        assert!(
+            expected.iter().all(|(.., text)| !bare.contains(text)),
+            "{bare}"
+        );
+        assert!(
+            !full.contains("The body two."),
+            "only its summary stands there"
+        );
+    }
+
+    #[test]
+    fn a_memory_that_grew_too_long_is_cut_in_the_prompt() {
+        let (_dir, mut workspace) = workspace();
+        let toolbox = Toolbox::new(Scaffold::default(), []).unwrap();
+        workspace
+            .write(&own_path(MEMORY), "x".repeat(100_000).as_bytes())
+            .unwrap();
+        let prompt = system_prompt(&workspace, &toolbox).unwrap();
+        assert!(
+            prompt.len() < 30_000 && prompt.contains("[cut here"),
+            "{}",
+            prompt.len()
+        );
     }
 }

@@ -4,18 +4,49 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use futures::future::join_all;
 use jsonschema::Validator;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::chat::LONG_RESULT;
 use super::clock::SessionClock;
+use super::context::{RESULTS_FOLDER, own_path};
+use super::schedule::{self, CRON, CronArguments};
+use super::subagent::Spawned;
+use super::tools::exec::{self, EXEC, ExecError};
+use super::tools::read_file::{self, Read, ReadError};
 use super::tools::{ASK_USER, Builtin, MESSAGE};
 use crate::eval::record::{CallRecord, CallStatus};
 use crate::model::{ToolCall, ToolSpec};
-use crate::plugin::{App, GuestFault};
-use crate::store::event::{Fault, FaultKind};
-use crate::workspace::Workspace;
+use crate::plugin::document::DOCUMENT;
+use crate::plugin::shell::SHELL;
+use crate::plugin::{App, Documents, GuestFault, Shell};
+use crate::store::event::{Fault, FaultKind, Jobs, Step};
+use crate::task::manifest::Scaffold;
+use crate::web::{FetchArguments, SearchArguments, Web};
+use crate::workspace::{Workspace, WorkspacePath};
+
+const SPAWN: &str = "spawn";
+const WEB_SEARCH: &str = "web_search";
+const WEB_FETCH: &str = "web_fetch";
+
+/// The tools of the released code's scaffold.
+const OLD_TOOLS: [&str; 9] = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "list_dir",
+    EXEC,
+    WEB_SEARCH,
+    WEB_FETCH,
+    MESSAGE,
+    CRON,
+];
+
+/// What a subagent goes without: it speaks to nobody, and leaves nothing running.
+const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
 
 /// The tools of one persona: what the model is told of them, and the check of their arguments.
 #[derive(Debug, Clone)]
@@ -25,6 +56,8 @@ pub struct Toolbox(Arc<ToolboxInner>);
 struct ToolboxInner {
     specs: Vec<ToolSpec>,
     validators: HashMap<String, Validator>,
+    /// Built-in tools but for those that are the agent's own matter.
+    of_subagent: Option<Toolbox>,
 }
 
 /// Tells the user something while the work goes on.
@@ -33,6 +66,9 @@ struct ToolboxInner {
 struct MessageArguments {
     /// What the user reads.
     content: String,
+    /// Files of the workspace that go with it.
+    #[serde(default)]
+    media: Vec<String>,
 }
 
 /// Asks the user one question and ends the turn; the answer comes as this call's result.
@@ -46,13 +82,36 @@ struct QuestionArguments {
     options: Vec<String>,
 }
 
+/// Lets a subagent work on a part of the task, with the tools for files and the web. It knows nothing of this
+/// conversation: the task must say all that it needs. Its result comes as a message when it is done.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct SpawnArguments {
+    /// What it has to do, with paths and everything else it must know.
+    task: String,
+    /// A short name for it.
+    #[serde(default)]
+    label: Option<String>,
+}
+
 impl Toolbox {
-    /// The built-in tools and those of the apps. An error names the tool whose schema is none.
-    pub fn new(apps: impl IntoIterator<Item = ToolSpec>) -> Result<Self, String> {
-        let mut specs: Vec<ToolSpec> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
-        specs.push(spec::<MessageArguments>(MESSAGE));
-        specs.push(spec::<QuestionArguments>(ASK_USER));
+    /// The built-in tools of a profile, and those of the apps. An error names the tool whose schema is none.
+    pub fn new(
+        scaffold: Scaffold,
+        apps: impl IntoIterator<Item = ToolSpec>,
+    ) -> Result<Self, String> {
+        let mut specs = builtin();
+        if scaffold == Scaffold::Nanobot014 {
+            specs.retain(|spec| OLD_TOOLS.contains(&spec.name.as_str()));
+            specs.iter_mut().for_each(without_recursion);
+        }
+        let own = |spec: &&ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
+        let of_subagent = Self::of(specs.iter().filter(own).cloned().collect(), None)?;
         specs.extend(apps);
+        Self::of(specs, Some(of_subagent))
+    }
+
+    fn of(specs: Vec<ToolSpec>, of_subagent: Option<Self>) -> Result<Self, String> {
         let mut validators = HashMap::new();
         for spec in &specs {
             let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| {
@@ -60,17 +119,31 @@ impl Toolbox {
             })?;
             validators.insert(spec.name.clone(), validator);
         }
-        Ok(Self(Arc::new(ToolboxInner { specs, validators })))
+        Ok(Self(Arc::new(ToolboxInner {
+            specs,
+            validators,
+            of_subagent,
+        })))
     }
 
     pub fn specs(&self) -> &[ToolSpec] {
         &self.0.specs
     }
 
+    /// Whether a tool is among them.
+    pub fn has(&self, tool: &str) -> bool {
+        self.0.validators.contains_key(tool)
+    }
+
+    /// The tools of a subagent. It has none of its own: its box is the same.
+    pub(super) fn of_subagent(&self) -> Self {
+        self.0.of_subagent.as_ref().unwrap_or(self).clone()
+    }
+
     /// What is wrong with a call before any tool runs; None when nothing is.
     fn objection(&self, tool: &str, arguments: &Value) -> Option<String> {
         let Some(validator) = self.0.validators.get(tool) else {
-            return Some(format!("there is no tool `{tool}`"));
+            return Some(self.unknown(tool));
         };
         if let Value::String(text) = arguments {
             return Some(format!(
@@ -87,6 +160,43 @@ impl Toolbox {
             })
             .collect();
         (!errors.is_empty()).then(|| format!("bad arguments: {}", errors.join("; ")))
+    }
+
+    /// There is no such tool; the nearest name, if there is one.
+    fn unknown(&self, tool: &str) -> String {
+        let nearest = self
+            .specs()
+            .iter()
+            .map(|spec| (strsim::jaro_winkler(&spec.name, tool), &spec.name))
+            .filter(|(likeness, _)| *likeness > 0.85)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        match nearest {
+            Some((_, name)) => format!("there is no tool `{tool}`; did you mean `{name}`?"),
+            None => format!("there is no tool `{tool}`"),
+        }
+    }
+}
+
+/// All built-in tools, in the order in which they are offered.
+fn builtin() -> Vec<ToolSpec> {
+    let mut specs: Vec<ToolSpec> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
+    specs.push(exec::spec());
+    specs.push(spec::<SearchArguments>(WEB_SEARCH));
+    specs.push(spec::<FetchArguments>(WEB_FETCH));
+    specs.push(spec::<MessageArguments>(MESSAGE));
+    specs.push(spec::<QuestionArguments>(ASK_USER));
+    specs.push(spec::<SpawnArguments>(SPAWN));
+    specs.push(spec::<CronArguments>(CRON));
+    specs
+}
+
+/// The old `list_dir` lists one folder, whole.
+fn without_recursion(spec: &mut ToolSpec) {
+    if spec.name != Builtin::ListDir.name() {
+        return;
+    }
+    if let Some(properties) = spec.parameters["properties"].as_object_mut() {
+        properties.retain(|name, _| name == "path");
     }
 }
 
@@ -124,8 +234,13 @@ pub struct Environment {
     pub workspace: Workspace,
     /// By app name.
     pub apps: BTreeMap<String, App>,
+    pub shell: Shell,
+    pub documents: Documents,
     pub clock: SessionClock,
     pub toolbox: Toolbox,
+    pub web: Arc<Web>,
+    /// What the agent wants to be woken for.
+    pub jobs: Jobs,
     /// Calls of the session so far.
     pub calls: u32,
 }
@@ -139,10 +254,15 @@ pub struct Called {
     /// A question to the user.
     pub ends_turn: bool,
     pub fault: Option<Fault>,
+    /// A subagent that is to run.
+    pub spawned: Option<Spawned>,
+    /// A `Step::Picture` for the model.
+    pub picture: Option<Step>,
 }
 
 /// A tool's result before it is recorded.
-enum Ran {
+#[derive(Debug)]
+pub(super) enum Ran {
     Ok(String),
     Refused { code: u16, message: String },
     Broke(Fault),
@@ -156,30 +276,139 @@ impl Environment {
             return self.refuse(turn, call, &objection);
         }
         let mut said = None;
+        let mut spawned = None;
+        let mut picture = None;
         let ran = match call.name.as_str() {
-            MESSAGE => parsed(&arguments, |MessageArguments { content }| {
-                said = Some(content);
-                "The user has it."
-            }),
-            ASK_USER => parsed(&arguments, |arguments: QuestionArguments| {
-                said = Some(arguments.text());
-                ""
-            }),
+            MESSAGE => match parsed::<MessageArguments>(&arguments) {
+                Ok(message) => self.message(message, &mut said),
+                Err(refused) => refused,
+            },
+            ASK_USER => parsed(&arguments).map_or_else(
+                |refused| refused,
+                |question: QuestionArguments| {
+                    said = Some(question.text());
+                    Ran::Ok(String::new())
+                },
+            ),
+            SPAWN => parsed(&arguments).map_or_else(
+                |refused| refused,
+                |arguments: SpawnArguments| {
+                    let task = arguments.spawned();
+                    let answer = format!(
+                        "Subagent `{}` is at work; its result comes as a message.",
+                        task.label
+                    );
+                    spawned = Some(task);
+                    Ran::Ok(answer)
+                },
+            ),
+            CRON => parsed(&arguments).map_or_else(
+                |refused| refused,
+                |arguments| {
+                    schedule::cron(&mut self.jobs, arguments, self.clock.now())
+                        .map_or_else(refused, Ran::Ok)
+                },
+            ),
+            WEB_SEARCH | WEB_FETCH => fetch(&self.web, &call.name, &arguments).await,
+            name if name == Builtin::ReadFile.name() => {
+                self.read_file(&arguments, &mut picture).await
+            }
             name => self.run(name, &arguments).await,
         };
-        let ends_turn = call.name == ASK_USER && said.is_some();
+        let mut called = self.called(turn, call, ran);
+        called.ends_turn = call.name == ASK_USER && said.is_some();
+        called.said = said;
+        called.spawned = spawned;
+        called.picture = picture;
+        called
+    }
+
+    /// Starts the calls to the web among those of one answer, all side by side, and waits for all of them. By place.
+    pub(super) async fn fetch_ahead(&mut self, calls: &[ToolCall]) -> HashMap<usize, Ran> {
+        let is_web = |call: &ToolCall| [WEB_SEARCH, WEB_FETCH].contains(&call.name.as_str());
+        let asking = |call: &&ToolCall| call.name != ASK_USER;
+        let web: Vec<(usize, &ToolCall, Value)> = calls
+            .iter()
+            .take_while(asking)
+            .enumerate()
+            .filter(|(_, call)| is_web(call))
+            .map(|(place, call)| (place, call, arguments(call)))
+            .filter(|(_, call, given)| self.toolbox.objection(&call.name, given).is_none())
+            .collect();
+        if web.len() < 2 {
+            return HashMap::new();
+        }
+        let door = &*self.web;
+        let started = web.iter().map(|(place, call, given)| async move {
+            (*place, fetch(door, &call.name, given).await)
+        });
+        join_all(started).await.into_iter().collect()
+    }
+
+    /// Records a call that was carried out ahead.
+    pub(super) fn fetched(&mut self, turn: u32, call: &ToolCall, ran: Ran) -> Called {
+        self.called(turn, call, ran)
+    }
+
+    fn called(&mut self, turn: u32, call: &ToolCall, ran: Ran) -> Called {
         let (status, code, result, fault) = match ran {
             Ran::Ok(result) => (CallStatus::Ok, 0, result, None),
             Ran::Refused { code, message } => (CallStatus::ToolError, code, message, None),
             Ran::Broke(fault) => (CallStatus::Failed, 0, fault.message.clone(), Some(fault)),
         };
-        let record = self.record(turn, call, status, code, result);
         Called {
-            record,
-            said,
-            ends_turn,
+            record: self.record(turn, call, status, code, result),
+            said: None,
+            ends_turn: false,
             fault,
+            spawned: None,
+            picture: None,
         }
+    }
+
+    /// A message goes to the user when each of its files is there.
+    fn message(&self, message: MessageArguments, said: &mut Option<String>) -> Ran {
+        let MessageArguments { content, media } = message;
+        for file in &media {
+            let found = WorkspacePath::parse(file)
+                .map_err(|error| error.to_string())
+                .and_then(|path| {
+                    self.workspace
+                        .read(&path)
+                        .map_err(|error| error.to_string())
+                });
+            if let Err(reason) = found {
+                return refused(format!("nothing was sent: the file {file:?}: {reason}"));
+            }
+        }
+        let text = media
+            .iter()
+            .fold(content, |text, file| format!("{text}\n[file: {file}]"));
+        *said = Some(text);
+        Ran::Ok("The user has it.".into())
+    }
+
+    /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
+    /// its own copy.
+    pub(super) fn keep_long(&mut self, record: &CallRecord) -> Option<String> {
+        let CallRecord {
+            tool,
+            arguments,
+            result,
+            ..
+        } = record;
+        if result.len() <= LONG_RESULT || result.chars().count() <= LONG_RESULT {
+            return None;
+        }
+        if tool == Builtin::ReadFile.name() {
+            return arguments["path"].as_str().map(str::to_owned);
+        }
+        // The clock moves with every call, so the name is free.
+        let moment = self.clock.to_string().replace(':', "-");
+        let path = format!("{RESULTS_FOLDER}/{moment}.txt");
+        // A workspace that is full keeps nothing: the chat then shortens the result.
+        let written = self.workspace.write(&own_path(&path), result.as_bytes());
+        written.ok().map(|()| path)
     }
 
     /// A call that no tool is run for.
@@ -190,6 +419,8 @@ impl Environment {
             said: None,
             ends_turn: false,
             fault: None,
+            spawned: None,
+            picture: None,
         }
     }
 
@@ -219,6 +450,9 @@ impl Environment {
         if let Some((app, tool)) = name.split_once("__") {
             return self.run_app(app, tool, arguments).await;
         }
+        if name == EXEC {
+            return self.run_shell(arguments).await;
+        }
         let Some(builtin) = Builtin::named(name) else {
             return Ran::Refused {
                 code: 0,
@@ -231,6 +465,26 @@ impl Environment {
                 code: 0,
                 message: refusal.to_string(),
             },
+        }
+    }
+
+    async fn read_file(&mut self, arguments: &Value, picture: &mut Option<Step>) -> Ran {
+        match read_file::read(&self.documents, &self.workspace, arguments).await {
+            Ok(Read::Text(text)) => Ran::Ok(text),
+            Ok(Read::Picture { text, step }) => {
+                *picture = Some(step);
+                Ran::Ok(text)
+            }
+            Err(ReadError::Refused(refusal)) => refused(refusal.to_string()),
+            Err(ReadError::Broke(fault)) => Ran::Broke(guest_fault(DOCUMENT, &fault)),
+        }
+    }
+
+    async fn run_shell(&mut self, arguments: &Value) -> Ran {
+        match exec::run(&self.shell, &self.workspace, &self.clock, arguments).await {
+            Ok(text) => Ran::Ok(text),
+            Err(ExecError::Refused(refusal)) => refused(refusal.to_string()),
+            Err(ExecError::Broke(fault)) => Ran::Broke(guest_fault(SHELL, &fault)),
         }
     }
 
@@ -272,17 +526,39 @@ pub fn guest_fault(plugin: &str, fault: &GuestFault) -> Fault {
     }
 }
 
-/// Runs on arguments that fit the schema already.
-fn parsed<T: for<'de> Deserialize<'de>>(
-    arguments: &Value,
-    run: impl FnOnce(T) -> &'static str,
-) -> Ran {
-    match T::deserialize(arguments) {
-        Ok(arguments) => Ran::Ok(run(arguments).into()),
-        Err(error) => Ran::Refused {
-            code: 0,
-            message: format!("bad arguments: {error}"),
-        },
+/// Arguments that fit the schema already.
+fn parsed<T: for<'de> Deserialize<'de>>(arguments: &Value) -> Result<T, Ran> {
+    T::deserialize(arguments).map_err(|error| refused(format!("bad arguments: {error}")))
+}
+
+fn refused(message: String) -> Ran {
+    Ran::Refused { code: 0, message }
+}
+
+/// A call to the web. It changes nothing, so that several can be under way.
+async fn fetch(web: &Web, tool: &str, arguments: &Value) -> Ran {
+    let answer = if tool == WEB_SEARCH {
+        match parsed(arguments) {
+            Ok(arguments) => web.search(&arguments).await,
+            Err(refused) => return refused,
+        }
+    } else {
+        match parsed(arguments) {
+            Ok(arguments) => web.fetch(&arguments).await,
+            Err(refused) => return refused,
+        }
+    };
+    match answer {
+        Ok(text) => Ran::Ok(text),
+        Err(error) => refused(format!("failed to {error}")),
+    }
+}
+
+impl SpawnArguments {
+    fn spawned(self) -> Spawned {
+        let Self { task, label } = self;
+        let label = label.unwrap_or_else(|| task.chars().take(40).collect());
+        Spawned { task, label }
     }
 }
 

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::chat::repaired;
 use super::context::{HISTORY, MEMORY, own_path, read};
 use super::environment::Environment;
 use crate::model::{ChatRequest, Message, Model, ModelError, Reply, ToolSpec, Usage};
@@ -17,6 +18,8 @@ done, decided and left open, with names, paths and dates; memory_update is the w
 what you knew before and still holds, and what this session taught you of the user's lasting preferences, conventions \
 and facts.";
 
+const AGAIN: &str = "Nothing was saved. Call save_memory now, with a history_entry.";
+
 /// Characters of the raw extract that is kept when the model saves nothing.
 const EXTRACT: usize = 4000;
 
@@ -24,6 +27,8 @@ const EXTRACT: usize = 4000;
 #[derive(Debug, Default)]
 pub struct Remembered {
     pub steps: Vec<Step>,
+    /// The entry of the history.
+    pub entry: String,
     pub usage: Usage,
     pub fault: Option<Fault>,
 }
@@ -55,6 +60,7 @@ pub(super) async fn remember(
     if let Err(error) = save(&saved, environment) {
         done.fault = Some(fault(&format!("the memory could not be written: {error}")));
     }
+    done.entry = saved.history_entry;
     Ok(done)
 }
 
@@ -64,7 +70,7 @@ async fn ask(
     memory: &str,
     done: &mut Remembered,
 ) -> Result<Option<Saved>, ModelError> {
-    let mut messages = chat.to_vec();
+    let mut messages = repaired(chat);
     messages.push(Message::User {
         text: format!("{REQUEST}\n\nYour memory now:\n{memory}"),
     });
@@ -91,6 +97,13 @@ async fn ask(
             truncated: _,
         } = reply;
         done.usage += usage;
+        if !text.is_empty() || !calls.is_empty() {
+            messages.push(Message::Assistant {
+                text: text.clone(),
+                reasoning: reasoning.clone(),
+                calls: calls.clone(),
+            });
+        }
         done.steps.push(Step::Reply {
             text,
             reasoning,
@@ -99,6 +112,8 @@ async fn ask(
         if saved.is_some() {
             return Ok(saved);
         }
+        messages.push(Message::User { text: AGAIN.into() });
+        messages = repaired(&messages);
     }
     Ok(None)
 }

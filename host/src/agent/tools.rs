@@ -3,8 +3,13 @@
 //! goes wrong is a [`Refusal`].
 
 mod edit_file;
+pub mod exec;
+mod glob;
+mod grep;
 mod list_dir;
-mod read_file;
+mod notebook_edit;
+pub mod read_file;
+mod search;
 mod write_file;
 
 use schemars::JsonSchema;
@@ -30,6 +35,9 @@ pub enum Builtin {
     WriteFile,
     EditFile,
     ListDir,
+    Glob,
+    Grep,
+    NotebookEdit,
 }
 
 /// A call that a tool did not carry out; nothing has changed. The text says what is wrong and what
@@ -40,11 +48,14 @@ pub struct Refusal(pub String);
 
 impl Builtin {
     /// In the order in which they are offered.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 7] = [
         Self::ReadFile,
         Self::WriteFile,
         Self::EditFile,
         Self::ListDir,
+        Self::Glob,
+        Self::Grep,
+        Self::NotebookEdit,
     ];
 
     /// The tool with this name, as the model writes it.
@@ -58,12 +69,18 @@ impl Builtin {
             Self::WriteFile => "write_file",
             Self::EditFile => "edit_file",
             Self::ListDir => "list_dir",
+            Self::Glob => "glob",
+            Self::Grep => "grep",
+            Self::NotebookEdit => "notebook_edit",
         }
     }
 
     /// Whether a call leaves the workspace as it is, so that it may run beside others.
     pub fn read_only(self) -> bool {
-        matches!(self, Self::ReadFile | Self::ListDir)
+        matches!(
+            self,
+            Self::ReadFile | Self::ListDir | Self::Glob | Self::Grep
+        )
     }
 
     /// The tool as the model sees it.
@@ -76,6 +93,12 @@ impl Builtin {
             ),
             Self::EditFile => (edit_file::DESCRIPTION, parameters::<edit_file::Arguments>()),
             Self::ListDir => (list_dir::DESCRIPTION, parameters::<list_dir::Arguments>()),
+            Self::Glob => (glob::DESCRIPTION, parameters::<glob::Arguments>()),
+            Self::Grep => (grep::DESCRIPTION, parameters::<grep::Arguments>()),
+            Self::NotebookEdit => (
+                notebook_edit::DESCRIPTION,
+                parameters::<notebook_edit::Arguments>(),
+            ),
         };
         ToolSpec {
             name: self.name().into(),
@@ -91,6 +114,9 @@ impl Builtin {
             Self::WriteFile => write_file::run(workspace, &self.parse(arguments)?),
             Self::EditFile => edit_file::run(workspace, &self.parse(arguments)?),
             Self::ListDir => list_dir::run(workspace, &self.parse(arguments)?),
+            Self::Glob => glob::run(workspace, &self.parse(arguments)?),
+            Self::Grep => grep::run(workspace, &self.parse(arguments)?),
+            Self::NotebookEdit => notebook_edit::run(workspace, &self.parse(arguments)?),
         }
     }
 
@@ -254,7 +280,7 @@ mod tests {
         for tool in Builtin::ALL {
             assert_eq!(Builtin::named(tool.name()), Some(tool));
         }
-        assert_eq!(Builtin::named("exec"), None);
+        assert_eq!(Builtin::named(MESSAGE), None);
     }
 
     #[test]
@@ -273,6 +299,11 @@ mod tests {
                     "limit": {
                         "description": "How many lines to show at most.",
                         "type": "integer", "minimum": 1, "default": 2000,
+                    },
+                    "pages": {
+                        "description": "Of a document: which pages, slides or sheets, such as `3` or `21-40`; at most \
+                            20 a call, the first 20 if not\ngiven.",
+                        "type": "string", "default": null,
                     },
                 },
                 "additionalProperties": false,
@@ -355,7 +386,7 @@ mod tests {
     }
 
     /// One call of each tool on `path`.
-    fn calls(path: &str) -> [(Builtin, Value); 4] {
+    fn calls(path: &str) -> [(Builtin, Value); 6] {
         [
             (Builtin::ReadFile, json!({"path": path})),
             (Builtin::WriteFile, json!({"path": path, "content": "x"})),
@@ -364,6 +395,11 @@ mod tests {
                 json!({"path": path, "old_text": "hidden", "new_text": "x"}),
             ),
             (Builtin::ListDir, json!({"path": path})),
+            (Builtin::Glob, json!({"path": path, "pattern": "*"})),
+            (
+                Builtin::Grep,
+                json!({"path": path, "pattern": "hidden", "output_mode": "content"}),
+            ),
         ]
     }
 

@@ -1,34 +1,75 @@
 //! `pibench-host check`: everything that is wrong with task files and plugins, at once.
 
-use super::{cache_dir, plugin_dirs, runtime, show_problems};
+mod play;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use camino::Utf8Path;
+use serde_json::{Value, json};
+
+use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
+use crate::agent::Toolbox;
 use crate::cli::CheckArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, OrExit};
+use crate::model::ToolSpec;
 use crate::plugin::grader::Grader;
-use crate::plugin::{App, Limits, Plugins, World};
+use crate::plugin::policy::Grants;
+use crate::plugin::{App, GuestLimits, Limits, Plugin, Plugins, World};
+use crate::report::check as report;
 use crate::task::check::{Checked, check as check_task};
 use crate::task::load::load;
+use crate::task::manifest::PolicyFile;
 use crate::task::problem::Problem;
+use crate::task::statistics::statistics;
 use crate::task::suite::{Grading, Suite};
-use camino::Utf8Path;
+use crate::task::validate::{Authored, ToolText, material_tokens};
+
+/// What was found of one path.
+struct Found {
+    problems: Vec<Problem>,
+    /// What it holds: text for people, and the same for programs.
+    text: String,
+    value: Value,
+}
+
+impl Found {
+    fn of(problems: Vec<Problem>) -> Self {
+        Self {
+            problems,
+            text: String::new(),
+            value: Value::Null,
+        }
+    }
+}
 
 /// Checks each path.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut sound = true;
+    let mut paths = Vec::new();
     for path in &args.paths {
-        let problems = match check_task(path) {
-            Checked::Task(mut problems) => {
-                if !problems.iter().any(Problem::is_error) {
-                    problems.extend(check_plugins_of(path, args)?);
-                }
-                problems
-            }
-            Checked::Plugin => check_plugin(path)?,
-        };
-        show_problems(&problems);
-        let errors = problems.iter().filter(|problem| problem.is_error()).count();
-        let warnings = problems.len() - errors;
-        println!("{path}: {errors} errors, {warnings} warnings");
+        let found = check_path(path, args)?;
+        show_problems(&found.problems);
+        let errors = found.problems.iter().filter(|problem| problem.is_error());
+        let errors = errors.count();
+        let warnings = found.problems.len() - errors;
         sound &= errors == 0;
+        if args.json {
+            paths.push(json!({
+                "path": path,
+                "errors": errors,
+                "warnings": warnings,
+                "problems": found.problems.iter().map(problem_value).collect::<Vec<_>>(),
+                "holds": found.value,
+            }));
+        } else {
+            print!("{}", found.text);
+            println!("{path}: {errors} errors, {warnings} warnings");
+        }
+    }
+    if args.json {
+        println!("{}", json!({ "version": 1, "paths": paths }));
     }
     Ok(if sound {
         Exit::Complete
@@ -37,58 +78,200 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// A plugin by itself: it loads, imports nothing foreign, and says what it has.
-fn check_plugin(path: &Utf8Path) -> Result<Vec<Problem>, Failure> {
-    let plugins = Plugins::new(std::collections::BTreeMap::new(), Vec::new(), &cache_dir());
-    let name = path.file_stem().unwrap_or("plugin");
-    let plugin = match plugins.load_file(name, path.as_std_path()) {
-        Ok(plugin) => std::sync::Arc::new(plugin),
-        Err(error) => return Ok(vec![Problem::of_file(path, error.to_string())]),
-    };
-    if plugin.world() == World::Grader {
-        println!("{path}: grader, {} bytes", plugin.size);
-        return Ok(Vec::new());
-    }
-    match runtime()?.block_on(App::list_tools(&plugin, Limits::APP)) {
-        Ok(tools) => {
-            println!(
-                "{path}: tool app, {} tools, {} bytes",
-                tools.len(),
-                plugin.size
-            );
-            Ok(Vec::new())
+fn problem_value(problem: &Problem) -> Value {
+    json!({
+        "severity": if problem.is_error() { "error" } else { "warning" },
+        "file": problem.file(),
+        "line": problem.line(),
+        "column": problem.column(),
+        "message": problem.message(),
+        "remedy": problem.remedy(),
+    })
+}
+
+fn check_path(path: &Utf8Path, args: &CheckArgs) -> Result<Found, Failure> {
+    match check_task(path) {
+        Checked::Task(problems) if problems.iter().any(Problem::is_error) => {
+            Ok(Found::of(problems))
         }
-        Err(error) => Ok(vec![Problem::of_file(path, error.to_string())]),
+        Checked::Task(problems) => check_suite(path, problems, args),
+        Checked::Plugin => check_plugin(path, args),
     }
 }
 
-/// The plugins that a suite needs: each is there, each tool and each check that the suite names exists.
-fn check_plugins_of(path: &Utf8Path, args: &CheckArgs) -> Result<Vec<Problem>, Failure> {
+/// A suite that is well-formed: its plugins, its content, and how the scripted agents fare. A persona or session alone
+/// names no plugins and cannot be played, so of these nothing more is said.
+fn check_suite(
+    path: &Utf8Path,
+    mut problems: Vec<Problem>,
+    args: &CheckArgs,
+) -> Result<Found, Failure> {
     let file = if path.is_dir() {
         path.join("suite.toml")
     } else {
         path.to_owned()
     };
     let Ok(loaded) = load(&file) else {
-        // A persona or session alone names no plugins.
-        return Ok(Vec::new());
+        return Ok(Found::of(problems));
     };
     let suite = loaded.suite;
-    let plugins = Plugins::new(
-        suite.plugins.clone(),
-        plugin_dirs(args.plugins.as_deref()),
-        &cache_dir(),
-    );
-    let mut problems = Vec::new();
+    check_session_names(&suite, args)?;
+    let policy = policy_of(args)?;
+    let limits = guest_limits(&suite, &policy)?;
+    let dirs = plugin_dirs(args.plugins.as_deref());
+    let plugins = plugins(suite.plugins.clone(), dirs, &limits, policy)?;
     for name in suite.plugin_names() {
         if let Err(error) = plugins.get(&name) {
             problems.push(Problem::of_file(&suite.path, error.to_string()));
         }
     }
-    if problems.is_empty() {
-        problems.extend(runtime()?.block_on(check_rules(&suite, &plugins)));
+    if problems.iter().any(Problem::is_error) {
+        return Ok(Found::of(problems));
     }
-    Ok(problems)
+    let tools = runtime()?.block_on(tool_texts(&suite, &plugins))?;
+    let authored = Authored::read(&suite).or_exit(Exit::Io)?;
+    problems.extend(authored.problems(&tools));
+    problems.extend(runtime()?.block_on(check_rules(&suite, &plugins)));
+    if problems.iter().any(Problem::is_error) {
+        return Ok(Found::of(problems));
+    }
+    let (plays, told) = play::check(&suite, &authored, args)?;
+    problems.extend(told);
+    let names = persona_tools(&suite, &tools);
+    let sessions = report::Sessions {
+        suite: &suite,
+        tokens: &material_tokens(&suite),
+        turns: plays
+            .agents
+            .iter()
+            .map(|play| (play.agent, &play.turns))
+            .collect(),
+    };
+    let statistics = statistics(&suite, &names);
+    Ok(Found {
+        problems,
+        text: sessions.render() + &report::plays(&plays.lines(), plays.seconds),
+        value: json!({ "statistics": statistics, "sessions": sessions.value(), "plays": plays }),
+    })
+}
+
+/// A session that the suite does not have is a mistake on the command line.
+fn check_session_names(suite: &Suite, args: &CheckArgs) -> Result<(), Failure> {
+    let sessions = suite.personas.iter().flat_map(|persona| &persona.sessions);
+    let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
+    match args.session.iter().find(|id| !known.contains(id.as_str())) {
+        None => Ok(()),
+        Some(id) => {
+            Err(anyhow!("find session `{id}`: {} has none", suite.path)).or_exit(Exit::Usage)
+        }
+    }
+}
+
+/// Every tool of the suite's apps and of the host, with what a model reads of it.
+async fn tool_texts(suite: &Suite, plugins: &Plugins) -> Result<Vec<ToolText>, Failure> {
+    let builtin = Toolbox::new(suite.scaffold, [])
+        .map_err(|reason| anyhow!(reason))
+        .or_exit(Exit::Bug)?;
+    let mut tools: Vec<ToolText> = builtin.specs().iter().map(tool_text).collect();
+    let apps: BTreeSet<String> = suite
+        .personas
+        .iter()
+        .flat_map(super::super::task::suite::Persona::app_names)
+        .collect();
+    for app in apps {
+        let plugin = plugins.get(&app).or_exit(Exit::InvalidInput)?;
+        let listed = App::list_tools(&plugin, Limits::APP)
+            .await
+            .or_exit(Exit::InvalidInput)?;
+        tools.extend(listed.iter().map(tool_text));
+    }
+    Ok(tools)
+}
+
+fn tool_text(spec: &ToolSpec) -> ToolText {
+    ToolText {
+        name: spec.name.clone(),
+        text: format!("{}\n{}", spec.description, spec.parameters),
+    }
+}
+
+/// The names of the tools that the personas have, for the statistics.
+fn persona_tools(suite: &Suite, tools: &[ToolText]) -> Vec<String> {
+    let has = |name: &str| {
+        let Some((app, _)) = name.split_once("__") else {
+            return true;
+        };
+        let all = format!("{app}__*");
+        let mut listed = suite.personas.iter().flat_map(|persona| &persona.tools);
+        listed.any(|tool| tool == name || *tool == all)
+    };
+    let names = tools.iter().map(|tool| tool.name.clone());
+    names.filter(|name| has(name)).collect()
+}
+
+/// A plugin by itself: it loads, imports nothing foreign, and says what it has.
+fn check_plugin(path: &Utf8Path, args: &CheckArgs) -> Result<Found, Failure> {
+    let policy = policy_of(args)?;
+    let plugins = plugins([].into(), Vec::new(), &GuestLimits::default(), policy)?;
+    let name = path.file_stem().unwrap_or("plugin");
+    let plugin = match plugins.load_file(name, path.as_std_path()) {
+        Ok(plugin) => Arc::new(plugin),
+        Err(error) => return Ok(Found::of(vec![Problem::of_file(path, error.to_string())])),
+    };
+    if plugin.world() != World::ToolApp {
+        let world = plugin.world().name();
+        return Ok(Found {
+            problems: Vec::new(),
+            text: format!(
+                "{path}: {world}, {} bytes; {}\n",
+                plugin.size,
+                asks(&plugin)
+            ),
+            value: json!({
+                "world": world,
+                "bytes": plugin.size,
+                "asks": plugin.declared.names(),
+                "grants": plugin.grants.names(),
+            }),
+        });
+    }
+    match runtime()?.block_on(App::list_tools(&plugin, Limits::APP)) {
+        Ok(tools) => Ok(Found {
+            problems: Vec::new(),
+            text: format!(
+                "{path}: tool app, {} tools, {} bytes; {}\n",
+                tools.len(),
+                plugin.size,
+                asks(&plugin)
+            ),
+            value: json!({
+                "world": "tool-app",
+                "tools": tools.len(),
+                "bytes": plugin.size,
+                "asks": plugin.declared.names(),
+                "grants": plugin.grants.names(),
+            }),
+        }),
+        Err(error) => Ok(Found::of(vec![Problem::of_file(path, error.to_string())])),
+    }
+}
+
+/// What a plugin asks for, and what of it it gets.
+fn asks(plugin: &Plugin) -> String {
+    let list = |grants: Grants| match grants.names().as_slice() {
+        [] => "nothing".to_owned(),
+        names => names.join(", "),
+    };
+    format!(
+        "asks for {}, is granted {}",
+        list(plugin.declared),
+        list(plugin.grants)
+    )
+}
+
+fn policy_of(args: &CheckArgs) -> Result<PolicyFile, Failure> {
+    let policy = policy(args.policy.as_deref())?;
+    Ok(policy.map(|loaded| loaded.policy).unwrap_or_default())
 }
 
 async fn check_rules(suite: &Suite, plugins: &Plugins) -> Vec<Problem> {

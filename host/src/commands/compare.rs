@@ -7,6 +7,7 @@ use crate::cli::CompareArgs;
 use crate::eval::statistics::compare as compare_scores;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::report::comparison::comparison;
+use crate::report::measures::comparable_scores;
 use crate::store::folder::{read_manifest, read_results};
 use crate::store::results::RunResults;
 use crate::task::manifest::Ablation;
@@ -30,17 +31,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             .or_exit(Exit::InvalidInput)
     };
     let (left, right) = (results(a)?, results(b)?);
-    let (a_scores, b_scores) = if left.ablate == right.ablate {
-        (left.session_scores(), right.session_scores())
-    } else {
-        // What only one side was given is no fair part of the comparison: own intents, of the sessions of the ablation.
-        let ablated = if left.ablate.is_some() { &left } else { &right };
-        let sessions = ablated.sessions.iter();
-        let sessions = sessions
-            .map(|line| (line.persona.as_str(), line.id.as_str()))
-            .collect();
-        (left.own_scores(&sessions), right.own_scores(&sessions))
-    };
+    let (a_scores, b_scores) = comparable_scores(&left, &right);
     let found = compare_scores(&a_scores, &b_scores, *seed);
     if *json {
         println!("{}", serde_json::to_string(&found).or_exit(Exit::Bug)?);

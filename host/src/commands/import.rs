@@ -3,20 +3,22 @@
 use anyhow::anyhow;
 use serde_json::json;
 
-use super::{cache_dir, plugin_dirs, runtime, show_problems};
+use super::{plugin_dirs, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{Grader, Limits, Plugins, World};
+use crate::plugin::{Grader, GuestLimits, Limits, Plugins, World};
 use crate::task::import::{ImportError, Report, import as import_pi_bench};
+use crate::task::manifest::PolicyFile;
 
 /// Imports, and says everything that was left out.
 pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let ImportFormat::PiBench { dir, out, plugins } = args.format;
-    let plugins = Plugins::new(
+    let plugins = super::plugins(
         std::collections::BTreeMap::new(),
         plugin_dirs(plugins.as_deref()),
-        &cache_dir(),
-    );
+        &GuestLimits::default(),
+        PolicyFile::default(),
+    )?;
     let runtime = runtime()?;
     let mut list_checks = |script: &str| runtime.block_on(checks(&plugins, script));
     let has_app = |app: &str| {

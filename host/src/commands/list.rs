@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 
-use super::{cache_dir, plugin_dirs, runtime, show_problems};
+use super::{guest_limits, plugin_dirs, plugins, runtime, show_problems};
 use crate::agent::Toolbox;
 use crate::cli::ListArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::plugin::{App, Limits, Plugins};
 use crate::task::load::load;
+use crate::task::manifest::PolicyFile;
 use crate::task::statistics::{render, statistics};
 use crate::task::suite::Suite;
 
@@ -22,11 +23,13 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
             error: anyhow!("load {}", args.suite),
         }
     })?;
-    let plugins = Plugins::new(
+    let policy = PolicyFile::default();
+    let plugins = plugins(
         loaded.suite.plugins.clone(),
         plugin_dirs(args.plugins.as_deref()),
-        &cache_dir(),
-    );
+        &guest_limits(&loaded.suite, &policy)?,
+        policy,
+    )?;
     let tools = runtime()?.block_on(tools(&loaded.suite, &plugins))?;
     print!("{}", render(&statistics(&loaded.suite, &tools)));
     Ok(Exit::Complete)
@@ -34,7 +37,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 
 /// The tools that the suite's personas have, built-in ones among them.
 async fn tools(suite: &Suite, plugins: &Plugins) -> Result<Vec<String>, Failure> {
-    let builtin = Toolbox::new([])
+    let builtin = Toolbox::new(suite.scaffold, [])
         .map_err(|reason| anyhow!(reason))
         .or_exit(Exit::Bug)?;
     let mut tools: BTreeSet<String> = builtin

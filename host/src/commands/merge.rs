@@ -4,10 +4,12 @@
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
 
-use super::run::{reopened_to_read, show};
+use super::run::{reopened, show};
+use super::runtime;
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::run::{collect, is_whole};
+use crate::model::cassette::Tape;
+use crate::run::{collect, is_whole, outline};
 use crate::store::folder::Shard;
 use crate::store::{Manifest, RunFolder};
 
@@ -30,7 +32,9 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     }
     // Opened again below, as any run folder is.
     drop(merged);
-    let plan = reopened_to_read(out)?;
+    let plan = reopened(out, None, Tape::Silent)?;
+    let outline = runtime()?.block_on(outline(&plan)).or_exit(Exit::Io)?;
+    plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
     let results = collect(&plan).or_exit(Exit::Io)?;
     plan.folder.put_results(&results).or_exit(Exit::Io)?;
     show(&results, *json, plan.folder.root())?;

@@ -4,57 +4,144 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{cache_dir, plugin_dirs, runtime, show_problems};
-use crate::cli::RunArgs;
+use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
+use crate::cli::{RunArgs, TapeArgs};
+use crate::eval::cost::MicroUsd;
+use crate::eval::estimate::Estimate;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::judge::Judge;
-use crate::model::client::Client;
-use crate::model::provider::{Environment, process_environment};
+use crate::model::Role;
+use crate::model::cassette::{Cassette, Tape};
+use crate::model::client::{Client, Clients};
+use crate::model::external::External;
+use crate::model::provider::process_environment;
 use crate::plugin::app::OpenError;
-use crate::plugin::{Limits, Plugins};
-use crate::report::{progress, table};
-use crate::run::{AgentRole, EpisodeError, Finished, Plan, Roles, RunError};
+use crate::plugin::document::DOCUMENT;
+use crate::plugin::load::Papers;
+use crate::plugin::shell::{PYTHON, SHELL};
+use crate::plugin::{GuestLimits, LoadError, Plugins};
+use crate::report::estimate::Row;
+use crate::report::{estimate, progress, table};
+use crate::run::{AgentRole, EpisodeError, Finished, Plan, Roles, RunError, Spending};
 use crate::store::event::VERSION;
 use crate::store::folder::{FolderError, PluginMark};
 use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
-use crate::task::load::load;
+use crate::task::catalog::{self, Catalog};
+use crate::task::load::{LoadedPolicy, load};
+use crate::task::manifest::{WebFile, WebProvider};
 use crate::task::suite::Suite;
 use crate::user::UserAgent;
 use crate::user::prompts::Prompts;
+use crate::web::{Corpus, Engine, Live, Recording, Source, Web};
 
 /// The embedded suite, beside the working directory of a checkout.
 const EMBEDDED: &str = "tasks/suite.toml";
 
+/// The environment variable with the key of Brave's search.
+const BRAVE_KEY: &str = "BRAVE_API_KEY";
+
 /// Plays a suite, or goes on with a run.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let json = args.json;
-    let (plan, resume) = match &args.resume {
-        Some(dir) => (reopened(dir, args.jobs, &process_environment)?, true),
-        None => (planned(args)?, false),
+    if args.dry_run {
+        return dry_run(args);
+    }
+    let plan = plan_of(args)?;
+    if let AgentRole::External(_) = plan.roles.agent {
+        let folder = plan.folder.root().display();
+        return Err(anyhow!(
+            "play {folder}: its agent comes from outside; go on with `pibench-host serve --resume {folder}`"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    let output = if args.json {
+        Output::Json
+    } else {
+        Output::Table
     };
+    played(plan, args.resume.is_some(), output, std::future::ready(()))
+}
+
+/// Where the results go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    Table,
+    Json,
+    /// The table, on stderr: stdout is somebody else's.
+    Stderr,
+}
+
+/// What is to be played, by the command line.
+pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
+    let resume = args.resume.is_some();
+    let tape = tape(&args.tape, resume)?;
+    let mut plan = match &args.resume {
+        Some(dir) => {
+            let mut plan = reopened(dir, args.jobs, tape)?;
+            plan.spending.limit = limit(&plan.roles, args.max_cost)?;
+            plan
+        }
+        None => planned(args, tape)?,
+    };
+    plan.web = Arc::new(web(&plan.suite, &args.tape)?);
+    Ok(plan)
+}
+
+/// How long what stands beside a run may take to end when the run is over.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+/// Plays, with something else that is under way as long.
+pub(super) fn played(
+    plan: Plan,
+    resume: bool,
+    output: Output,
+    beside: impl Future<Output = ()>,
+) -> Result<Exit, Failure> {
     let folder = plan.folder.root().to_owned();
     if plan.roles.scripted() {
         eprintln!("Scripted models: these scores test the suite and the host, not an agent.");
     }
     let (sender, receiver) = mpsc::unbounded_channel();
     let display = progress::display(receiver, std::io::stderr().is_terminal());
-    let finished = runtime()?.block_on(crate::run::play(plan, resume, sender));
+    let finished = runtime()?.block_on(async {
+        let playing = crate::run::play(plan, resume, sender);
+        tokio::pin!(playing);
+        tokio::pin!(beside);
+        tokio::select! {
+            finished = &mut playing => {
+                let _ = tokio::time::timeout(LAST_WORD, beside).await;
+                finished
+            }
+            () = &mut beside => playing.await,
+        }
+    });
     // The display ends when the last sender is gone.
     let _ = display.join();
     match finished {
-        Ok(Finished::All { results, broken }) => {
-            show(&results, json, &folder)?;
+        Ok(Finished::All {
+            results,
+            broken,
+            spent,
+        }) => {
+            match output {
+                Output::Table => show(&results, false, &folder)?,
+                Output::Json => show(&results, true, &folder)?,
+                Output::Stderr => eprintln!("{}", table::results(&results)),
+            }
             for reason in &broken {
                 eprintln!("error: failed to {reason}");
             }
-            if broken.is_empty() {
+            if let Some(reason) = &spent {
+                eprintln!("error: failed to {reason}");
+            }
+            if broken.is_empty() && spent.is_none() {
                 return Ok(if results.faults.is_empty() {
                     Exit::Complete
                 } else {
@@ -62,7 +149,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
                 });
             }
             eprintln!("Go on with: pibench-host run --resume {}", folder.display());
-            Ok(Exit::Infrastructure)
+            Ok(match spent {
+                Some(_) => Exit::Spent,
+                None => Exit::Infrastructure,
+            })
         }
         Ok(Finished::Interrupted) => {
             eprintln!(
@@ -76,6 +166,39 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             error: error.into(),
         }),
     }
+}
+
+/// What becomes of the models' answers. `resume`: a recording is gone on with.
+pub(super) fn tape(args: &TapeArgs, resume: bool) -> Result<Tape, Failure> {
+    let TapeArgs {
+        record,
+        replay,
+        judge_cache,
+    } = args;
+    let tape = match (record, replay, judge_cache) {
+        (Some(dir), ..) => Cassette::record(dir.as_std_path(), resume).map(Tape::Record),
+        (_, Some(dir), _) => Cassette::replay(dir.as_std_path()).map(Tape::Replay),
+        (.., Some(dir)) => Cassette::cache(dir.as_std_path()).map(Tape::Cache),
+        (None, None, None) => Ok(Tape::Off),
+    };
+    tape.or_exit(Exit::InvalidInput)
+}
+
+/// A bound on what is spent needs a price for everything.
+fn limit(roles: &Roles, max_cost: Option<f64>) -> Result<Option<MicroUsd>, Failure> {
+    let Some(usd) = max_cost else {
+        return Ok(None);
+    };
+    if !(usd.is_finite() && usd > 0.0) {
+        return Err(anyhow!("use --max-cost {usd}: want US dollars above 0")).or_exit(Exit::Usage);
+    }
+    if let Some(model) = roles.unpriced.first() {
+        return Err(anyhow!(
+            "keep to --max-cost: the price of `{model}` is not known; put it into [models.NAME] of the suite"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    Ok(Some(MicroUsd::from_usd(usd)))
 }
 
 pub(super) fn show(results: &RunResults, json: bool, folder: &Path) -> Result<(), Failure> {
@@ -126,29 +249,76 @@ fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
     }
 }
 
-fn planned(args: &RunArgs) -> Result<Plan, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    let suite = load_suite(&path)?;
-    known(&suite, args)?;
-    let names = Names {
-        agent: args.agent.clone().unwrap_or_else(|| suite.agent.clone()),
-        user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
-        judge: args.judge.clone().unwrap_or_else(|| suite.judge.clone()),
+/// Plans the run in a folder that is thrown away, and says what it would ask. No key is needed.
+fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
+    let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+    let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
+        .map_err(|path| anyhow!("use {}: it is not UTF-8", path.display()))
+        .or_exit(Exit::Io)?;
+    let args = RunArgs {
+        out: Some(out),
+        ..args.clone()
     };
+    let plan = planned(&args, Tape::Silent)?;
+    let estimated = runtime()?.block_on(crate::run::estimate(&plan));
+    let total = estimated.or_exit(Exit::InvalidInput)?;
+    let personas = plan
+        .personas()
+        .map(|persona| plan.sessions(persona).count());
+    let rows = asked(&plan.roles, &total);
+    println!(
+        "{}",
+        estimate::estimate(personas.sum(), plan.runs, &total, &rows)
+    );
+    Ok(Exit::Complete)
+}
+
+fn asked(roles: &Roles, total: &Estimate) -> Vec<Row> {
+    let row = |role, model: &str, client: Option<&Client>, load| Row {
+        role,
+        model: model.to_owned(),
+        asked: client.map(|client| (load, client.price())),
+    };
+    let agent = match &roles.agent {
+        AgentRole::Client(client) => Some(client),
+        AgentRole::Reference
+        | AgentRole::Reactive
+        | AgentRole::Nop
+        | AgentRole::Cheat
+        | AgentRole::External(_) => None,
+    };
+    let mut rows = vec![
+        row("agent", &roles.agent_name, agent, total.agent),
+        row("user", &roles.user_name, roles.user.client(), total.user),
+    ];
+    let judges = roles.judge.clients();
+    rows.extend(judges.map(|judge| row("judge", judge.spec(), Some(judge), total.judge)));
+    if matches!(roles.judge, Judge::Lexical) {
+        rows.push(row("judge", &roles.judge_name, None, total.judge));
+    }
+    rows
+}
+
+fn planned(args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
+    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    planned_suite(load_suite(&path)?, args, tape)
+}
+
+/// The plan of a suite that is loaded, in a run folder of its own.
+pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
+    known(&suite, args)?;
+    let names = Names::of(args, &suite);
     let protocol = args.protocol.map_or(suite.protocol, Into::into);
     let prompts = Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?;
-    let roles = roles(&suite, names, &prompts, &process_environment)?;
+    let (roles, mut spending) = roles(&suite, names, &prompts, tape)?;
+    spending.limit = limit(&roles, args.max_cost)?;
     let runs = args
         .runs
         .or(suite.runs)
         .unwrap_or(if roles.scripted() { 1 } else { 3 });
-    let limits = GuestLimits::of(&suite)?;
     let dirs = plugin_dirs(args.plugins.as_deref());
-    let plugins = Arc::new(Plugins::new(
-        suite.plugins.clone(),
-        dirs.clone(),
-        &cache_dir(),
-    ));
+    let policy = policy(args.policy.as_deref())?;
+    let (limits, plugins) = on_terms(&suite, dirs.clone(), policy.as_ref())?;
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),
@@ -157,6 +327,7 @@ fn planned(args: &RunArgs) -> Result<Plan, Failure> {
         suite_path: absolute(&suite.path)?,
         suite_digest: suite.digest.clone(),
         protocol,
+        scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
@@ -169,31 +340,44 @@ fn planned(args: &RunArgs) -> Result<Plan, Failure> {
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts: args.prompts.as_ref().map(|dir| absolute(dir)).transpose()?,
         prompts_digest: prompts.digest().to_owned(),
+        policy: args
+            .policy
+            .as_ref()
+            .map(|file| absolute(file))
+            .transpose()?,
+        policy_digest: policy.map(|policy| policy.digest),
         plugins: marks(&suite, &plugins)?,
-        limits: limits.for_record(),
+        limits: for_record(&limits),
     };
     let out = args
         .out
         .clone()
         .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
     let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
-    Ok(plan(
-        suite, &manifest, roles, &limits, plugins, folder, args.jobs,
-    ))
+    let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, args.jobs);
+    plan.spending = spending;
+    Ok(plan)
 }
 
-/// The plan of a run folder for reading it: no model is asked, so no key is needed.
-pub(super) fn reopened_to_read(dir: &Utf8Path) -> Result<Plan, Failure> {
-    // What stands for every variable serves as a key and as an address.
-    reopened(dir, None, &|_| Some("http://nobody.example".into()))
+/// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
+pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
+    reopened_with(dir, jobs, tape, |names| names)
 }
 
-/// The plan of a run folder, as it was made: nothing that a score depends on may have changed since. Keys are looked up in
-/// `environment`.
-fn reopened(
+/// The same with another user agent and judge, and no agent: for judging it again.
+pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
+    reopened_with(dir, None, tape, |_| Names {
+        agent: "nop".into(),
+        user: judge.to_owned(),
+        judge: judge.to_owned(),
+    })
+}
+
+fn reopened_with(
     dir: &Utf8Path,
     jobs: Option<u32>,
-    environment: Environment<'_>,
+    tape: Tape,
+    names: impl FnOnce(Names) -> Names,
 ) -> Result<Plan, Failure> {
     let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
@@ -223,17 +407,24 @@ fn reopened(
         return Err(anyhow!("go on with {dir}: the prompts were changed since"))
             .or_exit(Exit::InvalidInput);
     }
-    let roles = roles(&suite, Names { agent, user, judge }, &prompts, environment)?;
-    let limits = GuestLimits::of(&suite)?;
-    let dirs = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
-    let plugins = Arc::new(Plugins::new(suite.plugins.clone(), dirs, &cache_dir()));
-    if marks(&suite, &plugins)? != manifest.plugins {
-        return Err(anyhow!("go on with {dir}: a plugin was changed since"))
+    let names = names(Names { agent, user, judge });
+    let (roles, spending) = roles(&suite, names, &prompts, tape)?;
+    let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
+    if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
+        return Err(anyhow!("go on with {dir}: the policy was changed since"))
             .or_exit(Exit::InvalidInput);
     }
-    Ok(plan(
-        suite, &manifest, roles, &limits, plugins, folder, jobs,
-    ))
+    let dirs = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
+    let (limits, plugins) = on_terms(&suite, dirs, policy.as_ref())?;
+    if marks(&suite, &plugins)? != manifest.plugins {
+        return Err(anyhow!(
+            "go on with {dir}: a plugin, or what it may use, was changed since"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
+    let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, jobs);
+    plan.spending = spending;
+    Ok(plan)
 }
 
 fn plan(
@@ -245,10 +436,14 @@ fn plan(
     folder: RunFolder,
     jobs: Option<u32>,
 ) -> Plan {
+    // The suite's own pages, until the command line says otherwise.
+    let web = Arc::new(Web::offline(Corpus::new(suite.corpus.clone())));
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Plan {
         suite,
         protocol: manifest.protocol,
+        scaffold: manifest.scaffold,
+        web,
         seed: manifest.seed,
         runs: manifest.runs,
         jobs: jobs.map_or(processors, |jobs| jobs as usize),
@@ -261,8 +456,42 @@ fn plan(
         app_limits: limits.app,
         grader_limits: limits.grader,
         python_limits: limits.python,
+        shell_limits: limits.shell,
         folder,
+        spending: Spending::default(),
     }
+}
+
+/// The agents' web, as the suite wants it. The real one is recorded and replayed with the models.
+fn web(suite: &Suite, tape: &TapeArgs) -> Result<Web, Failure> {
+    let WebFile { provider, url, .. } = &suite.web;
+    let file = |dir: &Utf8PathBuf| dir.join("web.jsonl").into_std_path_buf();
+    if *provider == WebProvider::Offline {
+        return Ok(Web::offline(Corpus::new(suite.corpus.clone())));
+    }
+    if let Some(dir) = &tape.replay {
+        let recording = Recording::replay(&file(dir)).or_exit(Exit::InvalidInput)?;
+        return Ok(Web::new(Source::Recorded, Some(recording)));
+    }
+    let engine = if *provider == WebProvider::Brave {
+        let key = process_environment(BRAVE_KEY).filter(|key| !key.is_empty());
+        let key = key.ok_or_else(|| {
+            anyhow!("search with Brave: the environment variable {BRAVE_KEY} is not set")
+        });
+        Engine::brave(key.or_exit(Exit::Usage)?)
+    } else {
+        Engine::searxng(url.as_deref().unwrap_or_default())
+    };
+    let live = Live::new(engine).map_err(|reason| anyhow!("set up the web: {reason}"));
+    let recording = tape
+        .record
+        .as_ref()
+        .map(|dir| Recording::record(&file(dir)));
+    let recording = recording.transpose().or_exit(Exit::Io)?;
+    Ok(Web::new(
+        Source::Live(live.or_exit(Exit::Usage)?),
+        recording,
+    ))
 }
 
 /// A persona or session that the suite does not have is a mistake on the command line.
@@ -293,94 +522,141 @@ fn known(suite: &Suite, args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Who plays, as it was asked for.
 struct Names {
     agent: String,
     user: String,
+    /// Several with commas between them.
     judge: String,
+}
+
+impl Names {
+    fn of(args: &RunArgs, suite: &Suite) -> Self {
+        let judge = match args.judge.as_slice() {
+            [] => suite.judge.clone(),
+            judges => judges.join(","),
+        };
+        Self {
+            agent: args.agent.clone().unwrap_or_else(|| suite.agent.clone()),
+            user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
+            judge,
+        }
+    }
 }
 
 fn roles(
     suite: &Suite,
     names: Names,
     prompts: &Prompts,
-    environment: Environment<'_>,
-) -> Result<Roles, Failure> {
+    tape: Tape,
+) -> Result<(Roles, Spending), Failure> {
     let Names { agent, user, judge } = names;
-    let client = |spec: &str| {
-        Client::new(spec, &suite.providers, environment)
-            .with_context(|| format!("set up `{spec}`"))
-            .or_exit(Exit::Usage)
+    let catalog = Catalog::with(&suite.providers, &suite.models);
+    let mut clients = Clients::new(catalog, &process_environment, tape).or_exit(Exit::Usage)?;
+    let spending = Spending {
+        meter: clients.meter(),
+        limit: None,
     };
-    Ok(Roles {
+    let mut unpriced = Vec::new();
+    let mut client = |spec: &str, role| -> Result<Client, Failure> {
+        let client = clients.client(spec, role);
+        let client = client
+            .with_context(|| format!("set up `{spec}`"))
+            .or_exit(Exit::Usage)?;
+        if client.price().is_none() {
+            unpriced.push(spec.to_owned());
+        }
+        Ok(client)
+    };
+    let roles = Roles {
         agent: match agent.as_str() {
             "reference" => AgentRole::Reference,
             "reactive" => AgentRole::Reactive,
             "nop" => AgentRole::Nop,
             "cheat" => AgentRole::Cheat,
-            spec => AgentRole::Client(client(spec)?),
+            AgentRole::EXTERNAL => AgentRole::External(External::default()),
+            spec => AgentRole::Client(client(spec, Role::Agent)?),
         },
         user: match user.as_str() {
             "lexical" => UserAgent::Lexical,
-            spec => UserAgent::prompted(client(spec)?, prompts),
+            spec => UserAgent::prompted(client(spec, Role::User)?, prompts),
         },
         judge: match judge.as_str() {
             "lexical" => Judge::Lexical,
-            spec => Judge::prompted(client(spec)?, prompts),
+            specs => {
+                let panel = catalog::panel(specs).map(|spec| client(spec, Role::Judge));
+                Judge::prompted(panel.collect::<Result<_, _>>()?, prompts)
+            }
         },
         agent_name: agent,
         user_name: user,
         judge_name: judge,
-    })
+        unpriced,
+    };
+    Ok((roles, spending))
 }
 
-struct GuestLimits {
-    app: Limits,
-    grader: Limits,
-    python: Limits,
+/// The plugins of a suite under a policy, and the limits of all guests.
+fn on_terms(
+    suite: &Suite,
+    dirs: Vec<PathBuf>,
+    policy: Option<&LoadedPolicy>,
+) -> Result<(GuestLimits, Arc<Plugins>), Failure> {
+    let policy = policy
+        .map(|loaded| loaded.policy.clone())
+        .unwrap_or_default();
+    let limits = guest_limits(suite, &policy)?;
+    let plugins = plugins(suite.plugins.clone(), dirs, &limits, policy)?;
+    Ok((limits, Arc::new(plugins)))
 }
 
-impl GuestLimits {
-    fn of(suite: &Suite) -> Result<Self, Failure> {
-        let invalid =
-            |what: &str, reason: String| anyhow!("use [limits.{what}] of {}: {reason}", suite.path);
-        let lowered =
-            |what: &str, host: Limits, by| host.lowered(by).map_err(|reason| invalid(what, reason));
-        Ok(Self {
-            app: lowered("app", Limits::APP, suite.limits.app).or_exit(Exit::InvalidInput)?,
-            grader: lowered("grader", Limits::GRADER, suite.limits.grader)
-                .or_exit(Exit::InvalidInput)?,
-            python: lowered("grader", Limits::PYTHON, suite.limits.grader)
-                .or_exit(Exit::InvalidInput)?,
-        })
-    }
-
-    fn for_record(&self) -> BTreeMap<String, serde_json::Value> {
-        let Self {
-            app,
-            grader,
-            python,
-        } = self;
-        [("app", app), ("grader", grader), ("python", python)]
-            .into_iter()
-            .map(|(name, limits)| (name.to_owned(), json!(limits)))
-            .collect()
+fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
+    match json!(limits) {
+        serde_json::Value::Object(fields) => fields.into_iter().collect(),
+        _ => BTreeMap::new(),
     }
 }
 
-/// Loads every plugin that the suite needs, so that a missing one is told before anything is played.
+/// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the agent's
+/// own tools are loaded when they are first used: they are looked for only.
 fn marks(suite: &Suite, plugins: &Plugins) -> Result<BTreeMap<String, PluginMark>, Failure> {
     let mut marks = BTreeMap::new();
+    for name in [SHELL, PYTHON, DOCUMENT] {
+        match plugins.papers(name) {
+            Ok(papers) => {
+                marks.insert(name.to_owned(), mark(name, papers));
+            }
+            // A machine may be without Python: the shell says so where a command needs it.
+            Err(LoadError::Missing { .. }) if name == PYTHON => {}
+            Err(error) => return Err(error).or_exit(Exit::InvalidInput),
+        }
+    }
     for name in suite.plugin_names() {
         let plugin = plugins.get(&name).or_exit(Exit::InvalidInput)?;
-        marks.insert(
-            name,
-            PluginMark {
-                sha256: plugin.sha256.clone(),
-                size: plugin.size,
-            },
-        );
+        marks.insert(name.clone(), mark(&name, plugin.papers()));
     }
     Ok(marks)
+}
+
+/// What the manifest keeps of a plugin. What it asked for and did not get is told.
+fn mark(name: &str, papers: Papers) -> PluginMark {
+    let withheld = papers.declared.without(papers.grants).names();
+    if !withheld.is_empty() {
+        eprintln!(
+            "Plugin {name} asks for {}, which the policy does not grant.",
+            withheld.join(", ")
+        );
+    }
+    let grants = papers.grants.names();
+    PluginMark {
+        sha256: papers.sha256,
+        size: papers.size,
+        version: papers.facts.version.clone(),
+        interface: papers.facts.wit().to_owned(),
+        pinned: papers.pinned,
+        grants: grants.into_iter().map(str::to_owned).collect(),
+        limits: json!(papers.cap),
+    }
 }
 
 fn absolute(path: &Utf8Path) -> Result<String, Failure> {

@@ -7,14 +7,16 @@ use crate::cli::SchemaArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::store::event::Event;
 use crate::store::folder::{Manifest, Seal, Timing};
+use crate::store::outline::Outline;
 use crate::store::results::RunResults;
 use crate::store::trajectory::Trajectory;
 use crate::task::schema::{FORMATS, Format, schema as find};
 
 /// The run folder's formats.
-const RECORDS: [Format; 6] = [
+const RECORDS: [Format; 7] = [
     ("journal", || schema_for!(Event).to_value()),
     ("manifest", || schema_for!(Manifest).to_value()),
+    ("outline", || schema_for!(Outline).to_value()),
     ("results", || schema_for!(RunResults).to_value()),
     ("seal", || schema_for!(Seal).to_value()),
     ("timing", || schema_for!(Timing).to_value()),

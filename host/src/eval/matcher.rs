@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
-use regex::bytes::{Regex as Pattern, RegexBuilder};
+use regex_automata::meta::{BuildError, Config, Regex as Pattern};
+use regex_automata::util::syntax;
 use thiserror::Error;
 
 use super::lexical::{SEPARATOR, collapse};
@@ -122,7 +123,13 @@ pub struct Matcher {
 
 impl Matcher {
     pub fn new(file: &MatcherFile) -> Result<Self, MatcherError> {
-        let MatcherFile { within, all, none } = file;
+        let MatcherFile {
+            within,
+            all,
+            none,
+            accepts: _,
+            rejects: _,
+        } = file;
         if all.is_empty() {
             return Err(MatcherError::NoGroups);
         }
@@ -138,15 +145,18 @@ impl Matcher {
         pieces.iter().position(|piece| self.matches(piece))
     }
 
+    /// Whether the piece would match if it stood in a place that the matcher looks at.
+    pub fn reads(&self, piece: &Piece) -> bool {
+        self.all
+            .iter()
+            .all(|group| group.iter().any(|pattern| piece.holds(pattern)))
+            && !self.none.iter().any(|pattern| piece.holds(pattern))
+    }
+
     fn matches(&self, piece: &Piece) -> bool {
         let looks_here =
             self.within.is_empty() || self.within.iter().any(|within| within.covers(&piece.place));
-        looks_here
-            && self
-                .all
-                .iter()
-                .all(|group| group.iter().any(|pattern| piece.holds(pattern)))
-            && !self.none.iter().any(|pattern| piece.holds(pattern))
+        looks_here && self.reads(piece)
     }
 }
 
@@ -223,24 +233,43 @@ fn group(alternatives: &[String], place: String) -> Result<Vec<Pattern>, Matcher
     numbered(alternatives, &place, |text, place| pattern(text, place))
 }
 
-/// A pattern of ASCII characters is compiled without Unicode's tables, which were half of what loading a suite took.
+/// Compiled for a suite of thousands of patterns that are tried on a few short texts each: what `regex` prepares for long
+/// texts (prefilters, whole automata) was most of what loading a suite took, and so were Unicode's tables, which a pattern
+/// of ASCII characters does without.
 fn pattern(text: &str, place: String) -> Result<Pattern, MatcherError> {
-    let built = RegexBuilder::new(text)
+    let syntax = syntax::Config::new()
         .case_insensitive(true)
         .unicode(!text.is_ascii())
-        .size_limit(PATTERN_LIMIT)
-        .dfa_size_limit(PATTERN_LIMIT)
-        .nest_limit(NESTING_LIMIT)
-        .build();
+        .utf8(false)
+        .nest_limit(NESTING_LIMIT);
+    let config = Config::new()
+        .utf8_empty(false)
+        .auto_prefilter(false)
+        .dfa(false)
+        .onepass(false)
+        .nfa_size_limit(Some(PATTERN_LIMIT))
+        .hybrid_cache_capacity(PATTERN_LIMIT);
+    let built = Pattern::builder()
+        .syntax(syntax)
+        .configure(config)
+        .build(text);
     let pattern = text.to_owned();
     match built {
-        Ok(regex) if regex.is_match(b"") => Err(MatcherError::MatchesEmpty { place, pattern }),
+        Ok(regex) if regex.is_match("") => Err(MatcherError::MatchesEmpty { place, pattern }),
         Ok(regex) => Ok(regex),
-        Err(source) => Err(MatcherError::Pattern {
+        Err(error) => Err(MatcherError::Pattern {
             place,
             pattern,
-            source,
+            source: reason(&error),
         }),
+    }
+}
+
+/// In the words of the crate that people know.
+fn reason(error: &BuildError) -> regex::Error {
+    match error.syntax_error() {
+        Some(syntax) => regex::Error::Syntax(syntax.to_string()),
+        None => regex::Error::CompiledTooBig(PATTERN_LIMIT),
     }
 }
 
@@ -256,6 +285,8 @@ mod tests {
             within: owned(within),
             all: all.iter().map(|group| owned(group)).collect(),
             none: owned(none),
+            accepts: Vec::new(),
+            rejects: Vec::new(),
         }
     }
 
@@ -375,7 +406,7 @@ mod tests {
             none in prop::collection::vec(".{0,12}", 0..3),
             text in ".{0,60}",
         ) {
-            if let Ok(matcher) = Matcher::new(&MatcherFile { within, all, none }) {
+            if let Ok(matcher) = Matcher::new(&MatcherFile { within, all, none, accepts: Vec::new(), rejects: Vec::new() }) {
                 let found = matcher.find(&[response(""), response(&text)]);
                 prop_assert!(found != Some(0), "an empty piece never matches");
             }

@@ -74,13 +74,18 @@ pub struct FileChange {
     pub kind: ChangeKind,
     /// BLAKE3 of the new content, hex: the name of its blob. None for a deleted file.
     pub blob: Option<String>,
+    /// The blob of the content before the turn. None for a created file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
     /// The lines that the turn added, for text; empty for others.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub added: String,
 }
 
 /// Where an intent stands (paper, section 3.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not yet terminal.
@@ -117,4 +122,50 @@ impl Outcome {
     pub fn scored(self) -> bool {
         !matches!(self, Self::JudgeFault | Self::Infrastructure)
     }
+}
+
+/// One call into a guest and what it took: for timing files, never for a journal. Even the fuel is no function of the
+/// record: an instance that was made anew on a snapshot spends other fuel than one that lived on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GuestCall {
+    /// The plugin's name.
+    pub plugin: String,
+    /// The function of its interface; for a tool, its name behind a blank: `call add_note`.
+    pub function: String,
+    #[serde(flatten)]
+    pub outcome: GuestOutcome,
+    /// Units of work.
+    pub fuel: u64,
+    /// Most bytes of memories and tables during the call.
+    pub peak_memory: u64,
+    /// Waiting for a place, instantiating and restoring, in microseconds; 0 where the instance was there.
+    pub instantiate_us: u64,
+    /// The call itself, in microseconds.
+    pub run_us: u64,
+}
+
+/// How a call into a guest ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum GuestOutcome {
+    Ok,
+    /// The guest refused: an ordinary answer.
+    ToolError,
+    /// It answered, and used an interface that the policy does not grant.
+    Denied {
+        interface: String,
+    },
+    Trap {
+        trap: String,
+    },
+    Fuel,
+    Memory,
+    Timeout,
+    /// Its answer breaks a rule of its interface.
+    BadOutput,
+    /// It answered with an error where it has none to give.
+    Failed,
+    /// No place became free in time.
+    Overloaded,
+    HostError,
 }

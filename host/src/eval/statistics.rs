@@ -14,6 +14,7 @@ use self::draw::{Draws, Purpose};
 use super::aggregate::{mean, sample_std};
 use super::score::percent;
 
+pub mod agreement;
 mod draw;
 
 /// What counts as a pass unless the suite says otherwise: a whole checklist, in percent.

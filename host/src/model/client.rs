@@ -5,32 +5,39 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::error::Error as _;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use backon::Retryable;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
+use super::cassette::{Fingerprint, Question, Recorded, Tape};
+use super::gate::{Gate, Load};
+use super::meter::Meter;
+use super::place::Place;
 use super::provider::{Endpoint, Environment, ProviderError};
-use super::retry::{LONGEST_RETRY_AFTER, Pause, backoff, retry_after};
-use super::wire::{Unreadable, openai};
-use super::{ChatRequest, ModelError, Reply};
-use crate::task::manifest::ProviderFile;
+use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, backoff, retry_after};
+use super::wire::{self, Habits, Unreadable};
+use super::{ChatRequest, ModelError, Reply, Role, Usage};
+use crate::eval::cost::Price;
+use crate::task::catalog::Catalog;
 
 /// Time to reach a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time of one attempt, from the first byte sent to the last received: thinking models are silent for minutes.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// Time between two pieces of an answer whose first has come: a connection that is silent for so long is stalled.
+const STALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Bytes of one answer after decompression; the longest output of any model today is a tenth of it. Stops a server that
 /// sends without end, and compressed bombs.
@@ -43,20 +50,55 @@ const ERROR_LIMIT: usize = 64 << 10;
 const WORDS_LIMIT: usize = 600;
 
 /// Attempts at an answer that arrives but cannot be read. Fewer than for broken connections: each may be paid for.
-const UNREADABLE_ATTEMPTS: usize = 3;
+const UNREADABLE_ATTEMPTS: u32 = 3;
+
+/// Bytes of a request for each token, to keep to a rate before the true count is known. English prose has four.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// The models of one run: what they share, and where they come from.
+pub struct Clients<'a> {
+    catalog: Catalog,
+    environment: Environment<'a>,
+    http: reqwest::Client,
+    gates: HashMap<String, Arc<Gate>>,
+    tape: Arc<Tape>,
+    meter: Arc<Meter>,
+}
 
 /// A model behind HTTP. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
+    place: Place,
 }
 
 struct Shared {
     endpoint: Endpoint,
+    role: Role,
     http: reqwest::Client,
+    gate: Arc<Gate>,
+    tape: Arc<Tape>,
+    meter: Arc<Meter>,
     pause: Pause,
+    stall: Duration,
     /// Turns false for good when the model refuses one.
     takes_temperature: AtomicBool,
+}
+
+/// A reply, and how it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub reply: Reply,
+    /// None: the model takes none, or none was asked for.
+    pub temperature: Option<f64>,
+}
+
+/// The time of a question: a model's work counts, waiting does not.
+#[derive(Debug, Default)]
+struct Time {
+    /// None: as long as it takes.
+    left: Option<Duration>,
+    waited: Duration,
 }
 
 impl fmt::Debug for Client {
@@ -66,24 +108,13 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Client {
-    /// The model `PROVIDER/MODEL`; the first slash splits. `providers` are the suite's, which go before built-in ones
-    /// of the same name. The key is read from `environment` now, and never again.
+impl<'a> Clients<'a> {
+    /// Models of the catalog. Keys are read from `environment` as models are made, and never again.
     pub fn new(
-        spec: &str,
-        providers: &BTreeMap<String, ProviderFile>,
-        environment: Environment<'_>,
+        catalog: Catalog,
+        environment: Environment<'a>,
+        tape: Tape,
     ) -> Result<Self, ProviderError> {
-        Self::with_pause(spec, providers, environment, Pause::Real)
-    }
-
-    fn with_pause(
-        spec: &str,
-        providers: &BTreeMap<String, ProviderFile>,
-        environment: Environment<'_>,
-        pause: Pause,
-    ) -> Result<Self, ProviderError> {
-        let endpoint = Endpoint::resolve(spec, providers, environment)?;
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(ATTEMPT_TIMEOUT)
@@ -92,37 +123,89 @@ impl Client {
             .user_agent(concat!("pibench-host/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| ProviderError::Setup {
-                spec: spec.to_owned(),
                 reason: reasons(&error),
             })?;
-        let takes_temperature = AtomicBool::new(endpoint.temperature);
-        let shared = Shared {
-            endpoint,
-            http,
-            pause,
-            takes_temperature,
-        };
         Ok(Self {
-            shared: Arc::new(shared),
+            catalog,
+            environment,
+            http,
+            gates: HashMap::new(),
+            tape: Arc::new(tape),
+            meter: Arc::default(),
         })
+    }
+
+    /// A model by its preset's name or as `PROVIDER/MODEL`. A recording needs no key.
+    pub fn client(&mut self, spec: &str, role: Role) -> Result<Client, ProviderError> {
+        self.with(spec, role, Pause::Real, STALL_TIMEOUT)
+    }
+
+    /// What all models of the run have spent.
+    pub fn meter(&self) -> Arc<Meter> {
+        Arc::clone(&self.meter)
+    }
+
+    fn with(
+        &mut self,
+        spec: &str,
+        role: Role,
+        pause: Pause,
+        stall: Duration,
+    ) -> Result<Client, ProviderError> {
+        let no_keys = |_: &str| None;
+        let keys: Option<Environment<'_>> = match *self.tape {
+            Tape::Replay(_) | Tape::Silent => None,
+            Tape::Off | Tape::Record(_) | Tape::Cache(_) => Some(self.environment),
+        };
+        let needed = keys.is_some();
+        let environment = keys.unwrap_or(&no_keys);
+        let endpoint = Endpoint::resolve(spec, role, &self.catalog, environment, needed)?;
+        let gate = self
+            .gates
+            .entry(endpoint.provider.clone())
+            .or_insert_with(|| Arc::new(Gate::new(endpoint.limits)));
+        let shared = Shared {
+            takes_temperature: AtomicBool::new(endpoint.temperature),
+            endpoint,
+            role,
+            http: self.http.clone(),
+            gate: Arc::clone(gate),
+            tape: Arc::clone(&self.tape),
+            meter: Arc::clone(&self.meter),
+            pause,
+            stall,
+        };
+        Ok(Client {
+            shared: Arc::new(shared),
+            place: Place::default(),
+        })
+    }
+}
+
+impl Client {
+    /// The same model, asked from this place.
+    #[must_use]
+    pub fn at(&self, place: &Place) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            place: place.clone(),
+        }
     }
 
     /// A client whose waits pass at once, noted in `pause`.
     #[cfg(test)]
     pub(crate) fn for_test(base_url: &str, pause: Pause) -> Self {
-        let file = ProviderFile {
-            base_url: base_url.to_owned(),
-            key_env: Some("TEST_KEY".into()),
-            temperature: true,
-        };
-        let providers = BTreeMap::from([("test".to_owned(), file)]);
-        let key = |_: &str| Some("sk-test-0123456789".to_owned());
-        Self::with_pause("test/model", &providers, &key, pause).unwrap()
+        tests::Setup::at(base_url).client(pause)
     }
 
-    /// As it was asked for: `PROVIDER/MODEL`.
+    /// As it was asked for: `PROVIDER/MODEL`, or a preset's name.
     pub fn spec(&self) -> &str {
         &self.shared.endpoint.spec
+    }
+
+    /// None: costs are unknown.
+    pub fn price(&self) -> Option<Price> {
+        self.shared.endpoint.price
     }
 
     /// Whether a temperature is sent when a request has one. Settled once the model has answered.
@@ -138,66 +221,211 @@ impl Client {
     /// of the wrong shape (after its 3 attempts) and an answer over 16 MiB are [`ModelError::Refused`]. A model that
     /// refuses a temperature is asked without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
+        self.answer(request).await.map(|answer| answer.reply)
+    }
+
+    /// As [`Client::chat`], with the temperature that the model took.
+    pub async fn answer(&self, request: ChatRequest<'_>) -> Result<Answer, ModelError> {
+        let answer = self.taped(request, &mut Time::default()).await?;
+        // Without a limit no time is used up.
+        answer.ok_or_else(|| ModelError::Infrastructure {
+            server: self.shared.endpoint.label(),
+            reason: "its time was used up".into(),
+        })
+    }
+
+    /// As [`super::Model::chat_within`].
+    pub async fn chat_within(
+        &self,
+        request: ChatRequest<'_>,
+        left: Duration,
+    ) -> Result<Option<(Reply, Duration)>, ModelError> {
+        let mut time = Time {
+            left: Some(left),
+            waited: Duration::ZERO,
+        };
+        let answer = self.taped(request, &mut time).await?;
+        Ok(answer.map(|answer| (answer.reply, time.waited)))
+    }
+
+    /// From the recording, or from the model and into the recording. None: the time was used up.
+    async fn taped(
+        &self,
+        request: ChatRequest<'_>,
+        time: &mut Time,
+    ) -> Result<Option<Answer>, ModelError> {
+        let Shared {
+            endpoint,
+            role,
+            tape,
+            ..
+        } = &*self.shared;
+        let fingerprint = Fingerprint::of(request);
+        let cassette = match &**tape {
+            Tape::Off => return self.live(request, &fingerprint, time).await,
+            Tape::Silent => {
+                return Err(ModelError::Infrastructure {
+                    server: endpoint.spec.clone(),
+                    reason: "no model is asked by this command".into(),
+                });
+            }
+            Tape::Cache(_) if *role != Role::Judge => {
+                return self.live(request, &fingerprint, time).await;
+            }
+            Tape::Record(cassette) | Tape::Replay(cassette) | Tape::Cache(cassette) => cassette,
+        };
+        let (spot, occurrence) = self.place.ask(*role, &endpoint.spec, fingerprint.hash);
+        let question = Question::new(spot, *role, &endpoint.spec, &fingerprint, occurrence);
+        match (&**tape, cassette.find(&question)) {
+            (Tape::Replay(_), Some(recorded)) => return recorded.given().map(Some),
+            (Tape::Replay(_), None) => return Err(cassette.miss(&question)),
+            (Tape::Cache(_), Some(recorded)) => return recorded.given().map(free).map(Some),
+            _ => {}
+        }
+        let result = self.live(request, &fingerprint, time).await;
+        if let Some(recorded) = Recorded::of(&result) {
+            cassette.keep(question, recorded)?;
+        }
+        result
+    }
+
+    async fn live(
+        &self,
+        request: ChatRequest<'_>,
+        fingerprint: &Fingerprint,
+        time: &mut Time,
+    ) -> Result<Option<Answer>, ModelError> {
         let temperature = request.temperature.filter(|_| self.takes_temperature());
-        let request = ChatRequest {
+        let with = ChatRequest {
             temperature,
             ..request
         };
-        let result = match self.ask(request).await {
-            Err(failure) if temperature.is_some() && failure.is_about_temperature() => {
-                self.shared
-                    .takes_temperature
-                    .store(false, Ordering::Relaxed);
-                let without = ChatRequest {
-                    temperature: None,
-                    ..request
-                };
-                self.ask(without).await
-            }
-            result => result,
-        };
-        result
-            .map(|reply| self.redacted(reply))
-            .map_err(|failure| self.error(&failure))
+        let mut asked = temperature;
+        let mut result = self.ask(with, fingerprint, time).await;
+        if let Err(failure) = &result
+            && temperature.is_some()
+            && failure.is_about_temperature()
+        {
+            let takes = &self.shared.takes_temperature;
+            takes.store(false, Ordering::Relaxed);
+            asked = None;
+            let without = ChatRequest {
+                temperature: None,
+                ..request
+            };
+            result = self.ask(without, fingerprint, time).await;
+        }
+        match result {
+            Ok(reply) => Ok(Some(Answer {
+                reply: self.entered(self.redacted(reply)),
+                temperature: asked,
+            })),
+            Err(Failure::Late) => Ok(None),
+            Err(failure) => Err(self.error(&failure)),
+        }
     }
 
-    async fn ask(&self, request: ChatRequest<'_>) -> Result<Reply, Failure> {
-        let body = Bytes::from(openai::request(&self.shared.endpoint.model, request).to_string());
-        let pause = self.shared.pause.clone();
-        let mut unreadable = 0;
-        (|| self.attempt(body.clone()))
-            .retry(backoff())
-            .sleep(move |wait| pause.clone().wait(wait))
-            .adjust(move |failure: &Failure, wait| match failure {
-                Failure::Trouble { retry_after, .. } => longer(wait?, *retry_after),
+    /// The attempts at one request.
+    async fn ask(
+        &self,
+        request: ChatRequest<'_>,
+        fingerprint: &Fingerprint,
+        time: &mut Time,
+    ) -> Result<Reply, Failure> {
+        let endpoint = &self.shared.endpoint;
+        let habits = Habits {
+            model: &endpoint.model,
+            fields: &endpoint.fields,
+            max_output_tokens: endpoint.max_output_tokens,
+            give_back: endpoint.give_back.as_deref(),
+        };
+        let body = Bytes::from(wire::request(endpoint.format, habits, request).to_string());
+        let (mut attempt, mut unreadable) = (0, 0);
+        loop {
+            attempt += 1;
+            let failure = match self.admitted(&body, time).await {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            let own = (attempt < ATTEMPTS).then(|| backoff(attempt, &fingerprint.hash));
+            let wait = match &failure {
+                Failure::Trouble { retry_after, .. } => {
+                    own.and_then(|own| longer(own, *retry_after))
+                }
                 Failure::NotJson { .. } | Failure::WrongShape { .. } => {
                     unreadable += 1;
-                    wait.filter(|_| unreadable < UNREADABLE_ATTEMPTS)
+                    own.filter(|_| unreadable < UNREADABLE_ATTEMPTS)
                 }
-                Failure::Settings { .. } | Failure::Refused { .. } => None,
-            })
-            .notify(|failure, wait| self.note(failure, wait))
-            .await
+                Failure::Settings { .. } | Failure::Refused { .. } | Failure::Late => None,
+            };
+            let Some(wait) = wait else {
+                return Err(failure);
+            };
+            self.note(&failure, wait);
+            time.wait(self.shared.pause.clone().wait(wait)).await;
+        }
+    }
+
+    /// One attempt, when the provider's limits let it.
+    async fn admitted(&self, body: &Bytes, time: &mut Time) -> Result<Reply, Failure> {
+        let Shared { gate, pause, .. } = &*self.shared;
+        let estimate = (body.len() / BYTES_PER_TOKEN) as u64;
+        let entry = time.wait(gate.enter()).await;
+        let wait = gate.reserve(estimate, Instant::now());
+        if !wait.is_zero() {
+            time.wait(pause.clone().wait(wait)).await;
+        }
+        let result = time.work(self.attempt(body.clone())).await;
+        entry.done(match &result {
+            Ok(_) => Load::Answered,
+            Err(Failure::Trouble { busy: true, .. }) => Load::TooMuch,
+            Err(_) => Load::Unknown,
+        });
+        if let Ok(reply) = &result {
+            let Usage {
+                input_tokens,
+                output_tokens,
+                ..
+            } = reply.usage;
+            let more = (input_tokens + output_tokens).saturating_sub(estimate);
+            gate.charge(more, Instant::now());
+        }
+        result
     }
 
     async fn attempt(&self, body: Bytes) -> Result<Reply, Failure> {
-        let Shared { endpoint, http, .. } = &*self.shared;
+        let Shared {
+            endpoint,
+            http,
+            stall,
+            ..
+        } = &*self.shared;
         let mut request = http
             .post(endpoint.url.clone())
             .header(CONTENT_TYPE, "application/json");
-        if let Some(key) = &endpoint.key {
-            request = request.header(AUTHORIZATION, key.header());
+        if let Some((name, value)) = wire::header(endpoint.format) {
+            request = request.header(name, value);
+        }
+        if let Some((name, value)) = endpoint.key.as_ref().map(super::provider::Key::header) {
+            request = request.header(name, value);
         }
         let mut response = request.body(body).send().await.map_err(broken)?;
         if !response.status().is_success() {
-            return Err(refusal(response).await);
+            return Err(refusal(response, *stall).await);
         }
-        let (body, cut) = read(&mut response, ANSWER_LIMIT).await.map_err(broken)?;
+        let (body, cut) = read(&mut response, ANSWER_LIMIT, *stall).await?;
         if cut {
             let reason = format!("its answer is longer than {ANSWER_LIMIT} bytes");
             return Err(Failure::Refused { reason });
         }
-        openai::reply(&body).map_err(|error| unreadable(error, &body))
+        wire::reply(endpoint.format, &body).map_err(|error| unreadable(error, &body))
+    }
+
+    /// With its price, and on the meter.
+    fn entered(&self, mut reply: Reply) -> Reply {
+        reply.usage = reply.usage.priced(self.shared.endpoint.price.as_ref());
+        self.shared.meter.add(&reply.usage);
+        reply
     }
 
     fn note(&self, failure: &Failure, wait: Duration) {
@@ -210,9 +438,10 @@ impl Client {
         let server = self.shared.endpoint.label();
         let reason = self.redact(failure.reason().to_owned());
         match failure {
-            Failure::Trouble { .. } | Failure::NotJson { .. } | Failure::Settings { .. } => {
-                ModelError::Infrastructure { server, reason }
-            }
+            Failure::Trouble { .. }
+            | Failure::NotJson { .. }
+            | Failure::Settings { .. }
+            | Failure::Late => ModelError::Infrastructure { server, reason },
             Failure::WrongShape { .. } | Failure::Refused { .. } => {
                 ModelError::Refused { server, reason }
             }
@@ -229,13 +458,88 @@ impl Client {
     /// Replies go into the journal, where no key may stand, not even one that a server echoed.
     fn redacted(&self, mut reply: Reply) -> Reply {
         reply.text = self.redact(reply.text);
-        reply.reasoning = reply.reasoning.map(|text| self.redact(text));
+        if let Some(reasoning) = &mut reply.reasoning {
+            reasoning.text = self.redact(std::mem::take(&mut reasoning.text));
+            for block in &mut reasoning.blocks {
+                self.redact_value(block);
+            }
+        }
         for call in &mut reply.calls {
             for text in [&mut call.id, &mut call.name, &mut call.arguments] {
                 *text = self.redact(std::mem::take(text));
             }
         }
         reply
+    }
+
+    fn redact_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redact(std::mem::take(text)),
+            Value::Array(entries) => entries
+                .iter_mut()
+                .for_each(|entry| self.redact_value(entry)),
+            Value::Object(fields) => {
+                for field in fields.values_mut() {
+                    self.redact_value(field);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// An answer from the cache: nothing was asked, and nothing paid.
+fn free(answer: Answer) -> Answer {
+    let reply = Reply {
+        usage: Usage::default(),
+        ..answer.reply
+    };
+    Answer { reply, ..answer }
+}
+
+impl Recorded {
+    /// What is worth recording of a result.
+    fn of(result: &Result<Option<Answer>, ModelError>) -> Option<Self> {
+        match result {
+            Ok(Some(Answer { reply, temperature })) => Some(Self::Reply {
+                reply: reply.clone(),
+                temperature: *temperature,
+            }),
+            Err(ModelError::Refused { server, reason }) => Some(Self::Refused {
+                server: server.clone(),
+                reason: reason.clone(),
+            }),
+            Ok(None) | Err(ModelError::Infrastructure { .. }) => None,
+        }
+    }
+
+    fn given(self) -> Result<Answer, ModelError> {
+        match self {
+            Self::Reply { reply, temperature } => Ok(Answer { reply, temperature }),
+            Self::Refused { server, reason } => Err(ModelError::Refused { server, reason }),
+        }
+    }
+}
+
+impl Time {
+    async fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+        let began = Instant::now();
+        let done = waiting.await;
+        self.waited += began.elapsed();
+        done
+    }
+
+    async fn work(
+        &mut self,
+        working: impl Future<Output = Result<Reply, Failure>>,
+    ) -> Result<Reply, Failure> {
+        let Some(left) = self.left else {
+            return working.await;
+        };
+        let began = Instant::now();
+        let done = tokio::time::timeout(left, working).await;
+        self.left = Some(left.saturating_sub(began.elapsed()));
+        done.unwrap_or(Err(Failure::Late))
     }
 }
 
@@ -246,6 +550,8 @@ enum Failure {
     Trouble {
         reason: String,
         retry_after: Option<Duration>,
+        /// It says that it is asked too much.
+        busy: bool,
     },
     /// No JSON: asked again a few times.
     NotJson { reason: String },
@@ -255,6 +561,8 @@ enum Failure {
     Settings { reason: String },
     /// Refused for good.
     Refused { reason: String },
+    /// The time of the question is used up.
+    Late,
 }
 
 impl Failure {
@@ -265,6 +573,7 @@ impl Failure {
             | Self::WrongShape { reason }
             | Self::Settings { reason }
             | Self::Refused { reason } => reason,
+            Self::Late => "the time of the turn is used up",
         }
     }
 
@@ -279,6 +588,8 @@ impl Failure {
             408 | 409 | 429 | 500.. => Self::Trouble {
                 reason,
                 retry_after,
+                // 529 is Anthropic's word for an overload.
+                busy: matches!(status, 429 | 503 | 529),
             },
             300..=399 | 401 | 402 | 404 => Self::Settings { reason },
             _ => Self::Refused { reason },
@@ -300,6 +611,7 @@ fn broken(error: reqwest::Error) -> Failure {
     Failure::Trouble {
         reason: reasons(&error.without_url()),
         retry_after: None,
+        busy: false,
     }
 }
 
@@ -314,7 +626,7 @@ fn reasons(error: &reqwest::Error) -> String {
     texts.join(": ")
 }
 
-async fn refusal(mut response: Response) -> Failure {
+async fn refusal(mut response: Response, stall: Duration) -> Failure {
     let status = response.status();
     let header = response
         .headers()
@@ -322,14 +634,15 @@ async fn refusal(mut response: Response) -> Failure {
         .and_then(|value| value.to_str().ok());
     let wait = header.and_then(|header| retry_after(header, Timestamp::now()));
     // A body that breaks off leaves the status, which says enough.
-    let (body, _) = read(&mut response, ERROR_LIMIT).await.unwrap_or_default();
+    let read = read(&mut response, ERROR_LIMIT, stall).await;
+    let (body, _) = read.unwrap_or_default();
     Failure::of_status(status.as_u16(), &words(status, &body), wait)
 }
 
 /// The provider's own words.
 fn words(status: StatusCode, body: &[u8]) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
-    if let Some(message) = json.as_ref().and_then(openai::error_message) {
+    if let Some(message) = json.as_ref().and_then(wire::error_message) {
         return message;
     }
     let text = String::from_utf8_lossy(body).trim().to_owned();
@@ -351,7 +664,7 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
             reason: format!("its answer is no JSON ({reason}): {excerpt}"),
         },
         Unreadable::WrongShape { reason } => Failure::WrongShape {
-            reason: format!("its answer is no chat completion ({reason}): {excerpt}"),
+            reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
         Unreadable::Error { status: 0, message } => Failure::Refused {
             reason: one_line(&message),
@@ -377,9 +690,20 @@ fn one_line(text: &str) -> String {
 }
 
 /// The body up to `limit` bytes, and whether there was more.
-async fn read(response: &mut Response, limit: usize) -> reqwest::Result<(BytesMut, bool)> {
+async fn read(
+    response: &mut Response,
+    limit: usize,
+    stall: Duration,
+) -> Result<(BytesMut, bool), Failure> {
     let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await? {
+    loop {
+        let chunk = match tokio::time::timeout(stall, response.chunk()).await {
+            Ok(chunk) => chunk.map_err(broken)?,
+            Err(_) => return Err(stalled(body.len(), stall)),
+        };
+        let Some(chunk) = chunk else {
+            return Ok((body, false));
+        };
         let room = limit - body.len();
         if chunk.len() > room {
             body.extend_from_slice(&chunk[..room]);
@@ -387,5 +711,15 @@ async fn read(response: &mut Response, limit: usize) -> reqwest::Result<(BytesMu
         }
         body.extend_from_slice(&chunk);
     }
-    Ok((body, false))
+}
+
+fn stalled(bytes: usize, stall: Duration) -> Failure {
+    Failure::Trouble {
+        reason: format!(
+            "its answer stalled: nothing came for {} ms after {bytes} bytes",
+            stall.as_millis()
+        ),
+        retry_after: None,
+        busy: false,
+    }
 }

@@ -1,16 +1,17 @@
-//! Where a model is served: `PROVIDER/MODEL` resolved to an address, a key and habits, from the built-in list, the
-//! suite's own providers and the environment. It reads settings only and never connects to anything.
+//! Where a model is served: a spec resolved to an address, a key and habits, from the built-in list, the suite's own
+//! entries and the environment. It reads settings only and never connects to anything.
 
 use std::collections::BTreeMap;
 
 use reqwest::Url;
-use reqwest::header::HeaderValue;
-use serde::Deserialize;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::task::manifest::ProviderFile;
-
-const BUILT_IN: &str = include_str!("providers.toml");
+use super::Role;
+use crate::eval::cost::Price;
+use crate::task::catalog::Catalog;
+use crate::task::manifest::{ModelFile, ProviderFile, WireFormat};
 
 /// Looks up an environment variable. Passed in, so that nothing here reads the process's environment by itself.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -23,8 +24,10 @@ pub fn process_environment(name: &str) -> Option<String> {
 /// Why a model cannot be used. No message holds a key or an address that could hold one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProviderError {
-    #[error("read the model `{spec}`: want PROVIDER/MODEL")]
-    NotASpec { spec: String },
+    #[error(
+        "find the model `{spec}`: want PROVIDER/MODEL, or one of {known}; others go under [models.NAME] in the suite"
+    )]
+    UnknownModel { spec: String, known: String },
     #[error(
         "find the provider of `{spec}`: known are {known}; others go under [providers.NAME] in the suite"
     )]
@@ -35,33 +38,39 @@ pub enum ProviderError {
     BadKey { spec: String, variable: String },
     #[error("use the base URL for `{spec}`: {reason}")]
     BadUrl { spec: String, reason: String },
-    #[error("set up the HTTP client for `{spec}`: {reason}")]
-    Setup { spec: String, reason: String },
+    #[error("set up the HTTP client: {reason}")]
+    Setup { reason: String },
 }
 
 /// A key. Its text leaves this type only inside a header marked as sensitive.
 #[derive(Clone)]
 pub(super) struct Key {
     text: String,
-    header: HeaderValue,
+    name: HeaderName,
+    value: HeaderValue,
 }
 
 impl Key {
     /// Shorter keys are placeholders for servers that want any (`EMPTY`, `ollama`): ordinary words, and no secret.
     const SECRET_LENGTH: usize = 8;
 
-    fn new(text: &str) -> Option<Self> {
-        let mut header = HeaderValue::from_str(&format!("Bearer {text}")).ok()?;
-        header.set_sensitive(true);
+    fn new(text: &str, format: WireFormat) -> Option<Self> {
+        let (name, value) = match format {
+            WireFormat::OpenAi => (AUTHORIZATION, format!("Bearer {text}")),
+            WireFormat::Anthropic => (HeaderName::from_static("x-api-key"), text.to_owned()),
+        };
+        let mut value = HeaderValue::from_str(&value).ok()?;
+        value.set_sensitive(true);
         Some(Self {
             text: text.to_owned(),
-            header,
+            name,
+            value,
         })
     }
 
-    /// The `Authorization` header.
-    pub(super) fn header(&self) -> HeaderValue {
-        self.header.clone()
+    /// The header that carries it.
+    pub(super) fn header(&self) -> (HeaderName, HeaderValue) {
+        (self.name.clone(), self.value.clone())
     }
 
     /// `text` without the key, should a server have echoed it.
@@ -77,36 +86,71 @@ impl Key {
 /// A model's server, ready to be asked.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    /// As it was asked for: `openai/gpt-x`.
+    /// As it was asked for: `openai/gpt-x`, or a preset's name.
     pub(super) spec: String,
+    /// The provider's name, in the catalog.
+    pub(super) provider: String,
     /// The provider's name of the model.
     pub(super) model: String,
+    pub(super) format: WireFormat,
     /// Where chats are posted.
     pub(super) url: Url,
     pub(super) key: Option<Key>,
     pub(super) temperature: bool,
+    pub(super) give_back: Option<String>,
+    /// Fields that every request's body has: the role's switch for thinking.
+    pub(super) fields: Map<String, Value>,
+    pub(super) max_output_tokens: Option<u32>,
+    pub(super) price: Option<Price>,
+    pub(super) limits: RateLimits,
+}
+
+/// How fast a provider may be asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct RateLimits {
+    pub(super) concurrency: Option<u32>,
+    pub(super) requests_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u32>,
 }
 
 impl Endpoint {
-    /// Resolves `PROVIDER/MODEL`; the first slash splits. The suite's providers go before built-in ones.
+    /// Resolves a preset's name, or `PROVIDER/MODEL`, whose first slash splits. A preset for the same model lends its
+    /// habits to the second form, too. `needed`: whether a key must be there.
     pub(super) fn resolve(
         spec: &str,
-        suite: &BTreeMap<String, ProviderFile>,
+        role: Role,
+        catalog: &Catalog,
         environment: Environment<'_>,
+        needed: bool,
     ) -> Result<Self, ProviderError> {
-        let (name, model) = split(spec)?;
-        let provider = Provider::find(spec, name, suite)?;
+        let model = model(spec, catalog)?;
+        let provider = provider(spec, &model.provider, catalog)?;
         let replaced = provider
             .base_url_env
             .as_deref()
             .and_then(|name| value(environment, name));
         let base = replaced.as_deref().unwrap_or(&provider.base_url);
+        let fields = match role {
+            Role::Agent => model.thinking,
+            Role::User | Role::Judge => model.plain,
+        };
         Ok(Self {
             spec: spec.to_owned(),
-            model: model.to_owned(),
-            url: chat_url(spec, base)?,
-            key: provider.key(spec, environment, replaced.is_some())?,
-            temperature: provider.temperature,
+            url: chat_url(spec, base, provider.format)?,
+            key: key(spec, provider, environment, !needed || replaced.is_some())?,
+            provider: model.provider,
+            model: model.model,
+            format: provider.format,
+            temperature: model.temperature.unwrap_or(provider.temperature),
+            give_back: provider.give_back.clone(),
+            fields: fields.into_iter().collect(),
+            max_output_tokens: model.max_output_tokens,
+            price: model.price,
+            limits: RateLimits {
+                concurrency: provider.concurrency,
+                requests_per_minute: provider.requests_per_minute,
+                tokens_per_minute: provider.tokens_per_minute,
+            },
         })
     }
 
@@ -120,85 +164,67 @@ impl Endpoint {
     }
 }
 
-/// One provider: a line of the built-in list, or of the suite.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Provider {
-    base_url: String,
-    #[serde(default)]
-    base_url_env: Option<String>,
-    #[serde(default)]
-    key_env: Option<String>,
-    #[serde(default = "yes")]
-    temperature: bool,
+fn model(spec: &str, catalog: &Catalog) -> Result<ModelFile, ProviderError> {
+    if let Some(preset) = catalog.models.get(spec) {
+        return Ok(preset.clone());
+    }
+    let (provider, model) = split(spec).ok_or_else(|| ProviderError::UnknownModel {
+        spec: spec.to_owned(),
+        known: names(&catalog.models),
+    })?;
+    let same = |preset: &&ModelFile| preset.provider == provider && preset.model == model;
+    Ok(catalog
+        .models
+        .values()
+        .find(same)
+        .cloned()
+        .unwrap_or_else(|| ModelFile {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            temperature: None,
+            thinking: BTreeMap::new(),
+            plain: BTreeMap::new(),
+            max_output_tokens: None,
+            price: None,
+        }))
 }
 
-fn yes() -> bool {
-    true
+fn provider<'a>(
+    spec: &str,
+    name: &str,
+    catalog: &'a Catalog,
+) -> Result<&'a ProviderFile, ProviderError> {
+    let found = catalog.providers.get(name);
+    found.ok_or_else(|| ProviderError::Unknown {
+        spec: spec.to_owned(),
+        known: names(&catalog.providers),
+    })
 }
 
-impl Provider {
-    fn find(
-        spec: &str,
-        name: &str,
-        suite: &BTreeMap<String, ProviderFile>,
-    ) -> Result<Self, ProviderError> {
-        if let Some(file) = suite.get(name) {
-            return Ok(Self::from_suite(file));
-        }
-        let mut built_in = built_in();
-        built_in.remove(name).ok_or_else(|| {
-            let known: Vec<&str> = built_in
-                .keys()
-                .chain(suite.keys())
-                .map(String::as_str)
-                .collect();
-            ProviderError::Unknown {
-                spec: spec.to_owned(),
-                known: known.join(", "),
-            }
-        })
-    }
-
-    fn from_suite(file: &ProviderFile) -> Self {
-        let ProviderFile {
-            base_url,
-            key_env,
-            temperature,
-        } = file.clone();
-        Self {
-            base_url,
-            base_url_env: None,
-            key_env,
-            temperature,
-        }
-    }
-
-    /// `optional`: the address is the operator's own, which may need no key.
-    fn key(
-        &self,
-        spec: &str,
-        environment: Environment<'_>,
-        optional: bool,
-    ) -> Result<Option<Key>, ProviderError> {
-        let Some(variable) = &self.key_env else {
-            return Ok(None);
-        };
-        let (spec, variable) = (spec.to_owned(), variable.clone());
-        match value(environment, &variable) {
-            Some(text) => match Key::new(&text) {
-                Some(key) => Ok(Some(key)),
-                None => Err(ProviderError::BadKey { spec, variable }),
-            },
-            None if optional => Ok(None),
-            None => Err(ProviderError::NoKey { spec, variable }),
-        }
-    }
+fn names<T>(entries: &BTreeMap<String, T>) -> String {
+    let names: Vec<&str> = entries.keys().map(String::as_str).collect();
+    names.join(", ")
 }
 
-fn built_in() -> BTreeMap<String, Provider> {
-    // The list is compiled in and read by a test, so it cannot fail here.
-    toml::from_str(BUILT_IN).unwrap_or_default()
+/// `optional`: the address is the operator's own, which may need no key, or nothing is sent.
+fn key(
+    spec: &str,
+    provider: &ProviderFile,
+    environment: Environment<'_>,
+    optional: bool,
+) -> Result<Option<Key>, ProviderError> {
+    let Some(variable) = &provider.key_env else {
+        return Ok(None);
+    };
+    let (spec, variable) = (spec.to_owned(), variable.clone());
+    match value(environment, &variable) {
+        Some(text) => match Key::new(&text, provider.format) {
+            Some(key) => Ok(Some(key)),
+            None => Err(ProviderError::BadKey { spec, variable }),
+        },
+        None if optional => Ok(None),
+        None => Err(ProviderError::NoKey { spec, variable }),
+    }
 }
 
 /// A variable that is set to nothing is not set.
@@ -207,18 +233,16 @@ fn value(environment: Environment<'_>, name: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn split(spec: &str) -> Result<(&str, &str), ProviderError> {
-    match spec.split_once('/') {
-        Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
-            Ok((provider, model))
-        }
-        _ => Err(ProviderError::NotASpec {
-            spec: spec.to_owned(),
-        }),
-    }
+fn split(spec: &str) -> Option<(&str, &str)> {
+    let (provider, model) = spec.split_once('/')?;
+    (!provider.is_empty() && !model.is_empty()).then_some((provider, model))
 }
 
-fn chat_url(spec: &str, base: &str) -> Result<Url, ProviderError> {
+fn chat_url(spec: &str, base: &str, format: WireFormat) -> Result<Url, ProviderError> {
+    let tail: &[&str] = match format {
+        WireFormat::OpenAi => &["chat", "completions"],
+        WireFormat::Anthropic => &["messages"],
+    };
     let refused = |reason: &str| ProviderError::BadUrl {
         spec: spec.to_owned(),
         reason: reason.to_owned(),
@@ -233,7 +257,7 @@ fn chat_url(spec: &str, base: &str) -> Result<Url, ProviderError> {
         ));
     }
     match url.path_segments_mut() {
-        Ok(mut path) => path.pop_if_empty().extend(["chat", "completions"]),
+        Ok(mut path) => path.pop_if_empty().extend(tail),
         Err(()) => return Err(refused("it has no path")),
     };
     Ok(url)
@@ -243,13 +267,17 @@ fn chat_url(spec: &str, base: &str) -> Result<Url, ProviderError> {
 mod tests {
     use super::*;
 
-    fn suite(base_url: &str) -> BTreeMap<String, ProviderFile> {
+    fn catalog(base_url: &str) -> Catalog {
+        let mut catalog = crate::task::catalog::built_in();
         let file = ProviderFile {
             base_url: base_url.into(),
+            base_url_env: None,
             key_env: Some("LAB_KEY".into()),
             temperature: false,
+            ..catalog.providers["vllm"].clone()
         };
-        BTreeMap::from([("lab".into(), file)])
+        catalog.providers.insert("lab".into(), file);
+        catalog
     }
 
     fn resolve(
@@ -263,7 +291,7 @@ mod tests {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| (*value).to_owned())
         };
-        Endpoint::resolve(spec, &suite(base), &environment)
+        Endpoint::resolve(spec, Role::Agent, &catalog(base), &environment, true)
     }
 
     fn check(spec: &str, variables: &[(&str, &str)], expected_url: &str, expected_model: &str) {
@@ -289,13 +317,55 @@ mod tests {
 
     #[test]
     fn every_built_in_provider_resolves() {
-        let built_in: BTreeMap<String, Provider> = toml::from_str(BUILT_IN).unwrap();
-        assert!(built_in.len() >= 12);
-        for name in built_in.keys() {
+        let built_in = crate::task::catalog::built_in();
+        assert!(built_in.providers.len() >= 13);
+        let specs = built_in.providers.keys().map(|name| format!("{name}/m"));
+        for spec in specs.chain(built_in.models.keys().cloned()) {
             let key = |name: &str| name.ends_with("_KEY").then(|| "k".to_owned());
-            let endpoint = Endpoint::resolve(&format!("{name}/m"), &BTreeMap::new(), &key);
-            assert!(endpoint.is_ok(), "{name}");
+            let endpoint = Endpoint::resolve(&spec, Role::Agent, &built_in, &key, true);
+            assert!(endpoint.is_ok(), "{spec}");
         }
+    }
+
+    #[test]
+    fn a_preset_knows_its_provider_switches_and_price() {
+        let built_in = crate::task::catalog::built_in();
+        let key = |name: &str| name.ends_with("_KEY").then(|| "k".to_owned());
+        let resolve = |spec: &str, role| {
+            Endpoint::resolve(spec, role, &built_in, &key, true)
+                .ok()
+                .unwrap()
+        };
+        for spec in ["gpt-5.4", "openai/gpt-5.4"] {
+            let agent = resolve(spec, Role::Agent);
+            assert_eq!(agent.model, "gpt-5.4");
+            assert_eq!(agent.fields["reasoning_effort"], "medium");
+            assert!((agent.price.unwrap().output - 15.0).abs() < 1e-9);
+            let judge = resolve(spec, Role::Judge);
+            assert_eq!(judge.fields["reasoning_effort"], "none");
+        }
+        let other = resolve("openai/other", Role::Agent);
+        assert!(other.fields.is_empty() && other.price.is_none());
+        assert!(!resolve("kimi-k2.5", Role::Judge).temperature);
+    }
+
+    #[test]
+    fn each_format_has_its_path_and_its_key_header() {
+        let key = |_: &str| Some("sk-1234567890".to_owned());
+        let built_in = crate::task::catalog::built_in();
+        let endpoint = Endpoint::resolve("claude-opus-4.6", Role::Agent, &built_in, &key, true)
+            .ok()
+            .unwrap();
+        assert_eq!(
+            endpoint.url.as_str(),
+            "https://api.anthropic.com/v1/messages"
+        );
+        let (name, value) = endpoint.key.unwrap().header();
+        assert_eq!(
+            (name.as_str(), value.to_str().unwrap()),
+            ("x-api-key", "sk-1234567890")
+        );
+        assert!(value.is_sensitive());
     }
 
     #[test]
@@ -360,10 +430,30 @@ mod tests {
     #[test]
     fn bad_settings_are_named_without_secrets() {
         let base = "https://lab.example/v1";
-        check_error("gpt", base, &[], "want PROVIDER/MODEL");
-        check_error("/m", base, &[], "want PROVIDER/MODEL");
-        check_error("lab/", base, &[], "want PROVIDER/MODEL");
-        check_error("nowhere/m", base, &[], "ark, dashscope, deepseek");
+        check_error(
+            "gpt",
+            base,
+            &[],
+            "want PROVIDER/MODEL, or one of claude-opus-4.6, ",
+        );
+        check_error(
+            "/m",
+            base,
+            &[],
+            "want PROVIDER/MODEL, or one of claude-opus-4.6, ",
+        );
+        check_error(
+            "lab/",
+            base,
+            &[],
+            "want PROVIDER/MODEL, or one of claude-opus-4.6, ",
+        );
+        check_error(
+            "nowhere/m",
+            base,
+            &[],
+            "anthropic, ark, dashscope, deepseek",
+        );
         check_error("lab/m", base, &[], "LAB_KEY is not set");
         check_error(
             "lab/m",
@@ -379,12 +469,12 @@ mod tests {
 
     #[test]
     fn an_echoed_key_is_taken_out() {
-        let key = Key::new("sk-1234567890").unwrap();
+        let key = Key::new("sk-1234567890", WireFormat::OpenAi).unwrap();
         assert_eq!(
             key.redact("bad key sk-1234567890!".into()),
             "bad key [key]!"
         );
-        let placeholder = Key::new("EMPTY").unwrap();
+        let placeholder = Key::new("EMPTY", WireFormat::OpenAi).unwrap();
         assert_eq!(placeholder.redact("EMPTY box".into()), "EMPTY box");
     }
 }

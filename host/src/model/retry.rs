@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use backon::ExponentialBuilder;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
 /// Attempts of one request, the first included. Their own waits add up to one to two minutes, which outlasts a
 /// restart or a short rate limit; longer ones are announced by `Retry-After`.
-pub(crate) const ATTEMPTS: usize = 7;
+pub(crate) const ATTEMPTS: u32 = 7;
 
 /// A server that asks for a longer wait is given up: a later resume is cheaper than a process that sleeps.
 pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
@@ -51,14 +50,17 @@ impl Pause {
     }
 }
 
-/// 1, 2, 4, ... 30 s, each with as much again at random, so that many sessions do not come back at once. The randomness
-/// moves waits only, never a result.
-pub(super) fn backoff() -> ExponentialBuilder {
-    ExponentialBuilder::new()
-        .with_min_delay(FIRST_WAIT)
-        .with_max_delay(LONGEST_WAIT)
-        .with_max_times(ATTEMPTS - 1)
-        .with_jitter()
+/// The wait after the attempt of this number (1, 2, ...): 1, 2, 4, ... 30 s, each with up to as much again, so that many
+/// sessions do not come back at once. How much is drawn from the request, so that nothing depends on a generator's state.
+pub(super) fn backoff(attempt: u32, request: &blake3::Hash) -> Duration {
+    let doubled = FIRST_WAIT.saturating_mul(1 << (attempt - 1).min(16));
+    let mut hasher = blake3::Hasher::new_derive_key("pibench-host wait of an attempt, version 1");
+    hasher.update(request.as_bytes());
+    hasher.update(&attempt.to_le_bytes());
+    let drawn = hasher.finalize();
+    let [a, b, c, d, ..] = *drawn.as_bytes();
+    let share = f64::from(u32::from_le_bytes([a, b, c, d])) / f64::from(u32::MAX);
+    doubled.min(LONGEST_WAIT).mul_f64(1.0 + share)
 }
 
 /// What a `Retry-After` header asks for: seconds, or an HTTP date (RFC 9110, section 10.2.3). A date that has passed is
@@ -90,6 +92,18 @@ mod tests {
             expected.map(Duration::from_secs),
             "{header}"
         );
+    }
+
+    #[test]
+    fn waits_double_up_to_a_bound_and_differ_between_requests() {
+        let [one, other] = [blake3::hash(b"one"), blake3::hash(b"other")];
+        for (attempt, least) in [(1, 1), (2, 2), (3, 4), (6, 30), (40, 30)] {
+            let wait = backoff(attempt, &one);
+            let bounds = Duration::from_secs(least)..=Duration::from_secs(2 * least);
+            assert!(bounds.contains(&wait), "{attempt}: {wait:?}");
+            assert_eq!(wait, backoff(attempt, &one));
+            assert_ne!(wait, backoff(attempt, &other));
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::task::suite::Step;
 /// The tool of the memory step, which ends a session.
 const SAVE_MEMORY: &str = "save_memory";
 
+/// The tool that every agent has and no subagent.
+const MESSAGE: &str = "message";
+
 /// What is said when there is nothing left to say.
 const DONE: &str = "Done.";
 
@@ -42,6 +45,10 @@ impl Scripted {
         } = request;
         if tools.iter().any(|tool| tool.name == SAVE_MEMORY) {
             return remember();
+        }
+        // A subagent speaks to nobody: it has no `message`. The script is its agent's.
+        if !tools.is_empty() && !tools.iter().any(|tool| tool.name == MESSAGE) {
+            return say(DONE.into());
         }
         match self {
             Self::Reference { steps } => play(steps, messages),

@@ -1,6 +1,13 @@
 //! Providers' wire formats: one file each, bytes out and bytes in. Pure; connections and retries are the client's.
 
-pub(super) mod openai;
+mod anthropic;
+mod openai;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+
+use super::{ChatRequest, Message, Reply};
+use crate::task::manifest::WireFormat;
 
 /// Why an answer cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,4 +18,101 @@ pub(super) enum Unreadable {
     WrongShape { reason: String },
     /// An error in the place of an answer, as some gateways send it with status 200.
     Error { status: u16, message: String },
+}
+
+/// What a request's body says beside the chat.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Habits<'a> {
+    pub(super) model: &'a str,
+    /// Fields that the body has, whatever the chat.
+    pub(super) fields: &'a Map<String, Value>,
+    pub(super) max_output_tokens: Option<u32>,
+    /// The field in which an assistant's earlier thinking goes back.
+    pub(super) give_back: Option<&'a str>,
+}
+
+/// The body of a request.
+pub(super) fn request(format: WireFormat, habits: Habits<'_>, request: ChatRequest<'_>) -> Value {
+    let mut body = match format {
+        WireFormat::OpenAi => openai::request(habits, request),
+        WireFormat::Anthropic => anthropic::request(habits, request),
+    };
+    for (field, value) in habits.fields {
+        body.insert(field.clone(), value.clone());
+    }
+    Value::Object(body)
+}
+
+/// Headers that the format wants, beside the key's.
+pub(super) fn header(format: WireFormat) -> Option<(HeaderName, HeaderValue)> {
+    match format {
+        WireFormat::OpenAi => None,
+        WireFormat::Anthropic => Some(anthropic::VERSION),
+    }
+}
+
+/// Reads the body of a successful response.
+pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable> {
+    let body: Value = serde_json::from_slice(body).map_err(|error| Unreadable::NotJson {
+        reason: error.to_string(),
+    })?;
+    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
+        return Err(Unreadable::Error {
+            status: error.get("code").and_then(status).unwrap_or(0),
+            message: error_message(&body).unwrap_or_else(|| error.to_string()),
+        });
+    }
+    match format {
+        WireFormat::OpenAi => openai::reply(&body),
+        WireFormat::Anthropic => anthropic::reply(&body),
+    }
+}
+
+/// What an error body says in words, if it says anything.
+pub(super) fn error_message(body: &Value) -> Option<String> {
+    let places = ["/error/message", "/error", "/message", "/detail"];
+    let found = places
+        .iter()
+        .find_map(|place| body.pointer(place)?.as_str());
+    found.map(str::to_owned)
+}
+
+fn status(code: &Value) -> Option<u16> {
+    let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+    u16::try_from(number).ok()
+}
+
+fn wrong(reason: &str) -> Unreadable {
+    Unreadable::WrongShape {
+        reason: reason.to_owned(),
+    }
+}
+
+/// The arguments of an earlier call as an object. Some servers parse them and refuse the whole chat over malformed ones,
+/// so those go back wrapped.
+fn object(arguments: &str) -> Map<String, Value> {
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(fields)) => fields,
+        _ if arguments.trim().is_empty() => Map::new(),
+        _ => Map::from_iter([("malformed_arguments".to_owned(), json!(arguments))]),
+    }
+}
+
+/// The chat with each picture after the results of the calls that it stands among: both formats want all results of an
+/// answer's calls right after it.
+fn pictures_after_results(messages: &[Message]) -> Vec<&Message> {
+    let mut ordered = Vec::with_capacity(messages.len());
+    let mut pictures = Vec::new();
+    for message in messages {
+        match message {
+            Message::Picture { .. } => pictures.push(message),
+            Message::Tool { .. } => ordered.push(message),
+            _ => {
+                ordered.append(&mut pictures);
+                ordered.push(message);
+            }
+        }
+    }
+    ordered.append(&mut pictures);
+    ordered
 }

@@ -2,19 +2,24 @@
 //! that call only: the state comes back from the last snapshot and the calls since.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jiff::civil::DateTime;
 use serde_json::Value;
-use wasmtime::Store;
 
 use super::bindings::tool_app::ToolApp;
 use super::bindings::tool_app::exports::pibench::plugin::tools::ToolError;
 use super::fault::{GuestFault, bounded};
 use super::limits::Limits;
+use super::live::{Live, not_run};
 use super::load::{LoadError, Plugin, Pre, World, tool_specs};
-use super::state::{State, arm, bounded_call, fault};
+use super::seats::Ticket;
 use super::{cache::hex, convert};
+use crate::eval::record::GuestCall;
 use crate::model::ToolSpec;
+
+/// An app's live instance.
+pub(super) type LiveApp = Live<ToolApp>;
 
 /// What an app answers: a result, or a refusal that the agent sees.
 pub type Answer = Result<Value, Refusal>;
@@ -32,18 +37,27 @@ pub struct App {
     plugin: Arc<Plugin>,
     limits: Limits,
     key: [u8; 32],
-    live: Option<Live>,
+    instance: Held,
     /// The state before `since`; None until `open` or `restore` succeeded.
     snapshot: Option<Vec<u8>>,
     /// What was done since the snapshot, to be done again after a fault.
     since: Vec<Done>,
     /// Calls so far: part of the key of each call's randomness.
     calls: u64,
+    /// What the guest logged and nobody took yet.
+    log: String,
+    /// What the calls took, as far as nobody took it yet.
+    measured: Vec<GuestCall>,
 }
 
-struct Live {
-    store: Store<State>,
-    guest: ToolApp,
+/// Where the instance is.
+enum Held {
+    /// Nowhere: not made yet, or dropped after a fault.
+    None,
+    /// In use by a method of this app.
+    Here(Box<LiveApp>),
+    /// Between two calls, where it can be evicted: what is in it can be made again from the snapshot.
+    Parked(Ticket),
 }
 
 #[derive(Clone)]
@@ -87,7 +101,7 @@ impl App {
         let mut app = Self::closed(plugin, limits, key)?;
         let seed = seed.to_string();
         let opened = app
-            .enter(now, async |live| {
+            .enter("open", now, async |live| {
                 tools(live).call_open(&mut live.store, &seed).await
             })
             .await;
@@ -107,8 +121,9 @@ impl App {
         let mut app = Self::closed(plugin, limits, key)?;
         app.snapshot = Some(snapshot);
         app.calls = calls;
-        let live = app.revive().await;
-        app.live = Some(live.map_err(|fault| app.broken(fault))?);
+        let live = app.revive().await.map_err(|fault| app.broken(fault))?;
+        app.instance = Held::Here(Box::new(live));
+        app.park();
         Ok(app)
     }
 
@@ -117,13 +132,15 @@ impl App {
             return Err(plugin.wrong_world(World::ToolApp));
         }
         Ok(Self {
+            limits: plugin.capped(limits),
             plugin,
-            limits,
             key,
-            live: None,
+            instance: Held::None,
             snapshot: None,
             since: Vec::new(),
             calls: 0,
+            log: String::new(),
+            measured: Vec::new(),
         })
     }
 
@@ -134,7 +151,7 @@ impl App {
     ) -> Result<Vec<ToolSpec>, LoadError> {
         let mut app = Self::closed(Arc::clone(plugin), limits, [0; 32])?;
         let listed = app
-            .enter(DateTime::default(), async |live| {
+            .enter("list-tools", DateTime::default(), async |live| {
                 tools(live).call_list_tools(&mut live.store).await
             })
             .await
@@ -152,7 +169,7 @@ impl App {
     pub async fn add(&mut self, records: &Value, now: DateTime) -> Result<(), OpenError> {
         let records = records.to_string();
         let added = self
-            .enter(now, async |live| {
+            .enter("add", now, async |live| {
                 tools(live).call_add(&mut live.store, &records).await
             })
             .await;
@@ -180,37 +197,50 @@ impl App {
             other => other?,
         };
         self.since.push(done);
+        self.park();
         answer_of(answer, self.limits)
     }
 
     async fn attempt(&mut self, done: &Done) -> Result<Result<String, ToolError>, GuestFault> {
-        let call = done.call;
-        self.enter(done.now, async |live| {
-            live.store.data_mut().random = call_random(call, &live.store);
-            tools(live)
-                .call_call(&mut live.store, &done.tool, &done.arguments)
-                .await
-        })
+        let function = format!("call {}", done.tool);
+        self.enter_and_tell(
+            function,
+            done.now,
+            async |live| {
+                live.store.data_mut().seed_call(done.call);
+                tools(live)
+                    .call_call(&mut live.store, &done.tool, &done.arguments)
+                    .await
+            },
+            Result::is_err,
+        )
         .await
     }
 
     /// The state's bytes for `resume`. After it, a fault costs no repetition.
     pub async fn snapshot(&mut self) -> Result<&[u8], GuestFault> {
         if !self.since.is_empty() || self.snapshot.is_none() {
-            let bytes = self
-                .enter(DateTime::default(), async |live| {
-                    tools(live).call_snapshot(&mut live.store).await
-                })
-                .await?;
-            let most = self.limits.snapshot_bytes;
-            if bytes.len() > most {
-                let reason = format!("a snapshot of {} bytes, more than {most}", bytes.len());
-                return Err(GuestFault::BadOutput { reason });
-            }
-            self.snapshot = Some(bytes);
-            self.since.clear();
+            self.take_snapshot().await?;
+            self.park();
         }
         Ok(self.snapshot.as_deref().unwrap_or_default())
+    }
+
+    /// The old snapshot stays until there is a new one.
+    async fn take_snapshot(&mut self) -> Result<(), GuestFault> {
+        let bytes = self
+            .enter("snapshot", DateTime::default(), async |live| {
+                tools(live).call_snapshot(&mut live.store).await
+            })
+            .await?;
+        let most = self.limits.snapshot_bytes;
+        if bytes.len() > most {
+            let reason = format!("a snapshot of {} bytes, more than {most}", bytes.len());
+            return Err(GuestFault::BadOutput { reason });
+        }
+        self.snapshot = Some(bytes);
+        self.since.clear();
+        Ok(())
     }
 
     /// Calls so far, for `resume`.
@@ -226,28 +256,41 @@ impl App {
             ..self.limits
         };
         let text = self
-            .enter(DateTime::default(), async |live| {
+            .enter("state", DateTime::default(), async |live| {
                 tools(live).call_state(&mut live.store).await
             })
             .await?;
+        self.park();
         convert::json(&text, limits)?;
         Ok(text)
     }
 
     /// What the guest logged since the last call of this.
-    pub fn take_log(&self) -> String {
-        self.live
-            .as_ref()
-            .map(|live| live.store.data().log.take())
-            .unwrap_or_default()
+    pub fn take_log(&mut self) -> String {
+        std::mem::take(&mut self.log)
     }
 
-    async fn keep(&mut self) -> Result<(), OpenError> {
-        self.snapshot = None;
-        match self.snapshot().await {
-            Ok(_) => Ok(()),
-            Err(fault) => Err(self.broken(fault)),
+    /// What the calls since the last call of this took.
+    pub fn take_measured(&mut self) -> Vec<GuestCall> {
+        std::mem::take(&mut self.measured)
+    }
+
+    /// Whether an instance is there, or the next call has to make one.
+    pub fn is_live(&self) -> bool {
+        match &self.instance {
+            Held::None => false,
+            Held::Here(_) => true,
+            Held::Parked(ticket) => self.plugin.seats.is_parked(*ticket),
         }
+    }
+
+    /// Keeps what was opened or added, before anything can drop the instance that it is in.
+    async fn keep(&mut self) -> Result<(), OpenError> {
+        self.take_snapshot()
+            .await
+            .map_err(|fault| self.broken(fault))?;
+        self.park();
+        Ok(())
     }
 
     fn broken(&self, fault: GuestFault) -> OpenError {
@@ -269,26 +312,70 @@ impl App {
         }
     }
 
-    /// Runs one bounded call in the live instance; a fault drops the instance.
     async fn enter<T>(
         &mut self,
+        function: &str,
         now: DateTime,
-        call: impl AsyncFnOnce(&mut Live) -> wasmtime::Result<T>,
+        call: impl AsyncFnOnce(&mut LiveApp) -> wasmtime::Result<T>,
     ) -> Result<T, GuestFault> {
-        let mut live = match self.live.take() {
-            Some(live) => live,
-            None => self.revive().await?,
+        self.enter_and_tell(function.to_owned(), now, call, |_| false)
+            .await
+    }
+
+    /// Runs one bounded call in the live instance and notes what it took; a fault drops the instance.
+    async fn enter_and_tell<T>(
+        &mut self,
+        function: String,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut LiveApp) -> wasmtime::Result<T>,
+        refused: impl FnOnce(&T) -> bool,
+    ) -> Result<T, GuestFault> {
+        let began = Instant::now();
+        let (mut live, made) = match self.unpark() {
+            Some(live) => (live, Duration::ZERO),
+            None => match self.revive().await {
+                Ok(live) => (Box::new(live), began.elapsed()),
+                Err(fault) => {
+                    let name = &self.plugin.name;
+                    self.measured
+                        .push(not_run(name, function, &fault, began.elapsed()));
+                    return Err(fault);
+                }
+            },
         };
-        let limits = self.limits;
-        let result = run(&mut live, limits, now, call).await;
-        if result.is_ok() {
-            self.live = Some(live);
+        let ran = live.call(self.limits, now, call).await;
+        self.log += &live.store.data().log.take();
+        let refused = ran.result.as_ref().is_ok_and(refused);
+        self.measured
+            .push(ran.record(&self.plugin.name, function, made, refused));
+        if ran.result.is_ok() {
+            self.instance = Held::Here(live);
         }
-        result
+        ran.result
+    }
+
+    /// The instance, if it is still there.
+    fn unpark(&mut self) -> Option<Box<LiveApp>> {
+        match std::mem::replace(&mut self.instance, Held::None) {
+            Held::None => None,
+            Held::Here(live) => Some(live),
+            Held::Parked(ticket) => self.plugin.seats.unpark(ticket),
+        }
+    }
+
+    /// Lets the instance be evicted. Only when all that is in it is in the snapshot and the calls since.
+    fn park(&mut self) {
+        match std::mem::replace(&mut self.instance, Held::None) {
+            Held::Here(live) => {
+                let ticket = self.plugin.seats.park(live);
+                self.instance = ticket.map_or(Held::None, Held::Parked);
+            }
+            other => self.instance = other,
+        }
     }
 
     /// A fresh instance with the state as it was.
-    async fn revive(&mut self) -> Result<Live, GuestFault> {
+    async fn revive(&mut self) -> Result<LiveApp, GuestFault> {
         let mut live = self.instantiate().await?;
         let Some(snapshot) = &self.snapshot else {
             return Ok(live);
@@ -296,71 +383,50 @@ impl App {
         let refused = |message: String| GuestFault::Failed {
             message: format!("restore: {}", bounded(&message)),
         };
-        run(&mut live, self.limits, DateTime::default(), async |live| {
+        let restored = live.call(self.limits, DateTime::default(), async |live| {
             tools(live).call_restore(&mut live.store, snapshot).await
-        })
-        .await?
-        .map_err(refused)?;
+        });
+        restored.await.result?.map_err(refused)?;
         for done in &self.since {
-            run(&mut live, self.limits, done.now, async |live| {
-                live.store.data_mut().random = call_random(done.call, &live.store);
+            let repeated = live.call(self.limits, done.now, async |live| {
+                live.store.data_mut().seed_call(done.call);
                 tools(live)
                     .call_call(&mut live.store, &done.tool, &done.arguments)
                     .await
-            })
-            .await
-            .map(drop)?;
+            });
+            repeated.await.result.map(drop)?;
         }
+        // It was logged when the calls were made.
+        let _ = live.store.data().log.take();
         Ok(live)
     }
 
-    async fn instantiate(&mut self) -> Result<Live, GuestFault> {
+    async fn instantiate(&mut self) -> Result<LiveApp, GuestFault> {
         let Pre::ToolApp(pre) = &self.plugin.pre else {
             return Err(GuestFault::Host {
                 reason: format!("`{}` is no tool app", self.plugin.name),
             });
         };
-        let host = |error: &dyn std::fmt::Display| GuestFault::Host {
-            reason: error.to_string(),
-        };
-        let permit = Arc::clone(&self.plugin.permits)
-            .acquire_owned()
-            .await
-            .map_err(|error| host(&error))?;
-        let mut store = State::store(self.plugin.engine(), self.limits, self.key, None);
-        store.data_mut().permit = Some(permit);
-        arm(&mut store, self.limits).map_err(|error| host(&error))?;
-        let guest = bounded_call(self.limits, pre.instantiate_async(&mut store)).await;
-        let guest =
-            guest.map_err(|error| fault(&error, store.data().limiter.refused, self.limits))?;
-        Ok(Live { store, guest })
+        Live::new(
+            &self.plugin,
+            self.limits,
+            self.key,
+            super::state::Reach::default(),
+            async |store| pre.instantiate_async(store).await,
+        )
+        .await
     }
 }
 
-fn tools(live: &Live) -> super::bindings::tool_app::exports::pibench::plugin::tools::Guest {
+impl Drop for App {
+    fn drop(&mut self) {
+        // A parked instance of nobody would keep its place.
+        drop(self.unpark());
+    }
+}
+
+fn tools(live: &LiveApp) -> super::bindings::tool_app::exports::pibench::plugin::tools::Guest {
     live.guest.pibench_plugin_tools().clone()
-}
-
-async fn run<T>(
-    live: &mut Live,
-    limits: Limits,
-    now: DateTime,
-    call: impl AsyncFnOnce(&mut Live) -> wasmtime::Result<T>,
-) -> Result<T, GuestFault> {
-    arm(&mut live.store, limits).map_err(|error| GuestFault::Host {
-        reason: error.to_string(),
-    })?;
-    live.store.data().now.set(now);
-    let result = bounded_call(limits, call(live)).await;
-    result.map_err(|error| fault(&error, live.store.data().limiter.refused, limits))
-}
-
-/// The randomness of one call: the same when the call is repeated after a fault.
-fn call_random(call: u64, store: &Store<State>) -> rand_chacha::ChaCha12Rng {
-    use rand_core::SeedableRng;
-    let mut hasher = blake3::Hasher::new_keyed(&store.data().key);
-    hasher.update(&call.to_le_bytes());
-    rand_chacha::ChaCha12Rng::from_seed(*hasher.finalize().as_bytes())
 }
 
 fn answer_of(answer: Result<String, ToolError>, limits: Limits) -> Result<Answer, GuestFault> {

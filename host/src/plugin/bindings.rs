@@ -20,3 +20,42 @@ pub(super) mod grader {
         },
     });
 }
+
+pub(super) mod shell {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "shell",
+        imports: { "pibench:plugin/files": trappable },
+        exports: { default: async },
+        with: {
+            "pibench:plugin/types": super::tool_app::pibench::plugin::types,
+            "pibench:plugin/log": super::tool_app::pibench::plugin::log,
+        },
+    });
+}
+
+pub(super) mod python_runtime {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "python-runtime",
+        exports: { default: async },
+        with: {
+            "pibench:plugin/types": super::tool_app::pibench::plugin::types,
+            "pibench:plugin/log": super::tool_app::pibench::plugin::log,
+            "pibench:plugin/workspace": super::grader::pibench::plugin::workspace,
+            "pibench:plugin/evidence": super::grader::pibench::plugin::evidence,
+        },
+    });
+}
+
+pub(super) mod document_reader {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "document-reader",
+        exports: { default: async },
+        with: {
+            "pibench:plugin/types": super::tool_app::pibench::plugin::types,
+            "pibench:plugin/log": super::tool_app::pibench::plugin::log,
+        },
+    });
+}

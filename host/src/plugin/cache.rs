@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use super::compile::CompileError;
 use super::engine::Profile;
 
 /// A folder of compiled components, or none where none can be trusted.
@@ -42,28 +43,38 @@ impl Cache {
         }
     }
 
-    /// The component, from the cache or compiled and put there.
+    /// The component, from the cache or compiled and put there. Of several processes that want the same one, one
+    /// compiles it.
     pub(super) fn component(
         &self,
         engine: &Engine,
         profile: Profile,
         wasm: &[u8],
-    ) -> wasmtime::Result<Component> {
+        compile: impl FnOnce() -> Result<Vec<u8>, CompileError>,
+    ) -> Result<Component, CompileError> {
         let Some(opened) = &self.0 else {
-            return Component::from_binary(engine, wasm);
+            return fresh(engine, &compile()?);
         };
-        let file = opened
-            .dir
-            .join(format!("{}.cwasm", name(engine, profile, wasm)));
+        let name = name(engine, profile, wasm);
+        let file = opened.dir.join(format!("{name}.cwasm"));
         if let Some(component) = opened.read(engine, &file) {
             return Ok(component);
         }
-        let component = Component::from_binary(engine, wasm)?;
-        if let Err(error) = opened.write(&file, &component.serialize()?) {
+        let _turn = opened.turn(&name);
+        if let Some(component) = opened.read(engine, &file) {
+            return Ok(component);
+        }
+        let code = compile()?;
+        if let Err(error) = opened.write(&file, &code) {
             tracing::warn!(file = %file.display(), %error, "compiled plugin not cached");
         }
-        Ok(component)
+        fresh(engine, &code)
     }
+}
+
+/// A component of code that was compiled a moment ago.
+fn fresh(engine: &Engine, code: &[u8]) -> Result<Component, CompileError> {
+    deserialize(engine, code).map_err(|error| CompileError::Invalid(format!("{error:#}")))
 }
 
 fn open(dir: &Path) -> std::io::Result<Opened> {
@@ -95,10 +106,8 @@ fn owner(dir: &Path) -> std::io::Result<u32> {
 
 fn key(dir: &Path) -> std::io::Result<[u8; 32]> {
     let path = dir.join(KEY_FILE);
-    if let Ok(bytes) = fs::read(&path)
-        && let Ok(key) = bytes.try_into()
-    {
-        return Ok(key);
+    if path.symlink_metadata().is_ok() {
+        return read_key(dir, &path);
     }
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(|error| std::io::Error::other(error.to_string()))?;
@@ -107,10 +116,23 @@ fn key(dir: &Path) -> std::io::Result<[u8; 32]> {
     match file.persist_noclobber(&path) {
         Ok(_) => Ok(key),
         // Another process was faster: its key is the key.
-        Err(_) => fs::read(&path)?
-            .try_into()
-            .map_err(|_| std::io::Error::other("the key file is damaged")),
+        Err(_) => read_key(dir, &path),
     }
+}
+
+fn read_key(dir: &Path, path: &Path) -> std::io::Result<[u8; 32]> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.read(true).custom_flags(NOFOLLOW).open(path)?;
+    let metadata = file.metadata()?;
+    let mut key = [0; 32];
+    let whole = metadata.len() == key.len() as u64;
+    if !whole || metadata.mode() & 0o077 != 0 || metadata.uid() != owner(dir)? {
+        return Err(std::io::Error::other(
+            "its key file is damaged, or others may read it; remove the folder",
+        ));
+    }
+    std::io::Read::read_exact(&mut file, &mut key)?;
+    Ok(key)
 }
 
 fn name(engine: &Engine, profile: Profile, wasm: &[u8]) -> String {
@@ -144,12 +166,26 @@ impl Opened {
         std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
         let component = self
             .verified(path, &bytes)
-            .and_then(|code| deserialize(engine, code));
+            .and_then(|code| deserialize(engine, code).ok());
         if component.is_none() {
             tracing::warn!(file = %path.display(), "compiled plugin refused and made again");
             let _ = fs::remove_file(path);
         }
         component
+    }
+
+    /// Waits until no other process compiles this component; the lock is held until the answer is dropped. None where
+    /// locks cannot be had: then it may be compiled twice.
+    fn turn(&self, name: &str) -> Option<fs::File> {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .custom_flags(NOFOLLOW)
+            .open(self.dir.join(format!("{name}.lock")))
+            .ok()?;
+        file.lock().ok()?;
+        Some(file)
     }
 
     fn verified<'a>(&self, path: &Path, bytes: &'a [u8]) -> Option<&'a [u8]> {
@@ -178,12 +214,13 @@ impl Opened {
 
 #[expect(
     unsafe_code,
-    reason = "wasmtime cannot check machine code; its keyed hash was checked by the caller"
+    reason = "wasmtime cannot check machine code; who compiled it was checked by the caller"
 )]
-fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
-    // SAFETY: `code` was written by `Opened::write` of this installation: the keyed hash over it was verified, it is
-    // read into memory that nobody else can change, and its name holds the engine's compatibility hash.
-    unsafe { Component::deserialize(engine, code) }.ok()
+fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: `code` was compiled by this program: either just now, here or in its child, or it was written by
+    // `Opened::write` of this installation and the keyed hash over it was verified. It lies in memory that nobody else can
+    // change, and wasmtime checks that it was compiled for this engine's settings.
+    unsafe { Component::deserialize(engine, code) }
 }
 
 #[cfg(test)]

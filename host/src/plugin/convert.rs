@@ -1,11 +1,13 @@
 //! Between the generated types and ours. What a guest gives is checked here: sizes, JSON, depth.
 
 use jiff::civil::DateTime;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::bindings::grader::pibench::plugin::evidence as wit;
 use super::bindings::tool_app::pibench::plugin::types::Datetime;
-use super::fault::GuestFault;
+use super::fault::{GuestFault, bounded};
 use super::grader::{AppState, Evidence};
 use super::limits::Limits;
 use crate::eval::record::{CallRecord, CallStatus, ChangeKind, FileChange, Speaker, Utterance};
@@ -27,7 +29,7 @@ pub(super) fn datetime(now: DateTime) -> Datetime {
 }
 
 /// A guest's text as JSON, within the limits.
-pub(super) fn json(text: &str, limits: Limits) -> Result<Value, GuestFault> {
+pub(crate) fn json(text: &str, limits: Limits) -> Result<Value, GuestFault> {
     let bad = |reason: String| GuestFault::BadOutput { reason };
     let Limits {
         result_bytes,
@@ -41,37 +43,112 @@ pub(super) fn json(text: &str, limits: Limits) -> Result<Value, GuestFault> {
             text.len()
         )));
     }
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| bad(format!("no JSON: {error}")))?;
-    let mut nodes = 0;
-    measure(&value, json_depth, json_nodes, &mut nodes).map_err(bad)?;
-    Ok(value)
+    let mut input = serde_json::Deserializer::from_str(text);
+    let mut nodes = json_nodes;
+    let seed = Bounded {
+        depth: json_depth,
+        nodes: &mut nodes,
+        most: json_nodes,
+    };
+    seed.deserialize(&mut input)
+        .and_then(|value| input.end().map(|()| value))
+        .map_err(|error| bad(format!("no JSON that the host takes: {error}")))
 }
 
-fn measure(value: &Value, depth: usize, most: usize, nodes: &mut usize) -> Result<(), String> {
-    *nodes += 1;
-    if *nodes > most {
-        return Err(format!("more than {most} JSON values"));
+/// Reads JSON and counts on the way, so that no more than what is allowed is ever built. A key that stands twice is
+/// refused: two readers could take it in two ways.
+struct Bounded<'a> {
+    /// Levels that may still be opened.
+    depth: usize,
+    /// Values that may still be read.
+    nodes: &'a mut usize,
+    most: usize,
+}
+
+impl Bounded<'_> {
+    fn deeper<E: serde::de::Error>(&mut self) -> Result<Bounded<'_>, E> {
+        let deep = || E::custom("it is nested too deep");
+        Ok(Bounded {
+            depth: self.depth.checked_sub(1).ok_or_else(deep)?,
+            nodes: self.nodes,
+            most: self.most,
+        })
     }
-    let deeper = || {
-        depth
-            .checked_sub(1)
-            .ok_or_else(|| "JSON that is nested too deep".to_owned())
-    };
-    match value {
-        Value::Array(items) => {
-            let depth = deeper()?;
-            items
-                .iter()
-                .try_for_each(|item| measure(item, depth, most, nodes))
+
+    fn again(&mut self) -> Bounded<'_> {
+        Bounded {
+            depth: self.depth,
+            nodes: self.nodes,
+            most: self.most,
         }
-        Value::Object(fields) => {
-            let depth = deeper()?;
-            fields
-                .values()
-                .try_for_each(|field| measure(field, depth, most, nodes))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Bounded<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Value, D::Error> {
+        let most = self.most;
+        let left = self.nodes.checked_sub(1);
+        *self.nodes = left.ok_or_else(|| {
+            serde::de::Error::custom(format!("it has more than {most} JSON values"))
+        })?;
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Bounded<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let mut inner = self.deeper()?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(inner.again())? {
+            list.push(item);
         }
-        _ => Ok(()),
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Value, A::Error> {
+        let mut inner = self.deeper()?;
+        let mut fields = serde_json::Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = entries.next_value_seed(inner.again())?;
+            if fields.contains_key(&key) {
+                let key = bounded(&key);
+                return Err(serde::de::Error::custom(format!("it has `{key}` twice")));
+            }
+            fields.insert(key, value);
+        }
+        Ok(Value::Object(fields))
     }
 }
 
@@ -156,13 +233,17 @@ mod tests {
     use super::*;
 
     fn check(text: &str, limits: Limits, expected: Result<(), &str>) {
-        let found = json(text, limits)
-            .map(|_| ())
-            .map_err(|fault| fault.to_string());
-        assert_eq!(
-            found,
-            expected.map_err(|reason| format!("gave a bad answer: {reason}"))
-        );
+        let found = json(text, limits);
+        match expected {
+            Ok(()) => assert_eq!(found, Ok(serde_json::from_str(text).unwrap())),
+            Err(reason) => {
+                let fault = found.unwrap_err().to_string();
+                assert!(
+                    fault.starts_with("gave a bad answer: ") && fault.contains(reason),
+                    "{fault}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -179,7 +260,7 @@ mod tests {
             tight,
             Err("25 bytes of JSON, more than 20"),
         );
-        check("[[[1]]]", tight, Err("JSON that is nested too deep"));
+        check("[[[1]]]", tight, Err("it is nested too deep"));
         check("[1,2,3,4,5]", tight, Err("more than 5 JSON values"));
     }
 
@@ -188,7 +269,18 @@ mod tests {
         check(
             "{",
             Limits::APP,
-            Err("no JSON: EOF while parsing an object at line 1 column 1"),
+            Err("EOF while parsing an object at line 1 column 1"),
+        );
+        check("1 2", Limits::APP, Err("trailing characters"));
+        check(r#"{"a": 1, "a": 1}"#, Limits::APP, Err("`a` twice"));
+    }
+
+    #[test]
+    fn json_is_read_as_it_stands() {
+        check(
+            r#"{"z": [null, true, -1, 18446744073709551615, 1.5e3, "\u00e9"], "a": {"z": 1}}"#,
+            Limits::APP,
+            Ok(()),
         );
     }
 }

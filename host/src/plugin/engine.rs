@@ -1,6 +1,6 @@
 //! The wasm engines: one per profile, never mixed, each with a ticker that lets calls be bounded in real time.
 
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
@@ -10,9 +10,6 @@ use super::limits::Limits;
 /// How often a running guest gives way to others and looks at its deadline.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Live instances of a profile; callers queue above it.
-pub const POOL: u32 = 200;
-
 /// A set of engine settings. A component compiled for one cannot run in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
@@ -20,36 +17,88 @@ pub enum Profile {
     App,
     /// The Python interpreter: more memory, more stack.
     Python,
+    /// The agent's shell: more memory, more stack.
+    Shell,
+}
+
+/// Limits that are settings of an engine: no suite and no policy can change them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineLimits {
+    /// Entries of one table.
+    pub table_elements: usize,
+    /// Tables of one instance of a component.
+    pub tables: u32,
+    /// Linear memories of one instance of a component.
+    pub memories: u32,
+    /// Core instances that one instance of a component is made of.
+    pub core_instances: u32,
+    /// Bytes of one linear memory; what a call may use of it is `Limits::memory`.
+    pub memory: usize,
+    /// Stack of wasm frames.
+    pub wasm_stack: usize,
+    /// Stack of wasm frames and of the host functions that they call.
+    pub async_stack: usize,
+    /// Instances of components at once. Above all `Limits::live_stores` of the profile's guests together.
+    pub pool: u32,
+}
+
+const KIB: usize = 1 << 10;
+
+impl EngineLimits {
+    const APP: Self = Self {
+        table_elements: 20_000,
+        tables: 16,
+        memories: 2,
+        core_instances: 16,
+        memory: Limits::GRADER.memory,
+        wasm_stack: 512 * KIB,
+        async_stack: 2048 * KIB,
+        pool: 1120,
+    };
+
+    /// Python's own recursion limit (1,000 frames) must come before the end of the wasm stack.
+    const PYTHON: Self = Self {
+        memory: Limits::PYTHON.memory,
+        wasm_stack: 8 << 20,
+        async_stack: (8 << 20) + 1536 * KIB,
+        pool: 16,
+        ..Self::APP
+    };
+
+    /// The shell's own bounds on nesting must come before the end of the wasm stack.
+    const SHELL: Self = Self {
+        memory: Limits::SHELL.memory,
+        wasm_stack: 2048 * KIB,
+        async_stack: 3584 * KIB,
+        pool: 16,
+        ..Self::APP
+    };
 }
 
 impl Profile {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::App, Self::Python, Self::Shell];
+
     /// The name in cache keys.
     pub fn name(self) -> &'static str {
         match self {
             Self::App => "app",
             Self::Python => "python",
+            Self::Shell => "shell",
         }
     }
 
-    fn memory(self) -> usize {
-        match self {
-            Self::App => Limits::GRADER.memory,
-            Self::Python => Limits::PYTHON.memory,
-        }
+    /// The profile of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Python's own recursion limit (1,000 frames) must come before the end of the wasm stack.
-    fn stack(self) -> usize {
+    /// Its limits.
+    pub fn limits(self) -> EngineLimits {
         match self {
-            Self::App => 512 << 10,
-            Self::Python => 8 << 20,
-        }
-    }
-
-    fn pool(self) -> u32 {
-        match self {
-            Self::App => POOL,
-            Self::Python => 16,
+            Self::App => EngineLimits::APP,
+            Self::Python => EngineLimits::PYTHON,
+            Self::Shell => EngineLimits::SHELL,
         }
     }
 }
@@ -57,16 +106,27 @@ impl Profile {
 /// An engine of a profile.
 ///
 /// Falls back to on-demand allocation where the address space is too small for the pool.
-pub(super) fn build(profile: Profile) -> wasmtime::Result<Engine> {
-    let engine = Engine::new(&config(profile, true)).or_else(|error| {
-        tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
-        Engine::new(&config(profile, false))
-    })?;
+fn build(profile: Profile, on_demand: bool) -> wasmtime::Result<Engine> {
+    let engine = if on_demand {
+        compiler(profile)?
+    } else {
+        Engine::new(&config(profile, true)).or_else(|error| {
+            tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
+            compiler(profile)
+        })?
+    };
     start_ticker(&engine);
     Ok(engine)
 }
 
+/// An engine of a profile that allocates on demand, and runs nothing: it has no ticker. What it compiles fits a pooled
+/// one.
+pub(super) fn compiler(profile: Profile) -> wasmtime::Result<Engine> {
+    Engine::new(&config(profile, false))
+}
+
 fn config(profile: Profile, pooled: bool) -> Config {
+    let limits = profile.limits();
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -80,30 +140,41 @@ fn config(profile: Profile, pooled: bool) -> Config {
         .wasm_relaxed_simd(false)
         .wasm_backtrace_max_frames(None)
         .memory_init_cow(true)
-        .max_wasm_stack(profile.stack())
-        .async_stack_size(profile.stack() + (1536 << 10));
+        .max_wasm_stack(limits.wasm_stack)
+        .async_stack_size(limits.async_stack);
     if pooled {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(profile)));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
     }
     config
 }
 
-fn pool(profile: Profile) -> PoolingAllocationConfig {
-    let count = profile.pool();
+fn pool(limits: EngineLimits) -> PoolingAllocationConfig {
+    let EngineLimits {
+        table_elements,
+        tables,
+        memories,
+        core_instances,
+        memory,
+        // Settings of the engine as a whole.
+        wasm_stack: _,
+        async_stack: _,
+        pool: count,
+    } = limits;
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(count)
-        .total_core_instances(count * 16)
-        .max_core_instances_per_component(16)
-        .total_memories(count * 2)
-        .max_memories_per_component(2)
-        .total_tables(count * 16)
-        .max_tables_per_component(16)
-        .table_elements(20_000)
+        .total_core_instances(count * core_instances)
+        .max_core_instances_per_component(core_instances)
+        .total_memories(count * memories)
+        .max_memories_per_component(memories)
+        .total_tables(count * tables)
+        .max_tables_per_component(tables)
+        .max_tables_per_module(tables)
+        .table_elements(table_elements)
         .total_stacks(count)
-        .max_memory_size(profile.memory())
+        .max_memory_size(memory)
         // Pages that a slot keeps between sessions are zeroed by the allocator, and cost less than new ones.
-        .linear_memory_keep_resident(256 << 10)
-        .table_keep_resident(64 << 10);
+        .linear_memory_keep_resident(256 * KIB)
+        .table_keep_resident(64 * KIB);
     pool
 }
 
@@ -127,29 +198,50 @@ fn start_ticker(engine: &Engine) {
 }
 
 /// Engines by profile, each built when it is first needed.
-#[derive(Clone, Default)]
-pub(super) struct Engines(Arc<EngineCells>);
-
-#[derive(Default)]
-struct EngineCells {
-    app: std::sync::Mutex<Option<Engine>>,
-    python: std::sync::Mutex<Option<Engine>>,
+pub(super) struct Engines {
+    on_demand: bool,
+    app: Mutex<Option<Engine>>,
+    python: Mutex<Option<Engine>>,
+    shell: Mutex<Option<Engine>>,
 }
 
 impl Engines {
+    pub(super) fn new(on_demand: bool) -> Self {
+        Self {
+            on_demand,
+            app: Mutex::default(),
+            python: Mutex::default(),
+            shell: Mutex::default(),
+        }
+    }
+
     pub(super) fn get(&self, profile: Profile) -> wasmtime::Result<Engine> {
         let cell = match profile {
-            Profile::App => &self.0.app,
-            Profile::Python => &self.0.python,
+            Profile::App => &self.app,
+            Profile::Python => &self.python,
+            Profile::Shell => &self.shell,
         };
-        let mut cell = cell
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut cell = cell.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = &*cell {
             return Ok(engine.clone());
         }
-        let engine = build(profile)?;
+        let engine = build(profile, self.on_demand)?;
         *cell = Some(engine.clone());
         Ok(engine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_is_larger_than_all_live_stores_of_its_guests() {
+        let places =
+            |limits: &[Limits]| -> usize { limits.iter().map(|limits| limits.live_stores).sum() };
+        let app = [Limits::APP, Limits::GRADER, Limits::DOCUMENT];
+        assert!(places(&app) < EngineLimits::APP.pool as usize);
+        assert!(places(&[Limits::PYTHON]) < EngineLimits::PYTHON.pool as usize);
+        assert!(places(&[Limits::SHELL]) < EngineLimits::SHELL.pool as usize);
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::eval::record::GuestOutcome;
+
 /// A guest's failure, by kind. What a guest says itself (an app's refusal, a grader's verdict) is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -24,6 +26,11 @@ pub enum GuestFault {
     /// The guest answered with an error where it has none to give: a grader that cannot grade.
     #[error("failed: {message}")]
     Failed { message: String },
+    /// No place for an instance became free in time.
+    #[error(
+        "waited {waited_ms} ms for one of {places} places: too much runs at once; lower --jobs"
+    )]
+    Overloaded { places: usize, waited_ms: u64 },
     /// The host could not run the guest.
     #[error("could not be run: {reason}")]
     Host { reason: String },
@@ -32,7 +39,24 @@ pub enum GuestFault {
 impl GuestFault {
     /// Whether the machine is to blame and not the guest: such a call is tried again and never scored.
     pub fn is_infrastructure(&self) -> bool {
-        matches!(self, Self::Timeout { .. } | Self::Host { .. })
+        matches!(
+            self,
+            Self::Timeout { .. } | Self::Overloaded { .. } | Self::Host { .. }
+        )
+    }
+
+    /// As timing files keep it.
+    pub(super) fn outcome(&self) -> GuestOutcome {
+        match self {
+            Self::Trap { trap } => GuestOutcome::Trap { trap: trap.clone() },
+            Self::Fuel { .. } => GuestOutcome::Fuel,
+            Self::Memory { .. } => GuestOutcome::Memory,
+            Self::Timeout { .. } => GuestOutcome::Timeout,
+            Self::BadOutput { .. } => GuestOutcome::BadOutput,
+            Self::Failed { .. } => GuestOutcome::Failed,
+            Self::Overloaded { .. } => GuestOutcome::Overloaded,
+            Self::Host { .. } => GuestOutcome::HostError,
+        }
     }
 
     /// The kind's name in records and tables.
@@ -44,6 +68,7 @@ impl GuestFault {
             Self::Timeout { .. } => "timeout",
             Self::BadOutput { .. } => "bad_output",
             Self::Failed { .. } => "failed",
+            Self::Overloaded { .. } => "overloaded",
             Self::Host { .. } => "host",
         }
     }
@@ -52,12 +77,17 @@ impl GuestFault {
 /// A guest's own words, made safe for logs and terminals: control characters escaped, at most 4 KiB.
 pub(super) fn bounded(text: &str) -> String {
     const MOST: usize = 4096;
-    let mut out = String::new();
+    let end = text.floor_char_boundary(MOST);
+    if end < text.len() {
+        return escaped(&text[..end]) + " [cut]";
+    }
+    escaped(text)
+}
+
+/// A guest's own words, with control characters escaped.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if out.len() >= MOST {
-            out.push_str(" [cut]");
-            break;
-        }
         match character {
             '\n' => out.push('\n'),
             c if c.is_control() => out.extend(c.escape_default()),

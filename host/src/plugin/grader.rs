@@ -1,18 +1,19 @@
 //! Graders: pure functions of the evidence, in a fresh instance for each call.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use jiff::civil::DateTime;
 use serde_json::Value;
-use wasmtime::Store;
 
 use super::bindings::grader::Grader as Guest;
+use super::bindings::grader::exports::pibench::plugin::grading;
 use super::convert;
 use super::fault::{GuestFault, bounded};
 use super::limits::Limits;
+use super::live::{Live, not_run};
 use super::load::{LoadError, Plugin, Pre, World};
-use super::state::{State, arm, bounded_call, fault};
-use crate::eval::record::{CallRecord, FileChange, Utterance};
+use crate::eval::record::{CallRecord, FileChange, GuestCall, Utterance};
 use crate::workspace::View;
 
 /// What a grader may look at: the session up to the graded turn, nothing of another one.
@@ -49,33 +50,47 @@ pub struct Verdict {
 }
 
 /// A grader plugin, ready to be called.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Grader {
     plugin: Arc<Plugin>,
     limits: Limits,
+    /// What the calls took, as far as nobody took it yet.
+    measured: Mutex<Vec<GuestCall>>,
 }
+
+/// The only moment that graders know.
+const NOW: DateTime = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
 
 impl Grader {
     pub fn new(plugin: Arc<Plugin>, limits: Limits) -> Result<Self, LoadError> {
         if plugin.world() != World::Grader {
             return Err(plugin.wrong_world(World::Grader));
         }
-        Ok(Self { plugin, limits })
+        Ok(Self {
+            limits: plugin.capped(limits),
+            plugin,
+            measured: Mutex::default(),
+        })
+    }
+
+    /// The limits of each call.
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The checks of a configuration; a configuration that the grader refuses is `Failed`.
     pub async fn list_checks(&self, config: &Value) -> Result<Vec<Check>, GuestFault> {
         let config = config.to_string();
-        let (mut store, guest) = self.instantiate(None).await?;
-        let call = guest
-            .pibench_plugin_grading()
-            .call_list_checks(&mut store, &config);
-        let checks = self.finish(bounded_call(self.limits, call).await, &store)?;
-        let convert =
-            |check: super::bindings::grader::exports::pibench::plugin::grading::Check| Check {
-                id: bounded(&check.id),
-                description: bounded(&check.description),
-            };
+        let checks = self
+            .call("list-checks", None, async |live: &mut Live<Guest>| {
+                let grading = live.guest.pibench_plugin_grading();
+                grading.call_list_checks(&mut live.store, &config).await
+            })
+            .await?;
+        let convert = |check: grading::Check| Check {
+            id: bounded(&check.id),
+            description: bounded(&check.description),
+        };
         Ok(checks.into_iter().map(convert).collect())
     }
 
@@ -92,6 +107,12 @@ impl Grader {
         }
     }
 
+    /// What the calls since the last call of this took.
+    pub fn take_measured(&self) -> Vec<GuestCall> {
+        let measured = self.measured.lock();
+        std::mem::take(&mut measured.unwrap_or_else(PoisonError::into_inner))
+    }
+
     async fn grade_once(
         &self,
         config: &Value,
@@ -100,71 +121,77 @@ impl Grader {
     ) -> Result<Vec<Verdict>, GuestFault> {
         let config = config.to_string();
         let evidence = convert::evidence(evidence);
-        let (mut store, guest) = self.instantiate(Some(workspace.clone())).await?;
-        let call = guest
-            .pibench_plugin_grading()
-            .call_grade(&mut store, &config, &evidence);
-        let verdicts = self.finish(bounded_call(self.limits, call).await, &store)?;
-        let log = store.data().log.take();
-        if !log.is_empty() {
-            tracing::info!(grader = self.plugin.name, "{log}");
-        }
-        let convert =
-            |verdict: super::bindings::grader::exports::pibench::plugin::grading::Verdict| {
-                Verdict {
-                    check: bounded(&verdict.check),
-                    pass: verdict.pass,
-                    reason: bounded(&verdict.reason),
-                }
-            };
+        let workspace = Some(workspace.clone());
+        let verdicts = self
+            .call("grade", workspace, async |live: &mut Live<Guest>| {
+                let grading = live.guest.pibench_plugin_grading();
+                grading
+                    .call_grade(&mut live.store, &config, &evidence)
+                    .await
+            })
+            .await?;
+        let convert = |verdict: grading::Verdict| Verdict {
+            check: bounded(&verdict.check),
+            pass: verdict.pass,
+            reason: bounded(&verdict.reason),
+        };
         Ok(verdicts.into_iter().map(convert).collect())
     }
 
-    async fn instantiate(
+    /// One call in a fresh instance.
+    async fn call<T>(
         &self,
+        function: &str,
         workspace: Option<View>,
-    ) -> Result<(Store<State>, Guest), GuestFault> {
-        let Pre::Grader(pre) = &self.plugin.pre else {
-            return Err(GuestFault::Host {
-                reason: format!("`{}` is no grader", self.plugin.name),
-            });
-        };
-        let host = |error: &dyn std::fmt::Display| GuestFault::Host {
-            reason: error.to_string(),
-        };
-        let permit = Arc::clone(&self.plugin.permits)
-            .acquire_owned()
-            .await
-            .map_err(|error| host(&error))?;
-        // A grader draws nothing at random: the same evidence gives the same verdicts, whatever the seed.
-        let mut store = State::store(self.plugin.engine(), self.limits, [0; 32], workspace);
-        store.data_mut().permit = Some(permit);
-        store
-            .data()
-            .now
-            .set(DateTime::constant(2000, 1, 1, 0, 0, 0, 0));
-        arm(&mut store, self.limits).map_err(|error| host(&error))?;
-        let guest = bounded_call(self.limits, pre.instantiate_async(&mut store)).await;
-        let guest =
-            guest.map_err(|error| fault(&error, store.data().limiter.refused, self.limits))?;
-        Ok((store, guest))
-    }
-
-    fn finish<T>(
-        &self,
-        result: wasmtime::Result<Result<Vec<T>, String>>,
-        store: &Store<State>,
+        call: impl AsyncFnOnce(&mut Live<Guest>) -> wasmtime::Result<Result<Vec<T>, String>>,
     ) -> Result<Vec<T>, GuestFault> {
-        let list = result
-            .map_err(|error| fault(&error, store.data().limiter.refused, self.limits))?
-            .map_err(|message| GuestFault::Failed {
-                message: bounded(&message),
-            })?;
+        let name = &self.plugin.name;
+        let began = Instant::now();
+        let mut live = match self.instantiate(workspace).await {
+            Ok(live) => live,
+            Err(fault) => {
+                self.measure(not_run(name, function.to_owned(), &fault, began.elapsed()));
+                return Err(fault);
+            }
+        };
+        let made = began.elapsed();
+        let ran = live.call(self.limits, NOW, call).await;
+        let log = live.store.data().log.take();
+        if !log.is_empty() {
+            tracing::info!(grader = name, "{log}");
+        }
+        let refused = ran.result.as_ref().is_ok_and(Result::is_err);
+        self.measure(ran.record(name, function.to_owned(), made, refused));
+        let list = ran.result?.map_err(|message| GuestFault::Failed {
+            message: bounded(&message),
+        })?;
         if list.len() > self.limits.json_nodes {
             return Err(GuestFault::BadOutput {
                 reason: format!("{} entries in one answer", list.len()),
             });
         }
         Ok(list)
+    }
+
+    fn measure(&self, call: GuestCall) {
+        let measured = self.measured.lock();
+        measured.unwrap_or_else(PoisonError::into_inner).push(call);
+    }
+
+    async fn instantiate(&self, workspace: Option<View>) -> Result<Live<Guest>, GuestFault> {
+        let Pre::Grader(pre) = &self.plugin.pre else {
+            return Err(GuestFault::Host {
+                reason: format!("`{}` is no grader", self.plugin.name),
+            });
+        };
+        // A grader draws nothing at random: the same evidence gives the same verdicts, whatever the seed.
+        Live::new(
+            &self.plugin,
+            self.limits,
+            [0; 32],
+            workspace,
+            async |store| pre.instantiate_async(store).await,
+        )
+        .await
     }
 }

@@ -1,28 +1,36 @@
 //! The host's side of the imports: one file per interface that does more than one thing.
 
+pub(super) mod files;
+pub(super) mod preopen;
 mod workspace;
 
 use super::bindings::tool_app::pibench::plugin::{clock, log, random, types};
 use super::fault::bounded;
 use super::state::State;
+use crate::task::manifest::Grant;
 use rand_core::Rng;
 
 impl types::Host for State {}
 
 impl clock::Host for State {
     fn now(&mut self) -> clock::Datetime {
+        self.granted(Grant::Clock);
         super::convert::datetime(self.now.get())
     }
 }
 
 impl random::Host for State {
     fn next(&mut self) -> u64 {
+        self.granted(Grant::Random);
         self.random.next_u64()
     }
 }
 
 impl log::Host for State {
     fn write(&mut self, level: log::Level, message: String) {
+        if !self.granted(Grant::Log) {
+            return;
+        }
         let level = match level {
             log::Level::Debug => "debug",
             log::Level::Info => "info",

@@ -1,14 +1,15 @@
-//! What one call of a guest may use. One struct, destructured where it is enforced, so that a new limit breaks the build
-//! until something enforces it.
+//! What a guest may use. The structs are destructured where they are enforced, so that a new limit breaks the build until
+//! something enforces it. `tests/limits.rs` trips each field by a test that is named after it.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::task::manifest::LimitOverride;
+use super::engine::Profile;
+use crate::task::manifest::{LimitOverride, LimitOverrides, LoadOverride};
 
-/// Bounds of one call. The figures are those of the sandbox's design: far above what honest plugins use, far below what
-/// hurts the host.
+/// Bounds of one call, of the instance that it runs in, and of how many of those there are. The figures are those of the
+/// sandbox's design: far above what honest plugins use, far below what hurts the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Units of work, about one per wasm instruction. Deterministic: running out is the guest's fault.
@@ -27,8 +28,16 @@ pub struct Limits {
     pub log_bytes: usize,
     /// What one host call may copy out of the guest, in bytes.
     pub hostcall_bytes: usize,
+    /// Handles of the component model that the instance may hold at once, its own resources' among them.
+    pub handles: usize,
+    /// Things of the host that stand behind the instance's handles, at once.
+    pub resources: usize,
     /// A snapshot of an app's state.
     pub snapshot_bytes: usize,
+    /// Instances of this kind at once; apps between two calls give their place to whoever needs it.
+    pub live_stores: usize,
+    /// How long a call waits for a place. Running out is infrastructure.
+    pub queue: Duration,
 }
 
 const MIB: usize = 1 << 20;
@@ -44,7 +53,11 @@ impl Limits {
         json_nodes: 50_000,
         log_bytes: 64 << 10,
         hostcall_bytes: 8 * MIB,
+        handles: 1000,
+        resources: 1000,
         snapshot_bytes: 8 * MIB,
+        live_stores: 1000,
+        queue: Duration::from_mins(1),
     };
 
     /// One call of a grader.
@@ -53,39 +66,286 @@ impl Limits {
         wall: Duration::from_secs(10),
         memory: 128 * MIB,
         hostcall_bytes: 16 * MIB,
+        live_stores: 99,
         ..Self::APP
     };
 
     /// One call of the Python grader: its interpreter alone takes some 40 MiB.
     pub const PYTHON: Self = Self {
         memory: 256 * MIB,
+        live_stores: 15,
         ..Self::GRADER
     };
 
-    /// These limits with a suite's lower values. An error names the limit that a suite tried to raise.
+    /// One command line of the agent's shell, for a timeout of a minute; fuel and time scale with another.
+    pub const SHELL: Self = Self {
+        fuel: 20_000_000_000,
+        wall: Duration::from_mins(1),
+        memory: 256 * MIB,
+        // Of each stream both ends of 64 KiB, as lossy text, and the line between.
+        result_bytes: 256 << 10,
+        hostcall_bytes: 16 * MIB,
+        live_stores: 15,
+        ..Self::APP
+    };
+
+    /// The text of one document: to inflate and lay out twenty pages is more work than to grade.
+    pub const DOCUMENT: Self = Self {
+        fuel: 10_000_000_000,
+        wall: Duration::from_secs(30),
+        live_stores: 15,
+        ..Self::GRADER
+    };
+
+    /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
     pub fn lowered(self, by: LimitOverride) -> Result<Self, String> {
         let LimitOverride {
             fuel,
             wall_ms,
             memory_bytes,
+            result_bytes,
+            json_depth,
+            json_nodes,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            snapshot_bytes,
+            live_stores,
+            queue_ms,
         } = by;
-        let wall_ms = wall_ms.map(Duration::from_millis);
-        let memory = memory_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Ok(Self {
             fuel: lower("fuel", self.fuel, fuel)?,
-            wall: lower("wall_ms", self.wall, wall_ms)?,
-            memory: lower("memory_bytes", self.memory, memory)?,
-            ..self
+            wall: lower_time("wall_ms", self.wall, wall_ms)?,
+            memory: lower_size("memory_bytes", self.memory, memory_bytes)?,
+            result_bytes: lower_size("result_bytes", self.result_bytes, result_bytes)?,
+            json_depth: lower_size("json_depth", self.json_depth, json_depth)?,
+            json_nodes: lower_size("json_nodes", self.json_nodes, json_nodes)?,
+            log_bytes: lower_size("log_bytes", self.log_bytes, log_bytes)?,
+            hostcall_bytes: lower_size("hostcall_bytes", self.hostcall_bytes, hostcall_bytes)?,
+            handles: lower_size("handles", self.handles, handles)?,
+            resources: lower_size("resources", self.resources, resources)?,
+            snapshot_bytes: lower_size("snapshot_bytes", self.snapshot_bytes, snapshot_bytes)?,
+            live_stores: lower_size("live_stores", self.live_stores, live_stores)?,
+            queue: lower_time("queue_ms", self.queue, queue_ms)?,
         })
+    }
+
+    /// The lower of each.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        let Self {
+            fuel,
+            wall,
+            memory,
+            result_bytes,
+            json_depth,
+            json_nodes,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            snapshot_bytes,
+            live_stores,
+            queue,
+        } = other;
+        Self {
+            fuel: self.fuel.min(fuel),
+            wall: self.wall.min(wall),
+            memory: self.memory.min(memory),
+            result_bytes: self.result_bytes.min(result_bytes),
+            json_depth: self.json_depth.min(json_depth),
+            json_nodes: self.json_nodes.min(json_nodes),
+            log_bytes: self.log_bytes.min(log_bytes),
+            hostcall_bytes: self.hostcall_bytes.min(hostcall_bytes),
+            handles: self.handles.min(handles),
+            resources: self.resources.min(resources),
+            snapshot_bytes: self.snapshot_bytes.min(snapshot_bytes),
+            live_stores: self.live_stores.min(live_stores),
+            queue: self.queue.min(queue),
+        }
     }
 }
 
-fn lower<T: PartialOrd + std::fmt::Debug>(
-    name: &str,
-    host: T,
-    suite: Option<T>,
-) -> Result<T, String> {
-    match suite {
+/// Bounds of loading a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LoadLimits {
+    /// The component file.
+    pub component_bytes: usize,
+    /// Real time of compiling it, and processor time too.
+    pub compile_wall: Duration,
+    /// Address space of the process that compiles it.
+    pub compile_memory: usize,
+}
+
+impl LoadLimits {
+    /// The Python component, the largest of ours, has 30 MiB and takes some 20 s and 1 GiB on a slow machine.
+    pub const HOST: Self = Self {
+        component_bytes: 32 * MIB,
+        compile_wall: Duration::from_mins(1),
+        compile_memory: 2048 * MIB,
+    };
+
+    /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
+    pub fn lowered(self, by: LoadOverride) -> Result<Self, String> {
+        let LoadOverride {
+            component_bytes,
+            compile_wall_ms,
+            compile_memory_bytes,
+        } = by;
+        Ok(Self {
+            component_bytes: lower_size("component_bytes", self.component_bytes, component_bytes)?,
+            compile_wall: lower_time("compile_wall_ms", self.compile_wall, compile_wall_ms)?,
+            compile_memory: lower_size(
+                "compile_memory_bytes",
+                self.compile_memory,
+                compile_memory_bytes,
+            )?,
+        })
+    }
+
+    fn within(self, other: Self) -> Self {
+        let Self {
+            component_bytes,
+            compile_wall,
+            compile_memory,
+        } = other;
+        Self {
+            component_bytes: self.component_bytes.min(component_bytes),
+            compile_wall: self.compile_wall.min(compile_wall),
+            compile_memory: self.compile_memory.min(compile_memory),
+        }
+    }
+}
+
+/// Whose limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    App,
+    Grader,
+    Python,
+    Shell,
+    Document,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] = [
+        Self::App,
+        Self::Grader,
+        Self::Python,
+        Self::Shell,
+        Self::Document,
+    ];
+
+    /// The engine that its guests run in.
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::App | Self::Grader | Self::Document => Profile::App,
+            Self::Python => Profile::Python,
+            Self::Shell => Profile::Shell,
+        }
+    }
+}
+
+/// The limits of all guests of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GuestLimits {
+    pub app: Limits,
+    pub grader: Limits,
+    pub python: Limits,
+    pub shell: Limits,
+    pub document: Limits,
+    pub load: LoadLimits,
+}
+
+impl Default for GuestLimits {
+    fn default() -> Self {
+        Self {
+            app: Limits::APP,
+            grader: Limits::GRADER,
+            python: Limits::PYTHON,
+            shell: Limits::SHELL,
+            document: Limits::DOCUMENT,
+            load: LoadLimits::HOST,
+        }
+    }
+}
+
+impl GuestLimits {
+    pub fn of(&self, kind: Kind) -> Limits {
+        match kind {
+            Kind::App => self.app,
+            Kind::Grader => self.grader,
+            Kind::Python => self.python,
+            Kind::Shell => self.shell,
+            Kind::Document => self.document,
+        }
+    }
+
+    /// These limits with lower values. An error names the table and the limit that was to be raised.
+    pub fn lowered(self, by: LimitOverrides) -> Result<Self, String> {
+        let LimitOverrides {
+            app,
+            grader,
+            shell,
+            load,
+        } = by;
+        let of = |table: &'static str| move |reason: String| format!("[limits.{table}]: {reason}");
+        Ok(Self {
+            app: self.app.lowered(app).map_err(of("app"))?,
+            grader: self.grader.lowered(grader).map_err(of("grader"))?,
+            // Python has fewer places than the other graders: a number between lowers theirs only.
+            python: self
+                .python
+                .lowered(LimitOverride {
+                    live_stores: grader
+                        .live_stores
+                        .map(|places| places.min(self.python.live_stores as u64)),
+                    ..grader
+                })
+                .map_err(of("grader"))?,
+            shell: self.shell.lowered(shell).map_err(of("shell"))?,
+            document: self.document,
+            load: self.load.lowered(load).map_err(of("load"))?,
+        })
+    }
+
+    /// The lower of each.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        let Self {
+            app,
+            grader,
+            python,
+            shell,
+            document,
+            load,
+        } = other;
+        Self {
+            app: self.app.within(app),
+            grader: self.grader.within(grader),
+            python: self.python.within(python),
+            shell: self.shell.within(shell),
+            document: self.document.within(document),
+            load: self.load.within(load),
+        }
+    }
+}
+
+fn lower_size(name: &str, host: usize, to: Option<u64>) -> Result<usize, String> {
+    lower(
+        name,
+        host,
+        to.map(|to| usize::try_from(to).unwrap_or(usize::MAX)),
+    )
+}
+
+fn lower_time(name: &str, host: Duration, to: Option<u64>) -> Result<Duration, String> {
+    lower(name, host, to.map(Duration::from_millis))
+}
+
+fn lower<T: PartialOrd + std::fmt::Debug>(name: &str, host: T, to: Option<T>) -> Result<T, String> {
+    match to {
         None => Ok(host),
         Some(value) if value <= host => Ok(value),
         Some(value) => Err(format!(
@@ -111,6 +371,17 @@ mod tests {
                 ..Limits::APP
             })
         );
+        let by = LoadOverride {
+            component_bytes: Some(7),
+            ..LoadOverride::default()
+        };
+        assert_eq!(
+            LoadLimits::HOST.lowered(by),
+            Ok(LoadLimits {
+                component_bytes: 7,
+                ..LoadLimits::HOST
+            })
+        );
     }
 
     #[test]
@@ -124,5 +395,25 @@ mod tests {
             error.starts_with("memory_bytes = 1099511627776 is above"),
             "{error}"
         );
+        let by = LoadOverride {
+            compile_wall_ms: Some(1 << 40),
+            ..LoadOverride::default()
+        };
+        assert!(LoadLimits::HOST.lowered(by).is_err());
+    }
+
+    #[test]
+    fn of_two_limits_the_lower_one_holds() {
+        let one = Limits {
+            fuel: 7,
+            ..Limits::APP
+        };
+        let two = Limits {
+            queue: Duration::from_secs(1),
+            ..Limits::APP
+        };
+        let both = Limits { fuel: 7, ..two };
+        assert_eq!(one.within(two), both);
+        assert_eq!(two.within(one), both);
     }
 }

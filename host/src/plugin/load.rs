@@ -7,26 +7,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use camino::Utf8PathBuf;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
-use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::bindings::{grader::GraderPre, tool_app::ToolAppPre};
+use super::app::LiveApp;
+use super::bindings::{
+    document_reader::DocumentReaderPre, grader::GraderPre, python_runtime::PythonRuntimePre,
+    shell::ShellPre, tool_app::ToolAppPre,
+};
 use super::cache::{Cache, hex};
-use super::engine::{Engines, POOL, Profile};
+use super::compile::{self, CompileError};
+use super::component::Facts;
+use super::engine::{Engines, Profile};
 use super::fault::{GuestFault, bounded};
+use super::limits::{GuestLimits, Kind, Limits};
+use super::lock::{self, LockError};
+use super::policy::{self, Grants, Origin};
+use super::seats::Seats;
 use super::state::State;
 use crate::model::ToolSpec;
-
-/// The largest component file, in bytes.
-const COMPONENT: u64 = 32 << 20;
+use crate::task::manifest::PolicyFile;
 
 const TOOLS: &str = "pibench:plugin/tools@0.1.0";
 const GRADING: &str = "pibench:plugin/grading@0.1.0";
+const COMMANDS: &str = "pibench:plugin/commands@0.1.0";
+const DOCUMENTS: &str = "pibench:plugin/documents@0.1.0";
+const INTERPRETER: &str = "pibench:plugin/interpreter@0.1.0";
 
 /// What a guest may import of ours, by world.
 const APP_IMPORTS: &[&str] = &["types", "clock", "random", "log"];
 const GRADER_IMPORTS: &[&str] = &["types", "log", "workspace", "evidence"];
+const SHELL_IMPORTS: &[&str] = &["types", "log", "files", "python"];
+const DOCUMENT_IMPORTS: &[&str] = &["types", "log"];
 
 /// The packages of WASI 0.2's command world, which are linked inert.
 const WASI: &[&str] = &["cli", "clocks", "filesystem", "io", "random", "sockets"];
@@ -36,6 +47,20 @@ const WASI: &[&str] = &["cli", "clocks", "filesystem", "io", "random", "sockets"
 pub enum World {
     ToolApp,
     Grader,
+    Shell,
+    Document,
+}
+
+impl World {
+    /// As `wit/world.wit` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToolApp => "tool-app",
+            Self::Grader => "grader",
+            Self::Shell => "shell",
+            Self::Document => "document-reader",
+        }
+    }
 }
 
 /// Why a plugin cannot be used.
@@ -55,6 +80,16 @@ pub enum LoadError {
         path: PathBuf,
         reason: String,
     },
+    #[error("load plugin `{name}` from {}: {source}", path.display())]
+    Compile {
+        name: String,
+        path: PathBuf,
+        source: CompileError,
+    },
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error("use the policy for plugin `{name}`: {reason}")]
+    Policy { name: String, reason: String },
     #[error("load plugin `{name}` from {}: it imports {import}, which no plugin gets", path.display())]
     Import {
         name: String,
@@ -82,15 +117,53 @@ pub struct Plugin {
     /// In bytes.
     pub size: usize,
     pub profile: Profile,
+    /// What the file says of itself.
+    pub facts: Facts,
+    pub origin: Origin,
+    /// Whether a lock beside the file vouches for it.
+    pub pinned: bool,
+    /// What it asks for.
+    pub declared: Grants,
+    /// What it gets of that.
+    pub grants: Grants,
+    /// What a call of it may use at most, as suite and policy say; None where there is no policy to ask.
+    pub cap: Option<Limits>,
     pub(super) pre: Pre,
+    /// Of a grader that also runs programs for the shell: Python.
+    pub(super) interpreter: Option<PythonRuntimePre<State>>,
     /// Below the size of the engine's pool: callers queue.
-    pub(super) permits: Arc<Semaphore>,
+    pub(super) seats: Arc<Seats<Box<LiveApp>>>,
+}
+
+/// What is known of a plugin that was not compiled yet; the fields are those of [`Plugin`].
+#[derive(Debug, Clone)]
+pub struct Papers {
+    pub sha256: String,
+    pub size: usize,
+    pub facts: Facts,
+    pub origin: Origin,
+    pub pinned: bool,
+    pub declared: Grants,
+    pub grants: Grants,
+    pub cap: Option<Limits>,
+}
+
+/// A component file that was read and judged.
+struct Examined {
+    wasm: Vec<u8>,
+    world: World,
+    kind: Kind,
+    /// Whether it may be compiled in this process.
+    vouched: bool,
+    papers: Papers,
 }
 
 #[derive(Clone)]
 pub(super) enum Pre {
     ToolApp(ToolAppPre<State>),
     Grader(GraderPre<State>),
+    Shell(ShellPre<State>),
+    Document(DocumentReaderPre<State>),
 }
 
 impl std::fmt::Debug for Plugin {
@@ -103,17 +176,40 @@ impl std::fmt::Debug for Plugin {
 }
 
 impl Plugin {
+    /// What the host knew of it before it was compiled.
+    pub fn papers(&self) -> Papers {
+        Papers {
+            sha256: self.sha256.clone(),
+            size: self.size,
+            facts: self.facts.clone(),
+            origin: self.origin,
+            pinned: self.pinned,
+            declared: self.declared,
+            grants: self.grants,
+            cap: self.cap,
+        }
+    }
+
     pub fn world(&self) -> World {
         match self.pre {
             Pre::ToolApp(_) => World::ToolApp,
             Pre::Grader(_) => World::Grader,
+            Pre::Shell(_) => World::Shell,
+            Pre::Document(_) => World::Document,
         }
+    }
+
+    /// The limits of a call: no more than the plugin may have.
+    pub(super) fn capped(&self, limits: Limits) -> Limits {
+        self.cap.map_or(limits, |cap| limits.within(cap))
     }
 
     pub(super) fn engine(&self) -> &wasmtime::Engine {
         match &self.pre {
             Pre::ToolApp(pre) => pre.engine(),
             Pre::Grader(pre) => pre.engine(),
+            Pre::Shell(pre) => pre.engine(),
+            Pre::Document(pre) => pre.engine(),
         }
     }
 
@@ -130,6 +226,8 @@ fn title(world: World) -> &'static str {
     match world {
         World::ToolApp => "tool app",
         World::Grader => "grader",
+        World::Shell => "shell",
+        World::Document => "document reader",
     }
 }
 
@@ -139,8 +237,24 @@ pub struct Plugins {
     cache: Cache,
     named: BTreeMap<String, Utf8PathBuf>,
     dirs: Vec<PathBuf>,
+    terms: Terms,
     loaded: Mutex<HashMap<String, Arc<Plugin>>>,
-    permits: [Arc<Semaphore>; 2],
+    seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
+}
+
+/// On what terms plugins are loaded.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    pub limits: GuestLimits,
+    /// What the operator says. None trusts every plugin: for tests and benches.
+    pub policy: Option<PolicyFile>,
+    /// The folders of the host's own plugins.
+    pub own: Vec<PathBuf>,
+    /// This program, to be run for compiling what nobody vouches for. None compiles here.
+    pub compiler: Option<PathBuf>,
+    /// Instances are made one by one and not taken from a pool, as is done by itself where the address space is too
+    /// small for one.
+    pub on_demand: bool,
 }
 
 impl std::fmt::Debug for Plugins {
@@ -154,17 +268,30 @@ impl std::fmt::Debug for Plugins {
 
 impl Plugins {
     /// `named` come first (a suite's `[plugins]`), then `<dir>/<name>.wasm` in the order of `dirs`. Compiled code is
-    /// kept below `cache`.
+    /// kept below `cache`. Every plugin is trusted: what runs those of strangers says its `terms`.
     pub fn new(named: BTreeMap<String, Utf8PathBuf>, dirs: Vec<PathBuf>, cache: &Path) -> Self {
-        // One instance is left free, so that the pool itself never refuses.
-        let permits = |pool: u32| Arc::new(Semaphore::new(pool as usize - 1));
+        Self::on_terms(named, dirs, cache, Terms::default())
+    }
+
+    /// As `new`, on terms.
+    pub fn on_terms(
+        named: BTreeMap<String, Utf8PathBuf>,
+        dirs: Vec<PathBuf>,
+        cache: &Path,
+        terms: Terms,
+    ) -> Self {
+        let seats = |kind: Kind| {
+            let places = terms.limits.of(kind).live_stores;
+            (kind, Arc::new(Seats::new(places)))
+        };
         Self {
-            engines: Engines::default(),
+            engines: Engines::new(terms.on_demand),
             cache: Cache::open(cache),
             named,
             dirs,
+            seats: Kind::ALL.into_iter().map(seats).collect(),
+            terms,
             loaded: Mutex::default(),
-            permits: [permits(POOL), permits(16)],
         }
     }
 
@@ -211,83 +338,212 @@ impl Plugins {
             })
     }
 
+    /// What is known of a plugin before it is compiled: for one that is loaded when it is first used.
+    pub fn papers(&self, name: &str) -> Result<Papers, LoadError> {
+        Ok(self.examined(name, &self.find(name)?)?.papers)
+    }
+
     /// Loads a component file under a name.
     pub fn load_file(&self, name: &str, path: &Path) -> Result<Plugin, LoadError> {
-        let wasm = read(name, path)?;
+        let Examined {
+            wasm,
+            world,
+            kind,
+            vouched,
+            papers,
+        } = self.examined(name, path)?;
+        let (pre, interpreter) = self.compiled(name, path, &wasm, kind, world, vouched)?;
+        let Papers {
+            sha256,
+            size,
+            facts,
+            origin,
+            pinned,
+            declared,
+            grants,
+            cap,
+        } = papers;
+        Ok(Plugin {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            sha256,
+            size,
+            profile: kind.profile(),
+            declared,
+            facts,
+            origin,
+            pinned,
+            grants,
+            cap,
+            pre,
+            interpreter,
+            seats: Arc::clone(&self.seats[&kind]),
+        })
+    }
+
+    /// Reads a component file and decides what it may be and use.
+    fn examined(&self, name: &str, path: &Path) -> Result<Examined, LoadError> {
+        let wasm = self.read(name, path)?;
         let not_component = |reason: String| LoadError::NotComponent {
             name: name.to_owned(),
             path: path.to_owned(),
             reason: bounded(&reason),
         };
-        if !is_component(&wasm) {
-            return Err(not_component("it is no WebAssembly component".into()));
-        }
-        let profile = if name == "python" {
-            Profile::Python
-        } else {
-            Profile::App
-        };
-        let failed = |error: wasmtime::Error| not_component(format!("{error:#}"));
-        let engine = self.engines.get(profile).map_err(failed)?;
-        let component = self
-            .cache
-            .component(&engine, profile, &wasm)
-            .map_err(failed)?;
-        let world = world(&component)
+        let facts = Facts::of(&wasm).map_err(not_component)?;
+        let world = world(&facts)
             .ok_or_else(|| not_component(format!("it exports neither {TOOLS} nor {GRADING}")))?;
-        if let Some(import) = foreign_import(&component, world) {
+        if let Some(import) = foreign_import(&facts, world) {
             return Err(LoadError::Import {
                 name: name.to_owned(),
                 path: path.to_owned(),
                 import,
             });
         }
-        let pre = prepare(&engine, &component, world).map_err(failed)?;
-        Ok(Plugin {
-            name: name.to_owned(),
-            path: path.to_owned(),
-            sha256: hex(&Sha256::digest(&wasm)),
-            size: wasm.len(),
-            profile,
-            pre,
-            permits: Arc::clone(&self.permits[usize::from(profile == Profile::Python)]),
+        let sha256 = hex(&Sha256::digest(&wasm));
+        let pinned = match lock::beside(path)? {
+            Some(lock) => {
+                lock.check(path, &sha256, wasm.len() as u64, &facts)?;
+                true
+            }
+            None => false,
+        };
+        let origin = self.origin(path);
+        let kind = kind(name, world);
+        let (grants, cap) = self.terms_of(name, kind, origin, &facts)?;
+        Ok(Examined {
+            world,
+            kind,
+            vouched: pinned && origin == Origin::Own,
+            papers: Papers {
+                sha256,
+                size: wasm.len(),
+                declared: declared(&facts),
+                facts,
+                origin,
+                pinned,
+                grants,
+                cap,
+            },
+            wasm,
         })
     }
-}
 
-fn read(name: &str, path: &Path) -> Result<Vec<u8>, LoadError> {
-    let failed = |reason: String| LoadError::Read {
-        name: name.to_owned(),
-        path: path.to_owned(),
-        reason,
-    };
-    let size = std::fs::metadata(path)
-        .map_err(|error| failed(error.to_string()))?
-        .len();
-    if size > COMPONENT {
-        return Err(failed(format!("{size} bytes, more than {COMPONENT}")));
+    /// The component, compiled or from the cache, and linked. What nobody vouches for is compiled in a process of its
+    /// own.
+    fn compiled(
+        &self,
+        name: &str,
+        path: &Path,
+        wasm: &[u8],
+        kind: Kind,
+        world: World,
+        vouched: bool,
+    ) -> Result<Prepared, LoadError> {
+        let failed = |source: CompileError| LoadError::Compile {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            source,
+        };
+        let invalid =
+            |error: wasmtime::Error| failed(CompileError::Invalid(bounded(&format!("{error:#}"))));
+        let profile = kind.profile();
+        let engine = self.engines.get(profile).map_err(invalid)?;
+        let compile = || match &self.terms.compiler {
+            Some(program) if !vouched => {
+                compile::in_child(program, profile, wasm, self.terms.limits.load)
+            }
+            _ => engine
+                .precompile_component(wasm)
+                .map_err(|error| CompileError::Invalid(bounded(&format!("{error:#}")))),
+        };
+        let component = self.cache.component(&engine, profile, wasm, compile);
+        prepare(&engine, &component.map_err(failed)?, world).map_err(invalid)
     }
-    std::fs::read(path).map_err(|error| failed(error.to_string()))
+
+    fn terms_of(
+        &self,
+        name: &str,
+        kind: Kind,
+        origin: Origin,
+        facts: &Facts,
+    ) -> Result<(Grants, Option<Limits>), LoadError> {
+        let limits = self.terms.limits.of(kind);
+        let Some(policy) = &self.terms.policy else {
+            return Ok((declared(facts), None));
+        };
+        let grants = policy::granted(policy, name, origin, declared(facts));
+        let cap =
+            policy::capped(policy, name, kind, limits).map_err(|reason| LoadError::Policy {
+                name: name.to_owned(),
+                reason,
+            })?;
+        Ok((grants, Some(cap)))
+    }
+
+    /// A plugin is the host's own when it stands in one of its folders, however the path is written.
+    fn origin(&self, path: &Path) -> Origin {
+        let folder = path.parent().and_then(|dir| dir.canonicalize().ok());
+        let own = |dir: &PathBuf| dir.canonicalize().ok() == folder;
+        if self.terms.policy.is_none() || folder.is_some() && self.terms.own.iter().any(own) {
+            Origin::Own
+        } else {
+            Origin::Others
+        }
+    }
+
+    fn read(&self, name: &str, path: &Path) -> Result<Vec<u8>, LoadError> {
+        let failed = |reason: String| LoadError::Read {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            reason,
+        };
+        let most = self.terms.limits.load.component_bytes;
+        let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
+        let mut wasm = Vec::new();
+        let mut limited = std::io::Read::take(file, most as u64 + 1);
+        std::io::Read::read_to_end(&mut limited, &mut wasm)
+            .map_err(|error| failed(error.to_string()))?;
+        if wasm.len() > most {
+            return Err(failed(format!("it has more than component_bytes = {most}")));
+        }
+        Ok(wasm)
+    }
 }
 
-/// The preamble of a component: magic, version 13, layer 1. Compiled code and core modules have others.
-fn is_component(wasm: &[u8]) -> bool {
-    wasm.starts_with(b"\0asm\x0d\x00\x01\x00")
+fn declared(facts: &Facts) -> Grants {
+    policy::declared(facts.imports.iter().map(|import| import.name.as_str()))
 }
 
-fn world(component: &Component) -> Option<World> {
-    let exports = component.component_type();
-    let engine = component.engine();
-    if exports.get_export(engine, TOOLS).is_some() {
+fn kind(name: &str, world: World) -> Kind {
+    match world {
+        World::ToolApp => Kind::App,
+        World::Grader if name == "python" => Kind::Python,
+        World::Grader => Kind::Grader,
+        World::Shell => Kind::Shell,
+        World::Document => Kind::Document,
+    }
+}
+
+fn world(facts: &Facts) -> Option<World> {
+    let exports = |name: &str| facts.exports.iter().any(|export| export == name);
+    if exports(TOOLS) {
         return Some(World::ToolApp);
     }
-    exports.get_export(engine, GRADING).map(|_| World::Grader)
+    if exports(COMMANDS) {
+        return Some(World::Shell);
+    }
+    if exports(DOCUMENTS) {
+        return Some(World::Document);
+    }
+    exports(GRADING).then_some(World::Grader)
 }
 
-fn foreign_import(component: &Component, world: World) -> Option<String> {
+fn foreign_import(facts: &Facts, world: World) -> Option<String> {
     let ours = match world {
         World::ToolApp => APP_IMPORTS,
         World::Grader => GRADER_IMPORTS,
+        World::Shell => SHELL_IMPORTS,
+        World::Document => DOCUMENT_IMPORTS,
     };
     let known = |name: &str| {
         if let Some(interface) = name.strip_prefix("pibench:plugin/") {
@@ -300,39 +556,55 @@ fn foreign_import(component: &Component, world: World) -> Option<String> {
             .and_then(|rest| rest.split_once('/'));
         wasi.is_some_and(|(package, rest)| WASI.contains(&package) && rest.contains("@0.2."))
     };
-    let types = component.component_type();
-    let mut imports = types.imports(component.engine());
-    let found = imports.find(|(name, item)| {
-        !known(name) || !matches!(item.ty, ComponentItem::ComponentInstance(_))
-    });
-    found.map(|(name, _)| bounded(name))
+    let found = facts
+        .imports
+        .iter()
+        .find(|import| !known(&import.name) || !import.interface);
+    found.map(|import| bounded(&import.name))
 }
+
+type Prepared = (Pre, Option<PythonRuntimePre<State>>);
 
 fn prepare(
     engine: &wasmtime::Engine,
     component: &Component,
     world: World,
-) -> wasmtime::Result<Pre> {
+) -> wasmtime::Result<Prepared> {
+    use super::bindings::{grader, shell, tool_app};
     let mut linker: Linker<State> = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     match world {
         World::ToolApp => {
-            super::bindings::tool_app::ToolApp::add_to_linker::<_, HasSelf<State>>(
-                &mut linker,
-                |state| state,
-            )?;
-            Ok(Pre::ToolApp(ToolAppPre::new(
-                linker.instantiate_pre(component)?,
-            )?))
+            tool_app::ToolApp::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            let pre = ToolAppPre::new(linker.instantiate_pre(component)?)?;
+            Ok((Pre::ToolApp(pre), None))
         }
         World::Grader => {
-            super::bindings::grader::Grader::add_to_linker::<_, HasSelf<State>>(
-                &mut linker,
-                |state| state,
-            )?;
-            Ok(Pre::Grader(GraderPre::new(
-                linker.instantiate_pre(component)?,
-            )?))
+            grader::Grader::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            super::host::preopen::add_to_linker(&mut linker)?;
+            let pre = linker.instantiate_pre(component)?;
+            let types = component.component_type();
+            let interpreter = types
+                .get_export(engine, INTERPRETER)
+                .map(|_| PythonRuntimePre::new(pre.clone()))
+                .transpose()?;
+            Ok((Pre::Grader(GraderPre::new(pre)?), interpreter))
+        }
+        World::Shell => {
+            use shell::pibench::plugin::files;
+            use tool_app::pibench::plugin::{log, types};
+            types::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            log::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            files::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            super::python::add_to_linker(&mut linker)?;
+            let pre = ShellPre::new(linker.instantiate_pre(component)?)?;
+            Ok((Pre::Shell(pre), None))
+        }
+        World::Document => {
+            use tool_app::pibench::plugin::log;
+            log::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            let pre = DocumentReaderPre::new(linker.instantiate_pre(component)?)?;
+            Ok((Pre::Document(pre), None))
         }
     }
 }

@@ -2,6 +2,7 @@
 //! limiter. Nothing here reaches the machine.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -12,15 +13,21 @@ use rand_chacha::ChaCha12Rng;
 use rand_core::SeedableRng;
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::ResourceTable;
-use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
+use wasmtime_wasi::p2::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use super::fault::{GuestFault, bounded};
+use super::engine::EngineLimits;
+use super::fault::{GuestFault, bounded, escaped};
 use super::limits::Limits;
-use crate::workspace::View;
+use super::load::Plugin;
+use super::policy::Grants;
+use super::python::Python;
+use crate::task::manifest::Grant;
+use crate::workspace::{View, Workspace};
 
 /// The data of one store.
 pub(super) struct State {
@@ -32,39 +39,88 @@ pub(super) struct State {
     pub(super) log: Log,
     /// The workspace at the moment of grading; None for apps.
     pub(super) workspace: Option<View>,
+    /// The workspace to read and write: the shell's, and that of its Python programs.
+    pub(super) files: Option<Workspace>,
+    /// How the shell starts Python programs; None elsewhere.
+    pub(super) python: Option<Python>,
+    /// The exit code of a guest that left by WASI's door.
+    pub(super) exited: Option<u8>,
+    pub(super) work: HostWork,
     pub(super) key: [u8; 32],
+    grants: Grants,
+    /// The interface that the guest used in this call and was not granted.
+    pub(super) denied: Option<Grant>,
     /// The place in the engine's pool, given back with the store.
-    pub(super) permit: Option<OwnedSemaphorePermit>,
+    _permit: OwnedSemaphorePermit,
     deadline: Instant,
 }
 
 impl State {
-    /// A store with nothing in reach. `key` seeds everything that the guest may draw at random.
+    /// A store with nothing in reach but what the plugin was granted. `key` seeds everything that the guest may draw at
+    /// random.
     pub(super) fn store(
-        engine: &Engine,
+        plugin: &Plugin,
         limits: Limits,
         key: [u8; 32],
-        workspace: Option<View>,
+        reach: Reach,
+        permit: OwnedSemaphorePermit,
     ) -> Store<Self> {
+        let Reach {
+            view,
+            files,
+            python,
+            stdio,
+        } = reach;
+        let Limits {
+            memory,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            // Of a call, armed for each.
+            fuel: _,
+            wall: _,
+            // Checked where the answer is taken.
+            result_bytes: _,
+            json_depth: _,
+            json_nodes: _,
+            snapshot_bytes: _,
+            // Of all instances of a kind.
+            live_stores: _,
+            queue: _,
+        } = limits;
+        let grants = plugin.grants;
+        let key = if grants.has(Grant::Random) {
+            key
+        } else {
+            [0; 32]
+        };
         let now = SessionNow::default();
         let mut table = ResourceTable::new();
-        table.set_max_capacity(RESOURCES);
-        let log = Log::new(limits.log_bytes);
+        table.set_max_capacity(resources);
+        let log = Log::new(grants.has(Grant::Log).then_some(log_bytes));
         let state = Self {
-            wasi: inert_wasi(key, &now, &log),
+            wasi: inert_wasi(key, &now, &log, stdio.as_ref()),
             table,
-            limiter: Limiter::new(limits.memory),
+            limiter: Limiter::new(memory, plugin.profile.limits()),
             now,
             random: ChaCha12Rng::from_seed(key),
             log,
-            workspace,
+            workspace: view,
+            files,
+            python,
+            exited: None,
+            work: HostWork::new(limits.fuel),
             key,
-            permit: None,
+            grants,
+            denied: None,
+            _permit: permit,
             deadline: Instant::now(),
         };
-        let mut store = Store::new(engine, state);
+        let mut store = Store::new(plugin.engine(), state);
         store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(limits.hostcall_bytes);
+        store.set_hostcall_fuel(hostcall_bytes);
+        store.set_max_component_handles(handles);
         store.epoch_deadline_callback(|context| {
             if Instant::now() >= context.data().deadline {
                 return Ok(UpdateDeadline::Interrupt);
@@ -76,10 +132,112 @@ impl State {
         });
         store
     }
+
+    /// Sets the randomness of one call: the same when the call is repeated after a fault.
+    pub(super) fn seed_call(&mut self, call: u64) {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&call.to_le_bytes());
+        self.random = ChaCha12Rng::from_seed(*hasher.finalize().as_bytes());
+    }
+
+    /// Sets the session's moment, for a guest that may know it.
+    pub(super) fn set_now(&mut self, now: DateTime) {
+        if self.grants.has(Grant::Clock) {
+            self.now.set(now);
+        }
+    }
+
+    /// Whether the guest may use an interface; that it may not is noted.
+    pub(super) fn granted(&mut self, grant: Grant) -> bool {
+        let granted = self.grants.has(grant);
+        if !granted {
+            self.denied = Some(grant);
+        }
+        granted
+    }
 }
 
-/// Handles that a guest may hold at once.
-const RESOURCES: usize = 1000;
+/// What a guest may reach beside what its plugin was granted; nothing by default.
+#[derive(Default)]
+pub(super) struct Reach {
+    pub(super) view: Option<View>,
+    pub(super) files: Option<Workspace>,
+    pub(super) python: Option<Python>,
+    /// Standard streams of its own, in place of the log.
+    pub(super) stdio: Option<Stdio>,
+}
+
+impl From<Option<View>> for Reach {
+    fn from(view: Option<View>) -> Self {
+        Self {
+            view,
+            ..Self::default()
+        }
+    }
+}
+
+impl State {
+    pub(super) fn table_mut(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
+    /// Charges one call of the host and the bytes that it moves.
+    pub(super) fn charge(&self, bytes: usize) -> wasmtime::Result<()> {
+        self.work.charge(bytes)
+    }
+
+    /// Real time that is left to the call.
+    pub(super) fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Work that the host does on files for a guest, in units of fuel: as much as the guest's own, counted apart. So a guest
+/// that lets the host copy without end stops at the same place each time.
+#[derive(Clone)]
+pub(super) struct HostWork(Arc<AtomicU64>);
+
+/// What a call costs beside its bytes: about the time in which a guest does as many instructions.
+const HOST_CALL: u64 = 50_000;
+
+impl HostWork {
+    fn new(fuel: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(fuel)))
+    }
+
+    pub(super) fn charge(&self, bytes: usize) -> wasmtime::Result<()> {
+        let cost = HOST_CALL + bytes as u64;
+        let paid = |left: u64| left.checked_sub(cost);
+        match self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, paid)
+        {
+            Ok(_) => Ok(()),
+            Err(_) => Err(wasmtime::Trap::OutOfFuel.into()),
+        }
+    }
+}
+
+/// The standard streams of a program. Clones share what was written.
+#[derive(Clone)]
+pub(super) struct Stdio {
+    stdin: Bytes,
+    pub(super) stdout: MemoryOutputPipe,
+    pub(super) stderr: MemoryOutputPipe,
+}
+
+/// The most that a program may write to one standard stream, in bytes (see `wit/shell.wit`). Behind it writing fails.
+const STREAM: usize = 8 << 20;
+
+impl Stdio {
+    pub(super) fn new(stdin: Vec<u8>) -> Self {
+        Self {
+            stdin: stdin.into(),
+            stdout: MemoryOutputPipe::new(STREAM),
+            stderr: MemoryOutputPipe::new(STREAM),
+        }
+    }
+}
 
 /// Arms a call: its fuel, its deadline, and a limiter that remembers nothing of the last call.
 pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<()> {
@@ -87,7 +245,8 @@ pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<
     store.set_epoch_deadline(1);
     let state = store.data_mut();
     state.deadline = Instant::now() + limits.wall;
-    state.limiter.refused = false;
+    state.limiter.arm();
+    state.work = HostWork::new(limits.fuel);
     Ok(())
 }
 
@@ -122,7 +281,7 @@ pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limit
     }
 }
 
-fn inert_wasi(key: [u8; 32], now: &SessionNow, log: &Log) -> WasiCtx {
+fn inert_wasi(key: [u8; 32], now: &SessionNow, log: &Log, stdio: Option<&Stdio>) -> WasiCtx {
     let derived = |label: &str| ChaCha12Rng::from_seed(blake3::derive_key(label, &key));
     let mut seed = [0; 16];
     seed.copy_from_slice(&blake3::derive_key("pibench 2026-11 wasi insecure seed", &key)[..16]);
@@ -138,6 +297,16 @@ fn inert_wasi(key: [u8; 32], now: &SessionNow, log: &Log) -> WasiCtx {
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false);
+    if let Some(Stdio {
+        stdin,
+        stdout,
+        stderr,
+    }) = stdio
+    {
+        wasi.stdin(MemoryInputPipe::new(stdin.clone()))
+            .stdout(stdout.clone())
+            .stderr(stderr.clone());
+    }
     wasi.build()
 }
 
@@ -151,11 +320,20 @@ impl WasiView for State {
 }
 
 /// The session's moment, shared by our own clock and those of WASI.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct SessionNow(Arc<Mutex<DateTime>>);
 
+/// What a guest sees that no moment was set for: a grader, and who is not granted the clock.
+const FIXED: DateTime = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
+
+impl Default for SessionNow {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(FIXED)))
+    }
+}
+
 impl SessionNow {
-    pub(super) fn set(&self, now: DateTime) {
+    fn set(&self, now: DateTime) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
@@ -163,7 +341,7 @@ impl SessionNow {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn since_1970(&self) -> Duration {
+    pub(super) fn since_1970(&self) -> Duration {
         let seconds = self
             .get()
             .to_zoned(jiff::tz::TimeZone::UTC)
@@ -192,10 +370,13 @@ impl HostMonotonicClock for SessionNow {
     }
 }
 
-/// Bounds the sum of the instance's memories and tables, and remembers that it refused.
+/// Bounds the sum of the instance's memories and tables, and remembers what they came to and that it refused.
 pub(super) struct Limiter {
     most: usize,
+    engine: EngineLimits,
     used: usize,
+    /// The most since the call began.
+    pub(super) peak: usize,
     pub(super) refused: bool,
 }
 
@@ -203,12 +384,19 @@ pub(super) struct Limiter {
 const TABLE_ELEMENT: usize = 8;
 
 impl Limiter {
-    fn new(most: usize) -> Self {
+    fn new(most: usize, engine: EngineLimits) -> Self {
         Self {
             most,
+            engine,
             used: 0,
+            peak: 0,
             refused: false,
         }
+    }
+
+    fn arm(&mut self) {
+        self.refused = false;
+        self.peak = self.used;
     }
 
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
@@ -221,6 +409,7 @@ impl Limiter {
             return false;
         }
         self.used = used;
+        self.peak = self.peak.max(used);
         true
     }
 }
@@ -241,47 +430,55 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
+        if desired > self.engine.table_elements {
+            return Ok(false);
+        }
         let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
         Ok(self.grow(bytes(current), bytes(desired), maximum.map(bytes)))
     }
 
     fn instances(&self) -> usize {
-        16
+        self.engine.core_instances as usize
     }
 
     fn tables(&self) -> usize {
-        16
+        self.engine.tables as usize
     }
 
     fn memories(&self) -> usize {
-        2
+        self.engine.memories as usize
     }
 }
 
-/// Log lines and standard output of one instance: kept up to a limit, then one marker. Writing never fails, so a guest
+/// Log lines and standard output of one instance: kept up to a limit, then one marker; or not at all. Writing never fails, so a guest
 /// that prints without end is not told where the end is.
 #[derive(Clone)]
 pub(super) struct Log(Arc<Mutex<LogText>>);
 
 struct LogText {
     text: Vec<u8>,
+    /// Bytes that may still be kept.
     most: usize,
+    /// Whether the marker was written, or none is wanted.
     cut: bool,
 }
 
 impl Log {
-    fn new(most: usize) -> Self {
+    /// None keeps nothing.
+    fn new(most: Option<usize>) -> Self {
         Self(Arc::new(Mutex::new(LogText {
             text: Vec::new(),
-            most,
-            cut: false,
+            most: most.unwrap_or_default(),
+            cut: most.is_none(),
         })))
     }
 
     pub(super) fn write(&self, bytes: &[u8]) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = log.most - log.text.len().min(log.most);
-        log.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let kept = bytes.len().min(log.most);
+        let room = log.most;
+        log.most -= kept;
+        log.text.extend_from_slice(&bytes[..kept]);
         if bytes.len() > room && !log.cut {
             log.cut = true;
             log.text.extend_from_slice(b"\n[log cut]\n");
@@ -291,9 +488,7 @@ impl Log {
     /// What was written since the last call, made safe to show.
     pub(super) fn take(&self) -> String {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = std::mem::take(&mut log.text);
-        log.most -= text.len().min(log.most);
-        bounded(&String::from_utf8_lossy(&text))
+        escaped(&String::from_utf8_lossy(&std::mem::take(&mut log.text)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::escape::line;
 use crate::eval::statistics::{
     Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,
 };
@@ -10,7 +11,7 @@ use crate::eval::statistics::{
 pub fn comparison(comparison: &Comparison, a: &str, b: &str) -> String {
     let measures = [("Proc", &comparison.proc), ("Comp", &comparison.comp)];
     let mut parts = vec![
-        format!("A: {a}\nB: {b}"),
+        format!("A: {}\nB: {}", line(a), line(b)),
         sessions(&comparison.sessions),
         overall(&measures),
     ];
@@ -51,8 +52,8 @@ fn sessions(sessions: &[SessionPair]) -> String {
     ]);
     for session in sessions {
         let mut row = vec![
-            session.persona.clone(),
-            session.id.clone(),
+            line(&session.persona),
+            line(&session.id),
             session.weight.to_string(),
         ];
         row.extend(sides(session.proc));

@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::eval::cost::MicroUsd;
 use crate::eval::record::Outcome;
 
 /// What happens while a run is played, for progress displays.
@@ -31,7 +32,19 @@ pub enum Progress {
         turns: u32,
         proc: f64,
         comp: Option<f64>,
+        /// What the run has cost so far.
+        spent: Spent,
     },
+}
+
+/// What a run has cost so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spent {
+    /// Nobody is paid.
+    Nothing,
+    Known(MicroUsd),
+    /// The price of a call is not known.
+    Unknown,
 }
 
 /// Shows events until the last sender is gone.
@@ -106,11 +119,17 @@ fn line(event: &Progress) -> Option<String> {
             turns,
             proc,
             comp,
+            spent,
         } => {
+            let spent = match spent {
+                Spent::Nothing => String::new(),
+                Spent::Known(spent) => format!("; {spent} so far"),
+                Spent::Unknown => "; cost unknown".into(),
+            };
             let outcome = serde_json::to_value(outcome).unwrap_or_default();
             let comp = comp.map_or_else(|| "-".into(), |comp| format!("{:.1}", comp * 100.0));
             Some(format!(
-                "{persona}/{session} run {run}: {}, {turns} turns, Proc {:.1}, Comp {comp}",
+                "{persona}/{session} run {run}: {}, {turns} turns, Proc {:.1}, Comp {comp}{spent}",
                 outcome.as_str().unwrap_or_default(),
                 proc * 100.0,
             ))
@@ -133,10 +152,11 @@ mod tests {
             turns: 30,
             proc: 0.25,
             comp: None,
+            spent: Spent::Known(MicroUsd(1_500_000)),
         };
         assert_eq!(
             line(&event).unwrap(),
-            "p/s run 2: max_turns, 30 turns, Proc 25.0, Comp -"
+            "p/s run 2: max_turns, 30 turns, Proc 25.0, Comp -; 1.50 USD so far"
         );
     }
 }

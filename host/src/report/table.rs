@@ -2,12 +2,15 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::cost;
+use super::escape::line;
 use crate::eval::aggregate::Tally;
 use crate::store::results::{FaultLine, RunResults, SessionLine};
 
 /// The results as plain text.
 pub fn results(results: &RunResults) -> String {
     let mut parts = vec![sessions(&results.sessions), personas(results)];
+    parts.extend(cost::table(results));
     if results
         .sessions
         .iter()
@@ -47,8 +50,8 @@ fn sessions(sessions: &[SessionLine]) -> String {
     for session in sessions {
         let mark = if session.no_offline_matcher { " *" } else { "" };
         table.add_row([
-            session.persona.clone(),
-            format!("{}{mark}", session.id),
+            line(&session.persona),
+            format!("{}{mark}", line(&session.id)),
             session.run.to_string(),
             score(session.proc),
             score(session.proc_scored),
@@ -64,7 +67,7 @@ fn personas(results: &RunResults) -> String {
     let mut table = table(&["persona", "Proc", "Comp", "scored"]);
     for persona in &results.personas {
         table.add_row([
-            persona.id.clone(),
+            line(&persona.id),
             score(persona.proc),
             score(persona.comp),
             tally(persona.scored),
@@ -97,18 +100,20 @@ fn name(value: &impl serde::Serialize) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn fault(line: &FaultLine) -> String {
+fn fault(of: &FaultLine) -> String {
     let FaultLine {
         persona,
         session,
         run,
         turn,
         fault,
-    } = line;
+    } = of;
     let turn = turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
     format!(
-        "- {persona}/{session}, run {run}{turn}: {} fault: {}",
+        "- {}/{}, run {run}{turn}: {} fault: {}",
+        line(persona),
+        line(session),
         name(&fault.kind),
-        fault.message
+        line(&fault.message)
     )
 }

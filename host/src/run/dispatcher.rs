@@ -7,6 +7,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::episode::{self, EpisodeError};
+use super::outline::outline;
 use super::plan::Plan;
 use super::results;
 use crate::report::progress::Progress;
@@ -36,6 +37,8 @@ pub enum Finished {
         results: Box<RunResults>,
         /// What broke outside, a text for each episode; empty when nothing did.
         broken: Vec<String>,
+        /// Why episodes were stopped before their end: the run may cost no more.
+        spent: Option<String>,
     },
     /// The user stopped it; the folder can be gone on with.
     Interrupted,
@@ -47,6 +50,7 @@ pub async fn play(
     resume: bool,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<Finished, RunError> {
+    plan.folder.put_outline(&outline(&plan).await?)?;
     let plan = Arc::new(plan);
     report_planned(&plan, resume, &progress)?;
     let jobs = Arc::new(Semaphore::new(plan.jobs));
@@ -60,8 +64,8 @@ pub async fn play(
             episode::play(&plan, &persona, run, resume, &progress).await
         });
     }
-    let broken = tokio::select! {
-        broken = join_all(&mut tasks) => broken?,
+    let Joined { broken, spent } = tokio::select! {
+        joined = join_all(&mut tasks) => joined?,
         _ = tokio::signal::ctrl_c() => {
             tasks.shutdown().await;
             return Ok(Finished::Interrupted);
@@ -72,22 +76,31 @@ pub async fn play(
     Ok(Finished::All {
         results: Box::new(results),
         broken,
+        spent,
     })
+}
+
+/// How the episodes ended that did not come to their end.
+#[derive(Default)]
+struct Joined {
+    broken: Vec<String>,
+    spent: Option<String>,
 }
 
 /// Waits for all episodes. What broke outside leaves the others alone and is told at the end; the first other error ends
 /// the run, after the episodes that still play.
-async fn join_all(tasks: &mut JoinSet<Result<(), EpisodeError>>) -> Result<Vec<String>, RunError> {
-    let mut broken = Vec::new();
+async fn join_all(tasks: &mut JoinSet<Result<(), EpisodeError>>) -> Result<Joined, RunError> {
+    let mut joined = Joined::default();
     let mut first = Ok(());
     while let Some(ended) = tasks.join_next().await {
         match ended {
-            Ok(Err(error)) if error.is_infrastructure() => broken.push(error.to_string()),
+            Ok(Err(error)) if error.is_infrastructure() => joined.broken.push(error.to_string()),
+            Ok(Err(error @ EpisodeError::Spent(_))) => joined.spent = Some(error.to_string()),
             Ok(ended) => first = first.and(ended.map_err(RunError::from)),
             Err(error) => first = first.and(Err(error.into())),
         }
     }
-    first.map(|()| broken)
+    first.map(|()| joined)
 }
 
 fn report_planned(
@@ -101,7 +114,9 @@ fn report_planned(
         sessions += plan.sessions(persona).count();
         let path = plan.folder.journal(&persona.id, run);
         if resume && path.exists() {
-            finished += episode::finished_sessions(&journal::events(&path)?);
+            let events = journal::events(&path)?;
+            plan.spending.enter(&events);
+            finished += episode::finished_sessions(&events);
         }
     }
     // Nobody may be listening.

@@ -11,19 +11,26 @@ use tokio::sync::mpsc;
 
 use super::grading::{self, Graders};
 use super::plan::Plan;
-use super::session;
+use super::spending::LimitReached;
+use super::{session, wake};
 use crate::agent::environment::guest_fault;
-use crate::agent::{Environment, SessionClock, Toolbox};
-use crate::eval::record::FileChange;
+use crate::agent::{Environment, SessionClock, Toolbox, schedule};
+use crate::eval::record::{FileChange, GuestCall};
+use crate::judge::Judge;
 use crate::model::ToolSpec;
+use crate::model::place::Place;
 use crate::plugin::app::{OpenError, app_key};
-use crate::plugin::{App, LoadError};
+use crate::plugin::shell::SHELL;
+use crate::plugin::{App, Documents, Grader, Limits, LoadError, Shell};
 use crate::report::progress::Progress;
-use crate::store::event::{AppMark, EpisodeStarted, Event, Fault, SessionStarted, Turn, VERSION};
+use crate::store::event::{
+    AppMark, EpisodeStarted, Event, Fault, Jobs, SessionStarted, Step, Turn, VERSION,
+};
 use crate::store::folder::FolderError;
 use crate::store::{Journal, JournalError, RunFolder};
 use crate::task::manifest::{Ablation, Person, Reset};
 use crate::task::suite::{Persona, Session};
+use crate::user::UserAgent;
 use crate::workspace::{Quota, Workspace, WorkspaceError, WorkspacePath};
 
 /// Why an episode cannot go on. What was journaled stays; `--resume` goes on from there.
@@ -47,6 +54,9 @@ pub enum EpisodeError {
         run: u32,
         reason: String,
     },
+    /// The run may cost no more. Nothing is lost.
+    #[error(transparent)]
+    Spent(#[from] LimitReached),
     /// Something outside broke. The turn in flight is lost, and nothing else.
     #[error("play {persona}/{session}, turn {turn}: {reason}")]
     Infrastructure {
@@ -73,6 +83,10 @@ pub(super) struct Episode<'a> {
     pub(super) graders: Arc<Graders>,
     pub(super) journal: Journal,
     pub(super) progress: &'a mpsc::UnboundedSender<Progress>,
+    /// Where the roles' models are asked from.
+    pub(super) place: Place,
+    pub(super) user: UserAgent,
+    pub(super) judge: Judge,
 }
 
 /// What a journal says of an episode that was cut off.
@@ -84,6 +98,12 @@ struct Past {
     /// The workspace: path to blob.
     files: BTreeMap<String, String>,
     apps: BTreeMap<String, AppMark>,
+    /// What the agent wants to be woken for.
+    jobs: Jobs,
+    /// The session clock at the last line; None before the first turn.
+    clock: Option<SessionClock>,
+    /// How often the agent was woken since the last session.
+    woken: usize,
     over: bool,
 }
 
@@ -125,14 +145,18 @@ pub(super) async fn play(
     let path = plan.folder.journal(&persona.id, run);
     let (journal, past) = if resume && path.exists() {
         let (journal, events) = Journal::resume(&path)?;
-        (journal, Past::of(&events))
+        (journal, Past::of(&events, plan.ablate))
     } else {
         (Journal::create(&path)?, Past::default())
     };
     if past.over {
         return Ok(());
     }
+    let place = Place::new(&persona.id, run);
     let mut episode = Episode {
+        user: plan.roles.user.at(&place),
+        judge: plan.roles.judge.at(&place),
+        place,
         plan,
         persona,
         run,
@@ -145,10 +169,15 @@ pub(super) async fn play(
 }
 
 impl Past {
-    fn of(events: &[Event]) -> Self {
+    fn of(events: &[Event], ablate: Option<Ablation>) -> Self {
         let mut past = Self::default();
         for event in events {
             past.take(event);
+            // A session that is played alone begins without any.
+            let begins = matches!(event, Event::SessionStarted(_));
+            if begins && ablate == Some(Ablation::Dependencies) {
+                past.jobs.open.clear();
+            }
         }
         past
     }
@@ -158,6 +187,11 @@ impl Past {
             Event::EpisodeStarted(_) => self.started = true,
             Event::SessionStarted(started) => {
                 self.change(&started.changes, &started.apps);
+                self.woken = 0;
+                // Before a session nothing that is due is left.
+                if let Ok(clock) = started.clock.parse() {
+                    schedule::skip(&mut self.jobs, clock);
+                }
                 self.in_flight = Some(InFlight {
                     started: started.clone(),
                     turns: Vec::new(),
@@ -165,6 +199,7 @@ impl Past {
             }
             Event::Turn(turn) => {
                 self.change(&turn.changes, &turn.apps);
+                self.pass(&turn.clock, &turn.steps, turn.jobs.as_ref());
                 if let Some(in_flight) = &mut self.in_flight {
                     in_flight.turns.push((**turn).clone());
                 }
@@ -174,7 +209,22 @@ impl Past {
                 self.finished.insert(finished.session.clone());
                 self.in_flight = None;
             }
+            Event::Wake(wake) => {
+                self.change(&wake.changes, &wake.apps);
+                self.pass(&wake.clock, &wake.steps, Some(&wake.jobs));
+                self.woken += 1;
+            }
             Event::EpisodeFinished => self.over = true,
+        }
+    }
+
+    /// A turn was played: what the clock showed after it, and which jobs were open.
+    fn pass(&mut self, clock: &str, steps: &[Step], jobs: Option<&Jobs>) {
+        if let Ok(start) = clock.parse() {
+            self.clock = Some(SessionClock::after_turn(start, steps));
+        }
+        if let Some(jobs) = jobs {
+            self.jobs.clone_from(jobs);
         }
     }
 
@@ -227,16 +277,26 @@ async fn open(
         };
         apps.insert(name, app);
     }
-    let toolbox = Toolbox::new(specs).map_err(|reason| EpisodeError::Tools {
+    let toolbox = Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
         persona: persona.id.clone(),
         reason,
     })?;
-    let clock = SessionClock::new(first_clock(persona));
+    let clock = past
+        .clock
+        .unwrap_or_else(|| SessionClock::new(first_clock(persona)));
     Ok(Environment {
         workspace,
         apps,
+        shell: Shell::new(
+            Arc::clone(&plan.plugins),
+            plan.shell_limits,
+            app_key(plan.seed, run, &persona.id, SHELL),
+        ),
+        documents: Documents::new(Arc::clone(&plan.plugins), Limits::DOCUMENT),
         clock,
         toolbox,
+        web: Arc::clone(&plan.web),
+        jobs: past.jobs.clone(),
         calls: 0,
     })
 }
@@ -250,7 +310,7 @@ fn first_clock(persona: &Persona) -> DateTime {
 }
 
 /// The tools of an app that a persona lists, in the app's order.
-fn chosen(
+pub(super) fn chosen(
     persona: &Persona,
     app: &str,
     tools: Vec<ToolSpec>,
@@ -282,7 +342,13 @@ fn seed(persona: &Persona, app: &str) -> Value {
         .iter()
         .map(|person| account(person, app))
         .collect();
-    json!({ "people": people, "records": persona.apps.get(app).cloned().unwrap_or_else(|| json!({})) })
+    let records = persona.apps.get(app).cloned();
+    let mut seed = json!({ "people": people, "records": records.unwrap_or_else(|| json!({})) });
+    // Apps that know no world are not asked to do without it.
+    if !persona.world {
+        seed["world"] = json!(false);
+    }
+    seed
 }
 
 fn account(person: &Person, app: &str) -> Value {
@@ -324,8 +390,8 @@ fn open_workspace(
     let utf8 = Utf8Path::from_path(&path)
         .ok_or_else(|| failed(format!("{} is not UTF-8", path.display())))?;
     let mut workspace = Workspace::create(utf8, Quota::default())?;
-    if past.finished.is_empty() && past.in_flight.is_none() && !persona.user_md.is_empty() {
-        write(&mut workspace, "USER.md", persona.user_md.as_bytes())?;
+    if past.finished.is_empty() && past.in_flight.is_none() {
+        furnish(&mut workspace, persona)?;
     }
     for (path, blob) in &past.files {
         write(&mut workspace, path, &folder.blob(blob)?)?;
@@ -335,6 +401,17 @@ fn open_workspace(
         workspace.take_changes()?;
     }
     Ok(workspace)
+}
+
+/// What stands in the workspace before the first session: what the agent is told of the user, and its skills.
+fn furnish(workspace: &mut Workspace, persona: &Persona) -> Result<(), WorkspaceError> {
+    if !persona.user_md.is_empty() {
+        write(workspace, "USER.md", persona.user_md.as_bytes())?;
+    }
+    for file in &persona.skills {
+        write(workspace, &file.path, &file.content)?;
+    }
+    Ok(())
 }
 
 pub(super) fn write(
@@ -365,6 +442,9 @@ impl Episode<'_> {
             }
             if in_flight.is_none() && alone {
                 self.reset_workspace()?;
+                self.environment.jobs.open.clear();
+            } else if in_flight.is_none() {
+                wake::play(self, session.clock, std::mem::take(&mut past.woken)).await?;
             }
             session::play(self, session, in_flight).await?;
         }
@@ -412,9 +492,7 @@ impl Episode<'_> {
         for entry in workspace.list(&WorkspacePath::ROOT, true)?.iter().rev() {
             workspace.remove(&entry.path)?;
         }
-        if !self.persona.user_md.is_empty() {
-            write(workspace, "USER.md", self.persona.user_md.as_bytes())?;
-        }
+        furnish(workspace, self.persona)?;
         Ok(())
     }
 
@@ -429,12 +507,19 @@ impl Episode<'_> {
                 Err(error) => return Err(error.into()),
             };
             let path = change.path.to_string();
+            // What a file of the scaffold's own gained stands in the call's record.
+            let added = if session::is_kept_result(&path) {
+                String::new()
+            } else {
+                change.added
+            };
             kept.push(FileChange {
                 turn,
                 path,
                 kind: change.kind,
                 blob,
-                added: change.added,
+                before: change.before,
+                added,
             });
         }
         Ok(kept)
@@ -462,6 +547,15 @@ impl Episode<'_> {
             }
         }
         Ok(marks)
+    }
+
+    /// What the calls into guests took since the last call of this.
+    pub(super) fn take_measured(&mut self) -> Vec<GuestCall> {
+        let apps = self.environment.apps.values_mut();
+        let mut measured: Vec<GuestCall> = apps.flat_map(App::take_measured).collect();
+        measured.extend(self.graders.values().flat_map(Grader::take_measured));
+        measured.extend(self.environment.shell.take_measured());
+        measured
     }
 
     /// The apps' states as graders see them. An app that faults has none.

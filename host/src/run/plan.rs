@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
+use super::spending::Spending;
 use crate::judge::Judge;
 use crate::model::client::Client;
+use crate::model::external::External;
 use crate::plugin::{Limits, Plugins};
 use crate::store::RunFolder;
 use crate::store::folder::Shard;
-use crate::task::manifest::{Ablation, Protocol};
+use crate::task::manifest::{Ablation, Protocol, Scaffold};
 use crate::task::suite::{Grading, Item, Persona, Session, Suite};
 use crate::user::UserAgent;
+use crate::web::Web;
 
 /// Everything that a run needs.
 #[derive(Debug)]
 pub struct Plan {
     pub suite: Suite,
     pub protocol: Protocol,
+    pub scaffold: Scaffold,
+    /// What the agents search and fetch from.
+    pub web: Arc<Web>,
     pub seed: u64,
     pub runs: u32,
     pub jobs: usize,
@@ -30,7 +36,10 @@ pub struct Plan {
     pub app_limits: Limits,
     pub grader_limits: Limits,
     pub python_limits: Limits,
+    pub shell_limits: Limits,
     pub folder: RunFolder,
+    /// What is spent, and how much may be.
+    pub spending: Spending,
 }
 
 /// Who plays whom.
@@ -43,6 +52,8 @@ pub struct Roles {
     pub user_name: String,
     pub judge: Judge,
     pub judge_name: String,
+    /// Models whose price is not known.
+    pub unpriced: Vec<String>,
 }
 
 /// The agent's model. Scripted ones are made anew for each session, from what they may know of it.
@@ -53,6 +64,13 @@ pub enum AgentRole {
     Nop,
     Cheat,
     Client(Client),
+    /// Somebody else's, which is served.
+    External(External),
+}
+
+impl AgentRole {
+    /// How an agent from outside is named in records.
+    pub const EXTERNAL: &'static str = "external";
 }
 
 impl Roles {
@@ -60,7 +78,12 @@ impl Roles {
     pub fn scripted(&self) -> bool {
         let user = matches!(self.user, UserAgent::Lexical);
         let judge = matches!(self.judge, Judge::Lexical);
-        !matches!(self.agent, AgentRole::Client(_)) && user && judge
+        !matches!(self.agent, AgentRole::Client(_) | AgentRole::External(_)) && user && judge
+    }
+
+    /// Whether anybody is paid.
+    pub fn paid(&self) -> bool {
+        !self.scripted()
     }
 
     /// Whether a scripted judge has nothing to go by in a session: an imported one has no matchers.

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::plan::Plan;
+use super::spending::spent;
 use crate::eval::aggregate::{
     PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteScore,
 };
 use crate::eval::record::{Outcome, Status};
 use crate::eval::score::{IntentCounts, percent};
-use crate::store::event::{Event, Fault, SessionFinished, VERSION};
+use crate::store::event::{Event, Fault, RoleUsage, SessionFinished, VERSION};
 use crate::store::journal::{self, JournalError};
 use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine};
 use crate::task::suite::{Persona, Session};
@@ -18,6 +19,7 @@ use crate::task::suite::{Persona, Session};
 pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
     let mut sessions = Vec::new();
     let mut faults = Vec::new();
+    let mut usage = RoleUsage::default();
     let mut runs: BTreeMap<u32, Vec<PersonaScore>> = BTreeMap::new();
     for (run, persona) in plan.episodes() {
         let path = plan.folder.journal(&persona.id, run);
@@ -26,6 +28,7 @@ pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
         } else {
             Vec::new()
         };
+        usage += spent(&events);
         faults.extend(faults_of(&persona.id, run, &events));
         let score = score(plan, persona, &events);
         sessions.extend(lines(plan, persona, run, &events, &score.sessions));
@@ -51,6 +54,8 @@ pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
         personas: score.personas.iter().map(persona_result).collect(),
         sessions,
         faults,
+        usage,
+        cost: usage.total().known_cost(),
     })
 }
 
@@ -131,8 +136,15 @@ fn lines(
         outcome: result.outcome,
         intents: result.intents,
         no_offline_matcher: plan.roles.lacks_matcher(session),
+        usage: used(events, &session.id),
+        cost: used(events, &session.id).total().known_cost(),
     };
     sessions.map(line).collect()
+}
+
+/// What a session has used; nothing when it has not come to its end.
+fn used(events: &[Event], session: &str) -> RoleUsage {
+    finished(events, session).map_or_else(RoleUsage::default, |finished| finished.usage)
 }
 
 fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
@@ -156,6 +168,11 @@ fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
                     .map(|fault| line(&finished.session, None, fault))
                     .collect()
             }
+            Event::Wake(wake) => wake
+                .faults
+                .iter()
+                .map(|fault| line(&wake.by, None, fault))
+                .collect(),
             _ => Vec::new(),
         }
     };

@@ -10,8 +10,12 @@ use serde_json::json;
 use super::episode::{Episode, EpisodeError, InFlight, write};
 use super::grading::{self, Checklist};
 use super::plan::{AgentRole, Plan};
+use super::record;
+use super::wake::HEARTBEAT;
 use super::words::OwnWords;
-use crate::agent::{Agent, SessionClock, TurnDone, TurnEnd, TurnLimits};
+use crate::agent::{
+    Agent, Channel, RESULTS_FOLDER, SessionClock, Setup, TurnDone, TurnEnd, TurnLimits,
+};
 use crate::eval::matcher::Piece;
 use crate::eval::record::{CallRecord, FileChange, Outcome, Speaker, Status, Utterance};
 use crate::eval::score::{self, IntentCounts};
@@ -21,14 +25,14 @@ use crate::model::{Model, ModelError, Usage};
 use crate::plugin::App;
 use crate::plugin::app::app_key;
 use crate::plugin::grader::{AppState, Evidence};
-use crate::report::progress::Progress;
+use crate::report::progress::{Progress, Spent};
 use crate::store::Event;
 use crate::store::event::{
     AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, ItemVerdict, RoleUsage,
-    SessionFinished, SessionStarted, Stage, Step, Turn, VERSION,
+    SessionFinished, SessionStarted, Stage, Step, Turn,
 };
 use crate::store::folder::Timing;
-use crate::store::trajectory::Trajectory;
+use crate::store::trajectory::{Place, Trajectory};
 use crate::task::manifest::Trigger;
 use crate::task::suite::{Grading, Intent, Item, Session};
 use crate::user::{FileEvidence, RoleError, TurnEvidence};
@@ -46,17 +50,15 @@ struct Play<'e, 'a> {
     checklist: Checklist,
     words: OwnWords,
     /// The conversation so far.
-    messages: Vec<Utterance>,
-    calls: Vec<CallRecord>,
-    changes: Vec<FileChange>,
+    messages: Arc<Vec<Utterance>>,
+    calls: Arc<Vec<CallRecord>>,
+    changes: Arc<Vec<FileChange>>,
     /// The agent's own words so far.
-    pieces: Vec<Piece>,
+    pieces: Arc<Vec<Piece>>,
     /// The apps' states when the session began.
     before: BTreeMap<String, String>,
     marks: BTreeMap<String, AppMark>,
     usage: RoleUsage,
-    /// A rubric judge that never gave an answer that parses leaves the session unscored.
-    judge_fault: bool,
     started: SessionStarted,
     turns: Vec<Turn>,
 }
@@ -78,27 +80,33 @@ pub(super) async fn play<'a>(
         Some(InFlight { started, turns }) => (started, turns),
         None => (start(episode, session).await?, Vec::new()),
     };
-    let model = model(episode.plan, session);
+    let model = model(episode, session);
     let system = String::from_utf8_lossy(&episode.plan.folder.blob(&started.system)?).into_owned();
-    let mut agent = Agent::new(&model, episode.plan.protocol, system.clone());
+    let toolbox = episode.environment.toolbox.clone();
+    let setup = setup(episode.plan, channel(session));
+    let mut agent = Agent::new(&model, setup, &toolbox, system.clone());
     let mut play = Play::new(episode, session, &started, &system).await?;
     for turn in &turns {
         agent.replay(turn);
     }
     let mut message = play.replay(&turns, started.message)?;
     while let Next::AgentTurn { turn } = *play.tracker.next() {
+        play.episode.plan.spending.check()?;
+        play.episode.place.begin(&session.id, turn);
         let Some(next) = play.turn(&mut agent, turn, &message).await? else {
             break;
         };
         message = next;
     }
+    play.episode.place.begin(&session.id, 0);
     play.finish(&mut agent).await
 }
 
-fn model(plan: &Plan, session: &Session) -> Model {
+fn model(episode: &Episode<'_>, session: &Session) -> Model {
     let steps = || session.reference.clone();
-    Model::Scripted(match &plan.roles.agent {
-        AgentRole::Client(client) => return Model::Client(client.clone()),
+    Model::Scripted(match &episode.plan.roles.agent {
+        AgentRole::Client(client) => return Model::Client(client.at(&episode.place)),
+        AgentRole::External(external) => return Model::External(external.clone()),
         AgentRole::Reference => Scripted::Reference { steps: steps() },
         AgentRole::Reactive => Scripted::Reactive {
             steps: steps(),
@@ -107,6 +115,23 @@ fn model(plan: &Plan, session: &Session) -> Model {
         AgentRole::Nop => Scripted::Nop,
         AgentRole::Cheat => Scripted::Cheat,
     })
+}
+
+/// How the agent is set up in every session.
+pub(super) fn setup(plan: &Plan, channel: Channel) -> Setup {
+    Setup {
+        protocol: plan.protocol,
+        window: plan.suite.session.window_tokens as usize,
+        channel,
+    }
+}
+
+fn channel(session: &Session) -> Channel {
+    match session.trigger {
+        Trigger::User => Channel::Chat,
+        Trigger::Environment { .. } => Channel::Environment,
+        Trigger::Heartbeat => Channel::Heartbeat,
+    }
 }
 
 /// Stages the files, binds the apps, sets the clock.
@@ -158,7 +183,7 @@ fn opening(session: &Session) -> String {
                 serde_json::to_string_pretty(&signal).unwrap_or_default()
             )
         }
-        Trigger::Heartbeat => format!("[heartbeat] You woke up by yourself.\n{}", session.request),
+        Trigger::Heartbeat => format!("{HEARTBEAT}\n{}", session.request),
     }
 }
 
@@ -218,14 +243,13 @@ impl<'e, 'a> Play<'e, 'a> {
             ),
             checklist: Checklist::new(&session.checklist),
             words,
-            messages: Vec::new(),
-            calls: Vec::new(),
-            changes: Vec::new(),
-            pieces: Vec::new(),
+            messages: Arc::default(),
+            calls: Arc::default(),
+            changes: Arc::default(),
+            pieces: Arc::default(),
             before,
             marks: started.apps.clone(),
             usage: RoleUsage::default(),
-            judge_fault: false,
             started: started.clone(),
             turns: Vec::new(),
             episode,
@@ -237,10 +261,9 @@ impl<'e, 'a> Play<'e, 'a> {
         let mut message = opening;
         for turn in turns {
             let pieces = self.words.pieces(turn);
-            self.pieces.extend(pieces);
+            Arc::make_mut(&mut self.pieces).extend(pieces);
             self.usage += turn.usage;
             self.keep(turn);
-            self.judge_fault |= turn.outcome == Some(Outcome::JudgeFault);
             self.turns.push(turn.clone());
             self.episode.environment.clock =
                 clock_after(turn).ok_or_else(|| self.record("a clock that is none"))?;
@@ -278,10 +301,13 @@ impl<'e, 'a> Play<'e, 'a> {
             timeout: Duration::from_secs(limits.turn_timeout_s),
         };
         let clock = self.episode.environment.clock.to_string();
+        let jobs = self.episode.environment.jobs.clone();
         let done = agent
             .turn(&mut self.episode.environment, number, message, limits)
             .await;
         let mut turn = self.turn_of(number, clock, message, &done).await?;
+        let now = &self.episode.environment.jobs;
+        turn.jobs = (*now != jobs).then(|| now.clone());
         let pieces = self.words.pieces(&turn);
         self.keep(&turn);
         self.end_of_turn(&done, number)?;
@@ -354,14 +380,13 @@ impl<'e, 'a> Play<'e, 'a> {
             speaker,
             text: text.to_owned(),
         };
-        self.messages.push(said(Speaker::User, &turn.message));
-        self.messages.push(said(Speaker::Agent, &turn.response));
-        self.calls
-            .extend(turn.steps.iter().filter_map(|step| match step {
-                Step::Call { record, .. } => Some(record.clone()),
-                Step::Reply { .. } | Step::Notice { .. } => None,
-            }));
-        self.changes.extend(turn.changes.clone());
+        // What judges were shown of the last turn is gone: nothing is copied here.
+        let messages = Arc::make_mut(&mut self.messages);
+        messages.push(said(Speaker::User, &turn.message));
+        messages.push(said(Speaker::Agent, &turn.response));
+        let calls = turn.steps.iter().flat_map(Step::calls).cloned();
+        Arc::make_mut(&mut self.calls).extend(calls);
+        Arc::make_mut(&mut self.changes).extend(turn.changes.clone());
         self.checklist.take(&self.session.checklist, &turn.items);
     }
 
@@ -394,7 +419,7 @@ impl<'e, 'a> Play<'e, 'a> {
 
     /// What judges may look at: this turn, and the session so far.
     fn evidence(&mut self, turn: &Turn, done: &TurnDone, pieces: Vec<Piece>) -> TurnEvidence {
-        self.pieces.extend(pieces.iter().cloned());
+        Arc::make_mut(&mut self.pieces).extend(pieces.iter().cloned());
         let file = |path: &String| FileEvidence {
             path: path.clone(),
             text: self.text(path),
@@ -411,18 +436,16 @@ impl<'e, 'a> Play<'e, 'a> {
             files: turn
                 .changes
                 .iter()
+                .filter(|change| !is_kept_result(&change.path))
                 .map(|change| file(&change.path))
                 .collect(),
             files_read: self.session.files_read.iter().map(file).collect(),
             pieces,
-            messages: self.messages.clone(),
-            all_calls: self.calls.clone(),
-            all_changes: self.changes.clone(),
-            all_pieces: self.pieces.clone(),
-            nonce: format!(
-                "{}/{run}/{}/{}/{}",
-                plan.seed, persona.id, self.session.id, turn.turn
-            ),
+            messages: Arc::clone(&self.messages),
+            all_calls: Arc::clone(&self.calls),
+            all_changes: Arc::clone(&self.changes),
+            all_pieces: Arc::clone(&self.pieces),
+            nonce: record::place(plan, *run, &persona.id, &self.session.id, turn.turn),
         }
     }
 
@@ -443,7 +466,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let message = match moved {
             Ok(message) => message,
             Err(Stopped::Role(error)) => {
-                self.role_failed(turn, USER, error)?;
+                self.user_failed(turn, error)?;
                 None
             }
             Err(Stopped::Episode(error)) => return Err(*error),
@@ -458,7 +481,7 @@ impl<'e, 'a> Play<'e, 'a> {
         evidence: &TurnEvidence,
     ) -> Result<Option<String>, Stopped> {
         let persona = self.episode.persona;
-        let user = &self.episode.plan.roles.user;
+        let user = self.episode.user.clone();
         let mut message = None;
         loop {
             match self.tracker.next().clone() {
@@ -479,19 +502,22 @@ impl<'e, 'a> Play<'e, 'a> {
                     let judged = user.asked(&self.intents(&open), evidence).await?;
                     let exchange =
                         self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let asked: Vec<Asked> =
+                        judged.answers.iter().map(|found| found.asked).collect();
                     let found = judged
                         .answers
-                        .iter()
-                        .map(|asked| (*asked != Asked::No, String::new()));
+                        .into_iter()
+                        .map(|found| (found.asked != Asked::No, found.reason));
                     self.note(turn, Stage::Question, &open, found, exchange.as_deref());
-                    let told = self.tracker.asked(&judged.answers).map(drop);
+                    let told = self.tracker.asked(&asked).map(drop);
                     told.map_err(|error| self.rules(&error))?;
                 }
                 Next::Reveal { among } => {
                     let judged = user
                         .reveal(persona, &self.intents(&among), evidence)
                         .await?;
-                    self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    turn.next_exchange =
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
                     let revealed = judged.answers.into_iter().next();
                     let (place, text) =
                         revealed.ok_or_else(|| self.record("no intent was revealed"))?;
@@ -505,7 +531,8 @@ impl<'e, 'a> Play<'e, 'a> {
                         let judged = user
                             .answer(persona, &self.intents(&intents), evidence)
                             .await?;
-                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                        turn.next_exchange =
+                            self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
                         message = judged.answers.into_iter().next();
                     }
                     let told = self.tracker.message_sent().map(drop);
@@ -563,15 +590,21 @@ impl<'e, 'a> Play<'e, 'a> {
         );
     }
 
-    /// A role without an answer: a judge fault ends the session unscored; what did not reach its model is
-    /// infrastructure.
+    /// The user agent gave no answer: the session cannot go on, and ends unscored.
+    fn user_failed(&mut self, turn: &mut Turn, error: RoleError) -> Result<(), EpisodeError> {
+        self.role_failed(turn, USER, error)?;
+        let told = self.tracker.break_off(Outcome::JudgeFault).map(drop);
+        told.map_err(|error| self.rules(&error))
+    }
+
+    /// A role without an answer is a judge fault; what did not reach its model is infrastructure.
     fn role_failed(
         &mut self,
         turn: &mut Turn,
         role: &str,
         error: RoleError,
     ) -> Result<(), EpisodeError> {
-        let message = format!("failed to {error}");
+        let mut message = format!("failed to {error}");
         if let RoleError::Model(ModelError::Infrastructure { .. }) = error {
             return Err(infrastructure(
                 self.episode,
@@ -589,7 +622,9 @@ impl<'e, 'a> Play<'e, 'a> {
             } else {
                 &mut turn.usage.user
             };
-            self.exchange(Some(exchange), usage, counted)?;
+            if let Some(blob) = self.exchange(Some(exchange), *usage, counted)? {
+                message = format!("{message}; its replies are in blob {blob}");
+            }
         }
         turn.faults.push(Fault {
             kind: FaultKind::Judge,
@@ -597,11 +632,6 @@ impl<'e, 'a> Play<'e, 'a> {
             cause: "no answer".into(),
             message,
         });
-        turn.next = None;
-        if self.tracker.outcome().is_none() {
-            let told = self.tracker.break_off(Outcome::JudgeFault).map(drop);
-            told.map_err(|error| self.rules(&error))?;
-        }
         Ok(())
     }
 
@@ -625,7 +655,7 @@ impl<'e, 'a> Play<'e, 'a> {
         if rubrics.is_empty() {
             return Ok(());
         }
-        let judge = &self.episode.plan.roles.judge;
+        let judge = self.episode.judge.clone();
         match judge
             .rubrics(&rubrics, &self.session.tool_evidence, evidence)
             .await
@@ -647,9 +677,8 @@ impl<'e, 'a> Play<'e, 'a> {
                     );
             }
             Err(error) => {
+                // The session plays on: intents do not hang on rubrics, and the missing verdicts can be made later.
                 self.role_failed(turn, JUDGE, error)?;
-                turn.outcome = Some(Outcome::JudgeFault);
-                self.judge_fault = true;
             }
         }
         Ok(())
@@ -687,7 +716,8 @@ impl<'e, 'a> Play<'e, 'a> {
         Ok(())
     }
 
-    fn report(&self, turn: u32, began: Instant) -> Result<(), EpisodeError> {
+    fn report(&mut self, turn: u32, began: Instant) -> Result<(), EpisodeError> {
+        let guests = self.episode.take_measured();
         let Episode {
             plan,
             persona,
@@ -709,13 +739,14 @@ impl<'e, 'a> Play<'e, 'a> {
             turn,
             ms,
             ended: jiff::Timestamp::now().to_string(),
+            guests,
         };
         Ok(plan.folder.put_timing(&timing)?)
     }
 
     /// The memory step, the scores, the last line of the session.
     async fn finish(mut self, agent: &mut Agent<'_>) -> Result<(), EpisodeError> {
-        let outcome = self.tracker.outcome().unwrap_or(Outcome::MaxTurns);
+        let outcome = outcome(&self.tracker, &self.turns).unwrap_or(Outcome::MaxTurns);
         let remembered = agent
             .remember(&mut self.episode.environment)
             .await
@@ -734,11 +765,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let intents = self.session.intents.iter().zip(statuses);
         let finished = SessionFinished {
             session: self.session.id.clone(),
-            outcome: if self.judge_fault {
-                Outcome::JudgeFault
-            } else {
-                outcome
-            },
+            outcome,
             turns: self.tracker.turns(),
             intents: intents
                 .map(|(intent, &status)| IntentStatus {
@@ -761,17 +788,20 @@ impl<'e, 'a> Play<'e, 'a> {
             progress,
             ..
         } = &*self.episode;
-        let trajectory = Trajectory {
-            version: VERSION,
-            suite: plan.suite.id.clone(),
-            persona: persona.id.clone(),
+        let place = Place {
+            suite: &plan.suite.id,
+            persona: &persona.id,
             run: *run,
-            title: self.session.title.clone(),
+            title: &self.session.title,
             category: self.session.category,
-            started: self.started,
-            turns: self.turns,
-            finished: finished.clone(),
         };
+        let trajectory = Trajectory::new(
+            &place,
+            self.started,
+            self.turns,
+            finished.clone(),
+            &plan.folder,
+        )?;
         // Before the journal's line: a finished session never lacks its trajectory.
         plan.folder
             .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
@@ -783,12 +813,21 @@ impl<'e, 'a> Play<'e, 'a> {
             turns: finished.turns,
             proc: finished.proc,
             comp: finished.comp,
+            spent: spent(plan),
         });
         self.episode
             .journal
             .append(&Event::SessionFinished(Box::new(finished)))?;
         Ok(())
     }
+}
+
+fn spent(plan: &Plan) -> Spent {
+    if !plan.roles.paid() {
+        return Spent::Nothing;
+    }
+    let known = plan.spending.meter.known();
+    known.map_or(Spent::Unknown, Spent::Known)
 }
 
 /// Why the user agent's move ended early.
@@ -807,6 +846,25 @@ impl From<EpisodeError> for Stopped {
     fn from(error: EpisodeError) -> Self {
         Self::Episode(Box::new(error))
     }
+}
+
+/// A file of the scaffold's own, which repeats what a call gave.
+pub(super) fn is_kept_result(path: &str) -> bool {
+    path.split('/').next() == Some(RESULTS_FOLDER)
+}
+
+/// Whether the judge of rubrics gave no answer in this turn, which leaves the session unscored.
+fn lacks_verdicts(turn: &Turn) -> bool {
+    let by_judge = |fault: &Fault| fault.kind == FaultKind::Judge && fault.source == JUDGE;
+    turn.faults.iter().any(by_judge)
+}
+
+/// How a session ended, by its rules and its record.
+pub(super) fn outcome(tracker: &Tracker, turns: &[Turn]) -> Option<Outcome> {
+    if turns.iter().any(lacks_verdicts) {
+        return Some(Outcome::JudgeFault);
+    }
+    tracker.outcome()
 }
 
 fn is_rubric(item: &Item) -> bool {
@@ -832,12 +890,6 @@ pub(super) fn tracker(
 
 /// The session clock after a turn of the record: a second for each call, a minute for the turn.
 fn clock_after(turn: &Turn) -> Option<SessionClock> {
-    let mut clock = SessionClock::new(turn.clock.parse().ok()?);
-    for step in &turn.steps {
-        if matches!(step, Step::Call { .. }) {
-            clock.call();
-        }
-    }
-    clock.turn();
-    Some(clock)
+    let start = turn.clock.parse().ok()?;
+    Some(SessionClock::after_turn(start, &turn.steps))
 }

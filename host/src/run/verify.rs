@@ -10,9 +10,10 @@ use camino::Utf8Path;
 use super::dispatcher::RunError;
 use super::episode::{EpisodeError, write};
 use super::grading::{self, Checklist, Graders};
+use super::outline::outline;
 use super::plan::Plan;
 use super::results;
-use super::session::tracker;
+use super::session::{outcome, tracker};
 use crate::eval::record::{CallRecord, FileChange, Speaker, Utterance};
 use crate::eval::score::{self, IntentCounts};
 use crate::plugin::App;
@@ -24,7 +25,7 @@ use crate::store::event::{
 };
 use crate::store::folder::FolderError;
 use crate::store::journal;
-use crate::store::trajectory::Trajectory;
+use crate::store::trajectory::{Place, Trajectory};
 use crate::task::suite::{Grading, Persona, Session};
 use crate::workspace::{Quota, Workspace, WorkspacePath};
 
@@ -51,6 +52,10 @@ pub async fn verify(plan: &Plan) -> Result<Verified, RunError> {
             }
             Err(error) => verified.problems.push(format!("{name}: failed to {error}")),
         }
+    }
+    if !plan.folder.has_outline(&outline(plan).await?)? {
+        let problem = "outline.json: it is not what the suite and the plugins say";
+        verified.problems.push(problem.into());
     }
     verify_seal(plan, &mut verified)?;
     match results::collect(plan) {
@@ -144,6 +149,11 @@ impl<'a> Replay<'a> {
                 Event::SessionStarted(started) => self.session_started(started).await?,
                 Event::Turn(turn) => self.turn(turn).await?,
                 Event::SessionFinished(finished) => self.session_finished(finished)?,
+                Event::Wake(wake) => {
+                    self.change(&wake.changes)?;
+                    self.blob(&wake.system)?;
+                    self.apps.extend(wake.apps.clone());
+                }
                 Event::EpisodeFinished => {}
             }
         }
@@ -210,6 +220,7 @@ impl<'a> Replay<'a> {
             .iter()
             .filter_map(|judgement| judgement.exchange.clone());
         let exchanges: Vec<String> = exchanges
+            .chain(turn.next_exchange.clone())
             .chain(turn.items.iter().filter_map(|item| item.exchange.clone()))
             .collect();
         for exchange in exchanges {
@@ -322,7 +333,7 @@ impl<'a> Replay<'a> {
                     .map(|intent| intent.status)
                     .collect();
                 let statuses = tracker.statuses() != recorded;
-                let outcome = tracker.outcome() != Some(finished.outcome);
+                let outcome = outcome(&tracker, &open.turns) != Some(finished.outcome);
                 let turns = tracker.turns() != finished.turns;
                 (statuses || outcome || turns)
                     .then(|| "its intents, turns or outcome do not follow from its turns".into())
@@ -335,16 +346,23 @@ impl<'a> Replay<'a> {
         open: &InSession<'_>,
         finished: &SessionFinished,
     ) -> Result<Option<String>, FolderError> {
-        let trajectory = Trajectory {
-            version: VERSION,
-            suite: self.plan.suite.id.clone(),
-            persona: self.persona.id.clone(),
+        let place = Place {
+            suite: &self.plan.suite.id,
+            persona: &self.persona.id,
             run: self.run,
-            title: open.session.title.clone(),
+            title: &open.session.title,
             category: open.session.category,
-            started: open.started.clone(),
-            turns: open.turns.clone(),
-            finished: finished.clone(),
+        };
+        let trajectory = Trajectory::new(
+            &place,
+            open.started.clone(),
+            open.turns.clone(),
+            finished.clone(),
+            &self.plan.folder,
+        );
+        // A blob that is gone or changed is told where it is named.
+        let Ok(trajectory) = trajectory else {
+            return Ok(None);
         };
         let (persona, session) = (&self.persona.id, &open.session.id);
         let same = self
@@ -451,12 +469,7 @@ fn wrong_scores(open: &InSession<'_>, finished: &SessionFinished) -> Option<Stri
 
 fn calls(turns: &[Turn]) -> Vec<CallRecord> {
     let steps = turns.iter().flat_map(|turn| &turn.steps);
-    steps
-        .filter_map(|step| match step {
-            Step::Call { record, .. } => Some(record.clone()),
-            Step::Reply { .. } | Step::Notice { .. } => None,
-        })
-        .collect()
+    steps.flat_map(Step::calls).cloned().collect()
 }
 
 fn messages(turns: &[Turn]) -> Vec<Utterance> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::agent::tools::{ASK_USER, MESSAGE};
 use crate::eval::lexical::{Seen, arguments_text};
 use crate::eval::matcher::{Piece, Place};
-use crate::eval::record::CallRecord;
+use crate::eval::record::{CallRecord, CallStatus};
 use crate::store::event::{Step, Turn};
 use crate::task::manifest::Protocol;
 
@@ -49,21 +49,26 @@ impl OwnWords {
                 Step::Reply { text, .. } | Step::Notice { text } => {
                     response.push(self.seen.own_words(text));
                 }
-                Step::Call { record, .. } => {
-                    let own = self.seen.own_words(&arguments_text(&record.arguments));
-                    if record.tool == MESSAGE || record.tool == ASK_USER {
-                        response.push(own.clone());
-                    }
-                    pieces.push(Piece::new(
-                        Place::Arguments {
-                            tool: record.tool.clone(),
-                        },
-                        &own,
-                    ));
-                    if reads(record).is_some_and(|path| written.contains(path)) {
-                        later.push(&record.result);
-                    } else {
-                        self.seen.add(&record.result);
+                // What the scaffold tells the model is nobody's words, and a summary repeats what was said before.
+                Step::Nudge { .. } | Step::Consolidated { .. } | Step::Picture { .. } => {}
+                Step::Call { .. } | Step::Subagent { .. } => {
+                    for record in step.calls() {
+                        // A refused call did nothing, whatever it says.
+                        if record.status != CallStatus::Ok {
+                            self.seen.add(&record.result);
+                            continue;
+                        }
+                        let own = self.seen.own_words(&arguments_text(&record.arguments));
+                        if record.tool == MESSAGE || record.tool == ASK_USER {
+                            response.push(own.clone());
+                        }
+                        let tool = record.tool.clone();
+                        pieces.push(Piece::new(Place::Arguments { tool }, &own));
+                        if reads(record).is_some_and(|path| written.contains(path)) {
+                            later.push(&record.result);
+                        } else {
+                            self.seen.add(&record.result);
+                        }
                     }
                 }
             }
@@ -114,6 +119,7 @@ mod tests {
         Step::Call {
             id: "c".into(),
             record,
+            file: None,
         }
     }
 
@@ -158,6 +164,7 @@ mod tests {
             path: "out.md".into(),
             kind,
             blob: None,
+            before: None,
             added: LONG.into(),
         };
         written.changes = vec![change(ChangeKind::Created)];

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::eval::record::{CallRecord, FileChange, Outcome, Status};
 use crate::eval::score::ItemScore;
 use crate::eval::session::IntentChange;
-use crate::model::{ToolCall, Usage};
+use crate::model::{Reasoning, ToolCall, Usage};
 use crate::task::manifest::Protocol;
 
 /// The version of the journal and of the files made from it.
@@ -27,6 +28,8 @@ pub enum Event {
     Turn(Box<Turn>),
     /// The session is over and the memory step done.
     SessionFinished(Box<SessionFinished>),
+    /// A job or a heartbeat woke the agent before a session.
+    Wake(Box<Wake>),
     /// The last line.
     EpisodeFinished,
 }
@@ -104,11 +107,17 @@ pub struct Turn {
     /// What graders and judge found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<ItemVerdict>,
+    /// The agent's jobs, when the turn changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<Jobs>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
     /// The user agent's next message; None ends the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// The exchange in which a model chose and wrote `next`: the name of its blob.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_exchange: Option<String>,
     /// Set on the last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -122,15 +131,117 @@ pub enum Step {
     /// The model answered.
     Reply {
         text: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reasoning: Option<String>,
+        #[serde(flatten)]
+        reasoning: Option<Reasoning>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
     },
     /// A tool was called.
-    Call { id: String, record: CallRecord },
-    /// The scaffold itself told the model something.
+    Call {
+        id: String,
+        record: CallRecord,
+        /// The file that holds a result too long for the chat, which shows its beginning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
+    /// A picture that a tool gave. The model sees it behind all results of the same answer.
+    Picture {
+        /// The file, as the agent named it.
+        path: String,
+        media_type: String,
+        /// Base64 (RFC 4648, section 4).
+        data: String,
+    },
+    /// The scaffold spoke to the user in the agent's place.
     Notice { text: String },
+    /// The scaffold asked the model to go on.
+    Nudge { text: String },
+    /// A subagent worked on a part of the task; the agent was told its result.
+    Subagent {
+        label: String,
+        task: String,
+        steps: Vec<Self>,
+        result: String,
+    },
+    /// The chat's oldest turns gave way to a summary, which memory keeps too.
+    Consolidated { steps: Vec<Self>, summary: String },
+}
+
+impl Step {
+    /// The tool calls of the step: those of a subagent are the agent's own.
+    pub fn calls(&self) -> Box<dyn Iterator<Item = &CallRecord> + '_> {
+        match self {
+            Self::Call { record, .. } => Box::new(std::iter::once(record)),
+            Self::Subagent { steps, .. } => Box::new(steps.iter().flat_map(Self::calls)),
+            Self::Reply { .. }
+            | Self::Picture { .. }
+            | Self::Notice { .. }
+            | Self::Nudge { .. }
+            | Self::Consolidated { .. } => Box::new(std::iter::empty()),
+        }
+    }
+}
+
+/// What the agent wants to be woken for, on the session clock.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Jobs {
+    /// Jobs that were ever made, for names.
+    pub made: u32,
+    /// In the order in which they were made.
+    pub open: Vec<Job>,
+}
+
+/// One job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Job {
+    /// `job-1`, `job-2`, ...
+    pub id: String,
+    /// What the agent is told when it is due.
+    pub message: String,
+    pub when: When,
+    /// The next moment, local: `2026-03-02T09:00:00`.
+    #[schemars(with = "String")]
+    pub next: DateTime,
+}
+
+/// When a job is due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Again and again, after so many seconds.
+    EverySeconds(u32),
+    /// By a cron expression of five fields, in a time zone when it names one.
+    Cron {
+        expression: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        zone: Option<String>,
+    },
+    /// Once.
+    At,
+}
+
+/// A turn of the agent between two sessions: nobody reads what it says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wake {
+    /// What woke the agent: a job's id, or `heartbeat`.
+    pub by: String,
+    /// The session clock.
+    pub clock: String,
+    /// What the agent was told.
+    pub message: String,
+    /// The agent's system prompt: the name of its blob.
+    pub system: String,
+    pub steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// The apps' states, by app.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub apps: BTreeMap<String, AppMark>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// The jobs that are open now.
+    pub jobs: Jobs,
+    pub usage: Usage,
 }
 
 /// What the user agent found for one intent.
@@ -196,6 +307,20 @@ pub struct RoleUsage {
     pub agent: Usage,
     pub user: Usage,
     pub judge: Usage,
+}
+
+impl RoleUsage {
+    /// All roles together.
+    pub fn total(self) -> Usage {
+        let Self {
+            mut agent,
+            user,
+            judge,
+        } = self;
+        agent += user;
+        agent += judge;
+        agent
+    }
 }
 
 impl std::ops::AddAssign for RoleUsage {

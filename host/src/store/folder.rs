@@ -6,6 +6,7 @@
 //! blobs/<blake3>                     files, app states, prompts and judges' replies, each once
 //! workspaces/<persona>.r<run>/       the agent's files
 //! trajectories/<persona>.r<run>/<session>.json
+//! outline.json                       what the suite holds, for readers
 //! results.json                       scores, made from the journals
 //! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! timing.jsonl                       real time and durations: never compared
@@ -23,8 +24,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::VERSION;
+use super::outline::Outline;
 use super::results::RunResults;
-use crate::task::manifest::{Ablation, Protocol};
+use crate::eval::record::GuestCall;
+use crate::task::manifest::{Ablation, Protocol, Scaffold};
 
 /// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +44,8 @@ pub struct Manifest {
     /// BLAKE3 of the suite's files.
     pub suite_digest: String,
     pub protocol: Protocol,
+    /// The profile of the built-in scaffold.
+    pub scaffold: Scaffold,
     pub agent: String,
     pub user: String,
     pub judge: String,
@@ -61,6 +66,10 @@ pub struct Manifest {
     pub prompts: Option<String>,
     /// BLAKE3 of the prompts.
     pub prompts_digest: String,
+    /// The operator's policy, absolute.
+    pub policy: Option<String>,
+    /// BLAKE3 of the policy.
+    pub policy_digest: Option<String>,
     /// The plugins in use, by name.
     pub plugins: BTreeMap<String, PluginMark>,
     /// The limits of guests.
@@ -107,6 +116,16 @@ impl FromStr for Shard {
 pub struct PluginMark {
     pub sha256: String,
     pub size: usize,
+    /// As the component says; empty when it does not.
+    pub version: String,
+    /// The version of the interface that it exports.
+    pub interface: String,
+    /// Whether a lock beside the file vouched for it.
+    pub pinned: bool,
+    /// What it could use of what it asks for.
+    pub grants: Vec<String>,
+    /// What one call of it could use at most.
+    pub limits: Value,
 }
 
 /// Why a run folder cannot be used.
@@ -239,20 +258,7 @@ impl RunFolder {
 
     /// The bytes of a blob, checked against its name.
     pub fn blob(&self, name: &str) -> Result<Vec<u8>, FolderError> {
-        let path = self.root.join("blobs").join(name);
-        let failed = |reason: String| FolderError::Read {
-            path: path.clone(),
-            reason,
-        };
-        let plain = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !plain {
-            return Err(failed("a blob's name is a hash".into()));
-        }
-        let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        if blake3::hash(&bytes).to_hex().as_str() != name {
-            return Err(failed("the content is not what the journal names".into()));
-        }
-        Ok(bytes)
+        read_blob(&self.root, name)
     }
 
     /// Writes `trajectories/<persona>.r<run>/<session>.json`.
@@ -287,6 +293,16 @@ impl RunFolder {
             .join("trajectories")
             .join(format!("{persona}.r{run}"));
         holds(&dir.join(format!("{session}.json")), trajectory)
+    }
+
+    /// Writes `outline.json`.
+    pub fn put_outline(&self, outline: &Outline) -> Result<(), FolderError> {
+        write_json(&self.root.join(OUTLINE), outline)
+    }
+
+    /// Whether `outline.json` holds just this.
+    pub fn has_outline(&self, outline: &Outline) -> Result<bool, FolderError> {
+        holds(&self.root.join(OUTLINE), outline)
     }
 
     /// Writes `results.json`, and `seal.json` over everything that is now final.
@@ -346,7 +362,11 @@ impl RunFolder {
 
     /// Relative paths, sorted.
     fn sealed_files(&self) -> Result<Vec<String>, FolderError> {
-        let mut files = vec!["manifest.json".to_owned(), "results.json".to_owned()];
+        let mut files = vec![
+            "manifest.json".to_owned(),
+            OUTLINE.to_owned(),
+            "results.json".to_owned(),
+        ];
         for dir in ["journal", "trajectories"] {
             collect_files(&self.root, &self.root.join(dir), &mut files)?;
         }
@@ -395,6 +415,8 @@ impl RunFolder {
 
 /// How the name of a file starts that is not written to its end.
 const UNFINISHED: &str = ".unfinished-";
+/// The outline's file.
+const OUTLINE: &str = "outline.json";
 
 /// The seal's file.
 const SEAL: &str = "seal.json";
@@ -421,6 +443,8 @@ pub struct Timing {
     pub ms: u64,
     /// UTC.
     pub ended: String,
+    /// The calls into guests since the line before, in the order of apps, then graders.
+    pub guests: Vec<GuestCall>,
 }
 
 /// Removes the files that a killed process was still writing. Not in workspaces: what is there is the agent's.
@@ -501,6 +525,33 @@ fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// The bytes of a blob of a run folder, checked against its name.
+pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
+    let path = folder.join("blobs").join(name);
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    let plain = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !plain {
+        return Err(failed("a blob's name is a hash".into()));
+    }
+    let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    if blake3::hash(&bytes).to_hex().as_str() != name {
+        return Err(failed("the content is not what the journal names".into()));
+    }
+    Ok(bytes)
+}
+
+/// What the turns of a run took in real time; lines that are cut or are none are left out, for nothing depends on them.
+pub fn read_timings(folder: &Path) -> Vec<Timing> {
+    let text = fs::read_to_string(folder.join("timing.jsonl")).unwrap_or_default();
+    let lines = text.lines();
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
 /// The scores of a finished run.
 pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
     let path = folder.join("results.json");
@@ -510,6 +561,20 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
     };
     let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
     serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// What the suite of a run holds; None for a folder of before outlines were written.
+pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
+    let path = folder.join(OUTLINE);
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| failed(error.to_string())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error.to_string())),
+    }
 }
 
 /// The manifest of a run folder.

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::event::Fault;
+use super::event::{Fault, RoleUsage};
 use crate::eval::aggregate::Tally;
+use crate::eval::cost::MicroUsd;
 use crate::eval::record::Outcome;
 use crate::eval::score::IntentCounts;
 use crate::eval::statistics::SessionScores;
@@ -39,6 +40,12 @@ pub struct RunResults {
     pub personas: Vec<PersonaResult>,
     pub sessions: Vec<SessionLine>,
     pub faults: Vec<FaultLine>,
+    /// Of all sessions, as far as they were played.
+    #[serde(default)]
+    pub usage: RoleUsage,
+    /// Millionths of a US dollar at the prices of the day; null when the price of a call is not known.
+    #[serde(default)]
+    pub cost: Option<MicroUsd>,
 }
 
 impl RunResults {
@@ -123,6 +130,11 @@ pub struct SessionLine {
     /// An intent or rubric has no matcher for the scripted judges: its score says nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_offline_matcher: bool,
+    #[serde(default)]
+    pub usage: RoleUsage,
+    /// As above.
+    #[serde(default)]
+    pub cost: Option<MicroUsd>,
 }
 
 /// One fault.
@@ -155,6 +167,8 @@ mod tests {
             outcome: Outcome::Complete,
             intents: IntentCounts::default(),
             no_offline_matcher: false,
+            usage: RoleUsage::default(),
+            cost: None,
         };
         let results = RunResults {
             version: 1,
@@ -178,6 +192,8 @@ mod tests {
                 line(3, 2, Some(100.0)),
             ],
             faults: vec![],
+            usage: RoleUsage::default(),
+            cost: None,
         };
         let expected = SessionScores {
             persona: "p".into(),

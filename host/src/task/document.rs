@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::depth::{DEPTH_LIMIT, too_deep};
 use super::problem::{Problem, Source};
 use super::{manifest, shape};
 
@@ -66,6 +67,13 @@ pub(super) struct Document<'t> {
 impl<'t> Document<'t> {
     /// Parses the text; every syntax error is reported, and any makes the answer `None`.
     pub(super) fn parse(text: &'t str, report: &mut Report<'_>) -> Option<Self> {
+        if let Some(span) = too_deep(text) {
+            let message = format!(
+                "nested too deep: keys, lists and tables may stand {DEPTH_LIMIT} within each other"
+            );
+            report.add(span, message);
+            return None;
+        }
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             report.add(error.span().unwrap_or(0..0), error.message());

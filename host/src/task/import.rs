@@ -17,14 +17,17 @@ use self::source::{EpisodeYaml, Input, ProfileYaml, TaskYaml, ToolsYaml};
 use self::write::Staging;
 use super::load::{STAGED_LIMIT, is_id, load};
 use super::manifest::{
-    EpisodeEntry, EvidenceFile, IntentFile, ItemFile, PersonaFile, Protocol, RuleFile, Scope,
-    SessionFile, SessionLimits, StagedFile, SuiteFile, ToolEvidence, Trigger, When,
+    EpisodeEntry, EvidenceFile, IntentFile, ItemFile, PersonaFile, Protocol, RuleFile, Scaffold,
+    Scope, SessionFile, SessionLimits, StagedFile, SuiteFile, ToolEvidence, Trigger, WebFile, When,
 };
 use super::pack::plain;
 use super::problem::{Problem, Problems};
 
 /// The format has no clock: the first session of an episode opens here, each later one a day after. A Monday.
 const FIRST_CLOCK: DateTime = date(2026, 3, 2).at(9, 0, 0, 0);
+
+/// The metadata key under which an import keeps what the format has no place for: by it imported data is known.
+pub(super) const IMPORTED: &str = "pi_bench";
 
 /// What the released code writes before the names of app tools.
 const TOOL_PREFIX: &str = "mcp_appworld_";
@@ -152,6 +155,7 @@ impl Importer<'_> {
             title: "π-Bench".to_owned(),
             personas: personas.iter().map(|id| format!("personas/{id}")).collect(),
             protocol: Protocol::Paper,
+            scaffold: Scaffold::default(),
             // The data has no reference workflows to play, so the scripted agent that needs none.
             agent: "nop".to_owned(),
             user: "lexical".to_owned(),
@@ -164,6 +168,8 @@ impl Importer<'_> {
             plugins: BTreeMap::new(),
             limits: super::manifest::LimitOverrides::default(),
             providers: BTreeMap::new(),
+            models: BTreeMap::new(),
+            web: WebFile::default(),
         };
         self.staging.write_toml("suite.toml", &suite)
     }
@@ -206,13 +212,11 @@ impl Importer<'_> {
         }
         let sessions = self.sessions(user, &id, &episode)?;
         self.leftovers(user, &episode);
-        let skills = self
-            .copy(
-                &format!("{user}/skills"),
-                &format!("personas/{id}/skills"),
-                &[],
-            )?
-            .len();
+        let skills = self.copy(
+            &format!("{user}/skills"),
+            &format!("personas/{id}/skills"),
+            &[],
+        )?;
         let mut ours = Map::new();
         ours.insert("user_id".to_owned(), json!(user_id));
         ours.insert("tool_names".to_owned(), json!(tools.tool_names));
@@ -224,9 +228,10 @@ impl Importer<'_> {
         );
         ours.extend(profile_rest);
         ours.extend(episode.rest);
-        if skills > 0 {
+        if !skills.is_empty() {
+            let count = skills.len();
             self.report.notes.push(format!(
-                "{user}/skills: {skills} files copied to personas/{id}/skills"
+                "{user}/skills: {count} files copied to personas/{id}/skills"
             ));
         }
         let persona = PersonaFile {
@@ -236,7 +241,9 @@ impl Importer<'_> {
             profile: profile_text(&role, preferences.as_ref(), &long_term_goals),
             user_md: self.user_md(user),
             tools: self.tools(user, tools),
+            skills: self.skills(user, &skills),
             people: Vec::new(),
+            world: true,
             apps: BTreeMap::new(),
             episode: sessions,
             metadata: self.metadata(user, Map::new(), ours),
@@ -244,6 +251,20 @@ impl Importer<'_> {
         self.staging
             .write_toml(&format!("personas/{id}/persona.toml"), &persona)?;
         Ok(Some(id))
+    }
+
+    /// The skills among copied files: folders that hold a `SKILL.md` and have a name that ours can have.
+    fn skills(&mut self, user: &str, files: &[String]) -> Vec<String> {
+        let folders = files
+            .iter()
+            .filter_map(|file| file.strip_suffix("/SKILL.md"));
+        let (named, others): (Vec<&str>, Vec<&str>) =
+            folders.partition(|folder| super::load::is_id(folder));
+        for folder in others {
+            let path = format!("{user}/skills/{folder}");
+            self.leave_out(&path, "its name is no id, so the persona does not have it");
+        }
+        named.into_iter().map(str::to_owned).collect()
     }
 
     /// Takes what was read, or keeps what is wrong with it.
@@ -258,6 +279,14 @@ impl Importer<'_> {
 
     fn leave_out(&mut self, path: &str, what: impl std::fmt::Display) {
         self.report.left_out.push(format!("{path}: {what}"));
+    }
+
+    /// What stands in a folder that is there; a folder that cannot be listed is left out.
+    fn names(&mut self, folder: &str) -> Vec<String> {
+        self.input.names(folder).unwrap_or_else(|reason| {
+            self.leave_out(folder, reason);
+            Vec::new()
+        })
     }
 
     fn user_md(&mut self, user: &str) -> String {
@@ -303,18 +332,18 @@ impl Importer<'_> {
             "tasks",
             "tools.yaml",
         ];
-        let names = self.input.names(user);
+        let names = self.names(user);
         for name in names.iter().filter(|name| !KNOWN.contains(&name.as_str())) {
             self.leave_out(&format!("{user}/{name}"), "no part of the format");
         }
         let folder = format!("{user}/tasks");
-        for name in self.input.names(&folder) {
+        for name in self.names(&folder) {
             if !episode.tasks.iter().any(|task| task.task_id == name) {
                 self.leave_out(&format!("{folder}/{name}"), "no task of the episode");
             }
         }
         let folder = format!("{user}/scripts");
-        for name in self.input.names(&folder) {
+        for name in self.names(&folder) {
             let path = format!("{folder}/{name}");
             if !self.input.was_read(&path) {
                 self.leave_out(&path, "a script that no task of the episode names");
@@ -604,7 +633,7 @@ impl Importer<'_> {
     /// Copies the files below a folder of the source but for `except`, and says which, relative to it.
     fn copy(&mut self, folder: &str, out: &str, except: &[&str]) -> io::Result<Vec<String>> {
         let mut copied = Vec::new();
-        let mut open = self.input.names(folder);
+        let mut open = self.names(folder);
         open.reverse();
         while let Some(name) = open.pop() {
             let path = format!("{folder}/{name}");
@@ -612,7 +641,7 @@ impl Importer<'_> {
                 continue;
             }
             if self.input.is_folder(&path) {
-                let below = self.input.names(&path);
+                let below = self.names(&path);
                 open.extend(
                     below
                         .into_iter()
@@ -713,17 +742,19 @@ impl Importer<'_> {
         own: Map<String, Value>,
         ours: Map<String, Value>,
     ) -> BTreeMap<String, Value> {
-        const KEY: &str = "pi_bench";
         let mut metadata = own;
-        if metadata.contains_key(KEY) {
-            self.leave_out(path, format!("metadata key `{KEY}`: the import uses it"));
+        if metadata.contains_key(IMPORTED) {
+            self.leave_out(
+                path,
+                format!("metadata key `{IMPORTED}`: the import uses it"),
+            );
         }
         // What was absent says nothing.
         let ours = ours
             .into_iter()
             .filter(|(_, value)| !value.is_null())
             .collect();
-        metadata.insert(KEY.to_owned(), Value::Object(ours));
+        metadata.insert(IMPORTED.to_owned(), Value::Object(ours));
         let mut value = Value::Object(metadata);
         for place in drop_nulls(&mut value, "metadata") {
             self.leave_out(path, format!("{place}: null"));
@@ -823,6 +854,7 @@ fn intent_of(number: usize, content: String) -> IntentFile {
         scope: Scope::Session,
         satisfied: None,
         asked: None,
+        found_in: Vec::new(),
     }
 }
 

@@ -3,7 +3,10 @@
 //! and graders exist: that is for those who load plugins.
 
 mod episode;
+mod policy;
 mod session;
+pub(crate) mod skill;
+mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,11 +14,16 @@ use std::ops::Range;
 use camino::Utf8Path;
 use serde_json::Value;
 
+use super::catalog;
 use super::document::{Document, Place, Report};
-use super::manifest::{LimitOverride, PersonaFile, ProviderFile, SuiteFile};
+use super::manifest::{
+    LimitOverride, LimitOverrides, LoadOverride, ModelFile, PersonaFile, ProviderFile, SuiteFile,
+};
 use super::pack::{Pack, ReadError, plain};
 use super::problem::{Problem, Problems, Source};
 use super::suite::{Persona, Session, Suite};
+
+pub use policy::{LoadedPolicy, policy};
 
 /// Bytes of a task file or a rule script. The largest public task file has 12 KiB and the largest script 20 KiB; a
 /// file of this size parses in some 50 ms.
@@ -30,6 +38,9 @@ const LIST_LIMIT: usize = 1000;
 
 /// Characters of an id: with the folders around it, a path stays below the limits of all systems.
 const ID_LIMIT: usize = 64;
+
+/// Tokens of the smallest window: the tools of the largest persona take some 20,000 and an answer 8,192.
+const SMALLEST_WINDOW: u32 = 32_768;
 
 /// The files' names within their folders.
 pub(super) const SUITE: &str = "suite.toml";
@@ -94,7 +105,7 @@ fn alone(path: &Utf8Path, read: impl FnOnce(&mut Loader, Source, Option<&str>)) 
     loader.problems
 }
 
-fn folder_and_name(path: &Utf8Path) -> (&Utf8Path, &str) {
+pub(super) fn folder_and_name(path: &Utf8Path) -> (&Utf8Path, &str) {
     (
         path.parent().unwrap_or(Utf8Path::new("")),
         path.file_name().unwrap_or(""),
@@ -118,13 +129,13 @@ pub(super) fn keys_of(path: &Utf8Path) -> Vec<String> {
 
 /// One load: the pack, and what was found so far.
 #[derive(Debug)]
-struct Loader {
+pub(super) struct Loader {
     pack: Pack,
     problems: Vec<Problem>,
 }
 
 impl Loader {
-    fn open(folder: &Utf8Path) -> Result<Self, Problems> {
+    pub(super) fn open(folder: &Utf8Path) -> Result<Self, Problems> {
         match Pack::open(folder) {
             Ok(pack) => Ok(Self {
                 pack,
@@ -138,7 +149,7 @@ impl Loader {
     }
 
     /// A text file of the pack. The error is a message for the place that names the file.
-    fn source(&mut self, path: &str) -> Result<Source, String> {
+    pub(super) fn source(&mut self, path: &str) -> Result<Source, String> {
         let content = self
             .pack
             .read(path, TEXT_LIMIT)
@@ -182,6 +193,9 @@ impl Loader {
             check_settings(&file, &document.root(), report);
             let personas =
                 loader.personas(&file.personas, &document.root().key("personas"), report);
+            let place = document.root().key("web").key("corpus");
+            let corpus = loader.corpus(file.web.corpus.as_deref(), &place, report);
+            web::check(&file.web, &document.root().key("web"), report);
             let plugins = plugins(
                 &loader.pack,
                 &file.plugins,
@@ -195,6 +209,7 @@ impl Loader {
                 title,
                 personas: _,
                 protocol,
+                scaffold,
                 agent,
                 user,
                 judge,
@@ -206,6 +221,8 @@ impl Loader {
                 plugins: _,
                 limits,
                 providers,
+                models,
+                web,
             } = file;
             Some(Suite {
                 id,
@@ -213,6 +230,7 @@ impl Loader {
                 path: path.to_owned(),
                 digest: loader.pack.digest(),
                 protocol,
+                scaffold,
                 agent,
                 user,
                 judge,
@@ -224,6 +242,9 @@ impl Loader {
                 plugins,
                 limits,
                 providers,
+                models,
+                web,
+                corpus,
                 personas,
             })
         })
@@ -296,6 +317,7 @@ impl Loader {
             if file.episode.is_empty() {
                 report.add(root.key("episode").span(), "the episode has no sessions");
             }
+            let skills = loader.skills(&file.skills, folder, &root.key("skills"), report);
             let sessions = loader.episode(&file, folder, &root.key("episode"), report);
             let PersonaFile {
                 version: _,
@@ -304,7 +326,9 @@ impl Loader {
                 profile,
                 user_md,
                 tools,
+                skills: _,
                 people,
+                world,
                 apps,
                 episode: _,
                 metadata: _,
@@ -315,7 +339,9 @@ impl Loader {
                 profile,
                 user_md,
                 tools,
+                skills,
                 people,
+                world,
                 apps: without_dates(apps),
                 sessions,
             })
@@ -402,7 +428,7 @@ fn beside(folder: &str, path: &str) -> Result<String, String> {
 }
 
 /// A path below a folder of the pack, `""` being its root.
-fn join(folder: &str, path: &str) -> String {
+pub(super) fn join(folder: &str, path: &str) -> String {
     if folder.is_empty() {
         path.to_owned()
     } else {
@@ -464,14 +490,18 @@ fn check_length(key: &str, length: usize, place: &Place<'_>, report: &mut Report
 
 fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     check_id(&file.id, None, &root.key("id"), report);
+    let agents = ["reference", "reactive", "nop", "cheat"];
+    let judges = catalog::panel(&file.judge).map(|judge| (judge, root.key("judge")));
     check_model(
         &file.agent,
-        &["reference", "reactive", "nop", "cheat"],
+        &agents,
+        &file.models,
         &root.key("agent"),
         report,
     );
-    check_model(&file.user, &["lexical"], &root.key("user"), report);
-    check_model(&file.judge, &["lexical"], &root.key("judge"), report);
+    for (model, place) in judges.chain([(file.user.as_str(), root.key("user"))]) {
+        check_model(model, &["lexical"], &file.models, &place, report);
+    }
     if file.runs == Some(0) {
         report.add(root.key("runs").span(), "`runs` must be at least 1");
     }
@@ -481,6 +511,7 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
         ("max_turns", limits.max_turns == 0),
         ("max_iterations", limits.max_iterations == 0),
         ("turn_timeout_s", limits.turn_timeout_s == 0),
+        ("heartbeat_minutes", limits.heartbeat_minutes == Some(0)),
     ] {
         if zero {
             report.add(
@@ -489,52 +520,141 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
             );
         }
     }
-    for (guest, limit) in [("app", file.limits.app), ("grader", file.limits.grader)] {
-        check_limit(limit, &root.key("limits").key(guest), report);
+    if limits.window_tokens < SMALLEST_WINDOW {
+        report.add_with_help(
+            session.key("window_tokens").span(),
+            format!("`window_tokens` is {}", limits.window_tokens),
+            format!("at least {SMALLEST_WINDOW}: tools and answer alone take half of that"),
+        );
     }
+    check_limits(&file.limits, &root.key("limits"), report);
     for (name, provider) in &file.providers {
         check_provider(name, provider, &root.key("providers").key(name), report);
     }
+    for (name, model) in &file.models {
+        check_preset(name, model, &root.key("models").key(name), report);
+    }
 }
 
-/// A scripted model by name, or `PROVIDER/MODEL`.
-fn check_model(model: &str, scripted: &[&str], place: &Place<'_>, report: &mut Report<'_>) {
+/// Whether the provider is known is for the model's layer to say.
+fn check_preset(name: &str, model: &ModelFile, place: &Place<'_>, report: &mut Report<'_>) {
+    if name.is_empty() || name.contains(['/', ',']) || name.chars().any(char::is_whitespace) {
+        let help = "a name without slash, comma and white space";
+        report.add_with_help(place.span(), format!("`{name}` names no model"), help);
+    }
+    if let Some(price) = &model.price
+        && !price.is_sound()
+    {
+        report.add(
+            place.key("price").span(),
+            "a price is US dollars per million tokens, 0 or more",
+        );
+    }
+    if model.max_output_tokens == Some(0) {
+        report.add(
+            place.key("max_output_tokens").span(),
+            "`max_output_tokens` must be at least 1",
+        );
+    }
+}
+
+/// A scripted model by name, a preset, or `PROVIDER/MODEL`.
+fn check_model(
+    model: &str,
+    scripted: &[&str],
+    models: &BTreeMap<String, ModelFile>,
+    place: &Place<'_>,
+    report: &mut Report<'_>,
+) {
     let parts = model
         .split_once('/')
         .is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
-    if !parts && !scripted.contains(&model) {
-        let help = format!("{} or PROVIDER/MODEL", scripted.join(", "));
+    let preset = || models.contains_key(model) || catalog::built_in().models.contains_key(model);
+    if !parts && !scripted.contains(&model) && !preset() {
+        let help = format!("{}, a known model, or PROVIDER/MODEL", scripted.join(", "));
         report.add_with_help(place.span(), format!("unknown model `{model}`"), help);
     }
 }
 
 /// Whether a limit is above the host's is for the host to say: this layer does not know it.
-fn check_limit(limit: LimitOverride, place: &Place<'_>, report: &mut Report<'_>) {
+pub(super) fn check_limits(limits: &LimitOverrides, place: &Place<'_>, report: &mut Report<'_>) {
+    let LimitOverrides {
+        app,
+        grader,
+        shell,
+        load,
+    } = *limits;
+    check_limit(app, &place.key("app"), report);
+    check_limit(grader, &place.key("grader"), report);
+    check_limit(shell, &place.key("shell"), report);
+    let LoadOverride {
+        component_bytes,
+        compile_wall_ms,
+        compile_memory_bytes,
+    } = load;
+    let values = [
+        ("component_bytes", component_bytes),
+        ("compile_wall_ms", compile_wall_ms),
+        ("compile_memory_bytes", compile_memory_bytes),
+    ];
+    check_above_zero(&values, &place.key("load"), report);
+}
+
+pub(super) fn check_limit(limit: LimitOverride, place: &Place<'_>, report: &mut Report<'_>) {
     let LimitOverride {
         fuel,
         wall_ms,
         memory_bytes,
+        result_bytes,
+        json_depth,
+        json_nodes,
+        log_bytes,
+        hostcall_bytes,
+        handles,
+        resources,
+        snapshot_bytes,
+        live_stores,
+        queue_ms,
     } = limit;
-    for (key, value) in [
+    let values = [
         ("fuel", fuel),
         ("wall_ms", wall_ms),
         ("memory_bytes", memory_bytes),
-    ] {
-        if value == Some(0) {
-            report.add_with_help(
-                place.key(key).span(),
-                format!("`{key}` must be above 0"),
-                "leave it out instead",
-            );
-        }
+        ("result_bytes", result_bytes),
+        ("json_depth", json_depth),
+        ("json_nodes", json_nodes),
+        ("log_bytes", log_bytes),
+        ("hostcall_bytes", hostcall_bytes),
+        ("handles", handles),
+        ("resources", resources),
+        ("snapshot_bytes", snapshot_bytes),
+        ("live_stores", live_stores),
+        ("queue_ms", queue_ms),
+    ];
+    check_above_zero(&values, place, report);
+}
+
+fn check_above_zero(values: &[(&str, Option<u64>)], place: &Place<'_>, report: &mut Report<'_>) {
+    for (key, _) in values.iter().filter(|(_, value)| *value == Some(0)) {
+        report.add_with_help(
+            place.key(key).span(),
+            format!("`{key}` must be above 0"),
+            "leave it out instead",
+        );
     }
 }
 
 fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report: &mut Report<'_>) {
     let ProviderFile {
+        format: _,
         base_url,
+        base_url_env,
         key_env,
         temperature: _,
+        give_back: _,
+        concurrency,
+        requests_per_minute,
+        tokens_per_minute,
     } = provider;
     if !is_id(name) {
         report.add_with_help(place.span(), format!("`{name}` is no id"), ID_RULE);
@@ -550,14 +670,27 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
             "as in https://api.openai.com/v1",
         );
     }
-    if key_env
-        .as_deref()
-        .is_some_and(|name| name.is_empty() || name.contains(['=', '\0']))
-    {
-        report.add(
-            place.key("key_env").span(),
-            "`key_env` must be the name of an environment variable",
-        );
+    for (key, variable) in [("key_env", key_env), ("base_url_env", base_url_env)] {
+        let no_name = |name: &str| name.is_empty() || name.contains(['=', '\0']);
+        if variable.as_deref().is_some_and(no_name) {
+            report.add(
+                place.key(key).span(),
+                format!("`{key}` must be the name of an environment variable"),
+            );
+        }
+    }
+    for (key, limit) in [
+        ("concurrency", concurrency),
+        ("requests_per_minute", requests_per_minute),
+        ("tokens_per_minute", tokens_per_minute),
+    ] {
+        if *limit == Some(0) {
+            report.add_with_help(
+                place.key(key).span(),
+                format!("`{key}` must be above 0"),
+                "leave it out instead",
+            );
+        }
     }
 }
 
@@ -608,7 +741,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Whether the tools that a persona lists hold this one.
-fn has_tool(tools: &[String], tool: &str) -> bool {
+pub(super) fn has_tool(tools: &[String], tool: &str) -> bool {
     let all = tool.split_once("__").map(|(app, _)| format!("{app}__*"));
     tools
         .iter()
@@ -668,7 +801,7 @@ fn warn_of_idle_app(app: &str, tools: &[String], span: Range<usize>, report: &mu
 }
 
 /// Unquoted TOML dates become their text: what apps, graders and tools get is JSON, which has no dates.
-fn without_dates(apps: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+pub(super) fn without_dates(apps: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     apps.into_iter()
         .map(|(app, records)| (app, without_date(records)))
         .collect()

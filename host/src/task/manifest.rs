@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::eval::cost::Price;
+
 /// The version of the task formats that this host reads and writes.
 pub const VERSION: u32 = 1;
 
@@ -29,13 +31,17 @@ pub struct SuiteFile {
     /// Which rules are played: the paper's or those of the released code.
     #[serde(default)]
     pub protocol: Protocol,
-    /// The agent under test: `reference`, `reactive`, `nop`, `cheat` or `PROVIDER/MODEL`.
+    /// The built-in scaffold's profile: which tools the agent has.
+    #[serde(default)]
+    pub scaffold: Scaffold,
+    /// The agent under test: `reference`, `reactive`, `nop`, `cheat`, a known model's name, or `PROVIDER/MODEL`.
     #[serde(default = "default_agent")]
     pub agent: String,
-    /// The user agent: `lexical` or `PROVIDER/MODEL`.
+    /// The user agent: `lexical`, a known model's name, or `PROVIDER/MODEL`.
     #[serde(default = "default_judge")]
     pub user: String,
-    /// The judge of rubric items: `lexical` or `PROVIDER/MODEL`.
+    /// The judge of rubric items: `lexical`, a known model's name, or `PROVIDER/MODEL`; several, with commas between
+    /// them, decide by majority.
     #[serde(default = "default_judge")]
     pub judge: String,
     /// Independent trajectories of each session. Default: 1 when all three models are scripted, else 3.
@@ -63,6 +69,39 @@ pub struct SuiteFile {
     /// Model servers by name, beside the built-in ones.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderFile>,
+    /// Models by name, beside the built-in ones.
+    #[serde(default)]
+    pub models: BTreeMap<String, ModelFile>,
+    /// What the agent's web is.
+    #[serde(default)]
+    pub web: WebFile,
+}
+
+/// What the agent's web is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct WebFile {
+    /// Where searches and pages come from.
+    pub provider: WebProvider,
+    /// For `offline`: a folder of pages beside the suite file: Markdown files, each with a block of `url` and `title` at
+    /// its top.
+    pub corpus: Option<String>,
+    /// For `searxng`: the server's address, without `/search`.
+    pub url: Option<String>,
+}
+
+/// Where the agent's searches and pages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebProvider {
+    /// The suite's own pages: a run can be repeated.
+    #[default]
+    Offline,
+    /// The real web, searched with Brave. The key comes from `BRAVE_API_KEY`.
+    Brave,
+    /// The real web, searched with a `SearXNG` server.
+    Searxng,
 }
 
 fn default_agent() -> String {
@@ -84,6 +123,18 @@ pub enum Protocol {
     PiBench,
 }
 
+/// The tools that the built-in scaffold gives the agent, beside those of the apps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub enum Scaffold {
+    /// The paper's 14 general and web tools.
+    #[default]
+    #[serde(rename = "nanobot-0.1.5")]
+    Nanobot015,
+    /// The nine of the released code; `list_dir` does not list what is below a folder's folders.
+    #[serde(rename = "nanobot-0.1.4")]
+    Nanobot014,
+}
+
 /// Bounds of a session.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -95,6 +146,11 @@ pub struct SessionLimits {
     pub max_iterations: u32,
     /// Wall clock of one turn of the agent, in seconds.
     pub turn_timeout_s: u64,
+    /// Tokens that fit the agent's model: messages, tools and answer together, by the host's own estimate.
+    pub window_tokens: u32,
+    /// Minutes between heartbeats, on the session clock and between sessions only: the agent then reads `HEARTBEAT.md`
+    /// of its workspace, if there is one. Left out: no heartbeats.
+    pub heartbeat_minutes: Option<u32>,
 }
 
 impl Default for SessionLimits {
@@ -103,6 +159,8 @@ impl Default for SessionLimits {
             max_turns: 30,
             max_iterations: 120,
             turn_timeout_s: 1800,
+            window_tokens: 65_536,
+            heartbeat_minutes: None,
         }
     }
 }
@@ -134,15 +192,21 @@ pub enum Ablation {
     Dependencies,
 }
 
-/// Limits of one call of a guest that a suite may lower; a value above the host's is an error.
+/// Limits of guests that a suite or a policy may lower; a value above the host's is an error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[serde(default)]
 pub struct LimitOverrides {
     pub app: LimitOverride,
+    /// Compiled graders and Python rule scripts.
     pub grader: LimitOverride,
+    /// Of a command with a timeout of 60 seconds; fuel and time scale with another.
+    pub shell: LimitOverride,
+    /// Loading a component.
+    pub load: LoadOverride,
 }
 
+/// What one call of a guest may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[serde(default)]
@@ -153,24 +217,169 @@ pub struct LimitOverride {
     pub wall_ms: Option<u64>,
     /// Linear memory and tables together, in bytes.
     pub memory_bytes: Option<u64>,
+    /// A text that the guest returns, in bytes.
+    pub result_bytes: Option<u64>,
+    /// Nesting of JSON that the guest returns.
+    pub json_depth: Option<u64>,
+    /// Values in JSON that the guest returns.
+    pub json_nodes: Option<u64>,
+    /// Log lines and standard output of one instance, in bytes.
+    pub log_bytes: Option<u64>,
+    /// What one host call may copy out of the guest, in bytes.
+    pub hostcall_bytes: Option<u64>,
+    /// Handles that the guest may hold at once.
+    pub handles: Option<u64>,
+    /// Things of the host behind handles, at once.
+    pub resources: Option<u64>,
+    /// A snapshot of an app's state, in bytes.
+    pub snapshot_bytes: Option<u64>,
+    /// Instances of this kind at once.
+    pub live_stores: Option<u64>,
+    /// How long a call waits for one of them, in milliseconds.
+    pub queue_ms: Option<u64>,
 }
 
-/// A model server that speaks the `OpenAI` chat completions format.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// What loading a component may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct LoadOverride {
+    /// A component file, in bytes.
+    pub component_bytes: Option<u64>,
+    /// Compiling it: wall clock, in milliseconds.
+    pub compile_wall_ms: Option<u64>,
+    /// Compiling it: address space of the compiling process, in bytes.
+    pub compile_memory_bytes: Option<u64>,
+}
+
+/// `policy.toml`: what the operator lets plugins of others have. A plugin gets what it asks for by its imports and is
+/// granted here; without an entry, nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PolicyFile {
+    /// The format's version: 1.
+    pub version: u32,
+    /// Lowers the limits of all guests.
+    #[serde(default)]
+    pub limits: LimitOverrides,
+    /// By plugin name.
+    #[serde(default)]
+    pub plugins: BTreeMap<String, PluginPolicy>,
+}
+
+/// What one plugin may have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct PluginPolicy {
+    /// Interfaces that the plugin may use. Those of the host's own plugins are granted without a word; for them a list
+    /// here takes away what it does not name.
+    pub grants: Option<Vec<Grant>>,
+    /// Lowers the limits of its calls. `live_stores` and `queue_ms` belong to all guests of a kind.
+    pub limits: LimitOverride,
+}
+
+/// Something that a plugin may be let to use.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    /// The session's clock. Without it, the plugin sees a fixed moment.
+    Clock,
+    /// Numbers of the run's seed. Without it, the plugin draws the same ones in every run.
+    Random,
+    /// Lines in the host's log. Without it, they are dropped.
+    Log,
+    /// The session's files, read-only but for the shell. Without it, every path is denied.
+    Workspace,
+}
+
+impl Grant {
+    /// All, in the order of documents.
+    pub const ALL: [Self; 4] = [Self::Clock, Self::Random, Self::Log, Self::Workspace];
+
+    /// As policies write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+            Self::Random => "random",
+            Self::Log => "log",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+/// A model server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ProviderFile {
-    /// Up to and without `/chat/completions`, as in `https://api.openai.com/v1`.
+    /// What is spoken there.
+    #[serde(default)]
+    pub format: WireFormat,
+    /// Up to and without `/chat/completions` or `/messages`, as in `https://api.openai.com/v1`.
     pub base_url: String,
+    /// An environment variable that replaces `base_url`; the key may then be absent.
+    #[serde(default)]
+    pub base_url_env: Option<String>,
     /// The environment variable that holds the key; absent for servers that need none.
     #[serde(default)]
     pub key_env: Option<String>,
     /// Whether a temperature is sent for the user agent and the judge.
     #[serde(default = "yes")]
     pub temperature: bool,
+    /// The field of an assistant's message in which its earlier thinking goes back, where the server wants that:
+    /// `reasoning_content`.
+    #[serde(default)]
+    pub give_back: Option<String>,
+    /// Calls at the same time: as many from the start, and never more. Absent: found out, from a few upwards.
+    #[serde(default)]
+    pub concurrency: Option<u32>,
+    #[serde(default)]
+    pub requests_per_minute: Option<u32>,
+    /// Input and output together.
+    #[serde(default)]
+    pub tokens_per_minute: Option<u32>,
 }
 
 fn yes() -> bool {
     true
+}
+
+/// What a model server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WireFormat {
+    /// Chat completions, as `OpenAI` defined them and many servers speak them.
+    #[default]
+    OpenAi,
+    /// Messages, as Anthropic defined them.
+    Anthropic,
+}
+
+/// A model by a name of its own, with what is special about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ModelFile {
+    /// A built-in provider or one of the suite's.
+    pub provider: String,
+    /// The provider's name of the model.
+    pub model: String,
+    /// Whether a temperature is sent for the user agent and the judge. Absent: as the provider has it.
+    #[serde(default)]
+    pub temperature: Option<bool>,
+    /// Fields of the request's body that switch thinking on: the agent's.
+    #[serde(default)]
+    pub thinking: BTreeMap<String, Value>,
+    /// Fields of the request's body that switch thinking off: the user agent's and the judge's.
+    #[serde(default)]
+    pub plain: BTreeMap<String, Value>,
+    /// The longest answer, in tokens, thinking among them. The Anthropic format needs one.
+    #[serde(default)]
+    pub max_output_tokens: Option<u32>,
+    /// US dollars per million tokens. Absent: costs are unknown.
+    #[serde(default)]
+    pub price: Option<Price>,
 }
 
 /// `persona.toml`: one simulated user and the order of the episode.
@@ -190,9 +399,16 @@ pub struct PersonaFile {
     /// The app tools that the agent has, `<app>__<tool>`; `<app>__*` stands for all of the app's.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Skills that the workspace holds from the start: folders with a `SKILL.md`, in the persona's own `skills/` or in
+    /// the one beside the suite file.
+    #[serde(default)]
+    pub skills: Vec<String>,
     /// The people who have accounts in the apps, the user among them.
     #[serde(default)]
     pub people: Vec<Person>,
+    /// Whether the apps hold the generated world too: its people, shop, music and all that. Default: true.
+    #[serde(default = "with_world")]
+    pub world: bool,
     /// Records of the apps at the start, by app: what they hold is the app's own format.
     #[serde(default)]
     pub apps: BTreeMap<String, Value>,
@@ -201,6 +417,10 @@ pub struct PersonaFile {
     /// Free: kept, never interpreted.
     #[serde(default)]
     pub metadata: BTreeMap<String, Value>,
+}
+
+fn with_world() -> bool {
+    true
 }
 
 /// Somebody with accounts in the apps.
@@ -317,6 +537,37 @@ pub struct IntentFile {
     /// at most 400 characters that ends in a question mark.
     #[serde(default)]
     pub asked: Option<MatcherFile>,
+    /// Where an agent can find it. `check` wants at least one place, and looks for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found_in: Vec<FoundIn>,
+}
+
+/// A place from which an intent can be recovered (paper, section 3.2). A `quote` is some words that stand there, white
+/// space and case aside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(deny_unknown_fields)]
+pub enum FoundIn {
+    /// A file that this or an earlier session stages, or that an earlier session's reference workflow writes.
+    File {
+        /// In the workspace.
+        path: String,
+        quote: String,
+    },
+    /// The records of an app, from the persona or from a session up to this one.
+    App { app: String, quote: String },
+    /// An earlier session: an intent of it that persists, or words of its request.
+    Session {
+        session: String,
+        #[serde(default)]
+        intent: Option<String>,
+        #[serde(default)]
+        quote: Option<String>,
+    },
+    /// The workspace's `USER.md`.
+    Memory { quote: String },
+    /// A targeted question: the intent has an `asked`.
+    Question,
 }
 
 /// How far an intent reaches (paper, section 3.3).
@@ -396,6 +647,12 @@ pub struct MatcherFile {
     pub all: Vec<Vec<String>>,
     #[serde(default)]
     pub none: Vec<String>,
+    /// Texts that must match, whatever `within` says; `check` tries them and wants two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<String>,
+    /// Texts that are near and must not match.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejects: Vec<String>,
 }
 
 /// A file that the session puts into the workspace.

@@ -1,15 +1,24 @@
 //! The door to a pack's files. Packs come from strangers: nothing is read through a link, from outside of the pack's
-//! folder, or beyond a size limit, and nothing is written. What was read makes up the pack's digest.
+//! folder, from another machine, or beyond a limit of size or number, and nothing is written. What was read makes up the
+//! pack's digest.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::{Dir, Metadata, MetadataExt};
+
+use crate::workspace::WorkspacePath;
 
 /// Bytes of all files that one load may read: the workspace's own quota, since staged files are held in memory.
 const TOTAL_LIMIT: u64 = 1 << 30;
+
+/// Files that one load may read. The paper's suite of 100 sessions has some 500.
+const FILES_LIMIT: usize = 20_000;
+
+/// Entries of one folder that is listed.
+const FOLDER_LIMIT: usize = 10_000;
 
 /// The longest relative path: what the common file systems take (`PATH_MAX` of 4,096 less room for the root).
 const PATH_LIMIT: usize = 1024;
@@ -18,17 +27,25 @@ const PATH_LIMIT: usize = 1024;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("read `{path}`: {reason}")]
-    NotPlain { path: String, reason: &'static str },
+    NotPlain { path: String, reason: String },
     #[error("read `{path}`: `{link}` is a link, and packs are read without following any")]
     Link { path: String, link: String },
+    #[error(
+        "read `{path}`: {names} names lead to it (hard links), and a pack's file has one; copy it"
+    )]
+    HardLink { path: String, names: u64 },
     #[error("read `{0}`: no such file")]
     Missing(String),
     #[error("read `{0}`: not a regular file")]
     NotAFile(String),
     #[error("read `{path}`: {size} bytes, more than the limit of {limit}")]
     TooLarge { path: String, size: u64, limit: u64 },
-    #[error("read `{path}`: the pack's files have more than {TOTAL_LIMIT} bytes together")]
-    Total { path: String },
+    #[error("read `{path}`: the pack's files have more than {limit} bytes together")]
+    Total { path: String, limit: u64 },
+    #[error("read `{path}`: the pack has more than {limit} files")]
+    Number { path: String, limit: usize },
+    #[error("read `{path}`: the folder has more than {limit} entries")]
+    Crowded { path: String, limit: usize },
     #[error("read `{path}`: {source}")]
     Io { path: String, source: io::Error },
 }
@@ -40,6 +57,23 @@ pub(super) struct Pack {
     dir: Dir,
     read: BTreeMap<String, blake3::Hash>,
     bytes: u64,
+    limits: PackLimits,
+}
+
+/// What one load may read.
+#[derive(Debug, Clone, Copy)]
+struct PackLimits {
+    bytes: u64,
+    files: usize,
+    entries: usize,
+}
+
+impl PackLimits {
+    const DEFAULT: Self = Self {
+        bytes: TOTAL_LIMIT,
+        files: FILES_LIMIT,
+        entries: FOLDER_LIMIT,
+    };
 }
 
 impl Pack {
@@ -56,6 +90,7 @@ impl Pack {
             dir,
             read: BTreeMap::new(),
             bytes: 0,
+            limits: PackLimits::DEFAULT,
         })
     }
 
@@ -75,10 +110,18 @@ impl Pack {
         if size > limit {
             return Err(too_large(size));
         }
+        let PackLimits { bytes, files, .. } = self.limits;
         self.bytes += size;
-        if self.bytes > TOTAL_LIMIT {
+        if self.bytes > bytes {
             return Err(ReadError::Total {
                 path: path.to_owned(),
+                limit: bytes,
+            });
+        }
+        if self.read.len() >= files {
+            return Err(ReadError::Number {
+                path: path.to_owned(),
+                limit: files,
             });
         }
         let failed = |source| ReadError::Io {
@@ -105,6 +148,13 @@ impl Pack {
         let found = self.look(path)?;
         if !found.is_file() {
             return Err(ReadError::NotAFile(path.to_owned()));
+        }
+        // Another name may stand outside of the pack: its content is then not the pack's to hand out.
+        if found.nlink() > 1 {
+            return Err(ReadError::HardLink {
+                path: path.to_owned(),
+                names: found.nlink(),
+            });
         }
         Ok(found.len())
     }
@@ -161,10 +211,18 @@ impl Pack {
         let name = |entry: io::Result<cap_std::fs::DirEntry>| {
             Ok(entry?.file_name().to_string_lossy().into_owned())
         };
+        let most = self.limits.entries;
         let mut names: Vec<String> = entries
+            .take(most.saturating_add(1))
             .map(name)
             .collect::<io::Result<_>>()
             .map_err(failed)?;
+        if names.len() > most {
+            return Err(ReadError::Crowded {
+                path: folder.to_owned(),
+                limit: most,
+            });
+        }
         names.sort();
         Ok(names)
     }
@@ -188,27 +246,31 @@ impl Pack {
     }
 }
 
-/// Refuses paths that are not relative with plain components, the same on every system. The error reads after a colon.
-pub(super) fn plain(path: &str) -> Result<(), &'static str> {
-    if path.is_empty() {
-        return Err("the path is empty");
+/// Refuses paths that are not relative with plain components, the same on every system, and what a reader would take for
+/// another path than the system does. The error reads after a colon.
+pub(super) fn plain(path: &str) -> Result<(), String> {
+    if path.contains("://") {
+        return Err("the path is an address; a pack has its files in itself".into());
     }
-    if path.len() > PATH_LIMIT {
-        return Err("the path has more than 1024 bytes");
-    }
-    if path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') {
-        return Err("the path is absolute; it must be relative");
-    }
-    if path.chars().any(|c| c == '\\' || c.is_control()) {
-        return Err("the path has a backslash or a control character; parts are joined by `/`");
-    }
-    if path.split('/').any(|part| part == "..") {
-        return Err("the path leaves its folder by `..`");
-    }
-    if path.split('/').any(|part| part.is_empty() || part == ".") {
-        return Err("the path has an empty or `.` part");
-    }
-    Ok(())
+    let refused = if path.is_empty() {
+        "the path is empty"
+    } else if path.len() > PATH_LIMIT {
+        "the path has more than 1024 bytes"
+    } else if path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') {
+        "the path is absolute; it must be relative"
+    } else if path.chars().any(|c| c == '\\' || c.is_control()) {
+        "the path has a backslash or a control character; parts are joined by `/`"
+    } else if path.split('/').any(|part| part == "..") {
+        "the path leaves its folder by `..`"
+    } else if path.split('/').any(|part| part.is_empty() || part == ".") {
+        "the path has an empty or `.` part"
+    } else {
+        // Staged files go into a workspace, whose rules know the look-alikes too.
+        return WorkspacePath::parse(path)
+            .map(drop)
+            .map_err(|error| error.to_string());
+    };
+    Err(refused.into())
 }
 
 #[cfg(test)]
@@ -221,7 +283,22 @@ mod tests {
             assert_eq!(plain(good), Ok(()), "{good}");
         }
         for bad in [
-            "", "/a", "../a", "a/../b", "a/..", "./a", "a//b", "a/", "a\\b", "C:/a", "a\0", "a\nb",
+            "",
+            "/a",
+            "../a",
+            "a/../b",
+            "a/..",
+            "./a",
+            "a//b",
+            "a/",
+            "a\\b",
+            "C:/a",
+            "a\0",
+            "a\nb",
+            "https://pack.example/a",
+            "a/\u{ff0e}\u{ff0e}/b",
+            "a/.\u{200b}./b",
+            "a\u{202e}txt.exe",
         ] {
             assert!(plain(bad).is_err(), "{bad:?}");
         }
@@ -274,6 +351,42 @@ mod tests {
             );
         }
         assert_eq!(pack.read("real/file", 9).unwrap(), b"1");
+    }
+
+    #[test]
+    fn takes_no_file_that_has_a_second_name() {
+        let (folder, mut pack) = pack(&[("secret", "1"), ("copy", "1")]);
+        std::fs::hard_link(folder.path().join("secret"), folder.path().join("file")).unwrap();
+        assert_eq!(
+            pack.read("file", 9).unwrap_err().to_string(),
+            "read `file`: 2 names lead to it (hard links), and a pack's file has one; copy it"
+        );
+        assert_eq!(pack.read("copy", 9).unwrap(), b"1");
+    }
+
+    #[test]
+    fn all_files_and_entries_have_a_limit() {
+        let (_folder, mut pack) = pack(&[("a", "12"), ("b", "34"), ("c", "5"), ("d", "")]);
+        pack.limits = PackLimits {
+            bytes: 4,
+            files: 3,
+            entries: 3,
+        };
+        let error = pack.names("").unwrap_err().to_string();
+        assert_eq!(error, "read ``: the folder has more than 3 entries");
+        pack.limits.entries = 4;
+        assert_eq!(pack.names("").unwrap().len(), 4);
+        pack.read("a", 9).unwrap();
+        pack.read("b", 9).unwrap();
+        let error = pack.read("c", 9).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "read `c`: the pack's files have more than 4 bytes together"
+        );
+        pack.limits.bytes = 9;
+        pack.read("c", 9).unwrap();
+        let error = pack.read("d", 9).unwrap_err().to_string();
+        assert_eq!(error, "read `d`: the pack has more than 3 files");
     }
 
     #[test]

@@ -3,16 +3,17 @@
 use schemars::schema_for;
 use serde_json::Value;
 
-use super::manifest::{PersonaFile, SessionFile, SuiteFile};
+use super::manifest::{PersonaFile, PolicyFile, SessionFile, SuiteFile};
 
 /// A format's name and what makes its schema.
 pub type Format = (&'static str, fn() -> Value);
 
 /// The task formats by name.
-pub const FORMATS: [Format; 3] = [
+pub const FORMATS: [Format; 4] = [
     ("suite", || schema_for!(SuiteFile).to_value()),
     ("persona", || schema_for!(PersonaFile).to_value()),
     ("session", || schema_for!(SessionFile).to_value()),
+    ("policy", || schema_for!(PolicyFile).to_value()),
 ];
 
 /// The schema of one of `formats`; `None` when the name is not among them.

@@ -7,8 +7,8 @@ use jiff::civil::DateTime;
 use serde_json::Value;
 
 use super::manifest::{
-    Ablation, Category, LimitOverrides, Person, Protocol, ProviderFile, Reset, Scope,
-    SessionLimits, ToolEvidence, Trigger, When,
+    Ablation, Category, LimitOverrides, ModelFile, Person, Protocol, ProviderFile, Reset, Scaffold,
+    Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
 };
 use crate::eval::matcher::Matcher;
 
@@ -22,6 +22,7 @@ pub struct Suite {
     /// BLAKE3 over every file that was read, hex: two suites with the same digest are the same.
     pub digest: String,
     pub protocol: Protocol,
+    pub scaffold: Scaffold,
     pub agent: String,
     pub user: String,
     pub judge: String,
@@ -34,7 +35,20 @@ pub struct Suite {
     pub plugins: BTreeMap<String, Utf8PathBuf>,
     pub limits: LimitOverrides,
     pub providers: BTreeMap<String, ProviderFile>,
+    pub models: BTreeMap<String, ModelFile>,
+    pub web: WebFile,
+    /// The pages that the agent's web holds, when it is offline.
+    pub corpus: Vec<Page>,
     pub personas: Vec<Persona>,
+}
+
+/// One page of the suite's own web.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub url: String,
+    pub title: String,
+    /// Markdown.
+    pub text: String,
 }
 
 impl Suite {
@@ -63,7 +77,11 @@ pub struct Persona {
     pub user_md: String,
     /// As written: `<app>__<tool>` or `<app>__*`.
     pub tools: Vec<String>,
+    /// Files of its skills, to stage at the start.
+    pub skills: Vec<Staged>,
     pub people: Vec<Person>,
+    /// Whether the apps hold the generated world too.
+    pub world: bool,
     /// Records at the start, by app.
     pub apps: BTreeMap<String, Value>,
     /// In the order of the episode.

@@ -1,6 +1,8 @@
 //! What the user agent and the judge may look at, and how it is shown to a model: selected, bounded and fenced. Which of
 //! it counts under which protocol is decided here; what it means is not.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::fence::{Nonce, bounded, one_line};
@@ -14,6 +16,9 @@ const TEXT_LIMIT: usize = 20_000;
 
 /// Characters of one call's arguments and of its result.
 const CALL_LIMIT: usize = 4_000;
+
+/// Characters of a tool's name or of a path: a model may call whatever it likes.
+const NAME_LIMIT: usize = 300;
 
 /// Characters of all calls, of all files and of the whole conversation. Three of them fit the window of any model that
 /// can judge.
@@ -36,14 +41,15 @@ pub struct TurnEvidence {
     pub files_read: Vec<FileEvidence>,
     /// The agent's own words of this turn, for the lexical matchers.
     pub pieces: Vec<Piece>,
-    /// All messages of the session up to and with this turn's response.
-    pub messages: Vec<Utterance>,
+    /// All messages of the session up to and with this turn's response. Shared with the session, as are the next ones:
+    /// they grow with every turn.
+    pub messages: Arc<Vec<Utterance>>,
     /// The calls of all turns, this one included.
-    pub all_calls: Vec<CallRecord>,
+    pub all_calls: Arc<Vec<CallRecord>>,
     /// The changed files of all turns, this one included.
-    pub all_changes: Vec<FileChange>,
+    pub all_changes: Arc<Vec<FileChange>>,
     /// The agent's own words of all turns, this one included.
-    pub all_pieces: Vec<Piece>,
+    pub all_pieces: Arc<Vec<Piece>>,
     /// Names the turn within everything that is ever run (seed, run, persona, session, turn): what the delimiters of
     /// the prompts are drawn from.
     pub nonce: String,
@@ -181,7 +187,7 @@ pub(crate) fn calls(calls: &[CallRecord], nonce: &Nonce) -> String {
         let arguments = bounded(&call.arguments.to_string(), CALL_LIMIT);
         let text = format!(
             "tool: {}\nstatus: {}\narguments: {}\nresult:\n{}",
-            one_line(&call.tool),
+            name(&call.tool),
             status(call.status),
             one_line(&arguments),
             bounded(&call.result, CALL_LIMIT)
@@ -208,7 +214,7 @@ pub(crate) fn changes(evidence: &TurnEvidence, nonce: &Nonce) -> String {
 }
 
 fn change_text(change: &FileChange, content: Option<&str>) -> String {
-    let path = one_line(&change.path);
+    let path = name(&change.path);
     let added = bounded(&change.added, TEXT_LIMIT);
     let kind = match change.kind {
         ChangeKind::Created => "created",
@@ -229,7 +235,7 @@ fn change_text(change: &FileChange, content: Option<&str>) -> String {
 
 pub(crate) fn files(files: &[FileEvidence], nonce: &Nonce) -> String {
     let shown = |file: &FileEvidence| {
-        let path = one_line(&file.path);
+        let path = name(&file.path);
         let text = match &file.text {
             Some(text) => format!("path: {path}\ncontent:\n{}", bounded(text, TEXT_LIMIT)),
             None => format!("path: {path}\nnot there, or no text"),
@@ -255,7 +261,7 @@ pub(crate) fn tools(selected: &[SelectedCall], nonce: &Nonce) -> String {
     let shown = |call: &SelectedCall| {
         let mut text = format!(
             "tool: {}\nstatus: {}",
-            one_line(&call.tool),
+            name(&call.tool),
             status(call.status)
         );
         for (side, fields) in [("call", &call.call), ("result", &call.result)] {
@@ -268,6 +274,11 @@ pub(crate) fn tools(selected: &[SelectedCall], nonce: &Nonce) -> String {
         nonce.fence(&format!("tool record of turn {}", call.turn), &text)
     };
     newest(&selected.iter().map(shown).collect::<Vec<_>>())
+}
+
+/// A tool's name or a path, on one line.
+fn name(text: &str) -> String {
+    one_line(&bounded(text, NAME_LIMIT))
 }
 
 fn status(status: CallStatus) -> &'static str {
@@ -386,6 +397,7 @@ mod tests {
             path: "a\nb.md".into(),
             kind: ChangeKind::Modified,
             blob: None,
+            before: None,
             added: "new".into(),
         };
         let file = FileEvidence {
@@ -395,7 +407,7 @@ mod tests {
         let evidence = TurnEvidence {
             turn: 1,
             files: vec![file],
-            all_changes: vec![change],
+            all_changes: vec![change].into(),
             ..TurnEvidence::default()
         };
         let shown = changes(&evidence, &Nonce::new(1));

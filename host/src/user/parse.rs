@@ -76,6 +76,8 @@ pub(crate) enum ParseError {
     Verdict { item: usize },
     #[error("the style of block {item} does not fit its verdict")]
     Style { item: usize },
+    #[error("its verdicts do not follow from the evidence; judge each item by the evidence alone")]
+    Turned,
     #[error("it does not start with the MESSAGE line and end with the END line")]
     Frame,
     #[error("its message is empty")]
@@ -164,6 +166,28 @@ pub(crate) fn kept_verdicts(
         block.verdict(item, styles).ok()
     };
     items.iter().map(only).collect()
+}
+
+/// Adds to `kept` what can be read, the first of each item standing; all of them once none is missing.
+pub(crate) fn keep_verdicts(
+    kept: &mut [Option<Verdict>],
+    reply: &str,
+    nonce: &Nonce,
+    items: &[ListItem],
+    styles: Styles,
+) -> Result<Vec<Verdict>, ParseError> {
+    for (kept, fresh) in kept
+        .iter_mut()
+        .zip(kept_verdicts(reply, nonce, items, styles))
+    {
+        *kept = kept.take().or(fresh);
+    }
+    let all: Vec<Verdict> = kept.iter().flatten().cloned().collect();
+    let (found, wanted) = (all.len(), items.len());
+    if found < wanted {
+        return Err(ParseError::Count { found, wanted });
+    }
+    Ok(all)
 }
 
 /// Reads the one item that was chosen: its index in `items`. The reason must be there, and stays in the raw reply.

@@ -9,22 +9,31 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::fence::Nonce;
-use super::parse::ParseError;
+use super::parse::{self, ParseError, Styles, Verdict};
 use super::prompts::{Fields, Prompt, PromptError, PromptName, Prompts};
-use crate::model::client::Client;
+use super::questions::Questions;
+use crate::model::client::{Answer, Client};
+use crate::model::place::Place;
 use crate::model::retry::Pause;
-use crate::model::{ChatRequest, Message, Model, ModelError, Usage};
+use crate::model::{ChatRequest, Message, ModelError, Usage};
 use crate::task::manifest::Protocol;
 
 /// A question to a model and all that it said, for the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
+    /// The model as it was asked for.
+    #[serde(default)]
+    pub model: String,
     /// The prompt's file: `satisfaction.md`.
     pub prompt: String,
     /// BLAKE3 of the prompt as it was first sent, hex.
     pub prompt_hash: String,
     /// None: the model takes no temperature, so it ran at its default.
     pub temperature: Option<f64>,
+    /// The numbers of the judged items in the order in which they were asked, where there is a list; 0 is an item whose
+    /// answer is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<usize>,
     /// One for each attempt, as they came; the last one is the one that could be read, if any could.
     pub replies: Vec<String>,
     /// Of all attempts.
@@ -81,7 +90,7 @@ pub enum RoleError {
         reason: String,
         /// As in [`Judged`], with every reply.
         exchange: String,
-        usage: Usage,
+        usage: Box<Usage>,
     },
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -141,10 +150,21 @@ impl Attempts {
     }
 }
 
+/// A list of items to be judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List<'a> {
+    pub(crate) protocol: Protocol,
+    pub(crate) texts: &'a [&'a str],
+    pub(crate) styles: Styles,
+    /// Whether what did parse of one attempt counts in the next, as in the released code.
+    pub(crate) keeps: bool,
+    pub(crate) nonce: &'a Nonce,
+}
+
 /// A model with the prompts that it is asked by.
 #[derive(Debug, Clone)]
 pub struct Prompted {
-    model: Model,
+    client: Client,
     prompts: Arc<Prompts>,
     pause: Pause,
 }
@@ -152,9 +172,22 @@ pub struct Prompted {
 impl Prompted {
     pub(crate) fn new(client: Client, prompts: &Prompts) -> Self {
         Self {
-            model: Model::Client(client),
+            client,
             prompts: Arc::new(prompts.clone()),
             pause: Pause::Real,
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The same model, asked from this place.
+    pub(crate) fn at(&self, place: &Place) -> Self {
+        Self {
+            client: self.client.at(place),
+            prompts: Arc::clone(&self.prompts),
+            pause: self.pause.clone(),
         }
     }
 
@@ -173,9 +206,11 @@ impl Prompted {
     ) -> Result<(T, Exchange), RoleError> {
         let mut prompt = self.prompts.render(name, &fields)?;
         let mut exchange = Exchange {
+            model: self.client.spec().to_owned(),
             prompt: name.file().to_owned(),
             prompt_hash: prompt.hash(),
             temperature: None,
+            order: Vec::new(),
             replies: Vec::new(),
             usage: Usage::default(),
         };
@@ -191,7 +226,7 @@ impl Prompted {
                     prompt: name.file(),
                     attempts: attempts.count,
                     reason: error.to_string(),
-                    usage: exchange.usage,
+                    usage: Box::new(exchange.usage),
                     exchange: to_json(&[exchange]),
                 });
             }
@@ -206,6 +241,40 @@ impl Prompted {
         }
     }
 
+    /// Asks about a list of items; one verdict for each, in the list's order.
+    pub(crate) async fn judge(
+        &self,
+        name: PromptName,
+        fields: Fields,
+        list: List<'_>,
+        attempts: Attempts,
+    ) -> Result<(Vec<Verdict>, Exchange), RoleError> {
+        let List {
+            protocol,
+            texts,
+            styles,
+            keeps,
+            nonce,
+        } = list;
+        let questions = Questions::new(protocol, texts, self.client.spec(), nonce);
+        let fields = Fields {
+            items: questions.items().to_vec(),
+            ..fields
+        };
+        let mut kept = vec![None; questions.items().len()];
+        let read = |reply: &str| {
+            let verdicts = if keeps {
+                parse::keep_verdicts(&mut kept, reply, nonce, questions.items(), styles)
+            } else {
+                parse::verdicts(reply, nonce, questions.items(), styles)
+            };
+            questions.answers(verdicts?)
+        };
+        let (verdicts, exchange) = self.ask(name, fields, attempts, read).await?;
+        let order = questions.order();
+        Ok((verdicts, Exchange { order, ..exchange }))
+    }
+
     async fn chat(&self, prompt: &Prompt, exchange: &mut Exchange) -> Result<String, RoleError> {
         let Prompt { system, user } = prompt.clone();
         let messages = [
@@ -217,8 +286,8 @@ impl Prompted {
             tools: &[],
             temperature: Some(0.0),
         };
-        let reply = self.model.chat(request).await?;
-        exchange.temperature = self.model.takes_temperature().then_some(0.0);
+        let Answer { reply, temperature } = self.client.answer(request).await?;
+        exchange.temperature = temperature;
         exchange.usage += reply.usage;
         exchange.replies.push(reply.text.clone());
         Ok(reply.text)

@@ -20,6 +20,8 @@ pub const MAX_ADDED: usize = 256 << 10;
 pub struct Change {
     pub path: WorkspacePath,
     pub kind: ChangeKind,
+    /// BLAKE3 of the content at the start of the period, hex. None for a created file.
+    pub before: Option<String>,
     /// For UTF-8 text, the lines that the file has now and had not, or had fewer times, in the
     /// order of the file, each with `\n`; at most [`MAX_ADDED`] bytes. Moved lines are not among
     /// them. Empty for other files.
@@ -38,6 +40,16 @@ enum Before {
     Absent,
     Content(Vec<u8>),
     Digest(blake3::Hash),
+}
+
+impl Before {
+    fn hash(&self) -> Option<String> {
+        match self {
+            Self::Absent => None,
+            Self::Content(content) => Some(blake3::hash(content).to_hex().to_string()),
+            Self::Digest(digest) => Some(digest.to_hex().to_string()),
+        }
+    }
 }
 
 impl Tracker {
@@ -72,6 +84,7 @@ impl Tracker {
                 changes.push(Change {
                     path: path.clone(),
                     kind,
+                    before: before.hash(),
                     added,
                 });
             }

@@ -1,12 +1,12 @@
 //! The read-only half of the door: what graders get, and what the other half stands on. It never
 //! follows a link, never opens anything but plain files and folders, and never changes a file.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use camino::Utf8Path;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata, MetadataExt};
+use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions};
 
 use super::path::WorkspacePath;
 use super::{Limit, Quota, TEMPORARY, Usage, WorkspaceError};
@@ -54,19 +54,7 @@ impl View {
 
     /// A file's content.
     pub fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, WorkspaceError> {
-        let Some((parent, name)) = path.split_last() else {
-            return Err(WorkspaceError::NotAFile(path.clone()));
-        };
-        let directory = self.directory(&parent)?;
-        let expected = metadata(&directory, name, path)?;
-        self.require_file(&expected, path)?;
-        let file = directory
-            .open(name)
-            .map_err(|source| WorkspaceError::io(path, source))?;
-        let opened = file
-            .metadata()
-            .map_err(|source| WorkspaceError::io(path, source))?;
-        require_same(&expected, &opened, path)?;
+        let (file, _) = self.open_file(path, OpenOptions::new().read(true))?;
         let allowed = self.quota.file_bytes;
         let mut content = Vec::new();
         file.take(allowed.saturating_add(1))
@@ -74,6 +62,43 @@ impl View {
             .map_err(|source| WorkspaceError::io(path, source))?;
         self.check_file_bytes(content.len() as u64, path)?;
         Ok(content)
+    }
+
+    /// At most `length` bytes of a file from `offset` on; fewer only at its end.
+    pub fn read_range(
+        &self,
+        path: &WorkspacePath,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, WorkspaceError> {
+        let (mut file, _) = self.open_file(path, OpenOptions::new().read(true))?;
+        let mut content = Vec::new();
+        file.seek(SeekFrom::Start(offset))
+            .and_then(|_| file.take(length).read_to_end(&mut content))
+            .map_err(|source| WorkspaceError::io(path, source))?;
+        Ok(content)
+    }
+
+    /// Opens a plain file, and says its size.
+    pub(super) fn open_file(
+        &self,
+        path: &WorkspacePath,
+        options: &OpenOptions,
+    ) -> Result<(File, u64), WorkspaceError> {
+        let Some((parent, name)) = path.split_last() else {
+            return Err(WorkspaceError::NotAFile(path.clone()));
+        };
+        let directory = self.directory(&parent)?;
+        let expected = metadata(&directory, name, path)?;
+        self.require_file(&expected, path)?;
+        let file = directory
+            .open_with(name, options)
+            .map_err(|source| WorkspaceError::io(path, source))?;
+        let opened = file
+            .metadata()
+            .map_err(|source| WorkspaceError::io(path, source))?;
+        require_same(&expected, &opened, path)?;
+        Ok((file, opened.len()))
     }
 
     /// What `path` names. Fails with `NotFound` where there is nothing.

@@ -52,7 +52,7 @@ impl Amazon {
         let (rating, reviews, questions) = self.feedback.numbers(product.id);
         Offer {
             product,
-            sale: self.catalogue.sale(product),
+            sale: product.sale,
             rating,
             reviews,
             questions,
@@ -77,7 +77,8 @@ impl Amazon {
             page_limit,
         } = arguments;
         let sellers: Vec<&Seller> = self.catalogue.sellers().collect();
-        let sellers = listing::matching(sellers, query.as_deref(), |seller| seller.name.clone());
+        let sellers =
+            listing::matching(sellers, query.as_deref(), |seller| seller.name.to_string());
         Ok(listing::page(sellers, page_index, page_limit)
             .into_iter()
             .map(view_seller_name)

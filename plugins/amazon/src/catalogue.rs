@@ -1,15 +1,17 @@
 //! What is for sale, by whom, at which price, and how many are left. It knows nothing of customers.
-//!
-//! Records are as they were seeded. What has changed since, price and stock, lies apart from them: the records may
-//! become a constant base, of which a snapshot needs only the difference.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use pibench_sdk::layer::Layer;
+use pibench_sdk::list::List;
 use pibench_sdk::search::Index;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::money::Cents;
 
@@ -17,23 +19,21 @@ pub(crate) type ProductId = u32;
 pub(crate) type SellerId = u32;
 
 /// All products and sellers.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Catalogue {
-    sellers: BTreeMap<SellerId, Seller>,
-    products: BTreeMap<ProductId, Product>,
+    sellers: Layer<SellerId, Seller>,
+    products: Layer<ProductId, Product>,
     /// The products of each family with more than one, by the id of its first.
-    families: BTreeMap<ProductId, Vec<ProductId>>,
-    /// What is no longer as in the record.
-    sales: BTreeMap<ProductId, Sale>,
-    /// Made at the first search after the products have changed.
+    families: Layer<ProductId, Family>,
+    /// Made at the first search after the products have changed; shared with copies of the app.
     #[serde(skip)]
-    index: OnceCell<Index>,
+    index: OnceCell<Rc<Index>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Seller {
     pub id: SellerId,
-    pub name: String,
+    pub name: Text,
     /// From 0 to 5.
     pub rating: f64,
 }
@@ -44,10 +44,9 @@ pub(crate) struct Product {
     pub id: ProductId,
     pub seller: SellerId,
     /// What kind of thing it is: `product_type` in answers.
-    pub kind: String,
-    pub name: String,
-    pub description: String,
-    /// As seeded: see [`Catalogue::sale`].
+    pub kind: Text,
+    pub name: Text,
+    pub description: Text,
     pub sale: Sale,
     pub delivery_days: u32,
     /// In kilograms.
@@ -56,11 +55,15 @@ pub(crate) struct Product {
     pub length: f64,
     pub width: f64,
     pub height: f64,
-    pub color: Option<String>,
+    pub color: Option<Text>,
     pub relative_size: Option<Size>,
     /// The first of the products that differ in colour and size only.
     pub family: ProductId,
 }
+
+/// The products that differ in colour and size only.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Family(pub List<ProductId>);
 
 /// What changes about a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,12 +98,22 @@ impl Size {
 }
 
 impl Catalogue {
+    /// With the world's products, or empty.
+    pub(crate) fn new(world: bool) -> Self {
+        Self {
+            sellers: Layer::new(world),
+            products: Layer::new(world),
+            families: Layer::new(world),
+            index: OnceCell::new(),
+        }
+    }
+
     pub(crate) fn next_seller(&self) -> SellerId {
-        self.sellers.last_key_value().map_or(1, |(id, _)| id + 1)
+        self.sellers.next_id()
     }
 
     pub(crate) fn next_product(&self) -> ProductId {
-        self.products.last_key_value().map_or(1, |(id, _)| id + 1)
+        self.products.next_id()
     }
 
     pub(crate) fn insert_seller(&mut self, seller: Seller) {
@@ -110,10 +123,9 @@ impl Catalogue {
 
     pub(crate) fn insert_product(&mut self, product: Product) {
         if product.family != product.id {
-            let siblings = self.families.entry(product.family);
-            siblings
-                .or_insert_with(|| vec![product.family])
-                .push(product.id);
+            let first = || Family(vec![product.family].into());
+            let siblings = self.families.get_or_insert_with(&product.family, first);
+            siblings.0.to_mut().push(product.id);
         }
         self.products.insert(product.id, product);
         self.index.take();
@@ -144,24 +156,30 @@ impl Catalogue {
             .ok_or_else(|| ToolError::conflict("seller", id))
     }
 
-    /// Price and stock of today.
-    pub(crate) fn sale(&self, product: &Product) -> Sale {
-        self.sales.get(&product.id).copied().unwrap_or(product.sale)
-    }
-
     /// Sets price and stock of a product that there is.
     pub(crate) fn put(&mut self, id: ProductId, sale: Sale) {
-        if self.get(id).is_some_and(|product| product.sale == sale) {
-            self.sales.remove(&id);
-        } else {
-            self.sales.insert(id, sale);
+        if let Some(product) = self.products.get_mut(&id) {
+            product.sale = sale;
         }
+    }
+
+    /// What graders see of sellers and products: see [`Layer::state`].
+    pub(crate) fn state(
+        &self,
+        seller: impl Fn(&Seller) -> Value,
+        product: impl Fn(&Product) -> Value,
+    ) -> (Vec<Value>, Vec<Value>) {
+        (
+            self.sellers.state(|_, it| seller(it)),
+            self.products.state(|_, it| product(it)),
+        )
     }
 
     /// The products that differ from this one in colour and size only.
     pub(crate) fn variations(&self, product: &Product) -> impl Iterator<Item = &Product> {
         let family = self.families.get(&product.family);
-        let siblings = family.into_iter().flatten().filter(|id| **id != product.id);
+        let siblings = family.into_iter().flat_map(|family| &family.0);
+        let siblings = siblings.filter(|id| **id != product.id);
         siblings.filter_map(|id| self.get(*id))
     }
 
@@ -189,12 +207,8 @@ impl Catalogue {
             return self.products().collect();
         };
         let products: Vec<&Product> = self.products().collect();
-        let index = self.index.get_or_init(|| {
-            products
-                .iter()
-                .map(|product| self.searchable(product))
-                .collect()
-        });
+        let texts = products.iter().map(|product| self.searchable(product));
+        let index = self.index.get_or_init(|| Rc::new(texts.collect()));
         let hits = index.rank(query);
         hits.into_iter().map(|hit| products[hit]).collect()
     }

@@ -1,28 +1,29 @@
 //! Reviews, questions and answers of products, with their numbers and averages. It knows no tools.
 
-use std::collections::BTreeMap;
-
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::layer::Layer;
+use pibench_sdk::list::List;
+use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::ProductId;
 
 /// All that is written about products.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Feedback {
-    pub reviews: BTreeMap<u32, Review>,
-    pub questions: BTreeMap<u32, Question>,
-    pub answers: BTreeMap<u32, Answer>,
+    pub reviews: Layer<u32, Review>,
+    pub questions: Layer<u32, Question>,
+    pub answers: Layer<u32, Answer>,
     /// Which of them belong to a product; none where there is nothing.
-    by_product: BTreeMap<ProductId, Written>,
+    by_product: Layer<ProductId, Written>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Written {
-    reviews: Vec<u32>,
-    stars: u32,
-    questions: Vec<u32>,
+pub(crate) struct Written {
+    pub reviews: List<u32>,
+    pub stars: u32,
+    pub questions: List<u32>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,8 +35,8 @@ pub(crate) struct Review {
     pub verified: bool,
     /// From 1 to 5.
     pub rating: u32,
-    pub title: String,
-    pub text: String,
+    pub title: Text,
+    pub text: Text,
     pub created_at: DateTime,
 }
 
@@ -44,10 +45,10 @@ pub(crate) struct Question {
     pub id: u32,
     pub product: ProductId,
     pub author: Email,
-    pub text: String,
+    pub text: Text,
     pub created_at: DateTime,
     /// In the order in which they were given.
-    pub answers: Vec<u32>,
+    pub answers: List<u32>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,42 +58,57 @@ pub(crate) struct Answer {
     pub author: Email,
     /// Whether the author had bought the product.
     pub verified: bool,
-    pub text: String,
+    pub text: Text,
     pub created_at: DateTime,
 }
 
 impl Feedback {
+    /// With what the world's people wrote, or empty.
+    pub(crate) fn new(world: bool) -> Self {
+        Self {
+            reviews: Layer::new(world),
+            questions: Layer::new(world),
+            answers: Layer::new(world),
+            by_product: Layer::new(world),
+        }
+    }
+
     pub(crate) fn next_review(&self) -> u32 {
-        self.reviews.last_key_value().map_or(1, |(id, _)| id + 1)
+        self.reviews.next_id()
     }
 
     pub(crate) fn next_question(&self) -> u32 {
-        self.questions.last_key_value().map_or(1, |(id, _)| id + 1)
+        self.questions.next_id()
     }
 
     pub(crate) fn next_answer(&self) -> u32 {
-        self.answers.last_key_value().map_or(1, |(id, _)| id + 1)
+        self.answers.next_id()
     }
 
     pub(crate) fn insert_review(&mut self, review: Review) {
-        let written = self.by_product.entry(review.product).or_default();
-        written.reviews.push(review.id);
+        let written = self.written_mut(review.product);
+        written.reviews.to_mut().push(review.id);
         written.stars += review.rating;
         self.reviews.insert(review.id, review);
     }
 
     pub(crate) fn insert_question(&mut self, question: Question) {
-        let written = self.by_product.entry(question.product).or_default();
-        written.questions.push(question.id);
+        let written = self.written_mut(question.product);
+        written.questions.to_mut().push(question.id);
         self.questions.insert(question.id, question);
     }
 
     /// The question must be there.
     pub(crate) fn insert_answer(&mut self, answer: Answer) {
         if let Some(question) = self.questions.get_mut(&answer.question) {
-            question.answers.push(answer.id);
+            question.answers.to_mut().push(answer.id);
         }
         self.answers.insert(answer.id, answer);
+    }
+
+    fn written_mut(&mut self, product: ProductId) -> &mut Written {
+        self.by_product
+            .get_or_insert_with(&product, Written::default)
     }
 
     pub(crate) fn reviews_of(&self, product: ProductId) -> impl Iterator<Item = &Review> {

@@ -125,8 +125,8 @@
 //! created_at = "2026-02-22T11:00:00"
 //! ```
 //!
-//! Unknown keys are errors. The lists are read in this order, each with its own ids 1, 2, 3, ...; nothing is ever
-//! deleted but what is in carts and on wish lists. Keys hold across later additions.
+//! Unknown keys are errors. The lists are read in this order, each with its own ids in the order of the records, after
+//! those of the world: 1, 2, 3, ... without it. Nothing is ever deleted but what is in carts and on wish lists. Keys hold across later additions.
 //!
 //! # State
 //!
@@ -141,7 +141,8 @@
 //! gift_wrapped, price_cents, expected_delivery_at, arrives_at}]}], "reviews": [{id, product_id, author, verified,
 //! rating, title, text, created_at}], "questions": [{id, product_id, author, question, created_at}], "answers": [{id,
 //! question_id, author, verified, answer, created_at}]}`, by id; people are addresses, the id of a user too. The id of
-//! a cart item, wish or visit is `owner/product_id`, that of a promo code the code.
+//! a cart item, wish or visit is `owner/product_id`, that of a promo code the code. Of the world's people, sellers,
+//! products and opinions only what differs is there.
 #![expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
@@ -161,6 +162,7 @@ mod ordering;
 mod record;
 mod shopping;
 mod view;
+mod world;
 
 use std::collections::BTreeMap;
 
@@ -202,15 +204,16 @@ impl ToolApp for Amazon {
     }
 
     fn open(accounts: Accounts) -> Self {
+        let world = accounts.world();
         Self {
             accounts,
-            catalogue: Catalogue::default(),
+            catalogue: Catalogue::new(world),
             promo_codes: BTreeMap::new(),
             customers: BTreeMap::new(),
             addresses: BTreeMap::new(),
             cards: BTreeMap::new(),
             orders: BTreeMap::new(),
-            feedback: Feedback::default(),
+            feedback: Feedback::new(world),
             keys: Keys::default(),
         }
     }

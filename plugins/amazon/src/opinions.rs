@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 
 use pibench_sdk::account::Email;
+use pibench_sdk::list::List;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
 use serde_json::{Value, json};
 
 use crate::Amazon;
 use crate::arguments::{ListAnswers, ListQuestions, ListReviews, WriteQuestion, WriteReview};
-use crate::checked;
 use crate::feedback::{Answer, Question, Review};
 
 /// The longest title and text of a review, question or answer, in bytes: a page of 20 stays within what an answer may
@@ -97,8 +98,8 @@ impl Amazon {
             author: me.clone(),
             verified: self.has_bought(me, product_id),
             rating,
-            title,
-            text,
+            title: title.into(),
+            text: text.into(),
             created_at: clock::now(),
         })?;
         if let Some(earlier) = self.feedback.review_by(product_id, me) {
@@ -137,7 +138,7 @@ impl Amazon {
             })
             .collect();
         questions.sort_by_key(|question| Reverse((question.created_at, question.id)));
-        let text = |question: &&Question| question.text.clone();
+        let text = |question: &&Question| question.text.to_string();
         let mut questions = listing::matching(questions, query.as_deref(), text);
         listing::sort(&mut questions, sort_by.as_deref(), QUESTION_FIELDS)?;
         Ok(listing::page(questions, page_index, page_limit)
@@ -163,7 +164,7 @@ impl Amazon {
             author: me.clone(),
             text: checked_text("question", question)?,
             created_at: clock::now(),
-            answers: Vec::new(),
+            answers: List::default(),
         });
         let message = format!("Your question about product {product_id} is published.");
         Ok(json!({"message": message, "question_id": id}))
@@ -200,7 +201,7 @@ impl Amazon {
             .filter(|answer| is_verified.is_none_or(|verified| verified == answer.verified))
             .collect();
         answers.sort_by_key(|answer| Reverse((answer.created_at, answer.id)));
-        let text = |answer: &&Answer| answer.text.clone();
+        let text = |answer: &&Answer| answer.text.to_string();
         let mut answers = listing::matching(answers, query.as_deref(), text);
         listing::sort(&mut answers, sort_by.as_deref(), ANSWER_FIELDS)?;
         Ok(listing::page(answers, page_index, page_limit)
@@ -223,16 +224,16 @@ pub(crate) fn checked_review(review: Review) -> Result<Review, ToolError> {
         )));
     }
     Ok(Review {
-        title: checked::at_most("title", review.title, MAX_TITLE)?,
-        text: checked::at_most("text", review.text, MAX_TEXT)?,
+        title: text::at_most("title", review.title.into(), MAX_TITLE)?.into(),
+        text: text::at_most("text", review.text.into(), MAX_TEXT)?.into(),
         ..review
     })
 }
 
 /// 422 for an empty question or answer, or one that is too long.
-pub(crate) fn checked_text(what: &str, text: String) -> Result<String, ToolError> {
+pub(crate) fn checked_text(what: &str, text: String) -> Result<Text, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::invalid(format!("The {what} must not be empty.")));
     }
-    checked::at_most(what, text, MAX_TEXT)
+    Ok(text::at_most(what, text, MAX_TEXT)?.into())
 }

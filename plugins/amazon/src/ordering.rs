@@ -170,7 +170,7 @@ impl Amazon {
         let now = clock::now();
         let item = |(id, item): (&ProductId, &CartItem)| {
             let product = self.catalogue.product(*id)?;
-            let sale = self.catalogue.sale(product);
+            let sale = product.sale;
             in_stock(*id, sale.stock, item.quantity)?;
             let expected_delivery_at = days_after(now, product.delivery_days);
             Ok(OrderItem {
@@ -191,7 +191,7 @@ impl Amazon {
             let Some(product) = self.catalogue.get(item.product) else {
                 continue;
             };
-            let Sale { price, stock } = self.catalogue.sale(product);
+            let Sale { price, stock } = product.sale;
             let stock = stock.saturating_sub(item.quantity);
             self.catalogue.put(item.product, Sale { price, stock });
         }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -288,7 +290,7 @@ impl Amazon {
             return Err(format!("rating must be from 0 to 5, not {rating}"));
         }
         let id = self.catalogue.next_seller();
-        let name = checked::line("name", &name, MAX_NAME).map_err(told)?;
+        let name = checked::line("name", &name, MAX_NAME).map_err(told)?.into();
         self.keys.sellers.name(key, id)?;
         self.catalogue.insert_seller(Seller { id, name, rating });
         Ok(())
@@ -313,15 +315,17 @@ impl Amazon {
         let seller = seller
             .map(|key| self.keys.sellers.find("seller", key))
             .transpose()?;
-        let text = |field: &str, given: Option<String>, base: Option<&String>, limit: usize| {
-            let text = inherited(field, given, base.cloned())?;
-            checked::line(field, &text, limit).map_err(told)
+        let text = |field: &str, given: Option<String>, base: Option<&Text>, limit: usize| {
+            let text = inherited(field, given.map(Text::from), base.cloned())?;
+            checked::line(field, &text, limit)
+                .map(Text::from)
+                .map_err(told)
         };
         let name = base.map(|base| &base.name);
         let product_type = base.map(|base| &base.kind);
         let color = record
             .color
-            .map(|color| checked::line("color", &color, MAX_NAME));
+            .map(|color| checked::line("color", &color, MAX_NAME).map(Text::from));
         let price = record.price.map(|price| price.0);
         let product = Product {
             id,
@@ -331,7 +335,7 @@ impl Amazon {
             description: checked_text_of_product(inherited(
                 "description",
                 record.description,
-                base.map(|base| base.description.clone()),
+                base.map(|base| base.description.to_string()),
             )?)?,
             sale: Sale {
                 price: inherited("price", price, base.map(|base| base.sale.price))?,
@@ -386,7 +390,7 @@ impl Amazon {
             stock,
         } = record;
         let product = self.product("product", &product)?;
-        let (id, sale) = (product.id, self.catalogue.sale(product));
+        let (id, sale) = (product.id, product.sale);
         let price = price.map_or(sale.price, |price| price.0);
         let stock = checked_stock(stock.unwrap_or(sale.stock))?;
         self.catalogue.put(id, Sale { price, stock });
@@ -591,7 +595,7 @@ impl Amazon {
             quantity,
             returned,
             gift_wrapped,
-            price: price.map_or(self.catalogue.sale(product).price, |price| price.0),
+            price: price.map_or(product.sale.price, |price| price.0),
             expected_delivery_at,
             arrives_at,
         })
@@ -672,8 +676,8 @@ impl Amazon {
             verified: verified.unwrap_or_else(|| self.has_bought(&author, product)),
             author,
             rating,
-            title,
-            text,
+            title: title.into(),
+            text: text.into(),
             created_at: created_at.unwrap_or_else(clock::now),
         });
         self.feedback.insert_review(review.map_err(told)?);
@@ -697,7 +701,7 @@ impl Amazon {
             author,
             text: checked_text("question", question).map_err(told)?,
             created_at: created_at.unwrap_or_else(clock::now),
-            answers: Vec::new(),
+            answers: List::default(),
         });
         key.map_or(Ok(()), |key| self.keys.questions.name(key, id))
     }
@@ -740,8 +744,9 @@ fn measure(field: &str, given: Option<f64>, base: Option<f64>) -> Result<f64, St
     Ok(value)
 }
 
-fn checked_text_of_product(description: String) -> Result<String, String> {
-    checked::at_most("description", description, MAX_DESCRIPTION).map_err(told)
+fn checked_text_of_product(description: String) -> Result<Text, String> {
+    let text = text::at_most("description", description, MAX_DESCRIPTION).map_err(told)?;
+    Ok(text.into())
 }
 
 fn checked_stock(stock: u32) -> Result<u32, String> {

@@ -26,7 +26,7 @@ impl Amazon {
             .iter()
             .filter_map(|(id, item)| Some((self.catalogue.get(*id)?, item)))
             .map(|(product, item)| {
-                let sale = self.catalogue.sale(product);
+                let sale = product.sale;
                 json!({
                     "product_id": product.id,
                     "product_name": product.name,
@@ -55,7 +55,7 @@ impl Amazon {
     pub(crate) fn bill(&self, customer: &Customer) -> Bill {
         let price = |id: &ProductId| {
             let product = self.catalogue.get(*id);
-            product.map_or(Cents(0), |product| self.catalogue.sale(product).price)
+            product.map_or(Cents(0), |product| product.sale.price)
         };
         let lines = customer.cart.iter();
         let base_cost = lines.map(|(id, item)| price(id).times(item.quantity)).sum();
@@ -218,7 +218,7 @@ impl Amazon {
         quantity: u32,
     ) -> Result<(), ToolError> {
         let product = self.catalogue.product(product_id)?;
-        in_stock(product_id, self.catalogue.sale(product).stock, quantity)?;
+        in_stock(product_id, product.sale.stock, quantity)?;
         at_most(quantity)?;
         customer.set_in_cart(product_id, quantity);
         not_too_long("cart", customer.cart.len())

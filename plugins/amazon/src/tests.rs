@@ -11,6 +11,7 @@ mod opinions;
 mod orders;
 mod records;
 mod shopping;
+mod world;
 
 const TOOLS: [&str; 33] = [
     "add_address",

@@ -1,12 +1,12 @@
 //! What the tools answer about products, orders and opinions, and what graders see.
 
-use pibench_sdk::account::Email;
+use pibench_sdk::account::{Account, Email};
 use pibench_sdk::clock;
 use serde_json::{Value, json};
 
 use crate::Amazon;
 use crate::browsing::Offer;
-use crate::catalogue::{Product, ProductId, Sale};
+use crate::catalogue::{Product, ProductId, Sale, Seller};
 use crate::feedback::{Answer, Question, Review};
 use crate::order::{Bill, Order, OrderItem};
 
@@ -166,10 +166,8 @@ impl Amazon {
 
     /// See the crate's documentation.
     pub(crate) fn view_state(&self) -> Value {
-        let sellers = self
-            .catalogue
-            .sellers()
-            .map(|seller| json!({"id": seller.id, "name": seller.name, "rating": seller.rating}));
+        let seller = |seller: &Seller| json!({"id": seller.id, "name": seller.name, "rating": seller.rating});
+        let (sellers, products) = self.catalogue.state(seller, state_of_product);
         let addresses = self.addresses.values().map(|address| {
             json!({
                 "id": address.id, "owner": address.owner, "name": address.name,
@@ -189,9 +187,9 @@ impl Amazon {
         });
         let feedback = &self.feedback;
         json!({
-            "users": self.accounts.iter().map(|user| self.state_of_user(&user.email)).collect::<Value>(),
-            "sellers": sellers.collect::<Value>(),
-            "products": self.catalogue.products().map(|product| self.state_of_product(product)).collect::<Value>(),
+            "users": self.accounts.state(|user| self.state_of_user(user)),
+            "sellers": sellers,
+            "products": products,
             "promo_codes": promo_codes.collect::<Value>(),
             "addresses": addresses.collect::<Value>(),
             "payment_cards": cards.collect::<Value>(),
@@ -199,32 +197,22 @@ impl Amazon {
             "wish_list_items": self.state_of_wish_lists(),
             "browsing_history": self.state_of_histories(),
             "orders": self.orders.values().map(state_of_order).collect::<Value>(),
-            "reviews": feedback.reviews.values().map(state_of_review).collect::<Value>(),
-            "questions": feedback.questions.values().map(state_of_question).collect::<Value>(),
-            "answers": feedback.answers.values().map(state_of_answer).collect::<Value>(),
+            "reviews": feedback.reviews.state(|_, review| state_of_review(review)),
+            "questions": feedback.questions.state(|_, question| state_of_question(question)),
+            "answers": feedback.answers.state(|_, answer| state_of_answer(answer)),
         })
     }
 
-    fn state_of_user(&self, email: &Email) -> Value {
-        let customer = self.customer(email);
-        let account = self.accounts.get(email);
+    fn state_of_user(&self, account: &Account) -> Value {
+        let customer = self.customer(&account.email);
         json!({
-            "id": email,
-            "first_name": account.map(|account| &account.first_name),
-            "last_name": account.map(|account| &account.last_name),
+            "id": account.email,
+            "first_name": account.first_name,
+            "last_name": account.last_name,
             "is_prime": customer.is_prime,
             "verified": customer.verified,
             "track_browsing_history": customer.track_browsing_history,
             "promo_code": customer.promo_code,
-        })
-    }
-
-    fn state_of_product(&self, product: &Product) -> Value {
-        let Sale { price, stock } = self.catalogue.sale(product);
-        json!({
-            "id": product.id, "seller_id": product.seller, "product_type": product.kind,
-            "name": product.name, "color": product.color, "relative_size": product.relative_size,
-            "price_cents": price, "stock": stock,
         })
     }
 
@@ -264,6 +252,15 @@ impl Amazon {
         });
         lines.collect()
     }
+}
+
+fn state_of_product(product: &Product) -> Value {
+    let Sale { price, stock } = product.sale;
+    json!({
+        "id": product.id, "seller_id": product.seller, "product_type": product.kind,
+        "name": product.name, "color": product.color, "relative_size": product.relative_size,
+        "price_cents": price, "stock": stock,
+    })
 }
 
 fn line_id(owner: &Email, product: ProductId) -> String {

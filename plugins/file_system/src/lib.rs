@@ -30,13 +30,15 @@
 //! # State
 //!
 //! `{"directories": [{id, owner, path, created_at, updated_at}], "files": [{id, owner, path, content, created_at,
-//! updated_at}]}`, by id.
+//! updated_at}]}`, by id; of the world's files only those that differ. What lies in a directory of the world that was
+//! moved is not told again.
 
 mod arguments;
 mod path;
 mod placing;
 mod record;
 mod tree;
+mod world;
 
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
@@ -110,8 +112,8 @@ impl ToolApp for FileSystem {
 
     /// Homes are as old as their accounts.
     fn open(accounts: Accounts) -> Self {
-        let mut tree = Tree::default();
-        for account in accounts.iter() {
+        let mut tree = Tree::new(accounts.world());
+        for account in accounts.added() {
             let dates = Dates::both(account.registered_at);
             tree.plant(account.email.clone(), &Path::home(account), dates);
         }
@@ -127,22 +129,26 @@ impl ToolApp for FileSystem {
     }
 
     fn state(&self) -> Value {
-        let (mut directories, mut files) = (Vec::new(), Vec::new());
-        for (id, (owner, path, entry)) in self.tree.walk() {
+        let places = self.tree.walk();
+        let entry = |entry: &Entry| {
             let Dates {
                 created_at,
                 updated_at,
             } = entry.dates;
-            match &entry.content {
-                Content::Directory(_) => directories.push(json!({
-                    "id": id, "owner": owner, "path": path, "created_at": created_at, "updated_at": updated_at,
-                })),
-                Content::File(content) => files.push(json!({
-                    "id": id, "owner": owner, "path": path, "content": content, "created_at": created_at,
-                    "updated_at": updated_at,
-                })),
+            let place = places.get(&entry.id);
+            let mut view = json!({
+                "id": entry.id, "owner": place.map(|place| place.0), "path": place.map(|place| &place.1),
+            });
+            if let Content::File(content) = &entry.content {
+                view["content"] = json!(content);
             }
-        }
+            view["created_at"] = json!(created_at);
+            view["updated_at"] = json!(updated_at);
+            view
+        };
+        let is_file = |view: &Value| view.get("content").is_some();
+        let (files, directories): (Vec<_>, Vec<_>) =
+            self.tree.state(entry).into_iter().partition(is_file);
         json!({"directories": directories, "files": files})
     }
 }
@@ -185,8 +191,12 @@ impl FileSystem {
             let (around, name) = path.split().ok_or_else(root)?;
             let directory = self.directory(me, &around)?;
             self.check_room(1, content.len())?;
-            self.tree
-                .insert(directory, name, Content::File(content), Dates::both(now));
+            self.tree.insert(
+                directory,
+                name,
+                Content::File(content.into()),
+                Dates::both(now),
+            );
             return Ok(json!({"message": "The file is created.", "file_path": path.to_string()}));
         };
         let (id, freed) = (entry.id, entry.content.bytes());

@@ -67,7 +67,7 @@ impl FileSystem {
         let path = Path::file(&path, &self.home_of(&owner)?).map_err(message)?;
         let dates = dates(created_at, updated_at)?;
         let content = checked_content(content).map_err(message)?;
-        self.insert_new(&owner, &path, Content::File(content), dates)
+        self.insert_new(&owner, &path, Content::File(content.into()), dates)
     }
 
     /// Puts something where nothing is, with the directories on the way.

@@ -8,6 +8,7 @@ mod creating;
 mod placing;
 mod records;
 mod tree;
+mod world;
 
 const TOOLS: [&str; 7] = [
     "copy_directory",

@@ -44,7 +44,7 @@
 //! ```
 //!
 //! Unknown keys are errors. Keys hold across later additions: a session's records may continue a persona's threads.
-//! Ids count from 1 in the order of the records: for each email first the sender's copy, then the recipients' in their
+//! Ids count in the order of the records, after those of the world: from 1 without it. For each email first the sender's copy, then the recipients' in their
 //! order; a thread gets its id with its first copy. Ids are not reused.
 //!
 //! # State
@@ -53,7 +53,8 @@
 //! snoozed_until, starred, archived, spam, email_ids, draft_ids, created_at, updated_at}], "emails": [{id, thread_id,
 //! owner, sender, recipients, subject, body, attachments, response_to_email_id, created_at}], "drafts": [{id, owner,
 //! recipients, subject, body, attachments, belongs_to_email_thread_id, response_to_email_id, scheduled_send_at,
-//! created_at, updated_at}]}`, by id; people are addresses, the id of a user too.
+//! created_at, updated_at}]}`, by id; people are addresses, the id of a user too. Of the world's people and mail only
+//! what differs.
 #![expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
@@ -68,6 +69,7 @@ mod record;
 mod sending;
 mod threads;
 mod view;
+mod world;
 
 use std::collections::BTreeMap;
 
@@ -193,8 +195,8 @@ impl ToolApp for Gmail {
 
     fn open(accounts: Accounts) -> Self {
         Self {
+            mail: Mail::new(accounts.world()),
             accounts,
-            mail: Mail::default(),
             keys: BTreeMap::new(),
         }
     }

@@ -5,7 +5,12 @@ use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Accounts, Email};
+use pibench_sdk::layer::Layer;
+use pibench_sdk::list::List;
+use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
+
+use crate::world;
 
 /// A message's number, the same in all mailboxes. Never shown.
 pub(crate) type MessageId = u32;
@@ -15,11 +20,11 @@ pub(crate) type ThreadId = u32;
 pub(crate) type DraftId = u32;
 
 /// All mail of all accounts.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Mail {
-    messages: BTreeMap<MessageId, Message>,
-    emails: BTreeMap<EmailId, Copy>,
-    pub threads: BTreeMap<ThreadId, Thread>,
+    messages: Layer<MessageId, Message>,
+    pub emails: Layer<EmailId, Copy>,
+    pub threads: Layer<ThreadId, Thread>,
     pub drafts: BTreeMap<DraftId, Draft>,
     last_draft: DraftId,
     last_attachment: u32,
@@ -32,24 +37,24 @@ pub(crate) struct Message {
     pub conversation: MessageId,
     pub response_to: Option<MessageId>,
     pub from: Email,
-    pub to: Vec<Email>,
-    pub subject: String,
-    pub body: String,
-    pub attachments: Vec<Attachment>,
+    pub to: List<Email>,
+    pub subject: Text,
+    pub body: Text,
+    pub attachments: List<Attachment>,
     pub sent_at: DateTime,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Attachment {
     pub id: u32,
-    pub file_name: String,
+    pub file_name: Text,
 }
 
 /// A message in a mailbox.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Copy {
-    thread: ThreadId,
-    message: MessageId,
+pub(crate) struct Copy {
+    pub thread: ThreadId,
+    pub message: MessageId,
 }
 
 /// A conversation as one account sees it.
@@ -63,9 +68,9 @@ pub(crate) struct Thread {
     pub owner: Email,
     pub conversation: MessageId,
     /// In the order of arrival.
-    pub emails: Vec<EmailId>,
+    pub emails: List<EmailId>,
     pub read: bool,
-    pub label: Option<String>,
+    pub label: Option<Text>,
     pub snoozed_until: Option<DateTime>,
     pub starred: bool,
     pub archived: bool,
@@ -119,6 +124,18 @@ pub(crate) struct EmailRef<'a> {
 }
 
 impl Mail {
+    /// With the world's mail, or without any.
+    pub(crate) fn new(world: bool) -> Self {
+        Self {
+            messages: Layer::new(world),
+            emails: Layer::new(world),
+            threads: Layer::new(world),
+            drafts: BTreeMap::new(),
+            last_draft: 0,
+            last_attachment: if world { world::ATTACHMENTS } else { 0 },
+        }
+    }
+
     pub(crate) fn message(&self, id: MessageId) -> Option<&Message> {
         self.messages.get(&id)
     }
@@ -132,11 +149,6 @@ impl Mail {
             message_id: copy.message,
             message: self.messages.get(&copy.message)?,
         })
-    }
-
-    /// All copies, by id.
-    pub(crate) fn emails(&self) -> impl Iterator<Item = EmailRef<'_>> {
-        self.emails.keys().filter_map(|id| self.email(*id))
     }
 
     /// A thread's emails, oldest first.
@@ -178,7 +190,7 @@ impl Mail {
         position: Position,
         sent_at: DateTime,
     ) -> (MessageId, Option<Delivered>) {
-        let id = next_id(&self.messages);
+        let id = self.messages.next_id();
         let Content {
             to,
             subject,
@@ -205,10 +217,10 @@ impl Mail {
             conversation,
             response_to,
             from,
-            to,
-            subject,
-            body,
-            attachments,
+            to: to.into(),
+            subject: subject.into(),
+            body: body.into(),
+            attachments: attachments.into(),
             sent_at,
         };
         self.messages.insert(id, message);
@@ -217,24 +229,25 @@ impl Mail {
 
     /// A copy at the end of the owner's thread.
     fn put(&mut self, owner: &Email, conversation: MessageId, message: MessageId) -> Delivered {
-        let thread = self
-            .thread_of(owner, conversation)
-            .unwrap_or_else(|| self.begin(owner, conversation));
-        let email = next_id(&self.emails);
+        // Nobody has a thread yet of what begins with this message.
+        let known = (conversation != message).then(|| self.thread_of(owner, conversation));
+        let thread = known.flatten();
+        let thread = thread.unwrap_or_else(|| self.begin(owner, conversation));
+        let email = self.emails.next_id();
         self.emails.insert(email, Copy { thread, message });
         if let Some(thread) = self.threads.get_mut(&thread) {
-            thread.emails.push(email);
+            thread.emails.to_mut().push(email);
         }
         Delivered { thread, email }
     }
 
     fn begin(&mut self, owner: &Email, conversation: MessageId) -> ThreadId {
-        let id = next_id(&self.threads);
+        let id = self.threads.next_id();
         let thread = Thread {
             id,
             owner: owner.clone(),
             conversation,
-            emails: Vec::new(),
+            emails: List::default(),
             read: true,
             label: None,
             snoozed_until: None,
@@ -265,7 +278,7 @@ impl Mail {
         self.last_attachment += 1;
         Attachment {
             id: self.last_attachment,
-            file_name,
+            file_name: file_name.into(),
         }
     }
 }
@@ -274,9 +287,4 @@ impl Thread {
     pub(crate) fn snoozed(&self, now: DateTime) -> bool {
         self.snoozed_until.is_some_and(|until| until > now)
     }
-}
-
-/// Of a map from which nothing is removed.
-fn next_id<T>(map: &BTreeMap<u32, T>) -> u32 {
-    map.last_key_value().map_or(1, |(id, _)| id + 1)
 }

@@ -43,10 +43,7 @@ impl Gmail {
             page_index,
             page_limit,
         } = arguments;
-        let users: Vec<&Account> = self.accounts.iter().collect();
-        let users = listing::matching(users, query.as_deref(), |user| {
-            format!("{} {}", user.name(), user.email)
-        });
+        let users = self.accounts.search(query.as_deref());
         let view = |user: &Account| {
             json!({
                 "first_name": user.first_name,

@@ -9,6 +9,7 @@ mod drafts;
 mod records;
 mod sending;
 mod threads;
+mod world;
 
 const TOOLS: [&str; 25] = [
     "create_draft",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
 use serde_json::{Value, json};
@@ -329,11 +330,11 @@ impl Gmail {
             .threads
             .values()
             .filter(|thread| thread.owner == *me);
-        let labels: BTreeMap<String, &String> = own
+        let labels: BTreeMap<String, &Text> = own
             .filter_map(|thread| thread.label.as_ref())
             .map(|label| (label.to_lowercase(), label))
             .collect();
-        let labels = labels.into_values().cloned().collect();
+        let labels = labels.into_values().cloned().map(String::from).collect();
         let labels = listing::matching(labels, query.as_deref(), Clone::clone);
         Ok(listing::page(labels, page_index, page_limit))
     }
@@ -377,12 +378,12 @@ impl Gmail {
     }
 }
 
-pub(crate) fn checked_label(label: &str) -> Result<String, ToolError> {
+pub(crate) fn checked_label(label: &str) -> Result<Text, ToolError> {
     let label = label.trim();
     if label.is_empty() || label.len() > MAX_LABEL {
         return Err(ToolError::invalid(format!(
             "A label must have 1 to {MAX_LABEL} bytes."
         )));
     }
-    Ok(label.to_owned())
+    Ok(label.into())
 }

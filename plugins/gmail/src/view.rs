@@ -1,10 +1,10 @@
 //! What the tools answer and what graders see.
 
-use pibench_sdk::account::Email;
+use pibench_sdk::account::{Account, Email};
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::mail::{Attachment, Draft, EmailRef, Thread};
+use crate::mail::{Attachment, Copy, Draft, EmailRef, Thread};
 use crate::threads::Opened;
 
 /// How many characters of the latest email a list shows.
@@ -85,20 +85,26 @@ impl Gmail {
 
     /// See the crate's documentation.
     pub(crate) fn view_state(&self) -> Value {
-        let threads = self
-            .mail
-            .threads
-            .values()
-            .filter_map(|thread| Opened::new(&self.mail, thread));
-        json!({
-            "users": self.accounts.iter().map(|user| json!({
+        let user = |user: &Account| {
+            json!({
                 "id": user.email,
                 "first_name": user.first_name,
                 "last_name": user.last_name,
                 "registered_at": user.registered_at,
-            })).collect::<Vec<_>>(),
-            "threads": threads.map(|opened| self.state_of_thread(&opened)).collect::<Vec<_>>(),
-            "emails": self.mail.emails().map(|email| self.state_of_email(email)).collect::<Vec<_>>(),
+            })
+        };
+        let thread = |_: &u32, thread: &Thread| {
+            let opened = Opened::new(&self.mail, thread);
+            opened.map_or(Value::Null, |opened| self.state_of_thread(&opened))
+        };
+        let email = |id: &u32, _: &Copy| {
+            let email = self.mail.email(*id);
+            email.map_or(Value::Null, |email| self.state_of_email(email))
+        };
+        json!({
+            "users": self.accounts.state(user),
+            "threads": self.mail.threads.state(thread),
+            "emails": self.mail.emails.state(email),
             "drafts": self.mail.drafts.values().map(state_of_draft).collect::<Vec<_>>(),
         })
     }

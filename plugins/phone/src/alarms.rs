@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use jiff::civil::{DateTime, Time};
+use jiff::civil::{DateTime, Time, time};
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
-use pibench_sdk::text;
+use pibench_sdk::list::List;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,8 @@ pub(crate) struct Alarm {
     pub owner: Email,
     pub time: AlarmTime,
     /// Each once, from Monday on.
-    pub repeat_days: Vec<Weekday>,
-    pub label: String,
+    pub repeat_days: List<Weekday>,
+    pub label: Text,
     pub enabled: bool,
     pub snooze_minutes: u32,
     pub vibration: bool,
@@ -174,8 +175,8 @@ impl Alarm {
         Self {
             owner,
             time: AlarmTime(Time::midnight()),
-            repeat_days: Vec::new(),
-            label: String::new(),
+            repeat_days: List::default(),
+            label: Text::default(),
             enabled: true,
             snooze_minutes: crate::arguments::default_snooze(),
             vibration: true,
@@ -199,10 +200,10 @@ impl Alarm {
         if let Some(mut days) = repeat_days {
             days.sort_unstable();
             days.dedup();
-            self.repeat_days = days;
+            self.repeat_days = days.into();
         }
         if let Some(label) = label {
-            self.label = text::at_most("label", label.trim().to_owned(), MAX_LABEL)?;
+            self.label = text::at_most("label", label.trim().to_owned(), MAX_LABEL)?.into();
         }
         if let Some(minutes) = snooze_minutes {
             if minutes > MAX_SNOOZE {
@@ -234,6 +235,13 @@ impl AlarmChange {
             && enabled.is_none()
             && snooze_minutes.is_none()
             && vibration.is_none()
+    }
+}
+
+impl AlarmTime {
+    /// For the world's rows.
+    pub(crate) const fn constant(hour: i8, minute: i8) -> Self {
+        Self(time(hour, minute, 0, 0))
     }
 }
 

@@ -2,8 +2,10 @@
 
 use jiff::civil::{Date, DateTime};
 use pibench_sdk::account::Email;
+use pibench_sdk::list::List;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing, text, time};
+use pibench_sdk::{clock, listing, time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -21,14 +23,14 @@ const MAX_RELATIONSHIPS: usize = 20;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Contact {
     pub owner: Email,
-    pub first_name: String,
-    pub last_name: String,
+    pub first_name: Text,
+    pub last_name: Text,
     pub phone_number: Option<PhoneNumber>,
     pub email: Option<Email>,
-    pub relationships: Vec<String>,
+    pub relationships: List<Text>,
     pub birthday: Option<Date>,
-    pub home_address: Option<String>,
-    pub work_address: Option<String>,
+    pub home_address: Option<Text>,
+    pub work_address: Option<Text>,
     pub created_at: DateTime,
 }
 
@@ -209,11 +211,11 @@ impl Contact {
     fn new(owner: Email, created_at: DateTime) -> Self {
         Self {
             owner,
-            first_name: String::new(),
-            last_name: String::new(),
+            first_name: Text::default(),
+            last_name: Text::default(),
             phone_number: None,
             email: None,
-            relationships: Vec::new(),
+            relationships: List::default(),
             birthday: None,
             home_address: None,
             work_address: None,
@@ -234,10 +236,10 @@ impl Contact {
             work_address,
         } = change;
         if let Some(name) = first_name {
-            self.first_name = text::not_empty("first name", &name, MAX_NAME)?;
+            self.first_name = text::not_empty("first name", &name, MAX_NAME)?.into();
         }
         if let Some(name) = last_name {
-            self.last_name = text::at_most("last name", name.trim().to_owned(), MAX_NAME)?;
+            self.last_name = text::at_most("last name", name.trim().to_owned(), MAX_NAME)?.into();
         }
         set(&mut self.phone_number, phone_number, PhoneNumber::parse)?;
         set(&mut self.email, email, Email::parse)?;
@@ -284,7 +286,7 @@ impl Contact {
         ];
         let texts = optional.into_iter().flatten();
         let texts: Vec<&str> = texts
-            .chain(relationships.iter().map(String::as_str))
+            .chain(relationships.iter().map(Text::as_str))
             .collect();
         format!("{}\n{}", self.name(), texts.join("\n"))
     }
@@ -344,15 +346,15 @@ fn set<T>(
     Ok(())
 }
 
-fn checked_address(address: &str) -> Result<String, ToolError> {
-    text::at_most("address", address.to_owned(), MAX_ADDRESS)
+fn checked_address(address: &str) -> Result<Text, ToolError> {
+    Ok(text::at_most("address", address.to_owned(), MAX_ADDRESS)?.into())
 }
 
 /// Trimmed, each once, none empty.
-fn checked_relationships(relationships: Vec<String>) -> Result<Vec<String>, ToolError> {
-    let mut checked: Vec<String> = Vec::new();
+fn checked_relationships(relationships: Vec<String>) -> Result<List<Text>, ToolError> {
+    let mut checked: Vec<Text> = Vec::new();
     for relationship in relationships {
-        let relationship = text::not_empty("relationship", &relationship, MAX_RELATIONSHIP)?;
+        let relationship = text::not_empty("relationship", &relationship, MAX_RELATIONSHIP)?.into();
         if !checked.contains(&relationship) {
             checked.push(relationship);
         }
@@ -362,7 +364,7 @@ fn checked_relationships(relationships: Vec<String>) -> Result<Vec<String>, Tool
             "A contact has at most {MAX_RELATIONSHIPS} relationships."
         )));
     }
-    Ok(checked)
+    Ok(checked.into())
 }
 
 /// A phone number in the form in which contacts have it, so that it is found; other queries as they are.

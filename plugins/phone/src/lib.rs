@@ -37,14 +37,15 @@
 //! created_at = "2026-02-27T18:00:00"  # the clock's now if left out
 //! ```
 //!
-//! Unknown keys are errors. Contacts, messages and alarms get ids of their own, 1, 2, 3, ... in the order in which they
-//! are added; ids are not reused. A phone number is kept as its digits, with a + in front if it has one.
+//! Unknown keys are errors. Contacts, messages and alarms get ids of their own in the order in which they are added,
+//! after those of the world: 1, 2, 3, ... without it. Ids are not reused. A phone number is kept as its digits, with a + in front if it has one.
 //!
 //! # State
 //!
 //! `{"contacts": [{id, owner, first_name, last_name, email, phone_number, relationships, birthday, home_address,
 //! work_address, created_at}], "text_messages": [{id, sender, receiver, message, sent_at}], "alarms": [{id, owner, time,
-//! repeat_days, label, enabled, snooze_minutes, vibration, created_at}]}`, by id; sender and receiver are numbers.
+//! repeat_days, label, enabled, snooze_minutes, vibration, created_at}]}`, by id; sender and receiver are
+//! numbers. Of the world only what differs.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "tools are methods of one shape: arguments by value, and a result"
@@ -56,11 +57,11 @@ mod contacts;
 mod messages;
 mod number;
 mod record;
-
-use std::collections::BTreeMap;
+mod world;
 
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
+use pibench_sdk::layer::Layer;
 use pibench_sdk::records::Records;
 use pibench_sdk::table::Table;
 use pibench_sdk::tool::{NoArguments, ToolError, Tools};
@@ -81,7 +82,7 @@ export_tool_app!(Phone);
 pub struct Phone {
     accounts: Accounts,
     /// Whose number it is.
-    numbers: BTreeMap<PhoneNumber, Email>,
+    numbers: Layer<PhoneNumber, Email>,
     contacts: Table<Contact>,
     messages: Table<TextMessage>,
     alarms: Table<Alarm>,
@@ -139,23 +140,23 @@ impl ToolApp for Phone {
     }
 
     fn open(accounts: Accounts) -> Self {
-        let number = |text: &String| PhoneNumber::parse(text).ok();
-        // Numbers that are none or stand twice are reported with the records.
-        let numbers = accounts
-            .iter()
-            .filter_map(|account| {
-                Some((
-                    account.phone_number.as_ref().and_then(number)?,
-                    account.email.clone(),
-                ))
-            })
-            .collect();
+        let world = accounts.world();
+        let mut numbers = Layer::new(world);
+        for account in accounts.named() {
+            // Somebody of the world may have another number now.
+            numbers.retain(|_, holder: &Email| *holder != account.email);
+            let number = account.phone_number.as_deref();
+            // Numbers that are none or stand twice are reported with the records.
+            if let Some(number) = number.and_then(|number| PhoneNumber::parse(number).ok()) {
+                numbers.insert(number, account.email.clone());
+            }
+        }
         Self {
             accounts,
             numbers,
-            contacts: Table::default(),
-            messages: Table::default(),
-            alarms: Table::default(),
+            contacts: Table::new(world),
+            messages: Table::new(world),
+            alarms: Table::new(world),
         }
     }
 
@@ -168,13 +169,13 @@ impl ToolApp for Phone {
     }
 
     fn state(&self) -> Value {
-        let contact = |(id, contact): (u32, &Contact)| {
+        let contact = |id: u32, contact: &Contact| {
             let mut view = contact.view();
             view["id"] = json!(id);
             view["owner"] = json!(contact.owner);
             view
         };
-        let message = |(id, message): (u32, &TextMessage)| {
+        let message = |id: u32, message: &TextMessage| {
             let TextMessage {
                 sender,
                 receiver,
@@ -183,7 +184,7 @@ impl ToolApp for Phone {
             } = message;
             json!({"id": id, "sender": sender, "receiver": receiver, "message": message, "sent_at": sent_at})
         };
-        let alarm = |(id, alarm): (u32, &Alarm)| {
+        let alarm = |id: u32, alarm: &Alarm| {
             let Alarm {
                 owner,
                 time,
@@ -200,9 +201,9 @@ impl ToolApp for Phone {
             })
         };
         json!({
-            "contacts": self.contacts.iter().map(contact).collect::<Vec<_>>(),
-            "text_messages": self.messages.iter().map(message).collect::<Vec<_>>(),
-            "alarms": self.alarms.iter().map(alarm).collect::<Vec<_>>(),
+            "contacts": self.contacts.state(contact),
+            "text_messages": self.messages.state(message),
+            "alarms": self.alarms.state(alarm),
         })
     }
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing, text};
+use pibench_sdk::{clock, listing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ pub(crate) const MAX_MESSAGE: usize = 4096;
 pub(crate) struct TextMessage {
     pub sender: PhoneNumber,
     pub receiver: PhoneNumber,
-    pub message: String,
+    pub message: Text,
     pub sent_at: DateTime,
 }
 
@@ -56,7 +57,7 @@ impl Phone {
         if message.trim().is_empty() {
             return Err(ToolError::invalid("The message must not be empty."));
         }
-        let message = text::at_most("message", message, MAX_MESSAGE)?;
+        let message = text::at_most("message", message, MAX_MESSAGE)?.into();
         if !self.in_service(me, &sender, &receiver) {
             return Err(ToolError::conflict("phone number", &receiver));
         }

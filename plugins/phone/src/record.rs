@@ -139,7 +139,7 @@ impl Phone {
         self.messages.insert(TextMessage {
             sender,
             receiver,
-            message: text,
+            message: text.into(),
             sent_at: sent_at.unwrap_or_else(clock::now),
         });
         Ok(())

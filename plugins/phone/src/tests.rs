@@ -11,6 +11,7 @@ mod contacts;
 mod messages;
 mod model;
 mod records;
+mod world;
 
 const TOOLS: [&str; 12] = [
     "add_contact",

@@ -1,14 +1,13 @@
 //! The condition `app`: which records an app holds, and what became of them since the session began.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use crate::condition::{Finding, Undecided};
-use crate::matcher::{Captures, Fields, Names, same, shown};
+use crate::diff::{Pair, pairs};
+use crate::matcher::{Captures, Fields, Names};
 use crate::range::Range;
 use crate::scene::Scene;
-use crate::table::{ConfigError, Node};
+use crate::table::{ConfigError, Node, Table};
 
 /// How many records a reason mentions.
 const MENTIONED: usize = 3;
@@ -22,6 +21,8 @@ pub(crate) struct App {
     now: Option<Fields>,
     was: Option<Fields>,
     except: Option<Fields>,
+    /// The only fields that may have changed.
+    only: Option<Vec<String>>,
     count: Range,
 }
 
@@ -34,28 +35,31 @@ enum Change {
     Touched,
 }
 
-/// A record at the session's start and now; at least one of them.
-struct Pair<'a> {
-    list: &'a str,
-    before: Option<&'a Value>,
-    now: Option<&'a Value>,
-}
-
 impl App {
     pub(crate) fn parse(node: Node) -> Result<Self, ConfigError> {
         let mut table = node.table()?;
+        let count = table.read("count", Range::parse)?;
+        Self::of(table, count.unwrap_or(Range::SOME))
+    }
+
+    /// What may have changed beside the rest: it is not counted.
+    pub(crate) fn parse_exception(node: Node) -> Result<Self, ConfigError> {
+        Self::of(node.table()?, Range::SOME)
+    }
+
+    fn of(mut table: Table, count: Range) -> Result<Self, ConfigError> {
         let path = table.path.clone();
+        let texts = |node: Node| node.one_or_more()?.into_iter().map(Node::text).collect();
         let fields = |node| Fields::parse(node, Names::NONE);
         let app = Self {
             name: table.require("name")?.text()?,
-            lists: table.read("records", |node| {
-                node.one_or_more()?.into_iter().map(Node::text).collect()
-            })?,
+            lists: table.read("records", texts)?,
             now: table.read("where", fields)?,
             was: table.read("was", fields)?,
             except: table.read("except", fields)?,
             change: table.read("change", |node| change(&node))?,
-            count: table.read("count", Range::parse)?.unwrap_or(Range::SOME),
+            only: table.read("only", texts)?,
+            count,
         };
         table.finish()?;
         if app.change == Some(Change::Added) && app.was.is_some() {
@@ -70,11 +74,15 @@ impl App {
     /// An app of which the session has no state counts as one without records.
     pub(crate) fn judge(&self, scene: &Scene) -> Result<Finding, Undecided> {
         let (before, now) = match scene.apps.iter().find(|state| state.app == self.name) {
-            Some(state) => (self.lists_of(&state.before)?, self.lists_of(&state.now)?),
+            Some(state) => (
+                lists_of(&self.name, &state.before)?,
+                lists_of(&self.name, &state.now)?,
+            ),
             None => (Map::new(), Map::new()),
         };
         self.known_lists(&before, &now)?;
-        let pairs = self.pairs(&before, &now);
+        let mut pairs = pairs(&before, &now);
+        pairs.retain(|pair| self.looks_at(&pair.list));
         let fitting: Vec<&Pair> = pairs.iter().filter(|pair| self.fits(pair)).collect();
         let mentioned: Vec<String> = fitting
             .iter()
@@ -106,18 +114,8 @@ impl App {
         })
     }
 
-    fn lists_of(&self, state: &str) -> Result<Map<String, Value>, Undecided> {
-        match serde_json::from_str(state) {
-            Ok(Value::Object(lists)) => Ok(lists),
-            _ => Err(Undecided(format!(
-                "the state of {} is no JSON object",
-                self.name
-            ))),
-        }
-    }
-
     /// A list that the state has never had is a slip of the author.
-    fn known_lists(
+    pub(crate) fn known_lists(
         &self,
         before: &Map<String, Value>,
         now: &Map<String, Value>,
@@ -136,41 +134,16 @@ impl App {
         )))
     }
 
-    fn pairs<'a>(
-        &self,
-        before: &'a Map<String, Value>,
-        now: &'a Map<String, Value>,
-    ) -> Vec<Pair<'a>> {
-        let mut pairs: BTreeMap<(&str, String), Pair> = BTreeMap::new();
-        let looked_at = |list: &str| {
-            self.lists
-                .as_ref()
-                .is_none_or(|lists| lists.iter().any(|name| name == list))
-        };
-        for (list, record) in records(before).filter(|(list, _)| looked_at(list)) {
-            pairs.insert(
-                (list, identity(record)),
-                Pair {
-                    list,
-                    before: Some(record),
-                    now: None,
-                },
-            );
-        }
-        for (list, record) in records(now).filter(|(list, _)| looked_at(list)) {
-            pairs
-                .entry((list, identity(record)))
-                .and_modify(|pair| pair.now = Some(record))
-                .or_insert(Pair {
-                    list,
-                    before: None,
-                    now: Some(record),
-                });
-        }
-        pairs.into_values().collect()
+    pub(crate) fn is_about(&self, app: &str) -> bool {
+        self.name == app
     }
 
-    fn fits(&self, pair: &Pair) -> bool {
+    fn looks_at(&self, list: &str) -> bool {
+        let lists = self.lists.as_ref();
+        lists.is_none_or(|lists| lists.iter().any(|name| name == list))
+    }
+
+    pub(crate) fn fits(&self, pair: &Pair) -> bool {
         let Self {
             name: _,
             lists: _,
@@ -178,9 +151,10 @@ impl App {
             now,
             was,
             except,
+            only,
             count: _,
         } = self;
-        let Some(record) = pair.shown(*change) else {
+        let Some(record) = shown(pair, *change).filter(|_| self.looks_at(&pair.list)) else {
             return false;
         };
         let fields =
@@ -188,10 +162,11 @@ impl App {
         now.as_ref().is_none_or(|wanted| fields(wanted, record))
             && was
                 .as_ref()
-                .is_none_or(|wanted| pair.before.is_some_and(|before| fields(wanted, before)))
+                .is_none_or(|wanted| pair.before.as_ref().is_some_and(|it| fields(wanted, it)))
             && !except
                 .as_ref()
                 .is_some_and(|unwanted| fields(unwanted, record))
+            && only.as_ref().is_none_or(|only| only_these(pair, only))
     }
 
     /// Why the last record with the right change does not do.
@@ -200,69 +175,39 @@ impl App {
             return String::new();
         };
         let miss = pairs.iter().rev().find_map(|pair| {
-            let reason = wanted.mismatch(pair.shown(self.change)?, &Captures::new())?;
+            let reason = wanted.mismatch(shown(pair, self.change)?, &Captures::new())?;
             Some(format!("; but of {} {reason}", pair.title()))
         });
         miss.unwrap_or_default()
     }
 }
 
-impl<'a> Pair<'a> {
-    /// The record to look at, if the change is the wanted one.
-    fn shown(&self, change: Option<Change>) -> Option<&'a Value> {
-        let same = match (self.before, self.now) {
-            (Some(before), Some(now)) => Some(same(before, now)),
-            _ => None,
-        };
-        match change {
-            None => self.now,
-            Some(Change::Added) => {
-                if self.before.is_none() {
-                    self.now
-                } else {
-                    None
-                }
-            }
-            Some(Change::Removed) => {
-                if self.now.is_none() {
-                    self.before
-                } else {
-                    None
-                }
-            }
-            Some(Change::Changed) => {
-                if same == Some(false) {
-                    self.now
-                } else {
-                    None
-                }
-            }
-            Some(Change::Unchanged) => {
-                if same == Some(true) {
-                    self.now
-                } else {
-                    None
-                }
-            }
-            Some(Change::Touched) => {
-                if same == Some(true) {
-                    None
-                } else {
-                    self.now.or(self.before)
-                }
-            }
-        }
+/// The record to look at, if the change is the wanted one.
+fn shown(pair: &Pair, change: Option<Change>) -> Option<&Value> {
+    let (before, now) = (pair.before.as_ref(), pair.now.as_ref());
+    let both = before.and(now);
+    match change {
+        None => now,
+        Some(Change::Added) => now.filter(|_| before.is_none()),
+        Some(Change::Removed) => before.filter(|_| now.is_none()),
+        Some(Change::Changed) => both.filter(|_| pair.differs()),
+        Some(Change::Unchanged) => both.filter(|_| !pair.differs()),
+        Some(Change::Touched) => now.or(before).filter(|_| pair.differs()),
     }
+}
 
-    /// As reasons name it.
-    fn title(&self) -> String {
-        let record = self.now.or(self.before).unwrap_or(&Value::Null);
-        format!(
-            "{} {}",
-            self.list,
-            shown(record.get("id").unwrap_or(record))
-        )
-    }
+/// Whether a record changed in these fields, or what is in them, and in no others.
+fn only_these(pair: &Pair, only: &[String]) -> bool {
+    let fields = pair.fields();
+    let named = |field: &String| {
+        let mut only = only.iter();
+        only.any(|name| {
+            field
+                .strip_prefix(name.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    !fields.is_empty() && fields.iter().all(named)
 }
 
 impl Change {
@@ -293,17 +238,10 @@ fn change(node: &Node) -> Result<Change, ConfigError> {
     })
 }
 
-/// Every record with its list; an entry that is no list counts as a list of one.
-fn records(state: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
-    state.iter().flat_map(|(list, value)| {
-        let records = value
-            .as_array()
-            .map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
-        records.iter().map(move |record| (list.as_str(), record))
-    })
-}
-
-/// What makes a record the same one at two moments: its `id`; without one, all of it.
-fn identity(record: &Value) -> String {
-    record.get("id").unwrap_or(record).to_string()
+/// The record lists of a state.
+pub(crate) fn lists_of(app: &str, state: &str) -> Result<Map<String, Value>, Undecided> {
+    match serde_json::from_str(state) {
+        Ok(Value::Object(lists)) => Ok(lists),
+        _ => Err(Undecided(format!("the state of {app} is no JSON object"))),
+    }
 }

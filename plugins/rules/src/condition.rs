@@ -6,6 +6,7 @@ use crate::file::File;
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::table::{ConfigError, Node};
+use crate::unchanged::Unchanged;
 
 /// One condition of a configuration.
 pub(crate) enum Condition {
@@ -17,6 +18,7 @@ pub(crate) enum Condition {
     File(File),
     App(App),
     Said(Said),
+    Unchanged(Unchanged),
 }
 
 /// Whether a condition holds, and why.
@@ -32,17 +34,26 @@ pub(crate) struct Finding {
 #[error("{0}")]
 pub(crate) struct Undecided(pub(crate) String);
 
-const KINDS: &str = "`all`, `any`, `not`, `called`, `order`, `file`, `app` or `said`";
+const KINDS: &str = "`all`, `any`, `not`, `called`, `order`, `file`, `app`, `unchanged` or `said`";
 
 impl Condition {
     pub(crate) fn parse(node: Node) -> Result<Self, ConfigError> {
         let table = node.table()?;
         let path = table.path.clone();
-        let mut entries = table.into_nodes();
-        let (Some((kind, node)), None) = (entries.next(), entries.next()) else {
+        let mut entries: Vec<(String, Node)> = table.into_nodes().collect();
+        let names: Vec<String> = entries
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let (Some((kind, node)), true) = (entries.pop(), names.len() == 1) else {
+            let found = if names.is_empty() {
+                "none".into()
+            } else {
+                names.join(", ")
+            };
             return Err(ConfigError::new(
                 &path,
-                format!("must have exactly one key: {KINDS}"),
+                format!("must have exactly one key, {KINDS}, and has {found}"),
             ));
         };
         match kind.as_str() {
@@ -53,6 +64,7 @@ impl Condition {
             "order" => Ok(Self::Order(Order::parse(node)?)),
             "file" => Ok(Self::File(File::parse(node)?)),
             "app" => Ok(Self::App(App::parse(node)?)),
+            "unchanged" => Ok(Self::Unchanged(Unchanged::parse(node)?)),
             "said" => Ok(Self::Said(Said::parse(node)?)),
             _ => Err(node.error(format!("unknown condition; must be {KINDS}"))),
         }
@@ -74,6 +86,7 @@ impl Condition {
             Self::File(file) => file.judge(scene),
             Self::App(app) => app.judge(scene),
             Self::Said(said) => Ok(said.judge(scene)),
+            Self::Unchanged(unchanged) => unchanged.judge(scene),
         }
     }
 }

@@ -103,13 +103,24 @@
 //! change = "changed"                    # since the session began; also "added", "removed", "unchanged", "touched"
 //! where = { title = "Deadlines", tags = { contains = "court" } }  # the record now (removed: as it was)
 //! was = { pinned = false }              # the record at the start
+//! only = ["content", "updated_at"]      # no other fields changed; dotted paths, or what is above them
 //! ```
 //!
 //! Records are the same one by their `id`. Without `change` the records that are there now count. `touched` is added,
-//! removed or changed, and `except = FIELDS` leaves records out, so that this says "nothing else changed":
+//! removed or changed, and `except = FIELDS` leaves records out. Of the world's records those count that the app's state
+//! tells of, because they differ; one that was first changed in the session counts as changed.
+//!
+//! # `unchanged`
+//!
+//! Nothing became of any record but what is named. The exceptions are like `app`, without `count`.
 //!
 //! ```toml
-//! app = { name = "simple_note", change = "touched", except = { title = "Deadlines" }, count = 0 }
+//! [unchanged]
+//! apps = ["todoist", "gmail"]           # all apps of the session if left out
+//! except = [
+//!   { name = "todoist", records = "tasks", change = "changed", where = { title = "Outline" }, only = "is_completed" },
+//!   { name = "todoist", records = "notifications", change = "added" },
+//! ]
 //! ```
 //!
 //! # `said`
@@ -123,6 +134,7 @@
 mod app;
 mod call;
 mod condition;
+mod diff;
 mod file;
 mod matcher;
 mod range;
@@ -130,6 +142,7 @@ mod said;
 mod scene;
 mod schema;
 mod table;
+mod unchanged;
 
 use pibench_sdk::export_grader;
 use pibench_sdk::grader::{Check, Evidence, Grader, Verdict, Workspace};

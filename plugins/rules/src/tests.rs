@@ -560,6 +560,76 @@ fn app_can_say_that_nothing_else_changed() {
 }
 
 #[test]
+fn app_can_say_which_fields_changed() {
+    let changed = "app = { name = \"simple_note\", change = \"changed\", count = 1";
+    accepts(&format!("{changed}, only = [\"title\", \"pinned\"] }}"));
+    refuses(&format!("{changed}, only = \"title\" }}"));
+    refuses("app = { name = \"simple_note\", change = \"added\", only = \"title\" }");
+}
+
+#[test]
+fn unchanged_is_everything_but_what_is_named() {
+    reason(
+        "unchanged = {}",
+        "3 other changes: simple_note notes 1 changed (title, pinned); simple_note notes 3 removed; \
+         simple_note notes 4 added",
+    );
+    let but = |changed: &str| {
+        format!(
+            "unchanged = {{ apps = \"simple_note\", except = [\
+             {{ name = \"simple_note\", change = \"added\", where = {{ title = \"Deadlines\" }} }},\
+             {{ name = \"simple_note\", records = \"notes\", change = \"removed\" }},\
+             {{ name = \"simple_note\", change = \"changed\", only = {changed} }}] }}"
+        )
+    };
+    accepts(&but("[\"title\", \"pinned\"]"));
+    refuses(&but("[\"title\"]"));
+    accepts("unchanged = { apps = [\"spotify\"] }");
+}
+
+#[test]
+fn an_exception_from_a_list_that_there_is_not_is_an_error() {
+    let config = config("unchanged = { except = { name = \"simple_note\", records = \"note\" } }");
+    let error = Rules::grade(&config, &evidence(), &files()).expect_err("unknown list");
+    assert!(error.contains("has no list `note`"), "{error}");
+}
+
+#[test]
+fn an_exception_is_not_counted() {
+    wrong(
+        "unchanged = { except = { name = \"a\", count = 1 } }",
+        "config.unchanged.except.count: unknown key",
+    );
+    wrong(
+        "unchanged = { app = \"a\" }",
+        "config.unchanged.app: unknown key",
+    );
+}
+
+#[test]
+fn a_record_of_the_world_that_was_first_touched_is_changed() {
+    let product = json!({"id": 7, "stock": 4, "world": {"stock": 5}});
+    let evidence = Evidence {
+        turn: 1,
+        apps: vec![AppState {
+            app: "amazon".to_owned(),
+            before: json!({"products": []}).to_string(),
+            now: json!({"products": [product]}).to_string(),
+        }],
+        ..Evidence::default()
+    };
+    let holds = |change: &str| {
+        let toml = format!(
+            "app = {{ name = \"amazon\", change = \"{change}\", was = {{ stock = 5 }}, where = {{ stock = 4 }} }}"
+        );
+        judge(&toml, &evidence, &files()).0
+    };
+    assert!(holds("changed") && holds("touched") && !holds("removed"));
+    let added = "app = { name = \"amazon\", change = \"added\" }";
+    assert!(!judge(added, &evidence, &files()).0);
+}
+
+#[test]
 fn an_app_without_state_has_no_records() {
     accepts("app = { name = \"spotify\", count = 0 }");
     refuses("app = { name = \"spotify\", records = \"songs\" }");
@@ -824,7 +894,7 @@ fn reasons_are_bounded() {
 
 /// JSON that is often almost a configuration.
 fn nearly_config() -> impl Strategy<Value = Value> {
-    const WORDS: [&str; 40] = [
+    const WORDS: [&str; 42] = [
         "all",
         "any",
         "not",
@@ -833,6 +903,8 @@ fn nearly_config() -> impl Strategy<Value = Value> {
         "file",
         "app",
         "said",
+        "unchanged",
+        "only",
         "tool",
         "arguments",
         "result",
@@ -919,6 +991,7 @@ fn condition() -> impl Strategy<Value = Value> {
         }),
         matcher().prop_map(|matcher| json!({"file": {"path": "**", "content": matcher, "json": matcher}})),
         matcher().prop_map(|matcher| json!({"app": {"name": "a", "where": {"id": matcher}, "change": "touched"}})),
+        matcher().prop_map(|matcher| json!({"unchanged": {"except": [{"name": "a", "where": {"id": matcher}}]}})),
         matcher().prop_map(|matcher| json!({"order": [
             {"tool": "*", "capture": {"x": "arguments.a"}},
             {"tool": "*", "arguments": {"a": {"not": {"captured": "x"}}}, "result": matcher},

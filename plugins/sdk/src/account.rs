@@ -2,15 +2,23 @@
 //!
 //! An account has at most one token: it is drawn at the login, given again to whoever logs in a second time, and gone
 //! with the logout. Nothing here is ever shown to graders.
+//!
+//! The people of the world have accounts in every app, without a password: mail reaches them, nobody logs in. A seed
+//! may name one of them with a password, and so make a person of the world its own.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
 use std::fmt;
+use std::rc::Rc;
 
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::layer::{Base, Layer};
+use crate::search::Index;
+use crate::text::Text;
 use crate::tool::ToolError;
-use crate::{clock, random};
+use crate::{clock, random, world};
 
 /// When the people of a seed got their accounts: seeds do not say, so long before any session.
 const REGISTERED_AT: DateTime = jiff::civil::datetime(2020, 1, 1, 0, 0, 0, 0);
@@ -18,12 +26,17 @@ const REGISTERED_AT: DateTime = jiff::civil::datetime(2020, 1, 1, 0, 0, 0, 0);
 /// An email address in lower case, trimmed: the same address is the same value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
-pub struct Email(String);
+pub struct Email(Text);
 
 impl Email {
     /// The canonical form of a text; whether it looks like an address is [`Email::parse`]'s business.
     pub fn new(text: &str) -> Self {
-        Self(text.trim().to_lowercase())
+        Self(text.trim().to_lowercase().into())
+    }
+
+    /// For the world's rows: an address in its canonical form.
+    pub const fn constant(text: &'static str) -> Self {
+        Self(Text::constant(text))
     }
 
     /// The canonical form of a text that looks like an address: `name@host`, without blanks. 422 otherwise.
@@ -46,7 +59,7 @@ impl Email {
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 }
 
@@ -58,7 +71,7 @@ impl From<String> for Email {
 
 impl From<Email> for String {
     fn from(email: Email) -> Self {
-        email.0
+        email.0.into()
     }
 }
 
@@ -85,10 +98,10 @@ pub struct Person {
 /// Somebody's account in the app.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Account {
-    pub first_name: String,
-    pub last_name: String,
+    pub first_name: Text,
+    pub last_name: Text,
     pub email: Email,
-    pub phone_number: Option<String>,
+    pub phone_number: Option<Text>,
     pub registered_at: DateTime,
     pub last_logged_in: Option<DateTime>,
     password: Option<String>,
@@ -106,14 +119,34 @@ impl Account {
         } = person;
         let (last_logged_in, token) = (None, None);
         Self {
-            first_name,
-            last_name,
+            first_name: first_name.into(),
+            last_name: last_name.into(),
             email,
-            phone_number,
+            phone_number: phone_number.map(Text::from),
             registered_at,
             last_logged_in,
             password,
             token,
+        }
+    }
+
+    /// Of somebody of the world.
+    pub(crate) const fn of_world(
+        first_name: &'static str,
+        last_name: &'static str,
+        email: &'static str,
+        phone_number: &'static str,
+        registered_at: DateTime,
+    ) -> Self {
+        Self {
+            first_name: Text::constant(first_name),
+            last_name: Text::constant(last_name),
+            email: Email::constant(email),
+            phone_number: Some(Text::constant(phone_number)),
+            registered_at,
+            last_logged_in: None,
+            password: None,
+            token: None,
         }
     }
 
@@ -125,38 +158,64 @@ impl Account {
     }
 }
 
+impl Base<Email> for Account {
+    fn base() -> &'static [(Email, Self)] {
+        world::PEOPLE
+    }
+}
+
 /// The accounts of an app, by address.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Accounts {
-    by_email: BTreeMap<Email, Account>,
+    /// Whether the app is opened over the world.
+    world: bool,
+    by_email: Layer<Email, Account>,
+    /// Made at the first search after somebody signed up. Shared with copies of the app.
+    #[serde(skip)]
+    index: OnceCell<Rc<Index>>,
 }
 
 impl Accounts {
-    /// The accounts of a seed. An address that is none, or that stands twice, is an error.
-    pub fn from_people(people: Vec<Person>) -> Result<Self, String> {
-        let mut accounts = Self::default();
+    /// The accounts of a seed, beside the world's. An address that is none, or that stands twice, is an error.
+    pub fn from_people(people: Vec<Person>, world: bool) -> Result<Self, String> {
+        let mut accounts = Self {
+            world,
+            by_email: Layer::new(world),
+            index: OnceCell::new(),
+        };
         for (index, person) in people.into_iter().enumerate() {
             accounts
-                .insert(person, REGISTERED_AT)
+                .adopt(person)
                 .map_err(|error| format!("people[{index}]: {}", error.message))?;
         }
         Ok(accounts)
     }
 
-    /// A new account, from now on. 422 if the address is none or has an account.
-    pub fn sign_up(&mut self, person: Person) -> Result<(), ToolError> {
-        self.insert(person, clock::now())
+    /// Whether the app is opened over the world: what its tables are made with.
+    pub fn world(&self) -> bool {
+        self.world
     }
 
-    fn insert(&mut self, person: Person, registered_at: DateTime) -> Result<(), ToolError> {
+    /// A new account, from now on. 422 if the address is none or has an account.
+    pub fn sign_up(&mut self, person: Person) -> Result<(), ToolError> {
         Email::parse(person.email.as_str())?;
         if self.by_email.contains_key(&person.email) {
-            return Err(ToolError::invalid(format!(
-                "{} has an account already.",
-                person.email
-            )));
+            return Err(taken(&person.email));
         }
+        self.by_email
+            .insert(person.email.clone(), Account::new(person, clock::now()));
+        self.index.take();
+        Ok(())
+    }
+
+    /// Somebody of a seed; somebody of the world keeps their registration.
+    fn adopt(&mut self, person: Person) -> Result<(), ToolError> {
+        Email::parse(person.email.as_str())?;
+        if self.named().any(|account| account.email == person.email) {
+            return Err(taken(&person.email));
+        }
+        let known = self.by_email.get(&person.email);
+        let registered_at = known.map_or(REGISTERED_AT, |account| account.registered_at);
         self.by_email
             .insert(person.email.clone(), Account::new(person, registered_at));
         Ok(())
@@ -188,8 +247,7 @@ impl Accounts {
             ));
         };
         let account = self
-            .by_email
-            .values()
+            .named()
             .find(|account| account.token.as_deref() == Some(token));
         let account = account.ok_or_else(|| {
             ToolError::unauthorized("The access_token is not valid. Log in again.")
@@ -210,11 +268,44 @@ impl Accounts {
         self.by_email.values()
     }
 
+    /// The accounts whose name or address matches a query, best first; all, by address, without one.
+    pub fn search(&self, query: Option<&str>) -> Vec<&Account> {
+        let accounts: Vec<&Account> = self.iter().collect();
+        let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
+            return accounts;
+        };
+        let text = |account: &&Account| format!("{} {}", account.name(), account.email);
+        let index = self
+            .index
+            .get_or_init(|| Rc::new(accounts.iter().map(text).collect()));
+        let hits = index.rank(query).into_iter();
+        hits.map(|hit| accounts[hit]).collect()
+    }
+
+    /// The accounts that are not as in the world: those of the seed and those that signed up. Only they can log in.
+    pub fn named(&self) -> impl Iterator<Item = &Account> {
+        self.by_email.changes()
+    }
+
+    /// Those of them that the world does not have at all.
+    pub fn added(&self) -> impl Iterator<Item = &Account> {
+        self.by_email.added().map(|(_, account)| account)
+    }
+
+    /// What graders see of those that are not as in the world: see [`Layer::state`].
+    pub fn state(&self, mut view: impl FnMut(&Account) -> Value) -> Vec<Value> {
+        self.by_email.state(|_, account| view(account))
+    }
+
     /// First and last name, or the address where there is no account.
     pub fn name(&self, email: &Email) -> String {
         self.get(email)
             .map_or_else(|| email.to_string(), Account::name)
     }
+}
+
+fn taken(email: &Email) -> ToolError {
+    ToolError::invalid(format!("{email} has an account already."))
 }
 
 #[cfg(test)]
@@ -229,10 +320,13 @@ mod tests {
             phone_number: None,
             password: password.map(str::to_owned),
         };
-        Accounts::from_people(vec![
-            person("Ida", "Ida@Vale.test", Some("pw")),
-            person("Bo", "bo@vale.test", None),
-        ])
+        Accounts::from_people(
+            vec![
+                person("Ida", "Ida@Vale.test", Some("pw")),
+                person("Bo", "bo@vale.test", None),
+            ],
+            false,
+        )
         .unwrap()
     }
 
@@ -246,6 +340,29 @@ mod tests {
         accounts.log_out(&me);
         assert_eq!(accounts.authorize(Some(&token)).unwrap_err().status, 401);
         assert_ne!(accounts.log_in("ida@vale.test", "pw").unwrap(), token);
+    }
+
+    #[test]
+    fn people_are_found_by_name_and_address_and_the_newest_too() {
+        let mut accounts = accounts();
+        let found = |accounts: &Accounts, query| {
+            let found = accounts.search(query).into_iter();
+            found
+                .map(|it| it.first_name.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(&accounts, Some(" ")), ["Bo", "Ida"]);
+        assert_eq!(found(&accounts, Some("ida")), ["Ida"]);
+        assert_eq!(found(&accounts, Some("vale.test")), ["Bo", "Ida"]);
+        let person = Person {
+            first_name: "Una".to_owned(),
+            last_name: "Vale".to_owned(),
+            email: Email::new("una@vale.test"),
+            phone_number: None,
+            password: None,
+        };
+        accounts.sign_up(person).unwrap();
+        assert_eq!(found(&accounts, Some("una")), ["Una"]);
     }
 
     #[test]
@@ -273,9 +390,33 @@ mod tests {
             phone_number: None,
             password: None,
         };
-        let error = Accounts::from_people(vec![person("a@b"), person("A@b ")]).unwrap_err();
+        let error = Accounts::from_people(vec![person("a@b"), person("A@b ")], false).unwrap_err();
         assert_eq!(error, "people[1]: a@b has an account already.");
-        let error = Accounts::from_people(vec![person("nobody")]).unwrap_err();
+        let error = Accounts::from_people(vec![person("nobody")], false).unwrap_err();
         assert_eq!(error, "people[0]: \"nobody\" is no email address.");
+    }
+
+    #[test]
+    fn a_seed_may_make_somebody_of_the_world_its_own_once() {
+        let somebody = world::PEOPLE[0].1.clone();
+        let person = || Person {
+            first_name: somebody.first_name.clone().into(),
+            last_name: somebody.last_name.clone().into(),
+            email: somebody.email.clone(),
+            phone_number: None,
+            password: Some("pw".to_owned()),
+        };
+        let mut accounts = Accounts::from_people(vec![], true).unwrap();
+        let address = somebody.email.as_str();
+        assert_eq!(accounts.log_in(address, "pw").unwrap_err().status, 401);
+        assert!(accounts.sign_up(person()).is_err());
+        let mut accounts = Accounts::from_people(vec![person()], true).unwrap();
+        let token = accounts.log_in(address, "pw").unwrap();
+        assert_eq!(accounts.authorize(Some(&token)).unwrap(), somebody.email);
+        let account = accounts.get(&somebody.email).unwrap();
+        assert_eq!(account.registered_at, somebody.registered_at);
+        assert_eq!(accounts.added().count(), 0);
+        assert_eq!(accounts.iter().count(), world::PEOPLE.len());
+        assert!(Accounts::from_people(vec![person(), person()], true).is_err());
     }
 }

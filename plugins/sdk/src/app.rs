@@ -23,7 +23,7 @@ pub trait ToolApp: Sized + Clone + Serialize + DeserializeOwned + 'static {
     /// The tools in a fixed order.
     fn tools() -> Tools<Self>;
 
-    /// An app with these accounts and no records.
+    /// An app with these accounts and no records but the world's, if the accounts say that there is one.
     fn open(accounts: Accounts) -> Self;
 
     /// Who can log in. [`Tools::login`] and the private tools work on them.
@@ -34,7 +34,9 @@ pub trait ToolApp: Sized + Clone + Serialize + DeserializeOwned + 'static {
     fn add(&mut self, records: &mut Records) -> Result<(), String>;
 
     /// The state as graders see it: an object of record lists, each record with an `id`, without tokens or passwords,
-    /// in an order that depends on the state alone.
+    /// in an order that depends on the state alone. Of the world only what differs: [`Layer::state`].
+    ///
+    /// [`Layer::state`]: crate::layer::Layer::state
     fn state(&self) -> Value;
 
     /// Brings the state up to the clock. Called before every call and every [`state`](Self::state); for apps where
@@ -63,8 +65,9 @@ pub fn open<A: ToolApp>(seed: &str) -> Result<A, String> {
     let mut seed = Records::parse(seed)?;
     let people = seed.take_list::<Person>("people")?;
     let mut records = seed.take_records("records")?;
+    let world = seed.take_flag("world", true)?;
     seed.finish()?;
-    let mut app = A::open(Accounts::from_people(people)?);
+    let mut app = A::open(Accounts::from_people(people, world)?);
     app.add(&mut records)?;
     records.finish()?;
     Ok(app)
@@ -121,6 +124,14 @@ macro_rules! export_tool_app {
         const _: () = {
             type Exported = $crate::bindings::ExportedApp<$app>;
             $crate::bindings::tool_app::export_world!(Exported with_types_in $crate::bindings::tool_app);
+            // The custom section that tools read a component's version from.
+            #[used]
+            #[unsafe(link_section = "version")]
+            static VERSION: [u8; env!("CARGO_PKG_VERSION").len()] = {
+                let mut version = [0; env!("CARGO_PKG_VERSION").len()];
+                version.copy_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
+                version
+            };
         };
         #[cfg(not(target_family = "wasm"))]
         const _: () = {
@@ -168,7 +179,10 @@ mod tests {
 
     #[test]
     fn an_answer_that_the_host_would_not_take_is_refused() {
-        let call = |size| call(&mut Zeros(size, Accounts::default()), "zeros", "{}");
+        let call = |size| {
+            let accounts = Accounts::from_people(Vec::new(), false).unwrap();
+            call(&mut Zeros(size, accounts), "zeros", "{}")
+        };
         // The list itself is a value too.
         assert!(call(MAX_VALUES - 1).is_ok());
         assert_eq!(call(MAX_VALUES).unwrap_err().status, 422);

@@ -170,6 +170,14 @@ macro_rules! export_grader {
         const _: () = {
             type Exported = $crate::bindings::ExportedGrader<$grader>;
             $crate::bindings::grader::export_world!(Exported with_types_in $crate::bindings::grader);
+            // The custom section that tools read a component's version from.
+            #[used]
+            #[unsafe(link_section = "version")]
+            static VERSION: [u8; env!("CARGO_PKG_VERSION").len()] = {
+                let mut version = [0; env!("CARGO_PKG_VERSION").len()];
+                version.copy_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
+                version
+            };
         };
         #[cfg(not(target_family = "wasm"))]
         const _: () = {

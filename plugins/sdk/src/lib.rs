@@ -13,6 +13,8 @@ pub mod account;
 pub mod app;
 pub mod clock;
 pub mod grader;
+pub mod layer;
+pub mod list;
 pub mod listing;
 pub mod log;
 pub mod random;
@@ -24,6 +26,7 @@ pub mod testkit;
 pub mod text;
 pub mod time;
 pub mod tool;
+mod world;
 
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]

@@ -39,6 +39,15 @@ impl Records {
         }
     }
 
+    /// The flag of this name, `or` if it is not there.
+    pub fn take_flag(&mut self, name: &str, or: bool) -> Result<bool, String> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(or),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(format!("{name}: true or false is expected")),
+        }
+    }
+
     /// Reports what nobody took.
     pub fn finish(&self) -> Result<(), String> {
         match self.0.keys().next() {

@@ -1,31 +1,36 @@
-//! Rows with ids: counted from 1 in the order in which they are inserted, and never given again.
-
-use std::collections::BTreeMap;
+//! Rows with ids: counted from 1 in the order in which they are inserted, after those of the world, and never given
+//! again.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::layer::{Base, Layer};
 
 /// Records of one kind, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Table<T> {
-    rows: BTreeMap<u32, T>,
+    rows: Layer<u32, T>,
     /// The id of the latest row, deleted or not; 0 before the first.
     last_id: u32,
 }
 
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Self {
-            rows: BTreeMap::new(),
-            last_id: 0,
-        }
+impl<T: Base<u32>> Table<T> {
+    /// With the world's rows, or empty.
+    pub fn new(world: bool) -> Self {
+        let rows = Layer::new(world);
+        let last_id = rows.last_key().copied().unwrap_or(0);
+        Self { rows, last_id }
     }
-}
 
-impl<T> Table<T> {
     /// Keeps a row and answers its id.
     pub fn insert(&mut self, row: T) -> u32 {
+        self.insert_with(|_| row)
+    }
+
+    /// The same for a row that knows its own id.
+    pub fn insert_with(&mut self, row: impl FnOnce(u32) -> T) -> u32 {
         self.last_id += 1;
-        self.rows.insert(self.last_id, row);
+        self.rows.insert(self.last_id, row(self.last_id));
         self.last_id
     }
 
@@ -47,13 +52,13 @@ impl<T> Table<T> {
     }
 
     /// All rows, by id.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.rows.iter().map(|(id, row)| (*id, row))
     }
 
-    /// All rows, by id, to be changed.
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (u32, &mut T)> {
-        self.rows.iter_mut().map(|(id, row)| (*id, row))
+    /// See [`Layer::state`].
+    pub fn state(&self, mut view: impl FnMut(u32, &T) -> Value) -> Vec<Value> {
+        self.rows.state(|id, row| view(*id, row))
     }
 }
 
@@ -61,29 +66,46 @@ impl<T> Table<T> {
 mod tests {
     use super::*;
 
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Word(String);
+
+    impl Base<u32> for Word {
+        fn base() -> &'static [(u32, Self)] {
+            static ROWS: &[(u32, Word)] = &[(1, Word(String::new())), (2, Word(String::new()))];
+            ROWS
+        }
+    }
+
+    fn word(text: &str) -> Word {
+        Word(text.to_owned())
+    }
+
     #[test]
     fn an_id_is_never_given_again_not_even_after_a_snapshot() {
-        let mut table = Table::default();
-        assert_eq!((table.insert("a"), table.insert("b")), (1, 2));
-        assert_eq!(table.remove(2), Some("b"));
-        let json = serde_json::to_string(&table).unwrap();
-        let mut table: Table<&str> = serde_json::from_str(&json).unwrap();
-        assert_eq!(table.insert("c"), 3);
-        assert_eq!(table.iter().collect::<Vec<_>>(), [(1, &"a"), (3, &"c")]);
+        for (world, first) in [(false, 1), (true, 3)] {
+            let mut table = Table::new(world);
+            assert_eq!(
+                (table.insert(word("a")), table.insert(word("b"))),
+                (first, first + 1)
+            );
+            assert_eq!(table.remove(first + 1), Some(word("b")));
+            let json = serde_json::to_string(&table).unwrap();
+            let mut table: Table<Word> = serde_json::from_str(&json).unwrap();
+            assert_eq!(table.insert(word("c")), first + 2);
+            let ids: Vec<u32> = table.iter().map(|(id, _)| id).collect();
+            assert_eq!(ids[ids.len() - 2..], [first, first + 2]);
+        }
     }
 
     #[test]
     fn rows_are_changed_in_place_and_filtered() {
-        let mut table = Table::default();
-        for number in 1..=4 {
-            table.insert(number * 10);
+        let mut table = Table::new(false);
+        for text in ["a", "b", "c"] {
+            table.insert(word(text));
         }
-        for (_, row) in table.iter_mut() {
-            *row += 1;
-        }
-        *table.get_mut(1).unwrap() = 0;
-        table.retain(|id, row| id != 2 && *row < 40);
-        assert_eq!(table.iter().collect::<Vec<_>>(), [(1, &0), (3, &31)]);
+        *table.get_mut(1).unwrap() = word("z");
+        table.retain(|id, row| id != 2 && row.0 != "c");
+        assert_eq!(table.iter().collect::<Vec<_>>(), [(1, &word("z"))]);
         assert_eq!(table.get(4), None);
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::{self, ToolApp};
 use crate::tool::{Declaration, ToolError};
+use crate::world;
 
 thread_local! {
     static CLOCK: Cell<DateTime> = const { Cell::new(datetime(2026, 3, 2, 9, 0, 0, 0)) };
@@ -44,20 +45,51 @@ pub struct Session<A> {
     pub app: A,
     /// Goes with every call that has no `access_token` of its own; [`Session::log_in`] sets it.
     pub token: Option<String>,
+    /// Below which [`random_step`] draws numbers: ids, quantities, pages.
+    pub numbers: usize,
     /// Made once: schemas take longer than calls.
     tools: Rc<[Declaration]>,
 }
 
+/// Below which numbers are drawn without the world, and with it: there ids begin beyond its own.
+const NUMBERS: usize = 12;
+const NUMBERS_IN_THE_WORLD: usize = 3000;
+
 impl<A: ToolApp> Session<A> {
-    /// Opens the app from a seed. Panics if it is refused.
+    /// Opens the app from a seed, without the world unless the seed asks for it. Panics if it is refused.
     pub fn open(seed: &Value) -> Self {
+        let mut seed = seed.clone();
+        if let Some(seed) = seed.as_object_mut() {
+            seed.entry("world").or_insert(json!(false));
+        }
         let app = app::open(&seed.to_string())
             .unwrap_or_else(|error| panic!("the seed is refused: {error}"));
         Self {
             app,
             token: None,
+            numbers: NUMBERS,
             tools: A::tools().declarations().into(),
         }
+    }
+
+    /// Opens the app over the world, as one of its people who has a password in this app, `pw`. With `by_number` they
+    /// are logged in with their phone number.
+    pub fn in_the_world(person: usize, by_number: bool) -> Self {
+        let account = &world::PEOPLE[person].1;
+        let mut session = Self::open(&json!({
+            "world": true,
+            "people": [{
+                "first_name": account.first_name,
+                "last_name": account.last_name,
+                "email": account.email,
+                "phone_number": account.phone_number,
+                "password": "pw",
+            }],
+        }));
+        session.numbers = NUMBERS_IN_THE_WORLD;
+        let number = account.phone_number.as_deref().filter(|_| by_number);
+        session.log_in(number.unwrap_or(account.email.as_str()), "pw");
+        session
     }
 
     /// Logs in and keeps the token. Panics if it is refused.
@@ -179,11 +211,31 @@ pub fn random_step<A: ToolApp>(
     if tool.name == "logout" && draw.below(10) > 0 {
         return Ok(Value::Null);
     }
-    let mut arguments = draw.arguments(&tool.schema, texts);
+    let mut arguments = draw.arguments(&tool.schema, texts, session.numbers);
     if draw.below(20) > 0 {
         arguments.remove("access_token");
     }
     session.call(tool.name, Value::Object(arguments))
+}
+
+/// What every app over the world must do: begin with a snapshot of next to nothing, answer to every call of a random
+/// life, and go on from a snapshot as before. `texts` are as in [`random_step`]. Answers the session.
+pub fn check_life_in_the_world<A: ToolApp>(
+    mut session: Session<A>,
+    lives: [&[u64]; 2],
+    texts: &[&str],
+) -> Session<A> {
+    let size = session.app.snapshot().len();
+    assert!(size < 2048, "the snapshot of nothing has {size} bytes");
+    let [before, after] = lives;
+    for number in before {
+        let _ = random_step(&mut session, *number, texts);
+    }
+    check_restored(&mut session, |session| {
+        let step = |number: &u64| random_step(session, *number, texts);
+        after.iter().map(step).collect()
+    });
+    session
 }
 
 /// Restores a session from its own snapshot and lets both go on alike: their states and further answers must be equal.
@@ -234,7 +286,7 @@ impl Draw {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or_default()
     }
 
-    fn arguments(&mut self, schema: &Value, texts: &[&str]) -> Map<String, Value> {
+    fn arguments(&mut self, schema: &Value, texts: &[&str], numbers: usize) -> Map<String, Value> {
         let required = |name: &str| {
             schema["required"]
                 .as_array()
@@ -243,14 +295,14 @@ impl Draw {
         let mut arguments = Map::new();
         for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
             if required(name) || self.below(3) == 0 {
-                arguments.insert(name.clone(), self.value(schema, texts));
+                arguments.insert(name.clone(), self.value(schema, texts, numbers));
             }
         }
         arguments
     }
 
     /// Mostly a value that fits; one of twenty does not.
-    fn value(&mut self, schema: &Value, texts: &[&str]) -> Value {
+    fn value(&mut self, schema: &Value, texts: &[&str], numbers: usize) -> Value {
         if self.below(20) == 0 {
             return [
                 json!(null),
@@ -268,13 +320,13 @@ impl Draw {
             .as_str()
             .or_else(|| schema["type"][0].as_str());
         match kind {
-            Some("integer") => json!(self.below(12)),
+            Some("integer") => json!(self.below(numbers)),
             Some("number") => json!(self.below(1000) as f64 / 8.0),
             Some("boolean") => json!(self.below(2) == 0),
             Some("array") => {
                 let length = self.below(4);
                 (0..length)
-                    .map(|_| self.value(&schema["items"], texts))
+                    .map(|_| self.value(&schema["items"], texts, numbers))
                     .collect()
             }
             _ => json!(texts[self.below(texts.len())]),

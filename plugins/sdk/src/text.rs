@@ -1,6 +1,72 @@
-//! Rules for texts that somebody writes into an app: not empty, not too long.
+//! Texts of records, and rules for those that somebody writes into an app: not empty, not too long.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
 
 use crate::tool::ToolError;
+
+/// A text of a record: a part of the component for the world's rows, on the heap for others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text(Cow<'static, str>);
+
+impl Text {
+    /// For the world's rows.
+    pub const fn constant(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        text.0.into_owned()
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
 
 /// The text, if it has at most `limit` bytes; 422 otherwise. `what` names it in the message: "title".
 pub fn at_most(what: &str, text: String, limit: usize) -> Result<String, ToolError> {
@@ -36,6 +102,15 @@ mod tests {
         check(" Home ", Ok("Home"));
         check(" \n", Err("The name must not be empty."));
         check("Garden", Err("The name has 6 bytes; at most 5 fit."));
+    }
+
+    #[test]
+    fn a_constant_text_is_saved_and_compared_like_another() {
+        let (constant, own) = (Text::constant("Home"), Text::from("Home"));
+        assert_eq!(constant, own);
+        let saved = serde_json::to_string(&constant).unwrap();
+        assert_eq!(serde_json::from_str::<Text>(&saved).unwrap(), own);
+        assert_eq!(saved, "\"Home\"");
     }
 
     #[test]

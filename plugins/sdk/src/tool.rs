@@ -186,7 +186,7 @@ impl<A: ToolApp> Tools<A> {
 #[serde(deny_unknown_fields)]
 pub struct NoArguments {}
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Login {
     /// The account's email address.
@@ -196,6 +196,12 @@ struct Login {
 }
 
 fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    // Serde would take a list for a struct, field by field.
+    if !arguments.is_object() {
+        return Err(ToolError::invalid(
+            "Wrong arguments: an object is expected.",
+        ));
+    }
     serde_json::from_value(arguments)
         .map_err(|error| ToolError::invalid(format!("Wrong arguments: {error}.")))
 }
@@ -276,6 +282,15 @@ mod tests {
         assert_eq!(schema["properties"]["access_token"]["type"], "string");
         assert_eq!(schema["additionalProperties"], false);
         assert_eq!(schema.get("required"), None);
+    }
+
+    #[test]
+    fn arguments_are_an_object_and_no_list_of_values() {
+        assert!(parse::<NoArguments>(json!({})).is_ok());
+        for wrong in [json!([]), json!(null), json!("{}")] {
+            assert_eq!(parse::<NoArguments>(wrong).unwrap_err().status, 422);
+        }
+        assert!(parse::<Login>(json!(["ida@vale.example", "pw"])).is_err());
     }
 
     #[test]

@@ -13,21 +13,25 @@
 //! updated_at = "2026-02-28T09:30:00"  # created_at if left out
 //! ```
 //!
-//! Unknown keys are errors. Notes get the ids 1, 2, 3, ... in the order in which they are added; ids are not reused.
+//! Unknown keys are errors. Notes get ids in the order in which they are added, after those of the world: 1, 2, 3, ...
+//! without it. Ids are not reused.
 //!
 //! # State
 //!
-//! `{"notes": [{id, owner, title, content, tags, pinned, created_at, updated_at}]}`, by id.
+//! `{"notes": [{id, owner, title, content, tags, pinned, created_at, updated_at}]}`, by id; of the world's notes only
+//! those that differ.
 
 mod arguments;
 mod record;
-
-use std::collections::BTreeMap;
+mod world;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
+use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
+use pibench_sdk::table::Table;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::{NoArguments, ToolError, Tools};
 use pibench_sdk::{clock, export_tool_app, listing};
 use serde::{Deserialize, Serialize};
@@ -59,18 +63,16 @@ export_tool_app!(SimpleNote);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SimpleNote {
     accounts: Accounts,
-    notes: BTreeMap<u32, Note>,
-    /// The id of the latest note; 0 before the first.
-    last_id: u32,
+    notes: Table<Note>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Note {
     id: u32,
     owner: Email,
-    title: String,
-    content: String,
-    tags: Vec<String>,
+    title: Text,
+    content: Text,
+    tags: List<Text>,
     pinned: bool,
     created_at: DateTime,
     updated_at: DateTime,
@@ -117,9 +119,8 @@ impl ToolApp for SimpleNote {
 
     fn open(accounts: Accounts) -> Self {
         Self {
+            notes: Table::new(accounts.world()),
             accounts,
-            notes: BTreeMap::new(),
-            last_id: 0,
         }
     }
 
@@ -136,13 +137,13 @@ impl ToolApp for SimpleNote {
             let note = self
                 .read(record)
                 .map_err(|error| format!("notes[{index}]: {error}"))?;
-            self.insert(note);
+            self.notes.insert_with(|id| Note { id, ..note });
         }
         Ok(())
     }
 
     fn state(&self) -> Value {
-        let view = |note: &Note| {
+        let view = |_, note: &Note| {
             let Note {
                 id,
                 owner,
@@ -158,7 +159,7 @@ impl ToolApp for SimpleNote {
                 "created_at": created_at, "updated_at": updated_at,
             })
         };
-        json!({"notes": self.notes.values().map(view).collect::<Vec<_>>()})
+        json!({"notes": self.notes.state(view)})
     }
 }
 
@@ -214,7 +215,8 @@ impl SimpleNote {
                 && pinned.is_none_or(|pinned| note.pinned == pinned)
                 && tags.iter().flatten().all(|tag| note.has_tag(tag))
         };
-        let mut notes: Vec<&Note> = self.notes.values().filter(|note| wanted(note)).collect();
+        let notes = self.notes.iter().map(|(_, note)| note);
+        let mut notes: Vec<&Note> = notes.filter(|note| wanted(note)).collect();
         notes.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
         let mut notes = listing::matching(notes, query.as_deref(), |note| note.searchable());
         listing::sort(&mut notes, sort_by.as_deref(), SORT_FIELDS)?;
@@ -244,7 +246,7 @@ impl SimpleNote {
         } = arguments;
         let now = clock::now();
         let note = Note {
-            id: self.last_id + 1,
+            id: 0,
             owner: me.clone(),
             title: checked_title(title)?,
             content: checked_content(content)?,
@@ -253,7 +255,7 @@ impl SimpleNote {
             created_at: now,
             updated_at: now,
         };
-        let note_id = self.insert(note);
+        let note_id = self.notes.insert_with(|id| Note { id, ..note });
         Ok(json!({"message": format!("Note {note_id} is created."), "note_id": note_id}))
     }
 
@@ -304,7 +306,7 @@ impl SimpleNote {
 
     fn delete_note(&mut self, me: &Email, NoteId { note_id }: NoteId) -> Result<Value, ToolError> {
         self.note(me, note_id)?;
-        self.notes.remove(&note_id);
+        self.notes.remove(note_id);
         Ok(json!({"message": format!("Note {note_id} is deleted.")}))
     }
 
@@ -312,7 +314,7 @@ impl SimpleNote {
     fn note(&mut self, me: &Email, id: u32) -> Result<&mut Note, ToolError> {
         let note = self
             .notes
-            .get_mut(&id)
+            .get_mut(id)
             .ok_or_else(|| ToolError::conflict("note", id))?;
         if note.owner != *me {
             return Err(ToolError::invalid(format!(
@@ -322,14 +324,7 @@ impl SimpleNote {
         Ok(note)
     }
 
-    /// Keeps a note that was made with the next id.
-    fn insert(&mut self, note: Note) -> u32 {
-        let id = note.id;
-        self.last_id = id;
-        self.notes.insert(id, note);
-        id
-    }
-
+    /// A note that keeps the rules; it has no id yet.
     fn read(&self, record: NoteRecord) -> Result<Note, String> {
         let NoteRecord {
             owner,
@@ -354,7 +349,7 @@ impl SimpleNote {
         let content = checked_content(content).map_err(|error| error.message)?;
         let tags = checked_tags(tags).map_err(|error| error.message)?;
         Ok(Note {
-            id: self.last_id + 1,
+            id: 0,
             owner,
             title,
             content,
@@ -373,7 +368,16 @@ impl Note {
     }
 
     fn searchable(&self) -> String {
-        format!("{}\n{}\n{}", self.title, self.content, self.tags.join(" "))
+        format!(
+            "{}\n{}\n{}",
+            self.title,
+            self.content,
+            self.tags
+                .iter()
+                .map(Text::as_str)
+                .collect::<Vec<_>>()
+                .join(" ")
+        )
     }
 
     fn summary(&self) -> Value {
@@ -384,25 +388,22 @@ impl Note {
     }
 }
 
-fn checked_title(title: String) -> Result<String, ToolError> {
+fn checked_title(title: String) -> Result<Text, ToolError> {
     if title.trim().is_empty() {
         return Err(ToolError::invalid("The title must not be empty."));
     }
-    at_most("title", title, MAX_TITLE)
+    Ok(text::at_most("title", title, MAX_TITLE)?.into())
 }
 
-fn checked_content(content: String) -> Result<String, ToolError> {
-    at_most("content", content, MAX_CONTENT)
+fn checked_content(content: String) -> Result<Text, ToolError> {
+    Ok(text::at_most("content", content, MAX_CONTENT)?.into())
 }
 
 /// Trimmed, each once, none empty.
-fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, ToolError> {
-    let mut checked: Vec<String> = Vec::new();
+fn checked_tags(tags: Vec<String>) -> Result<List<Text>, ToolError> {
+    let mut checked: Vec<Text> = Vec::new();
     for tag in tags {
-        let tag = at_most("tag", tag.trim().to_owned(), MAX_TAG)?;
-        if tag.is_empty() {
-            return Err(ToolError::invalid("A tag must not be empty."));
-        }
+        let tag = text::not_empty("tag", &tag, MAX_TAG)?.into();
         if !checked.contains(&tag) {
             checked.push(tag);
         }
@@ -412,17 +413,7 @@ fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, ToolError> {
             "A note has at most {MAX_TAGS} tags."
         )));
     }
-    Ok(checked)
-}
-
-fn at_most(what: &str, text: String, limit: usize) -> Result<String, ToolError> {
-    if text.len() > limit {
-        return Err(ToolError::invalid(format!(
-            "The {what} has {} bytes; at most {limit} fit.",
-            text.len()
-        )));
-    }
-    Ok(text)
+    Ok(checked.into())
 }
 
 #[cfg(test)]

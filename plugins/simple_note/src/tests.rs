@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod world;
+
 const TOOLS: [&str; 10] = [
     "add_content_to_note",
     "create_note",
@@ -188,7 +190,7 @@ fn a_note_that_breaks_a_rule_is_not_created() {
         "The title must not be empty.",
     );
     let tags = json!({"title": "T", "content": "", "tags": [""]});
-    check_refused("create_note", tags, 422, "A tag must not be empty.");
+    check_refused("create_note", tags, 422, "The tag must not be empty.");
     let long = json!({"title": "T", "content": "x".repeat(32_769)});
     check_refused(
         "create_note",

@@ -101,7 +101,7 @@ impl Splitwise {
         };
         let entry = Entry {
             group: old.group,
-            description: description.unwrap_or_else(|| old.description.clone()),
+            description: description.unwrap_or_else(|| old.description.clone().into()),
             paid_amount,
             payer: payer.unwrap_or_else(|| old.payer.clone()),
             debtors: debtors.unwrap_or_else(|| debtors_of(old)),
@@ -171,7 +171,7 @@ impl Splitwise {
             .collect();
         expenses.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
         let mut expenses = listing::matching(expenses, query.as_deref(), |expense| {
-            expense.description.clone()
+            expense.description.to_string()
         });
         listing::sort(&mut expenses, sort_by.as_deref(), SORT_FIELDS)?;
         Ok(listing::page(expenses, page_index, page_limit)
@@ -219,10 +219,11 @@ impl Splitwise {
                 "description",
                 not_blank("description", description)?,
                 MAX_WHAT,
-            )?,
+            )?
+            .into(),
             paid_amount,
             payer,
-            shares,
+            shares: shares.into(),
             creator: creator.clone(),
             created_at: clock::now(),
             receipt: None,

@@ -1,6 +1,7 @@
 //! The tools about groups and people.
 
 use pibench_sdk::account::{Account, Email};
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ impl Splitwise {
         description: String,
         others: Vec<Email>,
     ) -> Result<Group, ToolError> {
-        let mut members = Vec::new();
+        let mut members: Vec<Email> = Vec::new();
         for person in std::iter::once(creator.clone()).chain(others) {
             self.known(&person)?;
             if !members.contains(&person) {
@@ -50,13 +51,13 @@ impl Splitwise {
         }
         Ok(Group {
             id: 0,
-            name: within("name", not_blank("name", name)?, MAX_NAME)?,
-            description: within("description", description, MAX_GROUP_DESCRIPTION)?,
+            name: within("name", not_blank("name", name)?, MAX_NAME)?.into(),
+            description: within("description", description, MAX_GROUP_DESCRIPTION)?.into(),
             creator: creator.clone(),
-            members,
+            members: members.into(),
             created_at: clock::now(),
             deleted: false,
-            invitation_code: String::new(),
+            invitation_code: Text::default(),
         })
     }
 
@@ -82,7 +83,7 @@ impl Splitwise {
         }
         let message = format!("{person} is a member of group {group_id} now.");
         if let Some(group) = self.ledger.groups.get_mut(&group_id) {
-            group.members.push(person);
+            group.members.to_mut().push(person);
         }
         Ok(json!({"message": message}))
     }
@@ -129,14 +130,8 @@ impl Splitwise {
             page_index,
             page_limit,
         } = arguments;
-        let users: Vec<&Account> = self
-            .accounts
-            .iter()
-            .filter(|user| include_self || user.email != *me)
-            .collect();
-        let users = listing::matching(users, query.as_deref(), |user| {
-            format!("{} {}", user.name(), user.email)
-        });
+        let mut users = self.accounts.search(query.as_deref());
+        users.retain(|user| include_self || user.email != *me);
         let debts = Debts::of(self.ledger.counting());
         let view = |user: &Account| {
             let mut view = json!({"name": user.name(), "email": user.email});

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::layer::Layer;
+use pibench_sdk::list::List;
 use pibench_sdk::random;
+use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::money::Money;
@@ -20,14 +23,14 @@ pub(crate) const MAX_MEMBERS: usize = 50;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Group {
     pub id: u32,
-    pub name: String,
-    pub description: String,
+    pub name: Text,
+    pub description: Text,
     pub creator: Email,
     /// The creator first, then in the order of joining.
-    pub members: Vec<Email>,
+    pub members: List<Email>,
     pub created_at: DateTime,
     pub deleted: bool,
-    pub invitation_code: String,
+    pub invitation_code: Text,
 }
 
 impl Group {
@@ -41,15 +44,15 @@ pub(crate) struct Expense {
     pub id: u32,
     /// None outside any group.
     pub group: Option<u32>,
-    pub description: String,
+    pub description: Text,
     pub paid_amount: Money,
     pub payer: Email,
     /// Together they are the paid amount; each debtor has one.
-    pub shares: Vec<Share>,
+    pub shares: List<Share>,
     pub creator: Email,
     pub created_at: DateTime,
     /// A file name.
-    pub receipt: Option<String>,
+    pub receipt: Option<Text>,
     pub deleted: bool,
 }
 
@@ -67,21 +70,25 @@ impl Expense {
 }
 
 /// Everything that was recorded. Nothing is ever taken out: what is deleted only counts no more.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Ledger {
-    pub groups: BTreeMap<u32, Group>,
-    pub expenses: BTreeMap<u32, Expense>,
-    /// The ids of the latest; 0 before the first.
-    last_group: u32,
-    last_expense: u32,
+    pub groups: Layer<u32, Group>,
+    pub expenses: Layer<u32, Expense>,
 }
 
 impl Ledger {
+    /// With the world's groups and expenses, or empty.
+    pub(crate) fn new(world: bool) -> Self {
+        Self {
+            groups: Layer::new(world),
+            expenses: Layer::new(world),
+        }
+    }
+
     /// Keeps a group under the next id, with a code of its own.
     pub(crate) fn insert_group(&mut self, group: Group) -> u32 {
-        self.last_group += 1;
-        let id = self.last_group;
-        let invitation_code = invitation_code(random::next());
+        let id = self.groups.next_id();
+        let invitation_code = invitation_code(random::next()).into();
         let group = Group {
             id,
             invitation_code,
@@ -93,8 +100,7 @@ impl Ledger {
 
     /// Keeps an expense under the next id.
     pub(crate) fn insert_expense(&mut self, expense: Expense) -> u32 {
-        self.last_expense += 1;
-        let id = self.last_expense;
+        let id = self.expenses.next_id();
         self.expenses.insert(id, Expense { id, ..expense });
         id
     }

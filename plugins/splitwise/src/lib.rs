@@ -57,6 +57,7 @@ mod ledger;
 mod money;
 mod record;
 mod view;
+mod world;
 
 use std::collections::BTreeMap;
 
@@ -151,8 +152,8 @@ impl ToolApp for Splitwise {
 
     fn open(accounts: Accounts) -> Self {
         Self {
+            ledger: Ledger::new(accounts.world()),
             accounts,
-            ledger: Ledger::default(),
             keys: BTreeMap::new(),
         }
     }

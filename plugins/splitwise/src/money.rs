@@ -18,6 +18,11 @@ impl Money {
     /// A thousand million: sums stay far below what a double holds exactly.
     pub(crate) const MAX: Self = Self(100_000_000_000);
 
+    /// For the world's rows.
+    pub(crate) const fn constant(cents: i64) -> Self {
+        Self(cents)
+    }
+
     pub(crate) fn cents(self) -> i64 {
         self.0
     }

@@ -4,6 +4,7 @@ use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::records::Records;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use serde::Deserialize;
 
@@ -110,7 +111,7 @@ impl Splitwise {
         let checked = self.checked(&creator, entry).map_err(message)?;
         self.ledger.insert_expense(Expense {
             created_at: created_at.unwrap_or_else(clock::now),
-            receipt,
+            receipt: receipt.map(Text::from),
             deleted,
             ..checked
         });

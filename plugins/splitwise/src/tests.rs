@@ -9,6 +9,7 @@ mod balances;
 mod expenses;
 mod groups;
 mod records;
+mod world;
 
 const TOOLS: [&str; 13] = [
     "add_member_to_group",

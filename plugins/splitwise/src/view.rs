@@ -66,8 +66,8 @@ impl Splitwise {
     /// See the crate's documentation.
     pub(crate) fn view_state(&self) -> Value {
         json!({
-            "groups": self.ledger.groups.values().map(state_of_group).collect::<Vec<_>>(),
-            "expenses": self.ledger.expenses.values().map(state_of_expense).collect::<Vec<_>>(),
+            "groups": self.ledger.groups.state(|_, group| state_of_group(group)),
+            "expenses": self.ledger.expenses.state(|_, expense| state_of_expense(expense)),
         })
     }
 }

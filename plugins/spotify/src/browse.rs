@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use pibench_sdk::account::Account;
+use pibench_sdk::listing;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::{NoArguments, ToolError};
 use serde_json::{Value, json};
 
@@ -20,22 +22,19 @@ impl Spotify {
             page_index,
             page_limit,
         } = arguments;
-        let part = Part {
-            query,
-            sort_by: None,
-            page_index,
-            page_limit,
-        };
-        let users: Vec<&Account> = self.accounts.iter().collect();
-        let text = |user: &&Account| format!("{} {}", user.name(), user.email);
-        part.of(users, text, &[], |user| {
+        let users = self.accounts.search(query.as_deref());
+        let view = |user: &Account| {
             json!({
                 "first_name": user.first_name,
                 "last_name": user.last_name,
                 "email": user.email,
                 "registered_at": user.registered_at,
             })
-        })
+        };
+        Ok(listing::page(users, page_index, page_limit)
+            .into_iter()
+            .map(view)
+            .collect())
     }
 
     pub(crate) fn search_songs(&mut self, arguments: SearchSongs) -> Result<Vec<Value>, ToolError> {
@@ -68,14 +67,19 @@ impl Spotify {
                 && released.contains(&song.release_date.at(0, 0, 0, 0))
                 && (min_duration..=max_duration).contains(&u64::from(song.duration))
         };
-        let songs = self.catalogue.songs.values().filter(wanted);
-        let rows = songs.map(|song| self.song_row(song)).filter(|row| {
-            (min_rating..=max_rating).contains(&row.figures.rating)
-                && (min_like_count..=max_like_count).contains(&row.figures.likes)
-                && (min_play_count..=max_play_count).contains(&row.figures.plays)
-        });
+        let songs = self.catalogue.search_songs(query.as_deref());
+        let rows = songs
+            .into_iter()
+            .filter(wanted)
+            .map(|song| self.song_row(song))
+            .filter(|row| {
+                (min_rating..=max_rating).contains(&row.figures.rating)
+                    && (min_like_count..=max_like_count).contains(&row.figures.likes)
+                    && (min_play_count..=max_play_count).contains(&row.figures.plays)
+            });
+        // What matches the query stands in its order already.
         let part = Part {
-            query,
+            query: None,
             sort_by,
             page_index,
             page_limit,
@@ -151,7 +155,7 @@ impl Spotify {
         };
         part.of(
             rows.collect(),
-            |row| row.artist.name.clone(),
+            |row| row.artist.name.to_string(),
             &artist_fields(),
             |row| self.view_artist(row.artist),
         )
@@ -187,8 +191,8 @@ impl Spotify {
         let artists = catalogue.artists.values().map(|artist| &artist.genre);
         let albums = catalogue.albums.values().map(|album| &album.genre);
         let songs = catalogue.songs.values().map(|song| &song.genre);
-        let genres: BTreeSet<&String> = artists.chain(albums).chain(songs).collect();
-        Ok(genres.into_iter().cloned().collect())
+        let genres: BTreeSet<&Text> = artists.chain(albums).chain(songs).collect();
+        Ok(genres.into_iter().map(Text::to_string).collect())
     }
 
     pub(crate) fn song(&self, id: u32) -> Result<&Song, ToolError> {

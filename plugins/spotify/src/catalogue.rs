@@ -1,12 +1,16 @@
 //! The music itself: artists, albums and songs. Nothing that a listener does changes it.
 //!
 //! What the accounts add to it (likes, plays, reviews, followers) is kept elsewhere, by id, and only summed up with the
-//! figures here: those are of listeners who have no account. So a constant catalogue can lie under the state, with the
-//! ids of its records below those of new ones.
+//! figures here: those are of listeners who have no account.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::rc::Rc;
 
 use jiff::civil::{Date, DateTime};
+use pibench_sdk::layer::Layer;
+use pibench_sdk::list::List;
+use pibench_sdk::search::Index;
+use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
 
 pub(crate) type ArtistId = u32;
@@ -17,8 +21,8 @@ pub(crate) type SongId = u32;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Artist {
     pub id: ArtistId,
-    pub name: String,
-    pub genre: String,
+    pub name: Text,
+    pub genre: Text,
     /// Without those of the accounts.
     pub followers: u64,
     pub created_at: DateTime,
@@ -28,10 +32,10 @@ pub(crate) struct Artist {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Album {
     pub id: AlbumId,
-    pub title: String,
+    pub title: Text,
     /// At least one.
-    pub artists: Vec<ArtistId>,
-    pub genre: String,
+    pub artists: List<ArtistId>,
+    pub genre: Text,
     pub release_date: Date,
     /// Without those of the accounts.
     pub likes: u64,
@@ -44,12 +48,12 @@ pub(crate) struct Album {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Song {
     pub id: SongId,
-    pub title: String,
+    pub title: Text,
     /// `None` for a song that was published alone.
     pub album: Option<AlbumId>,
     /// At least one.
-    pub artists: Vec<ArtistId>,
-    pub genre: String,
+    pub artists: List<ArtistId>,
+    pub genre: Text,
     pub release_date: Date,
     /// In seconds, at least 1.
     pub duration: u32,
@@ -59,14 +63,27 @@ pub(crate) struct Song {
 }
 
 /// All music, by id.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Catalogue {
-    pub artists: BTreeMap<ArtistId, Artist>,
-    pub albums: BTreeMap<AlbumId, Album>,
-    pub songs: BTreeMap<SongId, Song>,
+    pub artists: Layer<ArtistId, Artist>,
+    pub albums: Layer<AlbumId, Album>,
+    pub songs: Layer<SongId, Song>,
+    /// Of the songs. Made at the first search after the music has changed; shared with copies of the app.
+    #[serde(skip)]
+    pub index: OnceCell<Rc<Index>>,
 }
 
 impl Catalogue {
+    /// With the world's music, or empty.
+    pub(crate) fn new(world: bool) -> Self {
+        Self {
+            artists: Layer::new(world),
+            albums: Layer::new(world),
+            songs: Layer::new(world),
+            index: OnceCell::new(),
+        }
+    }
+
     pub(crate) fn artist(&self, id: ArtistId) -> Option<&Artist> {
         self.artists.get(&id)
     }
@@ -92,6 +109,18 @@ impl Catalogue {
 
     pub(crate) fn artists_of(&self, ids: &[ArtistId]) -> impl Iterator<Item = &Artist> {
         ids.iter().filter_map(|id| self.artist(*id))
+    }
+
+    /// The songs that match a query, best first; all by id without one.
+    pub(crate) fn search_songs(&self, query: Option<&str>) -> Vec<&Song> {
+        let songs: Vec<&Song> = self.songs.values().collect();
+        let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
+            return songs;
+        };
+        let texts = songs.iter().map(|song| self.song_text(song));
+        let index = self.index.get_or_init(|| Rc::new(texts.collect()));
+        let hits = index.rank(query).into_iter();
+        hits.map(|hit| songs[hit]).collect()
     }
 
     /// In seconds; 1 for a song that does not exist, so that playing it would end.

@@ -90,7 +90,7 @@
 //! ```
 //!
 //! Unknown keys are errors. Lists are read in the order above, and keys hold across later additions. Ids of each kind
-//! count from 1 in the order of the records and are not reused.
+//! count in the order of the records, after those of the world: from 1 without it. They are not reused.
 //!
 //! # State
 //!
@@ -106,7 +106,7 @@
 //! Users, owners and the ids of users and players are addresses. From `library_songs` to `plays` an id is
 //! `ida@vale.example/7`, the owner and the thing. Players with an empty queue are left out. `playing_since` is null
 //! while nothing plays, `played_seconds` while something does. Figures follow from the records and are left out, so
-//! that a like changes one record.
+//! that a like changes one record. Of the world's people and music only what differs is there.
 #![expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
@@ -125,12 +125,14 @@ mod record;
 mod reviews;
 mod rows;
 mod view;
+mod world;
 
 use std::collections::BTreeMap;
 
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
 use pibench_sdk::export_tool_app;
+use pibench_sdk::layer::Layer;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::Tools;
 use serde::{Deserialize, Serialize};
@@ -151,8 +153,9 @@ pub struct Spotify {
     accounts: Accounts,
     catalogue: Catalogue,
     keys: Keys,
-    playlists: BTreeMap<PlaylistId, Playlist>,
-    reviews: BTreeMap<SongId, BTreeMap<Email, Review>>,
+    playlists: Layer<PlaylistId, Playlist>,
+    /// One of each person for a song.
+    reviews: Layer<(SongId, Email), Review>,
     /// 0 before the first.
     last_review_id: u32,
     library_songs: Marks,
@@ -175,13 +178,14 @@ impl ToolApp for Spotify {
     }
 
     fn open(accounts: Accounts) -> Self {
+        let world = accounts.world();
         Self {
             accounts,
-            catalogue: Catalogue::default(),
+            catalogue: Catalogue::new(world),
             keys: Keys::default(),
-            playlists: BTreeMap::new(),
-            reviews: BTreeMap::new(),
-            last_review_id: 0,
+            playlists: Layer::new(world),
+            reviews: Layer::new(world),
+            last_review_id: if world { world::REVIEW_COUNT } else { 0 },
             library_songs: Marks::default(),
             library_albums: Marks::default(),
             liked_songs: Marks::default(),

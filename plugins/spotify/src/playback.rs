@@ -205,7 +205,7 @@ impl Spotify {
                 let playlist = self.readable_playlist(me, id)?;
                 (
                     format!("Playlist {id} ({})", playlist.title),
-                    playlist.songs.clone(),
+                    playlist.songs.to_vec(),
                 )
             }
         };

@@ -3,6 +3,8 @@
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::list::List;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,10 +28,10 @@ const MAX_TITLE: usize = 200;
 pub(crate) struct Playlist {
     pub id: PlaylistId,
     pub owner: Email,
-    pub title: String,
+    pub title: Text,
     pub public: bool,
     /// Each once.
-    pub songs: Vec<SongId>,
+    pub songs: List<SongId>,
     pub created_at: DateTime,
     /// Without those of the accounts.
     pub likes: u64,
@@ -110,7 +112,7 @@ impl Spotify {
     ) -> Result<Vec<Value>, ToolError> {
         part.of(
             rows,
-            |row| row.thing.title.clone(),
+            |row| row.thing.title.to_string(),
             &playlist_fields(),
             |row| self.view_playlist_row(row),
         )
@@ -139,13 +141,13 @@ impl Spotify {
         let CreatePlaylist { title, is_public } = arguments;
         let title = checked_title("title", title)?;
         let message = format!("The playlist {title:?} is created.");
-        let id = self.next_playlist_id();
+        let id = self.playlists.next_id();
         let playlist = Playlist {
             id,
             owner: me.clone(),
-            title,
+            title: title.into(),
             public: is_public,
-            songs: Vec::new(),
+            songs: List::default(),
             created_at: clock::now(),
             likes: 0,
             rating: 0.0,
@@ -178,7 +180,7 @@ impl Spotify {
         }
         let message = format!("Song {song_id} ({title}) is added to playlist {playlist_id}.");
         if let Some(playlist) = self.playlists.get_mut(&playlist_id) {
-            playlist.songs.push(song_id);
+            playlist.songs.to_mut().push(song_id);
         }
         Ok(json!({"message": message}))
     }
@@ -201,16 +203,9 @@ impl Spotify {
         }
         let message = format!("Song {song_id} ({title}) is removed from playlist {playlist_id}.");
         if let Some(playlist) = self.playlists.get_mut(&playlist_id) {
-            playlist.songs.retain(|song| *song != song_id);
+            playlist.songs.to_mut().retain(|song| *song != song_id);
         }
         Ok(json!({"message": message}))
-    }
-
-    /// Playlists are never deleted, so the next id was never given before.
-    pub(crate) fn next_playlist_id(&self) -> PlaylistId {
-        self.playlists
-            .last_key_value()
-            .map_or(1, |(last, _)| last.saturating_add(1))
     }
 
     fn playlist(&self, id: PlaylistId) -> Result<&Playlist, ToolError> {

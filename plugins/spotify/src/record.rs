@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use jiff::civil::{Date, DateTime};
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
+use pibench_sdk::text::Text;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -157,6 +159,7 @@ struct PlayerRecord {
 
 impl Spotify {
     pub(crate) fn add_records(&mut self, records: &mut Records) -> Result<(), String> {
+        self.catalogue.index.take();
         self.add_each(records, "artists", Self::add_artist)?;
         self.add_each(records, "albums", Self::add_album)?;
         self.add_each(records, "songs", Self::add_song)?;
@@ -189,7 +192,7 @@ impl Spotify {
             followers,
             created_at,
         } = record;
-        let id = next_id(&self.catalogue.artists);
+        let id = self.catalogue.artists.next_id();
         let artist = Artist {
             id,
             name: checked_text("name", name)?,
@@ -213,7 +216,7 @@ impl Spotify {
             rating,
             review_count,
         } = record;
-        let id = next_id(&self.catalogue.albums);
+        let id = self.catalogue.albums.next_id();
         let album = Album {
             id,
             title: checked_text("title", title)?,
@@ -263,7 +266,7 @@ impl Spotify {
         let release_date = release_date
             .or_else(|| album.map(|album| album.release_date))
             .ok_or_else(|| missing("release_date"))?;
-        let id = next_id(&self.catalogue.songs);
+        let id = self.catalogue.songs.next_id();
         let song = Song {
             id,
             title: checked_text("title", title)?,
@@ -296,7 +299,7 @@ impl Spotify {
         if songs.len() > MAX_SONGS {
             return Err(format!("songs: at most {MAX_SONGS} fit"));
         }
-        let id = self.next_playlist_id();
+        let id = self.playlists.next_id();
         let playlist = Playlist {
             id,
             owner,
@@ -446,7 +449,7 @@ impl Spotify {
         Err(format!("{field}: {email} has no account"))
     }
 
-    fn checked_artists(&self, keys: &[String]) -> Result<Vec<ArtistId>, String> {
+    fn checked_artists(&self, keys: &[String]) -> Result<List<ArtistId>, String> {
         if keys.is_empty() || keys.len() > MAX_ARTISTS {
             return Err(format!("artists: 1 to {MAX_ARTISTS} are needed"));
         }
@@ -494,13 +497,6 @@ impl<'a> Mark<'a> {
     }
 }
 
-/// The id after all others.
-fn next_id<T>(records: &BTreeMap<u32, T>) -> u32 {
-    records
-        .last_key_value()
-        .map_or(1, |(last, _)| last.saturating_add(1))
-}
-
 fn keep_key(keys: &mut BTreeMap<String, u32>, key: Option<String>, id: u32) -> Result<(), String> {
     let Some(key) = key else {
         return Ok(());
@@ -522,7 +518,7 @@ fn each_once(
     ids: &BTreeMap<String, u32>,
     field: &str,
     keys: &[String],
-) -> Result<Vec<u32>, String> {
+) -> Result<List<u32>, String> {
     let mut found = Vec::new();
     for key in keys {
         let id = one(ids, field, key)?;
@@ -531,17 +527,18 @@ fn each_once(
         }
         found.push(id);
     }
-    Ok(found)
+    Ok(found.into())
 }
 
 /// A name or title as the tools check it.
-fn checked_text(field: &str, text: String) -> Result<String, String> {
-    checked_title(field, text).map_err(|error| error.message)
+fn checked_text(field: &str, text: String) -> Result<Text, String> {
+    let checked = checked_title(field, text).map_err(|error| error.message)?;
+    Ok(checked.into())
 }
 
 /// In lower case, so that the same genre is the same text.
-fn checked_genre(genre: String) -> Result<String, String> {
-    Ok(checked_text("genre", genre)?.to_lowercase())
+fn checked_genre(genre: String) -> Result<Text, String> {
+    Ok(checked_text("genre", genre)?.to_lowercase().into())
 }
 
 fn checked_rating(rating: f64, review_count: u64) -> Result<f64, String> {

@@ -3,6 +3,7 @@
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,8 +24,8 @@ pub(crate) struct Review {
     /// 1 to 5.
     pub rating: u8,
     /// May be empty, like the text.
-    pub title: String,
-    pub text: String,
+    pub title: Text,
+    pub text: Text,
     pub created_at: DateTime,
 }
 
@@ -74,11 +75,7 @@ impl Spotify {
         let rating = rating.map(checked_rating).transpose()?;
         let title = title.map(checked_title).transpose()?;
         let text = text.map(checked_text).transpose()?;
-        let own = self
-            .reviews
-            .get_mut(&song)
-            .and_then(|reviews| reviews.get_mut(me));
-        if let Some(review) = own {
+        if let Some(review) = self.reviews.get_mut(&(song, me.clone())) {
             review.rating = rating.unwrap_or(review.rating);
             review.title = title.unwrap_or_else(|| std::mem::take(&mut review.title));
             review.text = text.unwrap_or_else(|| std::mem::take(&mut review.text));
@@ -107,16 +104,11 @@ impl Spotify {
         } = arguments;
         self.song(song_id)?;
         let user = user_email.as_deref().map(Email::new);
-        let reviews = self.reviews.get(&song_id).into_iter().flatten();
-        let mut rows: Vec<ReviewRow> = reviews
-            .filter(|(who, review)| {
-                user.as_ref().is_none_or(|user| user == *who)
-                    && (min_rating..=max_rating).contains(&review.rating)
-            })
-            .map(|(user, review)| ReviewRow {
-                song: song_id,
-                user,
-                review,
+        let mut rows: Vec<ReviewRow> = self
+            .reviews_of(song_id)
+            .filter(|row| {
+                user.as_ref().is_none_or(|user| user == row.user)
+                    && (min_rating..=max_rating).contains(&row.review.rating)
             })
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.review.created_at, row.review.id)));
@@ -154,33 +146,39 @@ impl Spotify {
         user: &Email,
         review: Review,
     ) -> Result<u32, ToolError> {
-        let reviews = self.reviews.entry(song).or_default();
-        if let Some(earlier) = reviews.get(user) {
+        let place = (song, user.clone());
+        if let Some(earlier) = self.reviews.get(&place) {
             return Err(ToolError::invalid(format!(
                 "{user} has reviewed song {song} already: review {} can be updated.",
                 earlier.id
             )));
         }
         self.last_review_id = review.id;
-        reviews.insert(user.clone(), review);
+        self.reviews.insert(place, review);
         Ok(self.last_review_id)
     }
 
-    /// All reviews, by song and person.
-    pub(crate) fn review_rows(&self) -> impl Iterator<Item = ReviewRow<'_>> {
-        self.reviews.iter().flat_map(|(song, reviews)| {
-            reviews.iter().map(|(user, review)| ReviewRow {
-                song: *song,
-                user,
-                review,
-            })
-        })
+    /// The reviews of a song, by person.
+    pub(crate) fn reviews_of(&self, song: SongId) -> impl Iterator<Item = ReviewRow<'_>> {
+        // No address is before the empty one.
+        let rows = self.reviews.iter_from(&(song, Email::constant("")));
+        rows.map(review_row).take_while(move |row| row.song == song)
     }
 
     fn review_row(&self, id: u32) -> Result<ReviewRow<'_>, ToolError> {
-        self.review_rows()
-            .find(|row| row.review.id == id)
+        let mut rows = self.reviews.iter().map(review_row);
+        rows.find(|row| row.review.id == id)
             .ok_or_else(|| ToolError::conflict("review", id))
+    }
+}
+
+pub(crate) fn review_row<'a>(
+    ((song, user), review): (&'a (SongId, Email), &'a Review),
+) -> ReviewRow<'a> {
+    ReviewRow {
+        song: *song,
+        user,
+        review,
     }
 }
 
@@ -193,20 +191,10 @@ fn checked_rating(rating: u8) -> Result<u8, ToolError> {
     )))
 }
 
-fn checked_title(title: String) -> Result<String, ToolError> {
-    at_most("title", title, MAX_TITLE)
+fn checked_title(title: String) -> Result<Text, ToolError> {
+    Ok(text::at_most("title", title, MAX_TITLE)?.into())
 }
 
-fn checked_text(text: String) -> Result<String, ToolError> {
-    at_most("text", text, MAX_TEXT)
-}
-
-fn at_most(what: &str, text: String, limit: usize) -> Result<String, ToolError> {
-    if text.len() > limit {
-        return Err(ToolError::invalid(format!(
-            "The {what} has {} bytes; at most {limit} fit.",
-            text.len()
-        )));
-    }
-    Ok(text)
+fn checked_text(text: String) -> Result<Text, ToolError> {
+    Ok(text::at_most("text", text, MAX_TEXT)?.into())
 }

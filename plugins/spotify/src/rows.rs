@@ -79,9 +79,9 @@ impl Spotify {
     pub(crate) fn song_row<'a>(&self, song: &'a Song) -> Row<'a, Song> {
         let by_accounts = self.plays.get(&song.id).into_iter().flatten();
         let plays = by_accounts.fold(song.plays, |sum, (_, plays)| sum.saturating_add(*plays));
-        let ratings = self.reviews.get(&song.id).into_iter().flatten();
-        let (reviews, stars) = ratings.fold((0_u64, 0_u64), |(reviews, stars), (_, review)| {
-            (reviews + 1, stars + u64::from(review.rating))
+        let ratings = self.reviews_of(song.id).map(|row| row.review.rating);
+        let (reviews, stars) = ratings.fold((0_u64, 0_u64), |(reviews, stars), rating| {
+            (reviews + 1, stars + u64::from(rating))
         });
         let figures = Figures {
             plays,

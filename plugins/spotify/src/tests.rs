@@ -13,6 +13,7 @@ mod playlists;
 mod queue;
 mod records;
 mod reviews;
+mod world;
 
 /// The list of the design.
 const TOOLS: [&str; 37] = [

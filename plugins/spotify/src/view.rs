@@ -1,14 +1,15 @@
 //! What the tools answer and what graders see.
 
 use jiff::civil::DateTime;
-use pibench_sdk::account::Email;
+use pibench_sdk::account::{Account, Email};
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::catalogue::{Album, Artist, ArtistId, Song};
+use crate::catalogue::{Album, Artist, ArtistId, Catalogue, Song};
 use crate::marks::Marks;
 use crate::player::{Playback, Player};
 use crate::playlists::Playlist;
+use crate::reviews::review_row;
 use crate::rows::{ReviewRow, Row};
 
 /// Where shareable links lead: nowhere.
@@ -164,23 +165,31 @@ impl Spotify {
 
     /// See the crate's documentation.
     pub(crate) fn view_state(&self) -> Value {
-        let mut reviews: Vec<ReviewRow> = self.review_rows().collect();
-        reviews.sort_by_key(|row| row.review.id);
-        let users = self.accounts.iter().map(|user| {
+        let user = |user: &Account| {
             json!({
                 "id": user.email,
                 "first_name": user.first_name,
                 "last_name": user.last_name,
                 "registered_at": user.registered_at,
             })
-        });
+        };
+        let mut reviews = self
+            .reviews
+            .state(|place, review| state_of_review(&review_row((place, review))));
+        reviews.sort_by_key(|review| review["id"].as_u64());
+        let Catalogue {
+            artists,
+            albums,
+            songs,
+            index: _,
+        } = &self.catalogue;
         json!({
-            "users": users.collect::<Vec<_>>(),
-            "artists": self.catalogue.artists.values().map(state_of_artist).collect::<Vec<_>>(),
-            "albums": self.catalogue.albums.values().map(state_of_album).collect::<Vec<_>>(),
-            "songs": self.catalogue.songs.values().map(state_of_song).collect::<Vec<_>>(),
-            "playlists": self.playlists.values().map(state_of_playlist).collect::<Vec<_>>(),
-            "reviews": reviews.iter().map(state_of_review).collect::<Vec<_>>(),
+            "users": self.accounts.state(user),
+            "artists": artists.state(|_, artist| state_of_artist(artist)),
+            "albums": albums.state(|_, album| state_of_album(album)),
+            "songs": songs.state(|_, song| state_of_song(song)),
+            "playlists": self.playlists.state(|_, playlist| state_of_playlist(playlist)),
+            "reviews": reviews,
             "library_songs": state_of_marks(&self.library_songs, "song_id", "added_at"),
             "library_albums": state_of_marks(&self.library_albums, "album_id", "added_at"),
             "liked_songs": state_of_marks(&self.liked_songs, "song_id", "liked_at"),

@@ -2,8 +2,10 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::list::List;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing, text};
+use pibench_sdk::{clock, listing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,9 +21,9 @@ const MAX_CONTENT: usize = 16 * 1024;
 pub(crate) struct Comment {
     pub task: u32,
     pub author: Email,
-    pub content: String,
+    pub content: Text,
     /// File names. Only seeds bring any.
-    pub attachments: Vec<String>,
+    pub attachments: List<Text>,
     pub created_at: DateTime,
 }
 
@@ -75,7 +77,7 @@ impl Todoist {
             task: task_id,
             author: me.clone(),
             content: checked_content(content)?,
-            attachments: Vec::new(),
+            attachments: List::default(),
             created_at: clock::now(),
         };
         let task_comment_id = self.insert_comment(comment);
@@ -112,7 +114,7 @@ impl Todoist {
     ) -> Result<Value, ToolError> {
         let task = self.own_comment(me, task_comment_id)?.task;
         if let Some(task) = self.tasks.get_mut(task) {
-            order::remove(task_comment_id, &mut task.comments);
+            order::remove(task_comment_id, task.comments.to_mut());
         }
         self.comments.remove(task_comment_id);
         Ok(json!({"message": format!("Comment {task_comment_id} is deleted.")}))
@@ -128,7 +130,7 @@ impl Todoist {
                 other.is_some_and(|other| other.created_at <= created_at)
             };
             let at = task.comments.partition_point(earlier);
-            task.comments.insert(at, id);
+            task.comments.to_mut().insert(at, id);
         }
         id
     }
@@ -161,11 +163,11 @@ impl Todoist {
     }
 }
 
-pub(crate) fn checked_content(content: String) -> Result<String, ToolError> {
+pub(crate) fn checked_content(content: String) -> Result<Text, ToolError> {
     if content.trim().is_empty() {
         return Err(ToolError::invalid("The content must not be empty."));
     }
-    text::at_most("content", content, MAX_CONTENT)
+    Ok(text::at_most("content", content, MAX_CONTENT)?.into())
 }
 
 /// Apps do not see each other: no token of the file system app can be checked here, and no file of it read.

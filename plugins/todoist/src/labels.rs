@@ -3,6 +3,7 @@
 
 use pibench_sdk::account::Email;
 use pibench_sdk::listing;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ const MAX_TASK_LABELS: usize = 50;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Label {
     pub creator: Email,
-    pub name: String,
+    pub name: Text,
     pub color: Color,
 }
 
@@ -52,7 +53,9 @@ impl Todoist {
             .filter(|(id, label)| wanted(*id, label))
             .collect();
         labels.sort_by_cached_key(|(id, label)| (label.name.to_lowercase(), *id));
-        let labels = listing::matching(labels, query.as_deref(), |(_, label)| label.name.clone());
+        let labels = listing::matching(labels, query.as_deref(), |(_, label)| {
+            label.name.to_string()
+        });
         let view = |(id, label): (u32, &Label)| {
             json!({
                 "name": label.name,
@@ -84,8 +87,15 @@ impl Todoist {
     ) -> Result<Value, ToolError> {
         self.own_label(me, label_id)?;
         self.labels.remove(label_id);
-        for (_, task) in self.tasks.iter_mut() {
-            order::remove(label_id, &mut task.labels);
+        let labelled = self
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.labels.contains(&label_id));
+        let labelled: Vec<u32> = labelled.map(|(id, _)| id).collect();
+        for id in labelled {
+            if let Some(task) = self.tasks.get_mut(id) {
+                order::remove(label_id, task.labels.to_mut());
+            }
         }
         Ok(json!({"message": format!("Label {label_id} is deleted and taken off all tasks.")}))
     }
@@ -120,7 +130,7 @@ impl Todoist {
             )));
         }
         if let Some(task) = self.tasks.get_mut(task_id) {
-            order::remove(label_id, &mut task.labels);
+            order::remove(label_id, task.labels.to_mut());
         }
         Ok(json!({"message": format!("Label {label_id} is taken off task {task_id}.")}))
     }
@@ -182,6 +192,6 @@ pub(crate) fn attach(task: &mut Task, label: u32) -> Result<(), ToolError> {
             "A task has at most {MAX_TASK_LABELS} labels."
         )));
     }
-    task.labels.push(label);
+    task.labels.to_mut().push(label);
     Ok(())
 }

@@ -105,12 +105,12 @@ mod sub_tasks;
 mod tasks;
 mod view;
 mod work;
+mod world;
 
-use std::collections::BTreeMap;
-
-use pibench_sdk::account::{Account, Accounts, Email};
+use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
 use pibench_sdk::export_tool_app;
+use pibench_sdk::layer::Layer;
 use pibench_sdk::records::Records;
 use pibench_sdk::table::Table;
 use pibench_sdk::tool::Tools;
@@ -120,7 +120,7 @@ use serde_json::Value;
 use crate::comments::Comment;
 use crate::labels::Label;
 use crate::notifications::Notification;
-use crate::projects::Project;
+use crate::projects::{Inbox, Project};
 use crate::record::Keys;
 use crate::sections::Section;
 use crate::sub_tasks::SubTask;
@@ -134,7 +134,7 @@ pub struct Todoist {
     accounts: Accounts,
     projects: Table<Project>,
     /// The project of each account that is its Inbox.
-    inboxes: BTreeMap<Email, u32>,
+    inboxes: Layer<Email, Inbox>,
     sections: Table<Section>,
     tasks: Table<Task>,
     sub_tasks: Table<SubTask>,
@@ -155,22 +155,23 @@ impl ToolApp for Todoist {
     }
 
     fn open(accounts: Accounts) -> Self {
-        let mut projects = Table::default();
-        let inbox = |account: &Account| {
-            let inbox = projects.insert(Project::inbox(account));
-            (account.email.clone(), inbox)
-        };
-        let inboxes = accounts.iter().map(inbox).collect();
+        let world = accounts.world();
+        let mut projects = Table::new(world);
+        let mut inboxes = Layer::new(world);
+        for account in accounts.added() {
+            let inbox = Inbox(projects.insert(Project::inbox(account)));
+            inboxes.insert(account.email.clone(), inbox);
+        }
         Self {
             accounts,
             projects,
             inboxes,
-            sections: Table::default(),
-            tasks: Table::default(),
-            sub_tasks: Table::default(),
-            labels: Table::default(),
-            comments: Table::default(),
-            notifications: Table::default(),
+            sections: Table::new(world),
+            tasks: Table::new(world),
+            sub_tasks: Table::new(world),
+            labels: Table::new(world),
+            comments: Table::new(world),
+            notifications: Table::new(world),
             keys: Keys::default(),
         }
     }

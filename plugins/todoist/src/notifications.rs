@@ -2,6 +2,7 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::{NoArguments, ToolError};
 use pibench_sdk::{clock, listing};
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,8 @@ use crate::arguments::{CountNotifications, MarkNotification, ShowNotifications};
 pub(crate) struct Notification {
     pub owner: Email,
     pub kind: Kind,
-    pub title: String,
-    pub message: String,
+    pub title: Text,
+    pub message: Text,
     pub read: bool,
     pub created_at: DateTime,
     pub about: About,
@@ -152,8 +153,8 @@ impl Todoist {
         self.notifications.insert(Notification {
             owner: whom.clone(),
             kind,
-            title: kind.title().to_owned(),
-            message,
+            title: Text::constant(kind.title()),
+            message: message.into(),
             read: false,
             created_at: clock::now(),
             about,

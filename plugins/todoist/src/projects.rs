@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Account, Email};
+use pibench_sdk::list::List;
+use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing, text};
+use pibench_sdk::{clock, listing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -20,28 +22,32 @@ const MAX_DESCRIPTION: usize = 16 * 1024;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Project {
     pub creator: Email,
-    pub name: String,
+    pub name: Text,
     pub color: Color,
-    pub description: String,
+    pub description: Text,
     /// Everybody has one: it can be neither changed nor deleted.
     pub is_inbox: bool,
     /// Whose favorite it is.
     pub favorite_of: BTreeSet<Email>,
     pub is_archived: bool,
     /// Who else is in it.
-    pub collaborators: Vec<Email>,
-    pub invites: Vec<Invite>,
+    pub collaborators: List<Email>,
+    pub invites: List<Invite>,
     pub created_at: DateTime,
     /// In their order.
-    pub sections: Vec<u32>,
+    pub sections: List<u32>,
     /// The tasks outside the sections, in their order.
-    pub tasks: Vec<u32>,
+    pub tasks: List<u32>,
 }
+
+/// The project that is somebody's Inbox.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Inbox(pub u32);
 
 /// Somebody who was asked to join and has not answered. Only seeds bring any.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Invite {
-    pub code: String,
+    pub code: Text,
     pub invitee: Email,
 }
 
@@ -52,10 +58,7 @@ impl Todoist {
             page_index,
             page_limit,
         } = arguments;
-        let users: Vec<&Account> = self.accounts.iter().collect();
-        let users = listing::matching(users, query.as_deref(), |user| {
-            format!("{} {}", user.name(), user.email)
-        });
+        let users = self.accounts.search(query.as_deref());
         let view = |user: &Account| {
             json!({
                 "first_name": user.first_name,
@@ -243,23 +246,23 @@ impl Project {
     pub(crate) fn new(creator: Email, created_at: DateTime) -> Self {
         Self {
             creator,
-            name: String::new(),
+            name: Text::default(),
             color: Color::default(),
-            description: String::new(),
+            description: Text::default(),
             is_inbox: false,
             favorite_of: BTreeSet::new(),
             is_archived: false,
-            collaborators: Vec::new(),
-            invites: Vec::new(),
+            collaborators: List::default(),
+            invites: List::default(),
             created_at,
-            sections: Vec::new(),
-            tasks: Vec::new(),
+            sections: List::default(),
+            tasks: List::default(),
         }
     }
 
     pub(crate) fn inbox(account: &Account) -> Self {
         Self {
-            name: "Inbox".to_owned(),
+            name: Text::constant("Inbox"),
             is_inbox: true,
             ..Self::new(account.email.clone(), account.registered_at)
         }
@@ -270,12 +273,12 @@ impl Project {
     }
 }
 
-pub(crate) fn checked_name(name: &str) -> Result<String, ToolError> {
-    text::not_empty("name", name, MAX_NAME)
+pub(crate) fn checked_name(name: &str) -> Result<Text, ToolError> {
+    Ok(text::not_empty("name", name, MAX_NAME)?.into())
 }
 
-pub(crate) fn checked_description(description: String) -> Result<String, ToolError> {
-    text::at_most("description", description, MAX_DESCRIPTION)
+pub(crate) fn checked_description(description: String) -> Result<Text, ToolError> {
+    Ok(text::at_most("description", description, MAX_DESCRIPTION)?.into())
 }
 
 fn archived(id: u32) -> ToolError {

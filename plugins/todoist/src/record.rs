@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, random};
 use serde::{Deserialize, Serialize};
@@ -178,13 +180,13 @@ impl Todoist {
         for person in collaborators {
             self.check_account("collaborators", &person)?;
             check_new("collaborators", &project, &person)?;
-            project.collaborators.push(person);
+            project.collaborators.to_mut().push(person);
         }
         for person in invited {
             Email::parse(person.as_str()).map_err(|error| format!("invited: {}", error.message))?;
             check_new("invited", &project, &person)?;
-            project.invites.push(Invite {
-                code: format!("{:016x}", random::next()),
+            project.invites.to_mut().push(Invite {
+                code: format!("{:016x}", random::next()).into(),
                 invitee: person,
             });
         }
@@ -235,9 +237,9 @@ impl Todoist {
             work: Work::new(change).map_err(message)?,
             assignment: self.assignment(project, &creator, assignee, assigner)?,
             creator,
-            labels: Vec::new(),
-            sub_tasks: Vec::new(),
-            comments: Vec::new(),
+            labels: List::default(),
+            sub_tasks: List::default(),
+            comments: List::default(),
             created_at: created_at.unwrap_or_else(clock::now),
         };
         for name in labels {
@@ -301,7 +303,7 @@ impl Todoist {
             task,
             author,
             content: checked_content(content).map_err(message)?,
-            attachments,
+            attachments: attachments.into_iter().map(Text::from).collect(),
             created_at: created_at.unwrap_or_else(clock::now),
         });
         Ok(())
@@ -327,8 +329,8 @@ impl Todoist {
         self.notifications.insert(Notification {
             owner,
             kind,
-            title: title.unwrap_or_else(|| kind.title().to_owned()),
-            message,
+            title: title.map_or(Text::constant(kind.title()), Text::from),
+            message: message.into(),
             read,
             created_at: created_at.unwrap_or_else(clock::now),
             about: About {
@@ -346,7 +348,7 @@ impl Todoist {
             let creator = creator.ok_or("a project or a creator is needed")?;
             let inbox = self.inboxes.get(&creator);
             let inbox = inbox.ok_or_else(|| format!("creator: {creator} has no account"))?;
-            return Ok((*inbox, creator));
+            return Ok((inbox.0, creator));
         };
         let id = self.project_of(key)?;
         let owner = self.projects.get(id).map(|project| project.creator.clone());
@@ -359,7 +361,7 @@ impl Todoist {
     fn section_named(&self, project: u32, name: &str) -> Result<u32, String> {
         let project = self.projects.get(project);
         let mut sections = project.into_iter().flat_map(|it| self.sections_of(it));
-        let found = sections.find(|(_, section)| section.name == name);
+        let found = sections.find(|(_, section)| section.name.as_str() == name);
         found
             .map(|(id, _)| id)
             .ok_or_else(|| format!("section: the project has no section {name:?}"))

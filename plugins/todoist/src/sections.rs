@@ -3,6 +3,8 @@
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::list::List;
+use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,10 +20,10 @@ const MAX_SECTIONS: usize = 100;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Section {
     pub project: u32,
-    pub name: String,
+    pub name: Text,
     pub created_at: DateTime,
     /// In their order.
-    pub tasks: Vec<u32>,
+    pub tasks: List<u32>,
 }
 
 impl Todoist {
@@ -57,7 +59,7 @@ impl Todoist {
         self.open_project(me, project_id)?;
         let section_id = self.insert_section(project_id, &name, clock::now())?;
         if let Some(project) = self.projects.get_mut(project_id) {
-            order_index.move_to(section_id, &mut project.sections);
+            order_index.move_to(section_id, project.sections.to_mut());
         }
         Ok(json!({
             "message": format!("Section {section_id} is created."),
@@ -87,7 +89,7 @@ impl Todoist {
             section.name = name;
         }
         if let (Some(index), Some(project)) = (order_index, self.projects.get_mut(project)) {
-            index.move_to(section_id, &mut project.sections);
+            index.move_to(section_id, project.sections.to_mut());
         }
         Ok(json!({"message": format!("Section {section_id} is updated.")}))
     }
@@ -100,7 +102,7 @@ impl Todoist {
         let project = self.section(me, section_id)?.project;
         self.open_project(me, project)?;
         if let Some(project) = self.projects.get_mut(project) {
-            order::remove(section_id, &mut project.sections);
+            order::remove(section_id, project.sections.to_mut());
         }
         self.sections.remove(section_id);
         self.forget_tasks(|task| task.section == Some(section_id));
@@ -125,9 +127,9 @@ impl Todoist {
             project: project_id,
             name: checked_name(name)?,
             created_at,
-            tasks: Vec::new(),
+            tasks: List::default(),
         });
-        project.sections.push(id);
+        project.sections.to_mut().push(id);
         Ok(id)
     }
 

@@ -114,7 +114,7 @@ impl Todoist {
         work.apply(change)?;
         let task = sub_task.task;
         if let (Some(index), Some(task)) = (order_index, self.tasks.get_mut(task)) {
-            index.move_to(sub_task_id, &mut task.sub_tasks);
+            index.move_to(sub_task_id, task.sub_tasks.to_mut());
         }
         if let Some(sub_task) = self.sub_tasks.get_mut(sub_task_id) {
             sub_task.work = work;
@@ -129,7 +129,7 @@ impl Todoist {
     ) -> Result<Value, ToolError> {
         let task = self.open_sub_task(me, sub_task_id)?.task;
         if let Some(task) = self.tasks.get_mut(task) {
-            order::remove(sub_task_id, &mut task.sub_tasks);
+            order::remove(sub_task_id, task.sub_tasks.to_mut());
         }
         self.sub_tasks.remove(sub_task_id);
         Ok(json!({"message": format!("Sub-task {sub_task_id} is deleted.")}))
@@ -149,7 +149,7 @@ impl Todoist {
             )));
         }
         let id = self.sub_tasks.insert(sub_task);
-        index.insert(id, &mut task.sub_tasks);
+        index.insert(id, task.sub_tasks.to_mut());
         Ok(id)
     }
 

@@ -2,6 +2,7 @@
 
 use jiff::civil::{Date, DateTime};
 use pibench_sdk::account::Email;
+use pibench_sdk::list::List;
 use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
@@ -26,11 +27,11 @@ pub(crate) struct Task {
     pub work: Work,
     pub assignment: Option<Assignment>,
     /// In the order in which they were added.
-    pub labels: Vec<u32>,
+    pub labels: List<u32>,
     /// In their order.
-    pub sub_tasks: Vec<u32>,
+    pub sub_tasks: List<u32>,
     /// The oldest first.
-    pub comments: Vec<u32>,
+    pub comments: List<u32>,
     pub created_at: DateTime,
 }
 
@@ -145,9 +146,9 @@ impl Todoist {
             creator: me.clone(),
             work: Work::new(change)?,
             assignment: None,
-            labels: Vec::new(),
-            sub_tasks: Vec::new(),
-            comments: Vec::new(),
+            labels: List::default(),
+            sub_tasks: List::default(),
+            comments: List::default(),
             created_at: clock::now(),
         };
         let task_id = self.insert_task(task, order_index)?;
@@ -310,8 +311,8 @@ impl Todoist {
     /// The list in which a task has its place.
     pub(crate) fn siblings(&mut self, project: u32, section: Option<u32>) -> Option<&mut Vec<u32>> {
         match section {
-            Some(section) => Some(&mut self.sections.get_mut(section)?.tasks),
-            None => Some(&mut self.projects.get_mut(project)?.tasks),
+            Some(section) => Some(self.sections.get_mut(section)?.tasks.to_mut()),
+            None => Some(self.projects.get_mut(project)?.tasks.to_mut()),
         }
     }
 

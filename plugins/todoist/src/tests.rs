@@ -17,6 +17,7 @@ mod records;
 mod speed;
 mod sub_tasks;
 mod tasks;
+mod world;
 
 const TOOLS: [&str; 36] = [
     "add_label_to_task",

@@ -111,15 +111,15 @@ impl Todoist {
 
     /// See the crate's documentation.
     pub(crate) fn view_state(&self) -> Value {
-        let sub_task = |(id, it)| self.state_of_sub_task(id, it);
+        let sub_task = |id, it: &SubTask| self.state_of_sub_task(id, it);
         json!({
-            "projects": self.projects.iter().map(|(id, it)| state_of_project(id, it)).collect::<Vec<_>>(),
-            "sections": self.sections.iter().map(|(id, it)| self.state_of_section(id, it)).collect::<Vec<_>>(),
-            "tasks": self.tasks.iter().map(|(id, it)| self.state_of_task(id, it)).collect::<Vec<_>>(),
-            "sub_tasks": self.sub_tasks.iter().map(sub_task).collect::<Vec<_>>(),
-            "labels": self.labels.iter().map(|(id, it)| state_of_label(id, it)).collect::<Vec<_>>(),
-            "comments": self.comments.iter().map(|(id, it)| state_of_comment(id, it)).collect::<Vec<_>>(),
-            "notifications": self.notifications.iter().map(|(id, it)| state_of_notification(id, it)).collect::<Vec<_>>(),
+            "projects": self.projects.state(state_of_project),
+            "sections": self.sections.state(|id, it| self.state_of_section(id, it)),
+            "tasks": self.tasks.state(|id, it| self.state_of_task(id, it)),
+            "sub_tasks": self.sub_tasks.state(sub_task),
+            "labels": self.labels.state(state_of_label),
+            "comments": self.comments.state(state_of_comment),
+            "notifications": self.notifications.state(state_of_notification),
         })
     }
 

@@ -1,8 +1,9 @@
 //! What a task and a sub-task have in common: what is to be done, until when, how long it takes.
 
 use jiff::civil::Date;
+use pibench_sdk::text::{self, Text};
+use pibench_sdk::time;
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{text, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,8 +16,8 @@ const MAX_DURATION: f64 = 1_000_000.0;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Work {
-    pub title: String,
-    pub description: String,
+    pub title: Text,
+    pub description: Text,
     pub due_date: Option<Date>,
     pub priority: Priority,
     pub duration: Option<Duration>,
@@ -67,8 +68,8 @@ impl Work {
     /// What a change makes of nothing; 422 for what breaks a rule.
     pub(crate) fn new(change: WorkChange) -> Result<Self, ToolError> {
         let mut work = Self {
-            title: String::new(),
-            description: String::new(),
+            title: Text::default(),
+            description: Text::default(),
             due_date: None,
             priority: Priority::default(),
             duration: None,
@@ -90,10 +91,10 @@ impl Work {
             is_completed,
         } = change;
         if let Some(title) = title {
-            self.title = text::not_empty("title", &title, MAX_TITLE)?;
+            self.title = text::not_empty("title", &title, MAX_TITLE)?.into();
         }
         if let Some(description) = description {
-            self.description = text::at_most("description", description, MAX_DESCRIPTION)?;
+            self.description = text::at_most("description", description, MAX_DESCRIPTION)?.into();
         }
         if let Some(due_date) = due_date {
             self.due_date = match due_date.trim() {
@@ -124,6 +125,16 @@ impl Work {
             "duration": amount,
             "duration_unit": self.duration.map(|duration| duration.unit),
         })
+    }
+}
+
+impl Duration {
+    /// For the world's rows.
+    pub(crate) const fn hours(amount: f64) -> Self {
+        Self {
+            amount,
+            unit: DurationUnit::Hours,
+        }
     }
 }
 

@@ -1,18 +1,27 @@
-//! `read_file`: numbered lines of a text file, in windows that fit a model's context.
+//! `read_file`: numbered lines of a text file, in windows that fit a model's context; of documents and notebooks, lines
+//! of their text.
+
+mod document;
+mod notebook;
+mod picture;
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{MAX_CHARACTERS, Refusal, count, file_path, read_text};
-use crate::workspace::Workspace;
+use super::{Builtin, MAX_CHARACTERS, Refusal, count, file_path, read_text};
+use crate::plugin::document::Format;
+use crate::plugin::{Documents, GuestFault};
+use crate::store::event::Step;
+use crate::workspace::{Workspace, WorkspacePath};
 
 pub(super) const DESCRIPTION: &str = "\
-    Reads a text file of the workspace. Each line comes with its number and `| ` before it, \
-    which are not part of the file. Long files come in parts: the last line of the answer says \
-    which lines were shown and with which offset to go on.";
+    Reads a file of the workspace: a text, the text of a PDF, DOCX, XLSX or PPTX document, the cells of an .ipynb \
+    notebook, or a PNG, JPEG, GIF or WebP picture, which is shown to you. Each line comes with its number and `| ` before it, which are not part of the file. Long files come in \
+    parts: the end of the answer says which lines and pages were shown and how to go on.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +34,11 @@ pub(super) struct Arguments {
     /// How many lines to show at most.
     #[serde(default = "default_limit")]
     limit: NonZeroUsize,
+    /// Of a document: which pages, slides or sheets, such as `3` or `21-40`; at most 20 a call, the first 20 if not
+    /// given.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pages: Option<String>,
 }
 
 fn first_line() -> NonZeroUsize {
@@ -38,19 +52,71 @@ fn default_limit() -> NonZeroUsize {
 /// Room for the footer and for the mark of a cut line, in characters.
 const RESERVED: usize = 400;
 
+/// What a call gives.
+#[derive(Debug)]
+pub enum Read {
+    Text(String),
+    Picture {
+        text: String,
+        /// A `Step::Picture`.
+        step: Step,
+    },
+}
+
+/// How a call ends that is not answered.
+#[derive(Debug)]
+pub enum ReadError {
+    Refused(Refusal),
+    /// The document reader could not be run: the machine is to blame.
+    Broke(GuestFault),
+}
+
+impl From<Refusal> for ReadError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Reads any file. `arguments` are checked against the schema first.
+pub async fn read(
+    documents: &Documents,
+    workspace: &Workspace,
+    arguments: &Value,
+) -> Result<Read, ReadError> {
+    let parsed: Arguments = Builtin::ReadFile.parse(arguments)?;
+    let path = file_path(&parsed.path)?;
+    if let Some(format) = Format::of(path.as_str()) {
+        let text = document::run(documents, workspace, &path, format, &parsed).await?;
+        return Ok(Read::Text(text));
+    }
+    match picture::shown(workspace, &path)? {
+        Some(picture) => Ok(picture),
+        None => Ok(Read::Text(run(workspace, &parsed)?)),
+    }
+}
+
+/// Reads a text.
 pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
-    let Arguments {
-        path,
-        offset,
-        limit,
-    } = arguments;
-    let path = file_path(path)?;
+    let path = file_path(&arguments.path)?;
+    if arguments.pages.is_some() {
+        return Err(Refusal(format!(
+            "{path} has no pages: `pages` is for PDF, DOCX, XLSX and PPTX. Use `offset` and `limit`"
+        )));
+    }
     let text = read_text(workspace, &path)?;
     if text.is_empty() {
         return Ok(format!("({path} is empty)"));
     }
+    if path.as_str().to_lowercase().ends_with(".ipynb") {
+        return window(&path, &notebook::text(&path, &text)?, arguments);
+    }
+    window(&path, &text, arguments)
+}
+
+/// The lines of a text that a call asks for.
+fn window(path: &WorkspacePath, text: &str, arguments: &Arguments) -> Result<String, Refusal> {
     let total = text.lines().count();
-    let first = offset.get();
+    let first = arguments.offset.get();
     if first > total {
         let total = count(total, "line");
         return Err(Refusal(format!(
@@ -60,7 +126,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String
     let mut window = Window::default();
     for (number, line) in (first..)
         .zip(text.lines().skip(first - 1))
-        .take(limit.get())
+        .take(arguments.limit.get())
     {
         if !window.push(number, line) {
             break;

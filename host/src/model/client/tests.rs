@@ -5,9 +5,63 @@ use wiremock::matchers::{body_partial_json, header, method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::*;
-use crate::model::Message;
+use crate::model::cassette::Cassette;
+use crate::model::{Message, Reasoning};
+use crate::task::manifest::{ModelFile, ProviderFile, WireFormat};
 
 const KEY: &str = "sk-test-0123456789";
+
+/// A provider `test` with one preset, `special`.
+pub(super) struct Setup {
+    provider: ProviderFile,
+    preset: ModelFile,
+    tape: Tape,
+    stall: Duration,
+}
+
+impl Setup {
+    pub(super) fn at(base_url: &str) -> Self {
+        let built_in = crate::task::catalog::built_in();
+        let provider = ProviderFile {
+            base_url: base_url.to_owned(),
+            base_url_env: None,
+            key_env: Some("TEST_KEY".into()),
+            ..built_in.providers["openai"].clone()
+        };
+        let preset = ModelFile {
+            provider: "test".into(),
+            model: "model".into(),
+            ..built_in.models["gpt-5.4"].clone()
+        };
+        Self {
+            provider,
+            preset,
+            tape: Tape::Off,
+            stall: STALL_TIMEOUT,
+        }
+    }
+
+    fn model(self, spec: &str, pause: Pause) -> Client {
+        let Self {
+            provider,
+            preset,
+            tape,
+            stall,
+        } = self;
+        let catalog = Catalog {
+            providers: [("test".to_owned(), provider)].into(),
+            models: [("special".to_owned(), preset)].into(),
+        };
+        let key = |_: &str| Some(KEY.to_owned());
+        let mut clients = Clients::new(catalog, &key, tape).unwrap();
+        clients.with(spec, Role::Judge, pause, stall).unwrap()
+    }
+
+    /// A model without a preset.
+    pub(super) fn client(self, pause: Pause) -> Client {
+        self.model("test/other", pause)
+    }
+}
 
 fn noted() -> Pause {
     Pause::Noted(Arc::default())
@@ -67,7 +121,7 @@ async fn check_infrastructure(answers: Vec<ResponseTemplate>, expected: &str, at
     match result {
         Err(ModelError::Infrastructure { server, reason }) => {
             assert!(reason.contains(expected), "{reason}");
-            assert!(server.starts_with("test/model at 127.0.0.1:"), "{server}");
+            assert!(server.starts_with("test/other at 127.0.0.1:"), "{server}");
         }
         other => panic!("{other:?}"),
     }
@@ -166,7 +220,7 @@ async fn unreadable_answers_are_asked_again_a_few_times() {
     let shape = || ResponseTemplate::new(200).set_body_json(json!({"object": "list"}));
     check_refused(
         vec![shape()],
-        r#"no chat completion (it has no `choices`): {"object":"list"}"#,
+        r#"not in the format (it has no `choices`): {"object":"list"}"#,
         3,
     )
     .await;
@@ -229,6 +283,213 @@ async fn a_model_that_refuses_the_temperature_is_asked_without() {
     }
 }
 
+/// A server that answers once with a head that promises more than it sends, and then is silent.
+fn silent_server() -> std::net::SocketAddr {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
+            open.push(stream);
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_stalled_connection_is_asked_again_and_told() {
+    let pause = noted();
+    let setup = Setup {
+        stall: Duration::from_millis(5),
+        ..Setup::at(&format!("http://{}/v1", silent_server()))
+    };
+    let result = ask(&setup.client(pause.clone()), None).await;
+    match result {
+        Err(ModelError::Infrastructure { reason, .. }) => {
+            assert!(
+                reason.contains("nothing came for 5 ms after 10 bytes"),
+                "{reason}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(pause.noted().len(), 6);
+}
+
+#[tokio::test]
+async fn the_anthropic_format_has_its_own_path_headers_and_answers() {
+    let server = MockServer::start().await;
+    let body = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "model",
+        "content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1000, "output_tokens": 100},
+    });
+    Mock::given(method("POST"))
+        .and(path("/v1/messages"))
+        .and(header("x-api-key", KEY))
+        .and(header("anthropic-version", "2023-06-01"))
+        .and(body_partial_json(
+            json!({"model": "model", "max_tokens": 8192}),
+        ))
+        .respond_with(ResponseTemplate::new(200).set_body_json(body))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let mut setup = Setup::at(&format!("{}/v1", server.uri()));
+    setup.provider.format = WireFormat::Anthropic;
+    let reply = ask(&setup.model("special", noted()), None).await.unwrap();
+    assert_eq!(reply.text, "Hi.");
+    // 2.50 and 15 USD per million.
+    assert_eq!(reply.usage.known_cost().unwrap().0, 4_000);
+}
+
+#[tokio::test]
+async fn an_overload_in_the_anthropic_format_carries_its_words() {
+    let server = MockServer::start().await;
+    let words =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(529).set_body_json(words))
+        .mount(&server)
+        .await;
+    let mut setup = Setup::at(&server.uri());
+    setup.provider.format = WireFormat::Anthropic;
+    let error = ask(&setup.client(noted()), None).await.unwrap_err();
+    assert!(
+        error.to_string().contains("status 529: Overloaded"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_preset_switches_thinking_by_role_and_has_a_price() {
+    let server = server(vec![answer("Hi.")]).await;
+    let client = Setup::at(&format!("{}/v1", server.uri())).model("special", noted());
+    let reply = ask(&client, Some(0.0)).await.unwrap();
+    assert_eq!(reply.usage.known_cost().map(|cost| cost.0), Some(0));
+    let sent: Value = server.received_requests().await.unwrap()[0]
+        .body_json()
+        .unwrap();
+    assert_eq!(sent["reasoning_effort"], "none", "a judge does not think");
+    assert_eq!(sent["temperature"], 0.0);
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_has_no_known_cost() {
+    let (reply, ..) = play(vec![answer("Hi.")]).await;
+    let usage = reply.unwrap().usage;
+    assert_eq!((usage.unpriced_calls, usage.known_cost()), (1, None));
+}
+
+#[tokio::test]
+async fn rates_space_the_requests_and_no_wait_counts_as_work() {
+    let server = server(vec![answer("Hi.")]).await;
+    let pause = noted();
+    let mut setup = Setup::at(&format!("{}/v1", server.uri()));
+    setup.provider.requests_per_minute = Some(6);
+    let client = setup.client(pause.clone());
+    for _ in 0..3 {
+        ask(&client, None).await.unwrap();
+    }
+    let waits = pause.noted();
+    assert_eq!(waits.len(), 2);
+    assert!(
+        (9.0..=10.0).contains(&waits[0]) && (19.0..=20.0).contains(&waits[1]),
+        "{waits:?}"
+    );
+}
+
+#[tokio::test]
+async fn work_beyond_the_time_ends_without_an_answer() {
+    let address = silent_server();
+    let client = Client::for_test(&format!("http://{address}/v1"), noted());
+    let messages = [Message::User {
+        text: "Hello?".into(),
+    }];
+    let request = ChatRequest {
+        messages: &messages,
+        tools: &[],
+        temperature: None,
+    };
+    let answer = client
+        .chat_within(request, Duration::from_millis(5))
+        .await
+        .unwrap();
+    assert_eq!(answer, None);
+}
+
+#[tokio::test]
+async fn a_recorded_answer_is_given_back_without_a_server_or_a_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let thinking = json!({"choices": [{"message": {"content": "Hi.", "reasoning_content": format!("my key is {KEY}")}}],
+        "usage": {"prompt_tokens": 7}});
+    let server = server(vec![
+        ResponseTemplate::new(200).set_body_json(thinking),
+        answer("Again."),
+        failing(400, "no more"),
+    ])
+    .await;
+    let base = format!("{}/v1", server.uri());
+    let recording = Setup {
+        tape: Tape::Record(Cassette::record(dir.path(), false).unwrap()),
+        ..Setup::at(&base)
+    };
+    let live = recording.client(noted());
+    let mut first = Vec::new();
+    for _ in 0..3 {
+        first.push(ask(&live, Some(0.0)).await);
+    }
+    assert_eq!(
+        first[0].as_ref().unwrap().reasoning,
+        Reasoning::new("my key is [key]".into(), Vec::new())
+    );
+    assert_eq!(first[1].as_ref().unwrap().text, "Again.");
+    assert!(first[2].is_err());
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!text.contains(KEY));
+    }
+    let replaying = Setup {
+        tape: Tape::Replay(Cassette::replay(dir.path()).unwrap()),
+        ..Setup::at("http://127.0.0.1:1/v1")
+    };
+    let taped = replaying.client(noted());
+    for expected in &first {
+        let again = ask(&taped, Some(0.0)).await;
+        match (expected, &again) {
+            // The server's name is the recorded one.
+            (Err(expected), Err(again)) => assert_eq!(expected, again),
+            _ => assert_eq!(expected.as_ref().ok(), again.as_ref().ok()),
+        }
+    }
+    let miss = ask(&taped, Some(0.0)).await.unwrap_err();
+    assert!(matches!(&miss, ModelError::Infrastructure { .. }), "{miss}");
+    assert_eq!(server.received_requests().await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn the_judges_cache_asks_once_and_costs_nothing_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = server(vec![answer("Yes.")]).await;
+    let base = format!("{}/v1", server.uri());
+    let client = || {
+        let setup = Setup {
+            tape: Tape::Cache(Cassette::cache(dir.path()).unwrap()),
+            ..Setup::at(&base)
+        };
+        setup.client(noted())
+    };
+    assert_eq!(ask(&client(), None).await.unwrap().usage.calls, 1);
+    let cached = ask(&client(), None).await.unwrap();
+    assert_eq!((cached.text.as_str(), cached.usage.calls), ("Yes.", 0));
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn the_key_is_shown_nowhere() {
     let echo = failing(400, &format!("bad key {KEY} given"));
@@ -240,6 +501,6 @@ async fn the_key_is_shown_nowhere() {
     let client = Client::for_test("http://127.0.0.1:9/v1?secret=yes", noted());
     assert_eq!(
         format!("{client:?}"),
-        r#"Client("test/model at 127.0.0.1:9")"#
+        r#"Client("test/other at 127.0.0.1:9")"#
     );
 }

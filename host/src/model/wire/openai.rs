@@ -3,63 +3,110 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Unreadable;
-use crate::model::{ChatRequest, Message, Reply, ToolCall, ToolSpec, Usage};
+use super::{Habits, Unreadable, object, pictures_after_results, wrong};
+use crate::model::{ChatRequest, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+
+/// Fields of a message that carry encrypted or signed thinking and go back as they came: `reasoning_details` is
+/// `OpenRouter`'s and `MiniMax`'s.
+const SEALED: &str = "reasoning_details";
+
+/// The field of a tool call that does: Gemini's signature of the thought behind it.
+const SEALED_IN_CALL: &str = "extra_content";
 
 /// The request's body. A temperature is sent when the request has one.
-pub(in crate::model) fn request(model: &str, request: ChatRequest<'_>) -> Value {
+pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<String, Value> {
     let ChatRequest {
         messages,
         tools,
         temperature,
     } = request;
+    let messages = pictures_after_results(messages);
+    let written = messages
+        .into_iter()
+        .map(|one| message(one, habits.give_back));
     let mut body = Map::new();
-    body.insert("model".into(), model.into());
-    body.insert("messages".into(), messages.iter().map(message).collect());
+    body.insert("model".into(), habits.model.into());
+    body.insert("messages".into(), written.collect());
     if !tools.is_empty() {
         body.insert("tools".into(), tools.iter().map(tool).collect());
     }
     if let Some(temperature) = temperature {
         body.insert("temperature".into(), temperature.into());
     }
-    Value::Object(body)
+    if let Some(limit) = habits.max_output_tokens {
+        body.insert("max_completion_tokens".into(), limit.into());
+    }
+    body
 }
 
-fn message(message: &Message) -> Value {
+fn message(message: &Message, give_back: Option<&str>) -> Value {
     match message {
         Message::System { text } => json!({"role": "system", "content": text}),
         Message::User { text } => json!({"role": "user", "content": text}),
         Message::Tool { call_id, text } => {
             json!({"role": "tool", "tool_call_id": call_id, "content": text})
         }
-        // Reasoning stays here: not every server takes it back, and none needs it to go on.
-        Message::Assistant { text, calls, .. } if calls.is_empty() => {
-            json!({"role": "assistant", "content": text})
-        }
-        Message::Assistant { text, calls, .. } => {
-            let content = (!text.is_empty()).then_some(text);
-            let calls: Vec<Value> = calls.iter().map(call).collect();
-            json!({"role": "assistant", "content": content, "tool_calls": calls})
-        }
+        Message::Picture {
+            text,
+            media_type,
+            data,
+        } => json!({"role": "user", "content": [
+            {"type": "text", "text": text},
+            {"type": "image_url", "image_url": {"url": format!("data:{media_type};base64,{data}")}},
+        ]}),
+        Message::Assistant {
+            text,
+            reasoning,
+            calls,
+        } => assistant(text, reasoning.as_ref(), calls, give_back),
     }
 }
 
-fn call(call: &ToolCall) -> Value {
+fn assistant(
+    text: &str,
+    reasoning: Option<&Reasoning>,
+    calls: &[ToolCall],
+    give_back: Option<&str>,
+) -> Value {
+    let blocks = reasoning.map_or(&[][..], |reasoning| &reasoning.blocks);
+    let content = (calls.is_empty() || !text.is_empty()).then_some(text);
+    let mut message = Map::new();
+    message.insert("role".into(), "assistant".into());
+    message.insert("content".into(), content.into());
+    if let (Some(field), Some(reasoning)) = (give_back, reasoning)
+        && !reasoning.text.is_empty()
+    {
+        message.insert(field.into(), reasoning.text.as_str().into());
+    }
+    if let Some(sealed) = blocks.iter().find_map(|block| block.get(SEALED)) {
+        message.insert(SEALED.into(), sealed.clone());
+    }
+    if !calls.is_empty() {
+        let written = calls.iter().map(|one| call(one, blocks));
+        message.insert("tool_calls".into(), written.collect());
+    }
+    Value::Object(message)
+}
+
+fn call(call: &ToolCall, blocks: &[Value]) -> Value {
     let ToolCall {
         id,
         name,
         arguments,
     } = call;
-    json!({"id": id, "type": "function", "function": {"name": name, "arguments": object_text(arguments)}})
+    let mut written = json!({"id": id, "type": "function", "function": {"name": name, "arguments": object_text(arguments)}});
+    let sealed = blocks.iter().find(|block| block["call"] == **id);
+    if let Some(sealed) = sealed.and_then(|block| block.get(SEALED_IN_CALL)) {
+        written[SEALED_IN_CALL] = sealed.clone();
+    }
+    written
 }
 
-/// Some servers parse the arguments of earlier calls and refuse the whole chat over a malformed one, so those go back
-/// wrapped. Well-formed ones go back as they came.
+/// Well-formed arguments go back as they came.
 fn object_text(arguments: &str) -> String {
     match serde_json::from_str(arguments) {
         Ok(Value::Object(_)) => arguments.to_owned(),
-        _ if arguments.trim().is_empty() => "{}".into(),
-        _ => json!({"malformed_arguments": arguments}).to_string(),
+        _ => Value::Object(object(arguments)).to_string(),
     }
 }
 
@@ -73,16 +120,7 @@ fn tool(tool: &ToolSpec) -> Value {
 }
 
 /// Reads the body of a successful response.
-pub(in crate::model) fn reply(body: &[u8]) -> Result<Reply, Unreadable> {
-    let body: Value = serde_json::from_slice(body).map_err(|error| Unreadable::NotJson {
-        reason: error.to_string(),
-    })?;
-    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
-        return Err(Unreadable::Error {
-            status: error.get("code").and_then(status).unwrap_or(0),
-            message: error_message(&body).unwrap_or_else(|| error.to_string()),
-        });
-    }
+pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     let choice = body
         .pointer("/choices/0")
         .ok_or_else(|| wrong("it has no `choices`"))?;
@@ -91,33 +129,37 @@ pub(in crate::model) fn reply(body: &[u8]) -> Result<Reply, Unreadable> {
         .and_then(Value::as_object)
         .ok_or_else(|| wrong("its choice has no `message`"))?;
     let (text, inline) = split_thinking(text(message)?);
+    let calls = calls(message)?;
+    let thought = reasoning(message).or(inline).unwrap_or_default();
     Ok(Reply {
         text,
-        reasoning: reasoning(message).or(inline),
-        calls: calls(message)?,
+        reasoning: Reasoning::new(thought, sealed(message, &calls)),
+        calls,
         usage: usage(body.get("usage").unwrap_or(&Value::Null)),
         truncated: choice.get("finish_reason").and_then(Value::as_str) == Some("length"),
     })
 }
 
-/// What an error body says in words, if it says anything.
-pub(in crate::model) fn error_message(body: &Value) -> Option<String> {
-    let places = ["/error/message", "/error", "/message", "/detail"];
-    let found = places
-        .iter()
-        .find_map(|place| body.pointer(place)?.as_str());
-    found.map(str::to_owned)
+/// What goes back as it came.
+fn sealed(message: &Map<String, Value>, calls: &[ToolCall]) -> Vec<Value> {
+    let details = message.get(SEALED).filter(|details| !is_nothing(details));
+    let whole = details.map(|details| json!({ SEALED: details }));
+    let raw = message.get("tool_calls").and_then(Value::as_array);
+    let of_calls = raw
+        .into_iter()
+        .flatten()
+        .zip(calls)
+        .filter_map(|(raw, call)| {
+            let sealed = raw
+                .get(SEALED_IN_CALL)
+                .filter(|sealed| !is_nothing(sealed))?;
+            Some(json!({"call": call.id, SEALED_IN_CALL: sealed}))
+        });
+    whole.into_iter().chain(of_calls).collect()
 }
 
-fn status(code: &Value) -> Option<u16> {
-    let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
-    u16::try_from(number).ok()
-}
-
-fn wrong(reason: &str) -> Unreadable {
-    Unreadable::WrongShape {
-        reason: reason.to_owned(),
-    }
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Content is a text, a list of parts, or null beside tool calls. A refusal is what the model said, too.
@@ -142,7 +184,14 @@ fn reasoning(message: &Map<String, Value>) -> Option<String> {
     let mut texts = fields
         .iter()
         .filter_map(|field| message.get(*field)?.as_str());
-    texts.find(|text| !text.is_empty()).map(str::to_owned)
+    let whole = texts.find(|text| !text.is_empty()).map(str::to_owned);
+    whole.or_else(|| {
+        let details = message.get(SEALED)?.as_array()?.iter();
+        let texts: String = details
+            .filter_map(|detail| detail.get("text").or(detail.get("summary"))?.as_str())
+            .collect();
+        (!texts.is_empty()).then_some(texts)
+    })
 }
 
 /// Servers without a parser for a model's thinking leave it at the start of the text.
@@ -212,6 +261,8 @@ fn usage(usage: &Value) -> Usage {
         ]),
         output_tokens: count(&["/completion_tokens"]),
         reasoning_tokens: count(&["/completion_tokens_details/reasoning_tokens"]),
+        cache_write_tokens: count(&["/prompt_tokens_details/cache_write_tokens"]),
+        ..Usage::default()
     }
 }
 
@@ -220,6 +271,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::wire::{self, WireFormat};
+
+    fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Habits<'a> {
+        Habits {
+            model: "m",
+            fields,
+            max_output_tokens: None,
+            give_back,
+        }
+    }
+
+    fn request(model: &str, chat: ChatRequest<'_>) -> Value {
+        assert_eq!(model, "m");
+        wire::request(WireFormat::OpenAi, habits(&Map::new(), None), chat)
+    }
+
+    fn reply(body: &[u8]) -> Result<Reply, Unreadable> {
+        wire::reply(WireFormat::OpenAi, body)
+    }
+
+    fn thought(text: &str) -> Option<Reasoning> {
+        Reasoning::new(text.into(), Vec::new())
+    }
 
     fn check(message: &Value, expected: &Reply) {
         let body = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
@@ -252,7 +326,7 @@ mod tests {
             Message::User { text: "u".into() },
             Message::Assistant {
                 text: String::new(),
-                reasoning: Some("r".into()),
+                reasoning: thought("r"),
                 calls: vec![
                     call("1", "read_file", r#"{"path": "a"}"#),
                     call("2", "list", "oops"),
@@ -330,7 +404,7 @@ mod tests {
     fn thinking_is_kept_apart_from_the_answer() {
         let expected = Reply {
             text: "Yes.".into(),
-            reasoning: Some("hm".into()),
+            reasoning: thought("hm"),
             ..Reply::default()
         };
         check(
@@ -350,6 +424,92 @@ mod tests {
             ..Reply::default()
         };
         check(&json!({"content": "<think> no end"}), &open);
+    }
+
+    #[test]
+    fn thinking_goes_back_in_the_field_that_the_server_wants() {
+        let messages = [Message::Assistant {
+            text: "a".into(),
+            reasoning: thought("hm"),
+            calls: Vec::new(),
+        }];
+        let chat = ChatRequest {
+            messages: &messages,
+            tools: &[],
+            temperature: None,
+        };
+        let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "enabled"}))]);
+        let body = wire::request(
+            WireFormat::OpenAi,
+            habits(&fields, Some("reasoning_content")),
+            chat,
+        );
+        let expected = json!({
+            "model": "m",
+            "messages": [{"role": "assistant", "content": "a", "reasoning_content": "hm"}],
+            "thinking": {"type": "enabled"},
+        });
+        assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn signed_thinking_goes_back_as_it_came() {
+        let details = json!([{"type": "reasoning.encrypted", "data": "xyz"}, {"type": "reasoning.text", "text": "hm"}]);
+        let signature = json!({"google": {"thought_signature": "abc"}});
+        let message = json!({"role": "assistant", "content": null, "reasoning_details": details, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": signature},
+            {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+        ]});
+        let body = json!({"choices": [{"message": message}]});
+        let Reply {
+            text,
+            reasoning,
+            calls,
+            ..
+        } = reply(body.to_string().as_bytes()).unwrap();
+        assert_eq!(reasoning.as_ref().unwrap().text, "hm");
+        let messages = [Message::Assistant {
+            text,
+            reasoning,
+            calls,
+        }];
+        // As the journal keeps it.
+        let kept: Vec<Message> =
+            serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap();
+        let chat = ChatRequest {
+            messages: &kept,
+            tools: &[],
+            temperature: None,
+        };
+        assert_eq!(request("m", chat)["messages"][0], message);
+    }
+
+    #[test]
+    fn pictures_stand_after_all_results() {
+        let tool = |id: &str| Message::Tool {
+            call_id: id.into(),
+            text: "t".into(),
+        };
+        let picture = Message::Picture {
+            text: "a.png".into(),
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        };
+        let messages = [tool("1"), picture, tool("2")];
+        let chat = ChatRequest {
+            messages: &messages,
+            tools: &[],
+            temperature: None,
+        };
+        let expected = json!([
+            {"role": "tool", "tool_call_id": "1", "content": "t"},
+            {"role": "tool", "tool_call_id": "2", "content": "t"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "a.png"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            ]},
+        ]);
+        assert_eq!(request("m", chat)["messages"], expected);
     }
 
     #[test]
@@ -383,6 +543,7 @@ mod tests {
             cached_tokens: 4,
             output_tokens: 7,
             reasoning_tokens: 5,
+            ..Usage::default()
         };
         assert_eq!(reply.usage, expected);
     }

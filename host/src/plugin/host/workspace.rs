@@ -2,6 +2,7 @@
 
 use super::super::bindings::grader::pibench::plugin::{evidence, workspace};
 use super::super::state::State;
+use crate::task::manifest::Grant;
 use crate::workspace::{Entry, EntryKind, View, WorkspaceError, WorkspacePath};
 
 /// The most that one `read` hands out, in bytes.
@@ -13,7 +14,11 @@ const ENTRIES: usize = 10_000;
 impl evidence::Host for State {}
 
 impl State {
-    fn view(&self) -> Result<&View, workspace::WorkspaceError> {
+    fn view(&mut self) -> Result<&View, workspace::WorkspaceError> {
+        if !self.granted(Grant::Workspace) {
+            let why = "the policy grants this plugin no workspace";
+            return Err(workspace::WorkspaceError::Denied(why.into()));
+        }
         let missing = || workspace::WorkspaceError::Denied("there is no workspace here".into());
         self.workspace.as_ref().ok_or_else(missing)
     }

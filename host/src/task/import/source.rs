@@ -270,7 +270,8 @@ impl Input {
     /// The users' folders, sorted.
     pub(super) fn users(&self) -> Result<Vec<String>, Box<Problem>> {
         let folder = self.data.trim_end_matches('/');
-        let users: Vec<String> = self.pack.names(folder).unwrap_or_default();
+        let unreadable = |message| Box::new(Problem::of_file(&self.pack.shown(folder), message));
+        let users = self.names("").map_err(unreadable)?;
         let users: Vec<String> = users
             .into_iter()
             .filter(|name| {
@@ -295,8 +296,11 @@ impl Input {
     }
 
     /// What stands in a folder; nothing when there is none.
-    pub(super) fn names(&self, folder: &str) -> Vec<String> {
-        self.pack.names(&self.path(folder)).unwrap_or_default()
+    pub(super) fn names(&self, folder: &str) -> Result<Vec<String>, String> {
+        match self.pack.names(self.path(folder).trim_end_matches('/')) {
+            Err(ReadError::Missing(_)) => Ok(Vec::new()),
+            names => names.map_err(|error| format!("cannot {error}")),
+        }
     }
 
     pub(super) fn is_folder(&self, path: &str) -> bool {

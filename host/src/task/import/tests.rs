@@ -239,6 +239,7 @@ fn writes_readable_files_that_keep_all_metadata() {
         title = "π-Bench"
         personas = ["personas/registry_clerk"]
         protocol = "paper"
+        scaffold = "nanobot-0.1.5"
         agent = "nop"
         user = "lexical"
         judge = "lexical"
@@ -248,9 +249,13 @@ fn writes_readable_files_that_keep_all_metadata() {
         max_turns = 30
         max_iterations = 120
         turn_timeout_s = 1800
+        window_tokens = 65536
 
         [state]
         reset = "episode"
+
+        [web]
+        provider = "offline"
         "##);
     insta::assert_snapshot!(text("personas/registry_clerk/persona.toml"), @r##"
         version = 1
@@ -271,6 +276,8 @@ fn writes_readable_files_that_keep_all_metadata() {
             "gmail__login",
             "gmail__send_email",
         ]
+        skills = ["planning"]
+        world = true
 
         [[episode]]
         session = "task_1"

@@ -298,6 +298,7 @@ fn intent(file: &IntentFile, place: &Place<'_>, report: &mut Report<'_>) -> Inte
         scope,
         satisfied,
         asked,
+        found_in: _,
     } = file;
     check_text("content", content, &place.key("content"), report);
     if satisfied.is_none() && asked.is_none() {
@@ -377,7 +378,9 @@ fn matcher(file: &MatcherFile, place: &Place<'_>, report: &mut Report<'_>) -> Op
 
 /// Puts a sound pattern where a bad one was; false when the place is not one of the matcher's.
 fn mend(file: &mut MatcherFile, key: &str, indices: &[usize], sound: &str) -> bool {
-    let MatcherFile { within, all, none } = file;
+    let MatcherFile {
+        within, all, none, ..
+    } = file;
     let bad = match (key, indices) {
         ("within", [index]) => {
             let place = within.get_mut(*index);

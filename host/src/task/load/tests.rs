@@ -280,7 +280,7 @@ fn suggests_the_key_that_was_meant() {
         "id =",
         "zzz = 1\nid =",
         &[
-            "suite.toml:2:1: unknown key `zzz` (known here: version, id, title, personas, protocol, agent, user, judge, runs, seed, session, state, ablate, plugins, limits, providers)",
+            "suite.toml:2:1: unknown key `zzz` (known here: version, id, title, personas, protocol, scaffold, agent, user, judge, runs, seed, session, state, ablate, plugins, limits, providers, models, web)",
         ],
     );
 }
@@ -439,14 +439,14 @@ fn checks_the_suites_settings() {
         "id =",
         "agent = \"refrence\"\nid =",
         &[
-            "suite.toml:2:9: unknown model `refrence` (reference, reactive, nop, cheat or PROVIDER/MODEL)",
+            "suite.toml:2:9: unknown model `refrence` (reference, reactive, nop, cheat, a known model, or PROVIDER/MODEL)",
         ],
     );
     check(
         SUITE_PATH,
         "id =",
         "judge = \"openai/\"\nid =",
-        &["suite.toml:2:9: unknown model `openai/` (lexical or PROVIDER/MODEL)"],
+        &["suite.toml:2:9: unknown model `openai/` (lexical, a known model, or PROVIDER/MODEL)"],
     );
     check(
         SUITE_PATH,

@@ -160,7 +160,7 @@ fn shown(session: &Session<FileSystem>) -> Model {
         .filter(|(owner, path, _)| owner.as_str() == IDA && path.starts_with("~/"));
     own.map(|(_, path, entry)| match &entry.content {
         Content::Directory(_) => (path, None),
-        Content::File(content) => (path, Some(content.clone())),
+        Content::File(content) => (path, Some(content.to_string())),
     })
     .collect()
 }

@@ -1,0 +1,209 @@
+//! What the sandbox costs: instances, calls, snapshots, memory, compiling and loading. Prints a line for each; the
+//! aims stand behind it. Criterion is for what is measured over and over; these are medians of the host's own figures.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::civil::{DateTime, date};
+use pibench_host::plugin::{App, Limits, Plugin, Plugins, Terms};
+use pibench_sdk::testkit::Session;
+use serde_json::{Value, json};
+use simple_note::SimpleNote;
+use tokio::runtime::Runtime;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default()
+}
+
+fn now() -> DateTime {
+    date(2026, 3, 2).at(9, 0, 0, 0)
+}
+
+fn plugins(cache: &Path, on_demand: bool) -> Plugins {
+    let terms = Terms {
+        on_demand,
+        ..Terms::default()
+    };
+    let dirs = vec![root().join("target/plugins")];
+    Plugins::on_terms([].into(), dirs, cache, terms)
+}
+
+fn note_app(on_demand: bool) -> Arc<Plugin> {
+    plugins(&root().join("target/bench-cache"), on_demand)
+        .get("simple_note")
+        .expect("make plugins")
+}
+
+/// One account, with notes of so many bytes together.
+fn seed(bytes: usize) -> Value {
+    let person = json!({"first_name": "A", "last_name": "B", "email": "a@b.example", "phone_number": null, "password": "p"});
+    let note = |index: usize| json!({"owner": "a@b.example", "title": format!("note {index}"), "content": "x".repeat(1000)});
+    let notes: Vec<Value> = (0..bytes / 1000).map(note).collect();
+    json!({ "people": [person], "records": { "notes": notes } })
+}
+
+fn open(runtime: &Runtime, plugin: &Arc<Plugin>, seed: &Value) -> App {
+    let opened = App::open(Arc::clone(plugin), Limits::APP, [1; 32], seed, now());
+    runtime.block_on(opened).expect("it opens")
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let began = Instant::now();
+    let done = work();
+    (began.elapsed().as_secs_f64() * 1e6, done)
+}
+
+fn line(what: &str, figure: f64, unit: &str, aim: &str) {
+    println!("{what:<48} {figure:>10.1} {unit:<4} {aim}");
+}
+
+/// The host's own figure of making an instance: place, store and instantiation.
+fn instantiate(runtime: &Runtime) {
+    for (name, on_demand) in [("pooled", false), ("on demand", true)] {
+        let plugin = note_app(on_demand);
+        let one = |_| {
+            let mut app = open(runtime, &plugin, &seed(0));
+            app.take_measured()[0].instantiate_us as f64
+        };
+        let all = (0..2000).map(one).collect();
+        let aim = if on_demand { "" } else { "aim: at most 25" };
+        line(
+            &format!("instantiate simple_note, {name}"),
+            median(all),
+            "us",
+            aim,
+        );
+    }
+}
+
+/// A call with 200 bytes of arguments, and the same app, natively, through the same door.
+fn call(runtime: &Runtime) {
+    let plugin = note_app(false);
+    let mut app = open(runtime, &plugin, &seed(0));
+    let mut run = |tool: &str, arguments: &Value| -> Value {
+        runtime
+            .block_on(app.call(tool, arguments, now()))
+            .expect("no fault")
+            .expect("no refusal")
+    };
+    let login = json!({"username": "a@b.example", "password": "p"});
+    let token = run("login", &login)["access_token"].clone();
+    let note = json!({"access_token": token, "title": "t", "content": "c"});
+    let id = run("create_note", &note)["note_id"].clone();
+    let update = json!({"access_token": token, "note_id": id, "content": "d".repeat(60)});
+    let bytes = update.to_string().len();
+    let sandboxed = median(
+        (0..20_000)
+            .map(|_| timed(|| run("update_note", &update)).0)
+            .collect(),
+    );
+    let mut native = Session::<SimpleNote>::open(&seed(0));
+    native.log_in("a@b.example", "p");
+    let id = native.ok("create_note", json!({"title": "t", "content": "c"}))["note_id"].clone();
+    let token = native.token.clone();
+    let update = json!({"access_token": token, "note_id": id, "content": "d".repeat(60)});
+    let natively = median(
+        (0..20_000)
+            .map(|_| timed(|| native.ok("update_note", update.clone())).0)
+            .collect(),
+    );
+    let name = format!("update_note with {bytes} bytes of arguments");
+    line(&name, sandboxed, "us", "");
+    line("the same natively", natively, "us", "");
+    line("  ratio", sandboxed / natively, "", "aim: at most 2");
+}
+
+fn snapshots(runtime: &Runtime) {
+    let plugin = note_app(false);
+    let seed = seed(1_000_000);
+    let (mut takes, mut restores, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..50 {
+        let mut app = open(runtime, &plugin, &seed);
+        let login = json!({"username": "a@b.example", "password": "p"});
+        runtime
+            .block_on(app.call("login", &login, now()))
+            .expect("no fault")
+            .expect("no refusal");
+        let (took, snapshot) =
+            timed(|| runtime.block_on(app.snapshot()).expect("no fault").to_vec());
+        takes.push(took);
+        bytes = snapshot.len();
+        let resumed = App::resume(Arc::clone(&plugin), Limits::APP, [1; 32], snapshot, 1);
+        let (took, app) = timed(|| runtime.block_on(resumed).expect("it resumes"));
+        restores.push(took);
+        drop(app);
+    }
+    let kb = bytes / 1000;
+    line(&format!("snapshot of {kb} kB"), median(takes), "us", "");
+    line(&format!("restore of {kb} kB"), median(restores), "us", "");
+}
+
+/// Resident memory of this process, in bytes.
+fn resident() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm
+        .split_whitespace()
+        .nth(1)
+        .and_then(|text| text.parse::<f64>().ok());
+    pages.unwrap_or_default() * 4096.0
+}
+
+fn live_stores(runtime: &Runtime) {
+    let plugin = note_app(false);
+    drop(open(runtime, &plugin, &seed(0)));
+    let before = resident();
+    let apps: Vec<App> = (0..1000)
+        .map(|_| open(runtime, &plugin, &seed(0)))
+        .collect();
+    let each = (resident() - before) / 1000.0 / 1024.0;
+    let live = apps.iter().filter(|app| app.is_live()).count();
+    line(
+        &format!("{live} live stores of simple_note, each"),
+        each,
+        "KiB",
+        "aim: below 1048",
+    );
+}
+
+/// Compiled anew in a folder of its own, then loaded from it by another process's eyes.
+fn loading() {
+    let dir = root().join("target/plugins");
+    let mut names: Vec<String> = std::fs::read_dir(&dir)
+        .expect("make plugins")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|name| name.strip_suffix(".wasm").map(str::to_owned))
+        .collect();
+    names.sort();
+    let cache = tempfile::tempdir().expect("a folder");
+    // One set of engines: building them is not loading.
+    let plugins = plugins(cache.path(), false);
+    for what in ["compile", "load compiled"] {
+        for name in &names {
+            // By its file: every time anew.
+            let path = dir.join(format!("{name}.wasm"));
+            let (us, _) = timed(|| plugins.load_file(name, &path).expect("it loads"));
+            line(&format!("{what} {name}"), us / 1e3, "ms", "");
+        }
+    }
+}
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    instantiate(&runtime);
+    call(&runtime);
+    snapshots(&runtime);
+    live_stores(&runtime);
+    loading();
+}

@@ -1,0 +1,131 @@
+// The first page: who scored what, and where to look next.
+
+function overviewPage() {
+  return el("div", { class: "overview" },
+    el("h1", {}, data.runs.length === 1 ? data.runs[0].label : count(data.runs.length, "model")),
+    el("p", { class: "lead" }, lead()),
+    el("div", { class: "cards" }, data.runs.map(runCard)),
+    data.runs.length === 2 && data.comparisons.length > 0 &&
+      el("p", {}, link(["compare", 0, 1], { class: "button" }, "Compare the two runs")),
+    sheetView(sheetOf("table-1")),
+    figures(),
+    groups("Personas", personaRows()),
+    groups("Categories", categoryRows()),
+    sheetView(sheetOf("certainty")),
+    sheetView(sheetOf("pass-k")),
+    sheetView(sheetOf("usage")),
+    faults());
+}
+
+function lead() {
+  const suites = [...new Set(data.runs.map((run) => run.suite))].join(", ");
+  return "Suite " + suites + " · " + count(data.sessions.length, "session") + " · pibench-host " + data.host;
+}
+
+function runCard(run, place) {
+  const overall = run.measures.overall;
+  const row = (name, scores, estimate, kind) => [
+    el("dt", {}, name),
+    el("dd", {}, meter(scores && scores.mean, kind),
+      el("small", {}, [
+        scores && scores.std !== null && "± " + score(scores.std),
+        estimate && estimate.interval && "95%: " + score(estimate.interval.low) + " to " + score(estimate.interval.high),
+      ].filter(Boolean).join(" · "))),
+  ];
+  return el("article", { class: "card" },
+    el("h2", {}, link(["sessions"], { href: route(["sessions"], { in: String(place) }) }, run.label)),
+    el("p", { class: "tags" },
+      run.scripted && tag("warn", "scripted"),
+      run.ablated && tag("warn", "without dependencies"),
+      !run.complete && tag("live", "playing"),
+      tag("plain", words(run.protocol)),
+      tag("plain", count(run.runs, "run"))),
+    el("dl", { class: "scores" },
+      row("Proc", overall.proc, run.measures.proc_estimate, "proc"),
+      row("Comp", overall.comp, run.measures.comp_estimate, "comp")),
+    statusBar(run.measures.intents),
+    el("p", { class: "tags", title: "hidden intents of scored sessions" }, STATUSES.filter((status) => run.measures.intents[status])
+      .map((status) => tag("s-" + status, run.measures.intents[status] + " " + status))),
+    el("p", { class: "small" },
+      run.scored.scored + " of " + run.scored.of + " sessions scored",
+      run.measures.turns && " · " + score(run.measures.turns.mean) + " turns per session",
+      run.cost > 0 && " · " + dollars(run.cost),
+      run.faults.length > 0 && [" · ", el("strong", {}, count(run.faults.length, "fault"))]),
+    fold("Details", () => el("dl", { class: "facts" }, facts(run).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+}
+
+function facts(run) {
+  return [
+    ["Folder", run.folder], ["Agent", run.agent], ["User agent", run.user], ["Judge", run.judge],
+    ["Suite", run.suite], ["Suite digest", run.suite_digest.slice(0, 16)], ["Protocol", run.protocol], ["Scaffold", run.scaffold],
+    ["Seed", run.seed], ["Host", run.host], ["Started", run.started],
+  ];
+}
+
+function figures() {
+  return el("section", {},
+    el("h2", {}, "Figures"),
+    el("div", { class: "figures" }, data.figures.map((figure) =>
+      el("figure", { class: figure.id },
+        el("img", { class: "for-light", src: figure.light, alt: figure.title, loading: "lazy" }),
+        el("img", { class: "for-dark", src: figure.dark, alt: figure.title, loading: "lazy" }),
+        el("figcaption", {}, figure.title)))));
+}
+
+/** Rows of {name, title, link, scores by run}. */
+function groups(title, rows) {
+  if (!rows.length) return null;
+  return el("section", {},
+    el("h2", {}, title),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      el("table", {},
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, title.replace(/ies$/, "y").replace(/s$/, "")),
+          el("th", { scope: "col", class: "num" }, "Sessions"),
+          data.runs.map((run) => el("th", { scope: "col", class: "num" }, run.label, el("small", {}, "Proc / Comp"))))),
+        el("tbody", {}, rows.map((row) =>
+          el("tr", {}, el("th", { scope: "row" }, el("a", { href: row.href }, row.title), row.hint && el("small", {}, row.hint)),
+            el("td", { class: "num" }, row.sessions),
+            row.scores.map((scores) => el("td", { class: "num" }, scores
+              ? [score(scores.proc && scores.proc.mean), " / ", score(scores.comp && scores.comp.mean)]
+              : "–"))))))));
+}
+
+function personaRows() {
+  const ids = [...new Set(data.sessions.map((session) => session.persona))];
+  return ids.map((id) => {
+    const outline = data.outlines.flatMap((outline) => outline.personas).find((persona) => persona.id === id);
+    return {
+      title: outline ? outline.name : id,
+      hint: outline ? id : null,
+      href: route(["sessions"], { persona: id }),
+      sessions: new Set(data.sessions.filter((session) => session.persona === id).map((session) => session.id)).size,
+      scores: data.runs.map((run) => run.measures.personas[id]),
+    };
+  });
+}
+
+function categoryRows() {
+  return data.categories.map((category) => {
+    const sessions = data.sessions.filter((session) => session.category === category.letter);
+    return {
+      title: category.letter + "  " + category.title,
+      href: route(["sessions"], { category: category.letter }),
+      sessions: new Set(sessions.map((session) => session.persona + "/" + session.id)).size,
+      scores: data.runs.map((run) => run.measures.categories[category.letter]),
+    };
+  }).filter((row) => row.sessions > 0);
+}
+
+function faults() {
+  const rows = data.runs.flatMap((run, place) => run.faults.map((fault) => ({ run, place, fault })));
+  if (!rows.length) return null;
+  return el("section", {},
+    el("h2", {}, "Faults"),
+    el("ul", { class: "faults" }, rows.slice(0, 200).map(({ run, place, fault }) =>
+      el("li", {},
+        tag("bad", fault.kind + " fault"), " ",
+        link(["session", place, fault.persona, fault.run, fault.session].concat(fault.turn ? [fault.turn] : []), {},
+          run.label + " · " + fault.persona + "/" + fault.session + ", run " + fault.run + (fault.turn ? ", turn " + fault.turn : "")),
+        ": ", el("span", { class: "message" }, fault.message)))),
+    rows.length > 200 && el("p", { class: "note" }, rows.length - 200 + " more are in the run folders."));
+}

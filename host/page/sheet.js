@@ -1,0 +1,83 @@
+// Tables of the report: the same sheets as in every other format.
+
+function sheetView(sheet, options = {}) {
+  const box = el("section", { class: "sheet", id: sheet.id });
+  append(box, [el("h2", {}, sheet.title)]);
+  if (sheet.missing) {
+    append(box, [el("p", { class: "missing" }, sheet.missing)]);
+    return box;
+  }
+  const hasPublished = sheet.rows.some((row) => row.origin === "published") || sheet.columns.some((column) => column.origin === "published");
+  let shown = options.published !== false;
+  const table = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": sheet.title });
+  const paint = () => replace(table, sheetTable(sheet, shown));
+  paint();
+  if (hasPublished) {
+    const toggle = el("input", { type: "checkbox", change: (event) => { shown = event.target.checked; paint(); } });
+    toggle.checked = shown;
+    append(box, [el("label", { class: "check" }, toggle, " figures of the paper (" + data.published + ")")]);
+  }
+  append(box, [table]);
+  const marked = sheet.rows.some((row) => row.cells.some((cell) => (cell.figures || []).some((figure) => figure && figure.rank)));
+  if (marked) append(box, [el("p", { class: "note" }, el("b", {}, "Best"), ", ", el("u", {}, "second best"), ".")]);
+  append(box, sheet.notes.map((note) => el("p", { class: "note" }, note)));
+  return box;
+}
+
+function sheetTable(sheet, published) {
+  const columns = sheet.columns.map((column, at) => at).filter((at) => published || sheet.columns[at].origin !== "published");
+  const rows = sheet.rows.filter((row) => published || row.origin !== "published");
+  const head = columns.map((at) => {
+    const column = sheet.columns[at];
+    const parts = column.parts.map((part) => part.name).filter(Boolean);
+    return el("th", { scope: "col", class: headClass(column) },
+      column.title, parts.length > 1 && el("small", {}, parts.join(" / ")));
+  });
+  let opened = false;
+  const body = [];
+  for (const row of rows) {
+    if (row.origin === "published" && !opened) {
+      opened = true;
+      body.push(el("tr", { class: "divider" }, el("td", { colspan: columns.length }, data.published)));
+    }
+    body.push(el("tr", { class: row.origin },
+      columns.map((at) => sheetCell(row.cells[at], sheet.columns[at], at))));
+  }
+  return el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
+}
+
+function headClass(column) {
+  return (column.parts.length ? "num" : "") + (column.origin === "published" ? " published" : "");
+}
+
+function sheetCell(cell, column, at) {
+  if (!cell) return el("td");
+  const kind = headClass(column);
+  if (cell.words !== undefined) return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, cell.words);
+  if (cell.count !== undefined) return el("td", { class: "num" }, cell.count.toLocaleString("en"));
+  const shown = cell.figures.map((figure, part) => [part > 0 && " / ", figure ? figureText(figure) : "–"]);
+  const empty = cell.figures.every((figure) => !figure);
+  return el("td", { class: kind }, empty ? "–" : shown);
+}
+
+function figureText(figure) {
+  const text = figure.value.toFixed(figure.digits);
+  const value = figure.rank === "best" ? el("b", {}, text) : figure.rank === "second" ? el("u", {}, text) : text;
+  return figure.std === null ? [value] : [value, el("small", { class: "std" }, " ± " + figure.std.toFixed(figure.digits))];
+}
+
+function sheetOf(id) {
+  return data.sheets.find((sheet) => sheet.id === id);
+}
+
+/** All tables, one below the other, with a list of them. */
+function tablesPage(id) {
+  const page = el("div", { class: "tables" });
+  append(page, [
+    el("h1", {}, "Tables"),
+    el("nav", { class: "toc", "aria-label": "Tables" }, data.sheets.map((sheet) => link(["tables", sheet.id], {}, sheet.title.split(":")[0]))),
+    data.sheets.map((sheet) => sheetView(sheet)),
+  ]);
+  if (id) requestAnimationFrame(() => document.getElementById(id)?.scrollIntoView());
+  return page;
+}

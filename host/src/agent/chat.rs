@@ -1,0 +1,337 @@
+//! What the model sees of a session. The record keeps everything; here it is kept within the model's window: results
+//! that are too long show their beginning, older bulky ones are shortened, and the oldest messages go first. What is
+//! done depends on the record alone, so that a session that is gone on with sees the same chat. A scripted model has no
+//! window, and nothing is taken from it.
+
+use super::context::{self, Channel};
+use super::tokens;
+use super::tools::{ASK_USER, Builtin};
+use crate::eval::record::{CallRecord, CallStatus};
+use crate::model::Message;
+use crate::store::event::Step;
+use crate::task::manifest::Protocol;
+
+/// Characters of a result above which it is kept in a file of the workspace and shown in part.
+pub(super) const LONG_RESULT: usize = 16_000;
+
+/// Characters that are shown of a result that was put into a file.
+const PREVIEW: usize = 4_000;
+
+/// Results of tools that can be called again stand in full for the last so many of them.
+const BULKY_KEPT: usize = 10;
+
+/// Characters above which such a result is bulky, and those that stay of one.
+const BULKY: usize = 1_000;
+const BULKY_REST: usize = 200;
+
+/// Tokens of the window that are left for the answer.
+const ANSWER: usize = 8_192;
+
+/// What a shortened result ends with.
+const SHORTENED: &str = "[shortened to save room: call the tool again if you need the rest]";
+
+/// The messages of a session, as they are sent.
+#[derive(Debug)]
+pub(super) struct Chat {
+    protocol: Protocol,
+    /// Tokens that all messages together may have; None for a scripted model.
+    room: Option<usize>,
+    messages: Vec<Message>,
+    /// Tokens of each message.
+    tokens: Vec<usize>,
+    total: usize,
+    /// The places of bulky results that stand in full, the oldest first.
+    bulky: Vec<usize>,
+    /// The id of an `ask_user` call that the next user message answers.
+    asked: Option<String>,
+    /// What came in while a question was open: it must not stand between the question and its answer.
+    waiting: Vec<Message>,
+}
+
+impl Chat {
+    /// `window`: the model's, in tokens, of which `tools` are taken by the tools.
+    pub(super) fn new(
+        protocol: Protocol,
+        window: Option<usize>,
+        tools: usize,
+        system: String,
+    ) -> Self {
+        let mut chat = Self {
+            protocol,
+            room: window.map(|window| window.saturating_sub(tools + ANSWER)),
+            messages: Vec::new(),
+            tokens: Vec::new(),
+            total: 0,
+            bulky: Vec::new(),
+            asked: None,
+            waiting: Vec::new(),
+        };
+        chat.push(Message::System { text: system });
+        chat
+    }
+
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Whether long results go to a file.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Tokens of all messages.
+    #[cfg(test)]
+    pub(super) fn total(&self) -> usize {
+        self.total
+    }
+
+    /// A message from outside, with its runtime block.
+    pub(super) fn hear(&mut self, text: &str, clock: &str, channel: Channel) {
+        let text = context::user_message(text, clock, channel);
+        let message = match self.asked.take() {
+            Some(call_id) => Message::Tool { call_id, text },
+            None => Message::User { text },
+        };
+        self.push(message);
+        for message in std::mem::take(&mut self.waiting) {
+            self.push(message);
+        }
+    }
+
+    /// Takes one step of the record.
+    pub(super) fn see(&mut self, step: &Step) {
+        match step {
+            Step::Reply {
+                text,
+                reasoning,
+                calls,
+            } => {
+                // An empty answer is asked for again; servers refuse one that is sent back.
+                if !text.is_empty() || !calls.is_empty() {
+                    self.push(Message::Assistant {
+                        text: text.clone(),
+                        reasoning: reasoning.clone(),
+                        calls: calls.clone(),
+                    });
+                }
+            }
+            // The next user message is this call's result.
+            Step::Call { id, record, .. }
+                if record.tool == ASK_USER && record.status == CallStatus::Ok =>
+            {
+                self.asked = Some(id.clone());
+            }
+            Step::Call { id, record, file } => self.result(id, record, file.as_deref()),
+            Step::Notice { text } => self.push(Message::Assistant {
+                text: text.clone(),
+                reasoning: None,
+                calls: Vec::new(),
+            }),
+            Step::Nudge { text } => self.push(Message::User { text: text.clone() }),
+            Step::Picture {
+                path,
+                media_type,
+                data,
+            } => self.push_behind_question(Message::Picture {
+                text: path.clone(),
+                media_type: media_type.clone(),
+                data: data.clone(),
+            }),
+            Step::Subagent { label, result, .. } => {
+                let text = context::subagent_result(label, result);
+                self.push_behind_question(Message::User { text });
+            }
+            Step::Consolidated { summary, .. } => self.consolidate(summary),
+        }
+    }
+
+    /// Nothing stands between a question and its answer.
+    fn push_behind_question(&mut self, message: Message) {
+        match self.asked {
+            Some(_) => self.waiting.push(message),
+            None => self.push(message),
+        }
+    }
+
+    fn result(&mut self, id: &str, record: &CallRecord, file: Option<&str>) {
+        let mut text = context::tool_result(record, self.protocol);
+        if let Some(file) = file {
+            text = preview(&text, record, file);
+        }
+        let repeatable = Builtin::named(&record.tool).is_some_and(Builtin::read_only)
+            || ["exec", "web_search", "web_fetch"].contains(&record.tool.as_str());
+        let bulky = self.is_bounded() && repeatable && text.chars().count() > BULKY;
+        self.push(Message::Tool {
+            call_id: id.to_owned(),
+            text,
+        });
+        if bulky {
+            self.bulky.push(self.messages.len() - 1);
+        }
+        if self.bulky.len() > BULKY_KEPT {
+            let oldest = self.bulky.remove(0);
+            self.cut(oldest, BULKY_REST);
+        }
+    }
+
+    /// Leaves the first characters of a result.
+    fn cut(&mut self, place: usize, characters: usize) {
+        if let Some(Message::Tool { text, .. }) = self.messages.get_mut(place) {
+            let kept: String = text.chars().take(characters).collect();
+            *text = format!("{kept}\n{SHORTENED}");
+        }
+        let tokens = self.messages.get(place).map_or(0, tokens::of_message);
+        self.total = self.total - self.tokens[place] + tokens;
+        self.tokens[place] = tokens;
+    }
+
+    fn push(&mut self, message: Message) {
+        let tokens = tokens::of_message(&message);
+        self.total += tokens;
+        self.tokens.push(tokens);
+        self.messages.push(message);
+    }
+
+    /// Makes the chat fit before a question: whole turns are dropped from the front, then whole answers with their
+    /// results, then the results of the last answer are cut. A system prompt or a user message that is longer than the
+    /// window stays as it is: the model has to refuse it.
+    pub(super) fn fit(&mut self) {
+        let Some(room) = self.room else { return };
+        if self.total <= room {
+            return;
+        }
+        // With some air, so that not every question drops something: servers cache what begins alike.
+        let aim = room - room / 4;
+        while self.total > aim && self.drop_oldest() {}
+        for place in 0..self.messages.len() {
+            let bulky =
+                matches!(&self.messages[place], Message::Tool { text, .. } if text.len() > BULKY);
+            if bulky && self.total > room {
+                self.cut(place, BULKY_REST);
+            }
+        }
+    }
+
+    /// Whether the chat takes more than `share` percent of its room.
+    pub(super) fn fills(&self, share: usize) -> bool {
+        self.room
+            .is_some_and(|room| self.total > room / 100 * share)
+    }
+
+    /// The oldest turns, which a consolidation would drop: all but the last ones, which take half of the room at most.
+    pub(super) fn oldest_turns(&self) -> &[Message] {
+        &self.messages[1..self.consolidated_end()]
+    }
+
+    /// Drops the oldest turns and puts what is left of them in their place.
+    fn consolidate(&mut self, summary: &str) {
+        let end = self.consolidated_end();
+        self.remove(1, end);
+        let message = Message::User {
+            text: format!("[earlier in this session] {summary}"),
+        };
+        let tokens = tokens::of_message(&message);
+        self.messages.insert(1, message);
+        self.tokens.insert(1, tokens);
+        self.total += tokens;
+        for place in &mut self.bulky {
+            *place += 1;
+        }
+    }
+
+    fn consolidated_end(&self) -> usize {
+        let Some(room) = self.room else { return 1 };
+        let mut left = self.total;
+        let mut end = 1;
+        for place in 1..self.messages.len() {
+            if left <= room / 2 {
+                break;
+            }
+            left -= self.tokens[place];
+            if matches!(self.messages.get(place + 1), Some(Message::User { .. })) {
+                end = place + 1;
+            }
+        }
+        end
+    }
+
+    /// Drops what is oldest and can go without leaving a result without its call; whether anything could.
+    fn drop_oldest(&mut self) -> bool {
+        let is_user = |place: usize| matches!(self.messages[place], Message::User { .. });
+        let is_answer = |place: usize| matches!(self.messages[place], Message::Assistant { .. });
+        let count = self.messages.len();
+        if let Some(next) = (2..count).find(|&place| is_user(place)) {
+            self.remove(1, next);
+            return true;
+        }
+        // One user message is left: the answers after it go, but for the last.
+        let Some(first) = (1..count).find(|&place| is_answer(place)) else {
+            return false;
+        };
+        let Some(next) = (first + 1..count).find(|&place| is_answer(place)) else {
+            return false;
+        };
+        self.remove(first, next);
+        true
+    }
+
+    fn remove(&mut self, from: usize, to: usize) {
+        self.total -= self.tokens[from..to].iter().sum::<usize>();
+        self.messages.drain(from..to);
+        self.tokens.drain(from..to);
+        self.bulky.retain(|place| !(from..to).contains(place));
+        for place in self.bulky.iter_mut().filter(|place| **place >= to) {
+            *place -= to - from;
+        }
+    }
+}
+
+/// The chat with every call answered and every result called for: servers refuse any other. A question to the user at
+/// a session's end has no answer.
+pub(super) fn repaired(messages: &[Message]) -> Vec<Message> {
+    let mut repaired = Vec::with_capacity(messages.len());
+    // The calls of the last answer that have no result yet.
+    let mut open: Vec<String> = Vec::new();
+    for message in messages {
+        if let Message::Tool { call_id, .. } = message {
+            let place = open.iter().position(|id| id == call_id);
+            if let Some(place) = place {
+                open.remove(place);
+                repaired.push(message.clone());
+            }
+            continue;
+        }
+        repaired.extend(open.drain(..).map(unanswered));
+        repaired.push(message.clone());
+        if let Message::Assistant { calls, .. } = message {
+            open.extend(calls.iter().map(|call| call.id.clone()));
+        }
+    }
+    repaired.extend(open.into_iter().map(unanswered));
+    repaired
+}
+
+fn unanswered(call_id: String) -> Message {
+    Message::Tool {
+        call_id,
+        text: "(no answer came)".into(),
+    }
+}
+
+/// What is shown of a long result, and where the whole of it is.
+fn preview(text: &str, record: &CallRecord, file: &str) -> String {
+    let characters = text.chars().count();
+    // A file that was read is its own copy: the most is shown, and the rest is a call away.
+    let reread = record.tool == Builtin::ReadFile.name();
+    let shown = if reread { LONG_RESULT } else { PREVIEW };
+    let kept: String = text.chars().take(shown).collect();
+    let rest = if reread {
+        format!("read on in {file} with a larger offset, or ask for fewer lines")
+    } else {
+        format!("the whole result is in the file {file}: search or read it in parts")
+    };
+    format!("{kept}\n[the first {shown} of {characters} characters; {rest}]")
+}
+
+#[cfg(test)]
+mod tests;

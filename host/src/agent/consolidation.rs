@@ -1,0 +1,38 @@
+//! Long sessions: before the chat is full, its oldest turns are turned into a history entry and an updated memory, as a
+//! whole session is at its end, and a summary takes their place.
+
+use super::chat::repaired;
+use super::environment::Environment;
+use super::{Agent, TurnDone, memory};
+use crate::model::ModelError;
+use crate::store::event::Step;
+
+/// The share of the window, in percent, above which a chat is consolidated.
+const FULL: usize = 80;
+
+impl Agent<'_> {
+    /// Consolidates the oldest turns when the chat is nearly full. It is done before a message comes in, so that nothing
+    /// of the turn at hand is lost. An error is infrastructure: nothing was saved.
+    pub(super) async fn consolidate(
+        &mut self,
+        environment: &mut Environment,
+        done: &mut TurnDone,
+    ) -> Result<(), ModelError> {
+        if !self.chat.fills(FULL) {
+            return Ok(());
+        }
+        let oldest = repaired(self.chat.oldest_turns());
+        if oldest.is_empty() {
+            return Ok(());
+        }
+        let remembered = memory::remember(self.model, &oldest, environment).await?;
+        done.usage += remembered.usage;
+        done.faults.extend(remembered.fault);
+        let step = Step::Consolidated {
+            steps: remembered.steps,
+            summary: remembered.entry,
+        };
+        self.add(done, step);
+        Ok(())
+    }
+}

@@ -1,0 +1,434 @@
+//! The `cron` tool and what comes of it: jobs on the session clock. Between two sessions those that are due fire in the
+//! order of time (`run/wake`); during a session none does. Nothing here reads a real clock.
+
+use cronexpr::{Crontab, FallbackTimezoneOption, ParseOptions};
+use jiff::ToSpan;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::store::event::{Job, Jobs, When};
+
+/// The tool's name.
+pub const CRON: &str = "cron";
+
+/// Open jobs at a time.
+const MOST_JOBS: usize = 20;
+
+/// Characters of a message and of an expression. The longest sensible expression lists every minute.
+const MESSAGE: usize = 4_000;
+const EXPRESSION: usize = 400;
+
+/// The shortest interval, in seconds: a turn takes a minute of the session clock.
+const SHORTEST: u32 = 60;
+
+/// No job is later: a search for the next moment looks four years ahead, and time ends with the year 9999.
+const LAST_YEAR: i16 = 9990;
+
+/// Wakes the agent later with a message to itself. Jobs fire between sessions, on the session's clock. To add one give
+/// `message` and one of `every_seconds`, `cron_expr` and `at`; to remove one give its `job_id`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct CronArguments {
+    action: Action,
+    /// What you are told when the job is due.
+    #[serde(default)]
+    message: Option<String>,
+    /// The interval, at least 60.
+    #[serde(default)]
+    every_seconds: Option<u32>,
+    /// Five fields: minute, hour, day of month, month, day of week. `0 8 * * MON-FRI` is eight o'clock on working days.
+    #[serde(default)]
+    cron_expr: Option<String>,
+    /// Once, at this local moment: `2026-03-02T09:00:00`.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    at: Option<String>,
+    /// The time zone of `cron_expr`, such as `Europe/Paris`; the session's clock then counts as UTC. Left out: the
+    /// expression is in the session's own time.
+    #[serde(default)]
+    tz: Option<String>,
+    /// The job to remove.
+    #[serde(default)]
+    job_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Add,
+    List,
+    Remove,
+}
+
+/// Carries out a call; what the agent is told, or why nothing changed.
+pub(super) fn cron(
+    jobs: &mut Jobs,
+    arguments: CronArguments,
+    now: DateTime,
+) -> Result<String, String> {
+    match arguments.action {
+        Action::Add => add(jobs, arguments, now),
+        Action::List => Ok(list(jobs)),
+        Action::Remove => remove(jobs, arguments.job_id),
+    }
+}
+
+fn add(jobs: &mut Jobs, arguments: CronArguments, now: DateTime) -> Result<String, String> {
+    let CronArguments {
+        action: _,
+        message,
+        every_seconds,
+        cron_expr,
+        at,
+        tz,
+        job_id: _,
+    } = arguments;
+    let message = message.filter(|message| !message.trim().is_empty());
+    let message = message.ok_or("a job needs a `message`: what you are to be told")?;
+    if message.chars().count() > MESSAGE {
+        return Err(format!("a message has at most {MESSAGE} characters"));
+    }
+    if jobs.open.len() >= MOST_JOBS {
+        return Err(format!(
+            "there are {MOST_JOBS} jobs already, the most there can be; remove one first"
+        ));
+    }
+    if tz.is_some() && cron_expr.is_none() {
+        return Err("`tz` goes with `cron_expr` only".into());
+    }
+    let (when, first) = match (every_seconds, cron_expr, at) {
+        (Some(seconds), None, None) => {
+            if seconds < SHORTEST {
+                return Err(format!(
+                    "`every_seconds` is {seconds}; at least {SHORTEST} is allowed"
+                ));
+            }
+            (When::EverySeconds(seconds), None)
+        }
+        (None, Some(expression), None) => (
+            When::Cron {
+                expression,
+                zone: tz,
+            },
+            None,
+        ),
+        (None, None, Some(at)) => (When::At, Some(moment(&at, now)?)),
+        _ => {
+            return Err("give one of `every_seconds`, `cron_expr` and `at`, and no other".into());
+        }
+    };
+    let next = match first {
+        Some(next) => next,
+        None => next_after(&when, now, now)?.ok_or("the job would never be due")?,
+    };
+    jobs.made += 1;
+    let id = format!("job-{}", jobs.made);
+    let answer = format!("Added {id}; it is due at {next} for the first time.");
+    jobs.open.push(Job {
+        id,
+        message,
+        when,
+        next,
+    });
+    Ok(answer)
+}
+
+fn moment(at: &str, now: DateTime) -> Result<DateTime, String> {
+    let wanted: DateTime = at.trim().parse().map_err(|_| {
+        format!("`at` is {at:?}; write a local date and time such as 2026-03-02T09:00:00")
+    })?;
+    if wanted <= now {
+        return Err(format!("`at` is {wanted}, and it is {now} now"));
+    }
+    Ok(wanted)
+}
+
+/// The next moment of a job after `now`; None when there is none. A job of seconds counts from when it was last due.
+fn next_after(when: &When, last: DateTime, now: DateTime) -> Result<Option<DateTime>, String> {
+    if now.year() > LAST_YEAR {
+        return Ok(None);
+    }
+    match when {
+        When::At => Ok(None),
+        When::EverySeconds(seconds) => {
+            let step = i64::from(*seconds);
+            let gone = now.duration_since(last).as_secs() / step;
+            let next = last.checked_add(((gone + 1) * step).seconds());
+            Ok(next.ok())
+        }
+        When::Cron { expression, zone } => {
+            let crontab = crontab(expression, zone.as_deref())?;
+            // The session clock has no zone. Read as UTC it has no gaps and no repeated hours.
+            let start = now
+                .to_zoned(TimeZone::UTC)
+                .map_err(|error| error.to_string())?;
+            let next = crontab.find_next(start.timestamp());
+            Ok(next
+                .ok()
+                .map(|next| next.timestamp().to_zoned(TimeZone::UTC).datetime()))
+        }
+    }
+}
+
+fn crontab(expression: &str, zone: Option<&str>) -> Result<Crontab, String> {
+    let bad = |reason: String| {
+        format!("`cron_expr` {expression:?} is not understood: {reason}; as in `0 8 * * MON-FRI`")
+    };
+    if expression.len() > EXPRESSION {
+        return Err(format!("`cron_expr` has at most {EXPRESSION} characters"));
+    }
+    if expression.split_whitespace().count() != 5 {
+        return Err(bad("it needs five fields".into()));
+    }
+    let mut options = ParseOptions::default();
+    options.fallback_timezone_option = FallbackTimezoneOption::UTC;
+    let text = match zone {
+        // A blank would smuggle in another field.
+        Some(zone) if zone.is_empty() || zone.contains(char::is_whitespace) => {
+            return Err(format!("`tz` {zone:?} is no time zone; as in Europe/Paris"));
+        }
+        Some(zone) => format!("{expression} {zone}"),
+        None => expression.to_owned(),
+    };
+    cronexpr::parse_crontab_with(&text, options).map_err(|error| {
+        // Its message is a drawing of several lines; the last says why.
+        let text = error.to_string();
+        bad(text.lines().last().unwrap_or_default().trim().to_owned())
+    })
+}
+
+fn list(jobs: &Jobs) -> String {
+    if jobs.open.is_empty() {
+        return "There are no jobs.".into();
+    }
+    let line = |job: &Job| {
+        let Job {
+            id,
+            message,
+            when,
+            next,
+        } = job;
+        let when = match when {
+            When::At => "once".into(),
+            When::EverySeconds(seconds) => format!("every {seconds} s"),
+            When::Cron { expression, zone } => {
+                let zone = zone
+                    .as_ref()
+                    .map_or_else(String::new, |zone| format!(" {zone}"));
+                format!("cron {expression}{zone}")
+            }
+        };
+        format!("{id} ({when}, next at {next}): {message}")
+    };
+    jobs.open.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn remove(jobs: &mut Jobs, id: Option<String>) -> Result<String, String> {
+    let id = id.ok_or("to remove a job give its `job_id`; `list` shows them")?;
+    let place = jobs.open.iter().position(|job| job.id == id);
+    let place = place.ok_or_else(|| format!("there is no job {id:?}; `list` shows them"))?;
+    jobs.open.remove(place);
+    Ok(format!("Removed {id}."))
+}
+
+/// The job that is due first, at `until` at the latest; of several at one moment the oldest.
+pub fn due(jobs: &Jobs, until: DateTime) -> Option<&Job> {
+    jobs.open
+        .iter()
+        .filter(|job| job.next <= until)
+        .min_by_key(|job| job.next)
+}
+
+/// A job has fired at `now`: it is due again later, or gone.
+pub fn fired(jobs: &mut Jobs, id: &str, now: DateTime) {
+    let Some(place) = jobs.open.iter().position(|job| job.id == id) else {
+        return;
+    };
+    let job = &mut jobs.open[place];
+    // The expression was understood when the job was made.
+    match next_after(&job.when, job.next, now) {
+        Ok(Some(next)) => job.next = next,
+        Ok(None) | Err(_) => drop(jobs.open.remove(place)),
+    }
+}
+
+/// Puts off everything that is due at `until`, without firing it; how many jobs that were.
+pub fn skip(jobs: &mut Jobs, until: DateTime) -> usize {
+    let late: Vec<String> = jobs
+        .open
+        .iter()
+        .filter(|job| job.next <= until)
+        .map(|job| job.id.clone())
+        .collect();
+    for id in &late {
+        fired(jobs, id, until);
+    }
+    late.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Monday.
+    fn now() -> DateTime {
+        date(2026, 3, 2).at(9, 30, 0, 0)
+    }
+
+    fn call(jobs: &mut Jobs, arguments: Value) -> Result<String, String> {
+        cron(jobs, serde_json::from_value(arguments).unwrap(), now())
+    }
+
+    fn check_first(mut arguments: Value, expected: &str) {
+        let mut jobs = Jobs::default();
+        arguments["action"] = "add".into();
+        arguments["message"] = "Look.".into();
+        let answer = call(&mut jobs, arguments).unwrap();
+        assert_eq!(
+            answer,
+            format!("Added job-1; it is due at {expected} for the first time.")
+        );
+        assert_eq!(jobs.open[0].next.to_string(), expected);
+    }
+
+    #[test]
+    fn a_job_is_due_after_seconds_by_an_expression_or_once() {
+        check_first(json!({"every_seconds": 3600}), "2026-03-02T10:30:00");
+        check_first(
+            json!({"cron_expr": "0 8 * * MON-FRI"}),
+            "2026-03-03T08:00:00",
+        );
+        check_first(json!({"cron_expr": "*/15 * * * *"}), "2026-03-02T09:45:00");
+        check_first(json!({"cron_expr": "0 0 29 2 *"}), "2028-02-29T00:00:00");
+        // Nine in Paris is eight by UTC in winter.
+        check_first(
+            json!({"cron_expr": "0 9 * * *", "tz": "Europe/Paris"}),
+            "2026-03-03T08:00:00",
+        );
+        check_first(json!({"at": "2026-03-02T18:00:00"}), "2026-03-02T18:00:00");
+    }
+
+    #[test]
+    fn a_bad_job_is_refused_with_what_would_do() {
+        let check = |mut arguments: Value, expected: &str| {
+            arguments["action"] = "add".into();
+            let refused = call(&mut Jobs::default(), arguments.clone()).unwrap_err();
+            assert!(refused.contains(expected), "{arguments}: {refused}");
+        };
+        check(json!({"every_seconds": 60}), "needs a `message`");
+        let check = |mut arguments: Value, expected: &str| {
+            arguments["message"] = "Look.".into();
+            check(arguments, expected);
+        };
+        check(json!({}), "give one of");
+        check(
+            json!({"every_seconds": 60, "at": "2027-01-01T00:00:00"}),
+            "give one of",
+        );
+        check(json!({"every_seconds": 59}), "at least 60");
+        check(json!({"cron_expr": "every day"}), "five fields");
+        check(json!({"cron_expr": "99 * * * *"}), "is not understood");
+        check(
+            json!({"cron_expr": "0 9 * * *", "tz": "Nowhere/Else"}),
+            "is not understood",
+        );
+        check(
+            json!({"cron_expr": "0 9 * * *", "tz": "UTC UTC"}),
+            "no time zone",
+        );
+        check(json!({"cron_expr": "0 0 31 2 *"}), "never be due");
+        check(json!({"at": "tomorrow"}), "2026-03-02T09:00:00");
+        check(
+            json!({"at": "2026-03-02T09:30:00"}),
+            "it is 2026-03-02T09:30:00 now",
+        );
+        check(json!({"every_seconds": 60, "tz": "UTC"}), "`tz` goes with");
+    }
+
+    #[test]
+    fn jobs_are_listed_and_removed() {
+        let mut jobs = Jobs::default();
+        let list = json!({"action": "list"});
+        assert_eq!(call(&mut jobs, list.clone()).unwrap(), "There are no jobs.");
+        let add = json!({"action": "add", "message": "Tea.", "every_seconds": 600});
+        call(&mut jobs, add.clone()).unwrap();
+        call(&mut jobs, add.clone()).unwrap();
+        let shown = call(&mut jobs, list).unwrap();
+        assert_eq!(
+            shown.lines().next().unwrap(),
+            "job-1 (every 600 s, next at 2026-03-02T09:40:00): Tea."
+        );
+        let remove = json!({"action": "remove", "job_id": "job-1"});
+        call(&mut jobs, remove.clone()).unwrap();
+        assert!(
+            call(&mut jobs, remove)
+                .unwrap_err()
+                .contains("no job \"job-1\"")
+        );
+        // A name is not used again.
+        assert!(call(&mut jobs, add).unwrap().starts_with("Added job-3"));
+    }
+
+    #[test]
+    fn a_twenty_first_job_is_refused() {
+        let mut jobs = Jobs::default();
+        let add = json!({"action": "add", "message": "Tea.", "every_seconds": 600});
+        for _ in 0..MOST_JOBS {
+            call(&mut jobs, add.clone()).unwrap();
+        }
+        assert!(
+            call(&mut jobs, add)
+                .unwrap_err()
+                .contains("there are 20 jobs already")
+        );
+    }
+
+    #[test]
+    fn due_jobs_come_in_the_order_of_time_and_a_single_one_goes() {
+        let mut jobs = Jobs::default();
+        for (message, at) in [
+            ("second", "2026-03-02T12:00:00"),
+            ("first", "2026-03-02T11:00:00"),
+        ] {
+            call(
+                &mut jobs,
+                json!({"action": "add", "message": message, "at": at}),
+            )
+            .unwrap();
+        }
+        let mut fired_messages = Vec::new();
+        while let Some(job) = due(&jobs, date(2026, 3, 3).at(0, 0, 0, 0)).cloned() {
+            fired_messages.push(job.message);
+            fired(&mut jobs, &job.id, job.next);
+        }
+        assert_eq!(fired_messages, ["first", "second"]);
+        assert!(jobs.open.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_next_moment_is_always_later(seconds in 60_u32.., hour in 0..24_u32, minute in 0..60_u32, day in 1..366_i32) {
+            let now = date(2026, 1, 1).at(0, 7, 30, 0).checked_add(day.days()).unwrap();
+            for when in [
+                When::EverySeconds(seconds),
+                When::Cron { expression: format!("{minute} {hour} * * *"), zone: None },
+                When::Cron { expression: format!("{minute} {hour} * * *"), zone: Some("America/New_York".into()) },
+            ] {
+                let next = next_after(&when, now, now).unwrap().unwrap();
+                prop_assert!(next > now, "{when:?}: {next}");
+            }
+        }
+
+        #[test]
+        fn no_expression_breaks_the_host(expression in "[0-9*/,LW#?HA-Z -]{0,30}") {
+            let when = When::Cron { expression, zone: None };
+            let _ = next_after(&when, now(), now());
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `pibench-host plugin`: what authors of plugins need, one file per subcommand.
+
+mod build;
+mod inspect;
+mod lock;
+mod new;
+mod test;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use camino::Utf8Path;
+use serde_json::Value;
+
+use super::cache_dir;
+use crate::cli::{PluginArgs, PluginCommand};
+use crate::exit::{Exit, Failure, OrExit};
+use crate::plugin::{Plugin, Plugins, Terms};
+
+/// Runs the subcommand.
+pub(super) fn plugin(args: &PluginArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        PluginCommand::New(args) => new::new(args),
+        PluginCommand::Build(args) => build::build(args),
+        PluginCommand::Test(args) => test::test(args),
+        PluginCommand::Lock(args) => lock::lock(args),
+        PluginCommand::Inspect(args) => inspect::inspect(args),
+    }
+}
+
+/// The component of a file, under the file's name, granted what it asks for: it is looked at, and plays in no run.
+fn load(path: &Utf8Path) -> Result<Arc<Plugin>, Failure> {
+    let compiler = std::env::current_exe()
+        .context("find the program itself")
+        .or_exit(Exit::Io)?;
+    // It is looked at and tried by itself, so it gets what it asks for; it is compiled as a stranger's.
+    let terms = Terms {
+        compiler: Some(compiler),
+        ..Terms::default()
+    };
+    let plugins = Plugins::on_terms([].into(), Vec::new(), &cache_dir(), terms);
+    let name = path.file_stem().unwrap_or("plugin");
+    let plugin = plugins.load_file(name, path.as_std_path());
+    plugin.map(Arc::new).or_exit(Exit::InvalidInput)
+}
+
+/// A `--config` of the command line.
+fn config(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| anyhow::anyhow!("read --config {text}: no JSON: {error}"))
+        .or_exit(Exit::Usage)
+}

@@ -1,0 +1,42 @@
+//! `pibench-host plugin lock`.
+
+use anyhow::{Context, anyhow};
+use camino::Utf8PathBuf;
+
+use crate::cli::PluginLockArgs;
+use crate::commands::plugin_dirs;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::plugin::lock;
+
+/// Pins every component of a folder.
+pub(super) fn lock(args: &PluginLockArgs) -> Result<Exit, Failure> {
+    let dir = match &args.plugins {
+        Some(dir) => dir.clone(),
+        None => own_dir()?,
+    };
+    let lock = lock::write(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
+    for plugin in &lock.plugins {
+        let lock::Locked {
+            name,
+            version,
+            wit: _,
+            sha256,
+            size,
+            source: _,
+        } = plugin;
+        let version = if version.is_empty() { "-" } else { version };
+        println!("{name} {version} {sha256} {size} bytes");
+    }
+    println!("{dir}/{}: {} plugins", lock::FILE, lock.plugins.len());
+    Ok(Exit::Complete)
+}
+
+fn own_dir() -> Result<Utf8PathBuf, Failure> {
+    plugin_dirs(None)
+        .into_iter()
+        .find(|dir| dir.is_dir())
+        .ok_or_else(|| anyhow!("find plugins beside the program; name their folder by --plugins"))
+        .and_then(|dir| Utf8PathBuf::from_path_buf(dir).map_err(|dir| anyhow!("{}", dir.display())))
+        .context("pin plugins")
+        .or_exit(Exit::Io)
+}

@@ -1,0 +1,48 @@
+//! `pibench-host review`: the simulator's doubtful moves, for a person to look at.
+
+use super::run::reopened;
+use crate::cli::ReviewArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::model::cassette::Tape;
+use crate::run::{self, Doubtful};
+
+/// Lists them. Finding some is no fault: they are for a person to judge.
+pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
+    let plan = reopened(&args.run, None, Tape::Silent)?;
+    let (doubtful, sessions) = run::review(&plan).or_exit(Exit::InvalidInput)?;
+    if args.json {
+        println!("{}", serde_json::to_string(&doubtful).or_exit(Exit::Bug)?);
+        return Ok(Exit::Complete);
+    }
+    for one in &doubtful {
+        println!("{}", line(one));
+    }
+    println!(
+        "{}: {sessions} sessions, {} doubtful moves",
+        args.run,
+        doubtful.len()
+    );
+    Ok(Exit::Complete)
+}
+
+fn line(doubtful: &Doubtful) -> String {
+    let Doubtful {
+        persona,
+        session,
+        run,
+        turn,
+        doubt,
+        intent,
+        why,
+        exchange,
+    } = doubtful;
+    let intent = intent
+        .as_ref()
+        .map_or_else(String::new, |intent| format!(" (intent `{intent}`)"));
+    let exchange = exchange
+        .as_ref()
+        .map_or_else(String::new, |blob| format!(" [blobs/{blob}]"));
+    let words = doubt.words();
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{persona}/{session}, run {run}, turn {turn}: {words}{intent}: {why}{exchange}")
+}

@@ -1,0 +1,115 @@
+//! `pibench-host serve`: the sessions of a suite for an agent of the user's own, which speaks the Model Context Protocol.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::run::{Output, plan_of, played};
+use crate::cli::ServeArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::model::external::Outside;
+use crate::run::AgentRole;
+use crate::serve::{self, ServeError, Service};
+
+/// Bytes of the token.
+const TOKEN: usize = 32;
+
+/// How long an answer may be on its way after the agent was told that everything is over.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Plays the sessions one after the other, as the agent drives them.
+pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
+    let ServeArgs { run, stdio, port } = args;
+    let mut run = run.clone();
+    if run.dry_run {
+        return Err(anyhow!(
+            "serve: what an agent from outside costs is not known here; leave out --dry-run"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    // One agent works on one session at a time.
+    run.jobs = Some(1);
+    if run.resume.is_none() {
+        if run.agent.is_some() {
+            return Err(anyhow!(
+                "serve: the agent comes from outside; leave out --agent"
+            ))
+            .or_exit(Exit::Usage);
+        }
+        run.agent = Some(AgentRole::EXTERNAL.into());
+        run.runs = run.runs.or(Some(1));
+    }
+    let resume = run.resume.is_some();
+    let plan = plan_of(&run)?;
+    let outside = match &plan.roles.agent {
+        AgentRole::External(external) => external.outside(),
+        _ => None,
+    };
+    let outside = outside.ok_or_else(|| {
+        anyhow!(
+            "serve {}: its agent is not one from outside",
+            plan.folder.root().display()
+        )
+    });
+    let outside = outside.or_exit(Exit::Usage)?;
+    // Standard output is the protocol's.
+    let output = match (stdio, run.json) {
+        (true, _) => Output::Stderr,
+        (false, true) => Output::Json,
+        (false, false) => Output::Table,
+    };
+    let token = token()?;
+    let (stdio, port) = (*stdio, *port);
+    let served = async move {
+        if let Err(error) = until_over(outside, stdio, port, token).await {
+            eprintln!("error: failed to {error}");
+        }
+    };
+    played(plan, resume, output, served)
+}
+
+/// Serves until the agent was told that everything is over, or has gone.
+async fn until_over(
+    outside: Outside,
+    stdio: bool,
+    port: u16,
+    token: String,
+) -> Result<(), ServeError> {
+    let service = Service::new(outside).await;
+    let over = service.clone();
+    let over = async {
+        over.over().await;
+        tokio::time::sleep(GRACE).await;
+        Ok(())
+    };
+    if stdio {
+        return tokio::select! {
+            ended = serve::stdio(service) => ended,
+            ended = over => ended,
+        };
+    }
+    let listener = serve::listen(port).await?;
+    announce(&listener, &token);
+    tokio::select! {
+        ended = serve::http(service, listener, token) => ended,
+        ended = over => ended,
+    }
+}
+
+/// Where the server is and what it wants, in one line for a program to read.
+fn announce(listener: &TcpListener, token: &str) {
+    let port = listener.local_addr().map_or(0, |address| address.port());
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    eprintln!("Serving at {url}; every request needs the header `Authorization: Bearer {token}`.");
+    println!("{}", json!({ "url": url, "token": token }));
+}
+
+fn token() -> Result<String, Failure> {
+    let mut bytes = [0; TOKEN];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow!("draw a token: {error}"))
+        .or_exit(Exit::Io)?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}

@@ -1,0 +1,31 @@
+//! `pibench-host view`: the report's page on this machine, following runs that still play.
+
+use super::report::failure;
+use super::runtime;
+use crate::cli::ViewArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::report::record::RunRecord;
+use crate::report::viewer::Viewer;
+
+/// Serves until it is interrupted.
+pub(super) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
+    let ViewArgs { runs, port, seed } = args;
+    // What cannot be read is told here, and not by an empty page.
+    for dir in runs {
+        RunRecord::so_far(dir.as_std_path()).map_err(failure)?;
+    }
+    let dirs = runs
+        .iter()
+        .map(|dir| dir.as_std_path().to_owned())
+        .collect();
+    runtime()?.block_on(async {
+        let viewer = Viewer::bind(*port).await.or_exit(Exit::Io)?;
+        println!("{}", viewer.url());
+        eprintln!("The address is for this machine and holds its key. Ctrl-C ends it.");
+        tokio::select! {
+            () = viewer.serve(dirs, *seed) => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        Ok(Exit::Complete)
+    })
+}

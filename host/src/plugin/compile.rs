@@ -1,0 +1,155 @@
+//! Compiling a component that nobody vouches for, in a process of its own: this program again, with limits that it sets
+//! itself before it looks at the first byte. The one place where the host starts a process. It hands over bytes and
+//! takes bytes; the child gets no environment, no argument of a guest's choice, and writes no file.
+
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::engine::{self, Profile};
+use super::fault::bounded;
+use super::limits::LoadLimits;
+
+/// The hidden command that is the child.
+pub const COMMAND: &str = "compile-component";
+
+/// The child's own words for its exit.
+const INVALID: i32 = 3;
+const TOO_SLOW: i32 = 4;
+
+/// More compiled code than this is not taken; the Python component's is some 130 MiB.
+const CODE: u64 = 512 << 20;
+
+/// Why there is no compiled component.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    #[error("it cannot be compiled: {0}")]
+    Invalid(String),
+    #[error("compiling it takes longer than {} ms", .0.as_millis())]
+    TooSlow(Duration),
+    #[error("compiling it takes more than {0} bytes of memory")]
+    TooLarge(usize),
+    #[error("the compiling process failed: {0}")]
+    Host(String),
+}
+
+/// Compiles in a child process, `program` being this program.
+pub(super) fn in_child(
+    program: &Path,
+    profile: Profile,
+    wasm: &[u8],
+    limits: LoadLimits,
+) -> Result<Vec<u8>, CompileError> {
+    let LoadLimits {
+        component_bytes: _,
+        compile_wall,
+        compile_memory,
+    } = limits;
+    let host = |error: std::io::Error| CompileError::Host(error.to_string());
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one process that the host starts: itself, under limits"
+    )]
+    let mut command = std::process::Command::new(program);
+    let mut child = command
+        .arg(COMMAND)
+        .arg(profile.name())
+        .arg(compile_wall.as_millis().to_string())
+        .arg(compile_memory.to_string())
+        .env_clear()
+        // Each thread reserves address space for its allocator and its stack.
+        .envs([("RAYON_NUM_THREADS", "2"), ("MALLOC_ARENA_MAX", "2")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(host)?;
+    // The child reads all before it writes; one that ends early is told by its exit.
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(wasm);
+    }
+    let mut code = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(CODE).read_to_end(&mut code).map_err(host)?;
+    }
+    let mut said = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        let mut bytes = Vec::new();
+        stderr.take(8192).read_to_end(&mut bytes).map_err(host)?;
+        said = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    let status = child.wait().map_err(host)?;
+    judge(status, &said, limits).map(|()| code)
+}
+
+fn judge(status: ExitStatus, said: &str, limits: LoadLimits) -> Result<(), CompileError> {
+    // Of the allocator, of mmap, and of a thread that gets no stack.
+    let no_memory = [
+        "memory allocation of",
+        "Cannot allocate memory",
+        "Resource temporarily unavailable",
+    ]
+    .iter()
+    .any(|words| said.contains(words));
+    match (status.code(), status.signal()) {
+        (Some(0), _) => Ok(()),
+        _ if no_memory => Err(CompileError::TooLarge(limits.compile_memory)),
+        (Some(INVALID), _) => Err(CompileError::Invalid(bounded(said.trim()))),
+        // SIGKILL and SIGXCPU are what the limit of processor time ends with.
+        (Some(TOO_SLOW), _) | (None, Some(9 | 24)) => {
+            Err(CompileError::TooSlow(limits.compile_wall))
+        }
+        _ => Err(CompileError::Host(format!(
+            "{status}: {}",
+            bounded(said.trim())
+        ))),
+    }
+}
+
+/// The child: limits itself, reads a component from stdin, writes compiled code to stdout, and ends.
+pub fn child(profile: Profile, wall: Duration, memory: usize) -> ! {
+    let code = match compile(profile, wall, memory) {
+        Ok(()) => 0,
+        Err(reason) => {
+            eprintln!("{reason}");
+            INVALID
+        }
+    };
+    std::process::exit(code);
+}
+
+fn compile(profile: Profile, wall: Duration, memory: usize) -> Result<(), String> {
+    let alarm = std::thread::Builder::new().name("alarm".into());
+    // A thread and not a signal: what the compiler does cannot keep it from ending the process.
+    let started = alarm.spawn(move || {
+        std::thread::sleep(wall);
+        std::process::exit(TOO_SLOW);
+    });
+    started.map_err(|error| format!("start the alarm: {error}"))?;
+    let limit = |resource, most: u64| {
+        let rlimit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        setrlimit(resource, rlimit).map_err(|error| format!("limit the process: {error}"))
+    };
+    limit(Resource::As, memory as u64)?;
+    limit(Resource::Cpu, wall.as_secs().max(1) * 2)?;
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, 0)?;
+    let mut wasm = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut wasm)
+        .map_err(|error| format!("read the component: {error}"))?;
+    let engine = engine::compiler(profile).map_err(|error| format!("{error:#}"))?;
+    let code = engine
+        .precompile_component(&wasm)
+        .map_err(|error| format!("{error:#}"))?;
+    std::io::stdout()
+        .write_all(&code)
+        .map_err(|error| format!("hand over the code: {error}"))
+}

@@ -1,0 +1,153 @@
+//! One live instance: its store and what it exports, and the one way to call it: armed, bounded, measured. It knows
+//! neither what is called nor what the answer means.
+
+use std::time::{Duration, Instant};
+
+use jiff::civil::DateTime;
+use wasmtime::Store;
+
+use super::fault::GuestFault;
+use super::limits::Limits;
+use super::load::Plugin;
+use super::state::{Reach, State, arm, bounded_call, fault};
+use crate::eval::record::{GuestCall, GuestOutcome};
+use crate::task::manifest::Grant;
+
+/// A store with its instance. Dropping it gives back its place.
+pub(super) struct Live<G> {
+    pub(super) store: Store<State>,
+    pub(super) guest: G,
+}
+
+/// What one call came to, and what it took.
+pub(super) struct Ran<T> {
+    pub(super) result: Result<T, GuestFault>,
+    took: Took,
+}
+
+struct Took {
+    fuel: u64,
+    peak_memory: usize,
+    run: Duration,
+    denied: Option<Grant>,
+}
+
+impl<G> Live<G> {
+    /// A fresh instance, once there is a place for it.
+    pub(super) async fn new(
+        plugin: &Plugin,
+        limits: Limits,
+        key: [u8; 32],
+        reach: impl Into<Reach>,
+        instantiate: impl AsyncFnOnce(&mut Store<State>) -> wasmtime::Result<G>,
+    ) -> Result<Self, GuestFault> {
+        let permit = plugin.seats.take(limits.queue).await?;
+        let mut store = State::store(plugin, limits, key, reach.into(), permit);
+        arm(&mut store, limits).map_err(|error| host(&error))?;
+        let guest = bounded_call(limits, instantiate(&mut store)).await;
+        match guest {
+            Ok(guest) => Ok(Self { store, guest }),
+            Err(error) => Err(fault(&error, store.data().limiter.refused, limits)),
+        }
+    }
+
+    /// Runs one call at a moment of the session's clock. After a fault the instance must be dropped.
+    pub(super) async fn call<T>(
+        &mut self,
+        limits: Limits,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
+    ) -> Ran<T> {
+        let began = Instant::now();
+        if let Err(error) = arm(&mut self.store, limits) {
+            return Ran {
+                result: Err(host(&error)),
+                took: self.took(limits, began),
+            };
+        }
+        self.store.data_mut().set_now(now);
+        let result = bounded_call(limits, call(self)).await;
+        Ran {
+            result: result
+                .map_err(|error| fault(&error, self.store.data().limiter.refused, limits)),
+            took: self.took(limits, began),
+        }
+    }
+
+    fn took(&mut self, limits: Limits, began: Instant) -> Took {
+        Took {
+            fuel: limits.fuel - self.store.get_fuel().unwrap_or(0).min(limits.fuel),
+            peak_memory: self.store.data().limiter.peak,
+            run: began.elapsed(),
+            denied: self.store.data_mut().denied.take(),
+        }
+    }
+}
+
+fn host(error: &wasmtime::Error) -> GuestFault {
+    GuestFault::Host {
+        reason: format!("{error:#}"),
+    }
+}
+
+impl<T> Ran<T> {
+    /// The units that the call used.
+    pub(super) fn fuel(&self) -> u64 {
+        self.took.fuel
+    }
+
+    /// As timing files keep it. `refused` says that the answer is a refusal.
+    pub(super) fn record(
+        &self,
+        plugin: &str,
+        function: String,
+        instantiate: Duration,
+        refused: bool,
+    ) -> GuestCall {
+        let Took {
+            fuel,
+            peak_memory,
+            run,
+            denied,
+        } = &self.took;
+        let outcome = match (&self.result, denied) {
+            (Err(fault), _) => fault.outcome(),
+            (Ok(_), Some(grant)) => GuestOutcome::Denied {
+                interface: grant.name().into(),
+            },
+            (Ok(_), None) if refused => GuestOutcome::ToolError,
+            (Ok(_), None) => GuestOutcome::Ok,
+        };
+        GuestCall {
+            plugin: plugin.to_owned(),
+            function,
+            outcome,
+            fuel: *fuel,
+            peak_memory: *peak_memory as u64,
+            instantiate_us: micros(instantiate),
+            run_us: micros(*run),
+        }
+    }
+}
+
+/// A call that found no instance to run in.
+pub(super) fn not_run(
+    plugin: &str,
+    function: String,
+    fault: &GuestFault,
+    instantiate: Duration,
+) -> GuestCall {
+    GuestCall {
+        plugin: plugin.to_owned(),
+        function,
+        outcome: fault.outcome(),
+        fuel: 0,
+        peak_memory: 0,
+        instantiate_us: micros(instantiate),
+        run_us: 0,
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,133 @@
+//! Programs that the shell runs with `python3`: each in a store of its own, on what is left of the command's fuel and
+//! time, with the workspace as the only files.
+
+use std::sync::Arc;
+
+use jiff::civil::DateTime;
+use wasmtime::StoreContextMut;
+use wasmtime::component::Linker;
+
+use super::bindings::python_runtime::PythonRuntime;
+use super::bindings::shell::pibench::plugin::python::Outcome;
+use super::bindings::tool_app::pibench::plugin::types::Program;
+use super::fault::GuestFault;
+use super::limits::Limits;
+use super::live::Live;
+use super::load::Plugin;
+use super::state::{Reach, State, Stdio};
+use crate::workspace::Workspace;
+
+/// How the shell starts Python.
+#[derive(Clone)]
+pub(super) struct Python {
+    /// None: the plugin was not built.
+    pub(super) plugin: Option<Arc<Plugin>>,
+}
+
+/// The interface that `python3` calls.
+const INTERFACE: &str = "pibench:plugin/python@0.1.0";
+
+/// Fuel that stays with the shell, so that it can say why a program was stopped.
+const RESERVE: u64 = 100_000_000;
+
+type Answer = Result<Outcome, String>;
+
+/// Links `pibench:plugin/python`. By hand, because a program takes from the fuel of the store that calls.
+pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    linker.instance(INTERFACE)?.func_wrap_async(
+        "run",
+        |store: StoreContextMut<'_, State>, (program, stdin): (Program, Vec<u8>)| {
+            Box::new(async move { Ok((started(store, program, stdin).await?,)) })
+        },
+    )
+}
+
+async fn started(
+    mut store: StoreContextMut<'_, State>,
+    program: Program,
+    stdin: Vec<u8>,
+) -> wasmtime::Result<Answer> {
+    let state = store.data();
+    let surroundings = Surroundings {
+        files: state.files.as_ref().map(Workspace::share),
+        now: state.now.get(),
+        key: state.key,
+    };
+    let Some(Python { plugin }) = state.python.clone() else {
+        return Ok(Err("there is no Python here".into()));
+    };
+    let Some(plugin) = plugin else {
+        let reason = "there is no Python on this machine: the plugin was not built";
+        return Ok(Err(reason.into()));
+    };
+    let fuel = store.get_fuel()?;
+    let granted = fuel.saturating_sub(RESERVE);
+    let limits = Limits {
+        fuel: granted,
+        wall: store.data().left(),
+        ..plugin.capped(Limits::PYTHON)
+    };
+    let (ended, used) = run(&plugin, limits, surroundings, &program, stdin).await;
+    store.set_fuel(fuel - used.min(fuel))?;
+    match ended {
+        Ok(outcome) => Ok(Ok(outcome)),
+        // The time is the whole command's.
+        Err(GuestFault::Timeout { .. }) => Err(wasmtime::Trap::Interrupt.into()),
+        Err(fault) => Ok(Err(format!("stopped: it {fault}"))),
+    }
+}
+
+/// What a program has of the shell that starts it.
+struct Surroundings {
+    files: Option<Workspace>,
+    now: DateTime,
+    key: [u8; 32],
+}
+
+/// Runs a program; also says how much fuel it took.
+async fn run(
+    plugin: &Plugin,
+    limits: Limits,
+    surroundings: Surroundings,
+    program: &Program,
+    stdin: Vec<u8>,
+) -> (Result<Outcome, GuestFault>, u64) {
+    let host = |reason: String| GuestFault::Host { reason };
+    let Surroundings { files, now, key } = surroundings;
+    let Some(pre) = &plugin.interpreter else {
+        let reason = format!("`{}` runs no programs", plugin.name);
+        return (Err(host(reason)), 0);
+    };
+    let streams = Stdio::new(stdin);
+    let reach = Reach {
+        files,
+        stdio: Some(streams.clone()),
+        ..Reach::default()
+    };
+    let made = Live::new(plugin, limits, key, reach, async |store| {
+        pre.instantiate_async(store).await
+    })
+    .await;
+    let mut live: Live<PythonRuntime> = match made {
+        Ok(live) => live,
+        Err(fault) => return (Err(fault), 0),
+    };
+    let ran = live
+        .call(limits, now, async |live: &mut Live<PythonRuntime>| {
+            let interpreter = live.guest.pibench_plugin_interpreter();
+            interpreter.call_run(&mut live.store, program).await
+        })
+        .await;
+    let used = ran.fuel();
+    // A program may leave by the system's door.
+    let ended = match live.store.data().exited {
+        Some(code) if ran.result.is_err() => Ok(code),
+        _ => ran.result,
+    };
+    let outcome = ended.map(|exit_code| Outcome {
+        stdout: streams.stdout.contents().into(),
+        stderr: streams.stderr.contents().into(),
+        exit_code,
+    });
+    (outcome, used)
+}

@@ -1,0 +1,189 @@
+//! Foreign text made harmless for the place where it is shown: agents, apps, files and task authors write what they like.
+//! It decides nothing about looks.
+
+use std::fmt::Write;
+
+/// One line that a terminal shows as it is: control characters (an escape sequence starts with one) and those that turn
+/// the direction of writing become their code, line ends a blank.
+pub fn line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => shown.push(' '),
+            c if is_control(c) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// The same of a text of several lines.
+pub fn lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(line).collect();
+    lines.join("\n")
+}
+
+/// Characters that act on a terminal or on the text around them.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// JSON text whose strings hold no raw control characters: serde leaves those above U+007E as they are.
+pub fn json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && is_control(c) {
+            // All of them are below U+10000; a string takes every text.
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A cell of a Markdown table: no markup, no HTML, no end of the cell.
+pub fn markdown(text: &str) -> String {
+    let mut shown = String::new();
+    // Addresses must not become links.
+    let text = line(text).replace("www.", "www\0").replace("://", "\0//");
+    for c in text.chars() {
+        match c {
+            '<' => shown.push_str("&lt;"),
+            '>' => shown.push_str("&gt;"),
+            '&' => shown.push_str("&amp;"),
+            '@' => shown.push_str("&#64;"),
+            '\0' if shown.ends_with("www") => shown.push_str("&#46;"),
+            '\0' => shown.push_str("&#58;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '!' | '|' | '~' | '$' => {
+                shown.push('\\');
+                shown.push(c);
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Plain text in a LaTeX document.
+pub fn latex(text: &str) -> String {
+    let mut shown = String::new();
+    for c in line(text).chars() {
+        match c {
+            '\\' => shown.push_str("\\textbackslash{}"),
+            '~' => shown.push_str("\\textasciitilde{}"),
+            '^' => shown.push_str("\\textasciicircum{}"),
+            '<' => shown.push_str("\\textless{}"),
+            '>' => shown.push_str("\\textgreater{}"),
+            '|' => shown.push_str("\\textbar{}"),
+            '"' => shown.push_str("\\textquotedbl{}"),
+            '`' => shown.push_str("\\textasciigrave{}"),
+            // Brackets would be taken for options, dashes and quotes for ligatures.
+            '[' | ']' | '-' | '\'' | ',' | '?' | '!' => {
+                shown.push('{');
+                shown.push(c);
+                shown.push('}');
+            }
+            '{' | '}' | '$' | '&' | '#' | '_' | '%' => {
+                shown.push('\\');
+                shown.push(c);
+            }
+            '±' => shown.push_str("$\\pm$"),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A cell of words for a spreadsheet: one that starts like a formula is made text by an apostrophe (OWASP, CSV injection).
+pub fn spreadsheet(text: &str) -> String {
+    let shown = line(text);
+    if shown
+        .trim_start()
+        .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+        && shown != "-"
+    {
+        format!("'{shown}")
+    } else {
+        shown
+    }
+}
+
+/// Text or an attribute's value in HTML or SVG.
+pub fn html(text: &str) -> String {
+    let mut shown = String::new();
+    for c in line(text).chars() {
+        match c {
+            '&' => shown.push_str("&amp;"),
+            '<' => shown.push_str("&lt;"),
+            '>' => shown.push_str("&gt;"),
+            '"' => shown.push_str("&quot;"),
+            '\'' => shown.push_str("&#39;"),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HOSTILE: &str =
+        "\u{1b}[31m\u{9b}2J\u{202e}<script>alert(1)</script>&\"'|*_`\\input{/x}$^~#%\r\nnext";
+
+    #[test]
+    fn a_terminal_gets_one_line_without_a_sequence() {
+        let shown = line(HOSTILE);
+        assert!(
+            shown.starts_with("\\u{1b}[31m\\u{9b}2J\\u{202e}<script>"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("  next"), "{shown}");
+    }
+
+    #[test]
+    fn latex_runs_no_command_of_the_text() {
+        assert_eq!(
+            latex("\\input{a_b} 5% [x]"),
+            "\\textbackslash{}input\\{a\\_b\\} 5\\% {[}x{]}"
+        );
+    }
+
+    #[test]
+    fn a_formula_becomes_text_and_a_dash_stays() {
+        for (text, expected) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=cmd", "' =cmd"),
+            ("-", "-"),
+            ("-5 lower", "'-5 lower"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(spreadsheet(text), expected);
+        }
+    }
+
+    #[test]
+    fn markdown_shows_what_was_written() {
+        assert_eq!(
+            markdown("a|b <b>[x](http://y)"),
+            "a\\|b &lt;b&gt;\\[x\\](http&#58;//y)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_acts_is_left(text in "\\PC*|[\\x00-\\x1f\\x7f-\\u{9f}<>&\"'a]*") {
+            prop_assert!(!line(&text).chars().any(is_control));
+            prop_assert!(!html(&text).contains(['<', '>', '"', '\'']));
+            prop_assert!(!markdown(&text).contains(['<', '>', '\n']));
+            let json_text = json(&serde_json::to_string(&text).unwrap());
+            prop_assert!(!json_text.chars().any(is_control));
+            prop_assert_eq!(serde_json::from_str::<String>(&json_text).unwrap(), text);
+        }
+    }
+}

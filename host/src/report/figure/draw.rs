@@ -1,0 +1,429 @@
+//! Points, bars and their axes on an SVG canvas. It knows nothing of runs.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Colours for a page of paper or for a dark one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    Light,
+    Dark,
+}
+
+impl Theme {
+    fn ground(self) -> RGBColor {
+        match self {
+            Self::Light => RGBColor(255, 255, 255),
+            Self::Dark => RGBColor(24, 28, 36),
+        }
+    }
+
+    fn ink(self) -> RGBColor {
+        match self {
+            Self::Light => RGBColor(31, 35, 43),
+            Self::Dark => RGBColor(226, 230, 238),
+        }
+    }
+
+    fn pale(self) -> RGBColor {
+        match self {
+            Self::Light => RGBColor(118, 126, 140),
+            Self::Dark => RGBColor(148, 158, 175),
+        }
+    }
+
+    fn warning(self) -> RGBColor {
+        match self {
+            Self::Light => RGBColor(170, 70, 0),
+            Self::Dark => RGBColor(239, 195, 118),
+        }
+    }
+
+    fn grid(self) -> RGBColor {
+        match self {
+            Self::Light => RGBColor(230, 233, 238),
+            Self::Dark => RGBColor(48, 54, 66),
+        }
+    }
+
+    /// Colours that people with the usual weaknesses tell apart (after Okabe and Ito, 2008).
+    fn series(self, at: usize) -> RGBColor {
+        const COLOURS: [(u8, u8, u8); 7] = [
+            (0, 114, 178),
+            (213, 94, 0),
+            (0, 158, 115),
+            (204, 121, 167),
+            (230, 159, 0),
+            (86, 180, 233),
+            (120, 94, 240),
+        ];
+        let (r, g, b) = COLOURS[at % COLOURS.len()];
+        match self {
+            Self::Light => RGBColor(r, g, b),
+            Self::Dark => {
+                let lighter = |part: u8| part.saturating_add((255 - part) / 3);
+                RGBColor(lighter(r), lighter(g), lighter(b))
+            }
+        }
+    }
+}
+
+/// A mark in a plot.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) label: String,
+    /// Its colour; None for a published figure, which is hollow.
+    pub(super) series: Option<usize>,
+}
+
+/// Points between two axes.
+#[derive(Debug, Clone)]
+pub(super) struct Plot {
+    pub(super) title: String,
+    pub(super) x: &'static str,
+    pub(super) y: &'static str,
+    /// Whether an axis is a percentage: it then ends at 0 and 100 at the latest.
+    pub(super) percent: (bool, bool),
+    /// A dashed line where both are equal.
+    pub(super) diagonal: bool,
+    pub(super) labels: bool,
+    pub(super) points: Vec<Point>,
+}
+
+/// Pairs of bars: with and without.
+#[derive(Debug, Clone)]
+pub(super) struct Bars {
+    pub(super) title: &'static str,
+    pub(super) groups: Vec<(String, [Option<f64>; 2])>,
+}
+
+/// A figure in the making.
+pub(super) struct Canvas {
+    size: (u32, u32),
+    theme: Theme,
+    banner: Option<String>,
+    notes: Vec<String>,
+    legend: Vec<(usize, String)>,
+}
+
+/// Plotters fails only where bytes cannot be written, and a text takes them all.
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+const LINE: i32 = 20;
+
+impl Canvas {
+    pub(super) fn new(size: (u32, u32), theme: Theme, banner: Option<&str>) -> Self {
+        Self {
+            size,
+            theme,
+            banner: banner.map(String::from),
+            notes: Vec::new(),
+            legend: Vec::new(),
+        }
+    }
+
+    pub(super) fn note(&mut self, text: &str) {
+        self.notes.push(text.into());
+    }
+
+    pub(super) fn legend(&mut self, series: usize, text: &str) {
+        self.legend.push((series, text.into()));
+    }
+
+    /// Plots in rows of `columns`.
+    pub(super) fn plots(&self, columns: usize, plots: &[Plot]) -> String {
+        self.draw(|area| {
+            let rows = plots.len().div_ceil(columns);
+            for (place, plot) in area.split_evenly((rows, columns)).iter().zip(plots) {
+                self.plot(place, plot)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn bars(&self, panels: &[Bars]) -> String {
+        self.draw(|area| {
+            for (place, panel) in area.split_evenly((1, panels.len())).iter().zip(panels) {
+                self.panel(place, panel)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A figure that says why there is none.
+    pub(super) fn sentence(&self, text: &str) -> String {
+        self.draw(|area| {
+            for (at, part) in wrapped(text, 76).iter().enumerate() {
+                let y = 40 + LINE * i32::try_from(at).unwrap_or(0);
+                area.draw_text(part, &style(15, self.theme.pale()), (24, y))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn draw(&self, content: impl Fn(&Area<'_>) -> Drawn) -> String {
+        let mut svg = String::new();
+        let drawn = self.draw_into(&mut svg, content);
+        if drawn.is_err() {
+            tracing::warn!("a figure could not be drawn whole");
+        }
+        svg
+    }
+
+    fn draw_into(&self, svg: &mut String, content: impl Fn(&Area<'_>) -> Drawn) -> Drawn {
+        let root = SVGBackend::with_string(svg, self.size).into_drawing_area();
+        root.fill(&self.theme.ground())?;
+        let mut top = 8;
+        if let Some(banner) = &self.banner {
+            for part in wrapped(banner, 84) {
+                root.draw_text(&part, &style(15, self.theme.warning()), (16, top))?;
+                top += LINE;
+            }
+        }
+        let mut x = 16;
+        for (series, text) in &self.legend {
+            let width = 38 + 9 * i32::try_from(text.chars().count()).unwrap_or(0);
+            if x + width > i32::try_from(self.size.0).unwrap_or(i32::MAX) {
+                x = 16;
+                top += LINE;
+            }
+            let dot = Circle::new((x + 6, top + 8), 5, self.theme.series(*series).filled());
+            root.draw(&dot)?;
+            root.draw_text(text, &style(15, self.theme.ink()), (x + 18, top))?;
+            x += width;
+        }
+        if !self.legend.is_empty() {
+            top += LINE + 4;
+        }
+        let foot = 6 + LINE * i32::try_from(self.notes.len()).unwrap_or(0);
+        let bottom = i32::try_from(self.size.1).unwrap_or(i32::MAX) - foot;
+        for (at, note) in self.notes.iter().enumerate() {
+            let y = bottom + LINE * i32::try_from(at).unwrap_or(0);
+            root.draw_text(note, &style(14, self.theme.pale()), (16, y))?;
+        }
+        content(&root.margin(top, foot, 0, 0))?;
+        root.present()?;
+        Ok(())
+    }
+
+    fn plot(&self, area: &Area<'_>, plot: &Plot) -> Drawn {
+        let theme = self.theme;
+        let small = !plot.labels;
+        let (size, edge) = if small { (14, 32) } else { (15, 52) };
+        // Small plots are compared with each other.
+        let fitted = |values: Vec<f64>, percent| {
+            if small {
+                (-4.0, 104.0)
+            } else {
+                range(values.into_iter(), percent)
+            }
+        };
+        let xs = fitted(
+            plot.points.iter().map(|point| point.x).collect(),
+            plot.percent.0,
+        );
+        let ys = fitted(
+            plot.points.iter().map(|point| point.y).collect(),
+            plot.percent.1,
+        );
+        let mut builder = ChartBuilder::on(area);
+        builder
+            .margin(if small { 6 } else { 14 })
+            .x_label_area_size(edge)
+            .y_label_area_size(edge);
+        if !plot.title.is_empty() {
+            builder.caption(&plot.title, style(14, theme.ink()));
+        }
+        let mut chart = builder.build_cartesian_2d(xs.0..xs.1, ys.0..ys.1)?;
+        let digits = |value: &f64| format!("{value:.0}");
+        let tenths = |value: &f64| format!("{value:.1}");
+        chart
+            .configure_mesh()
+            .x_desc(if small { "" } else { plot.x })
+            .y_desc(if small { "" } else { plot.y })
+            .axis_style(theme.pale())
+            .bold_line_style(theme.grid())
+            .light_line_style(TRANSPARENT)
+            .x_labels(if small { 3 } else { 8 })
+            .y_labels(if small { 3 } else { 8 })
+            .x_label_formatter(if plot.percent.0 { &digits } else { &tenths })
+            .y_label_formatter(&digits)
+            .label_style(style(size, theme.pale()))
+            .axis_desc_style(style(size + 1, theme.ink()))
+            .draw()?;
+        if plot.diagonal {
+            let from = xs.0.max(ys.0);
+            let to = xs.1.min(ys.1);
+            if from < to {
+                let line = DashedLineSeries::new(
+                    [(from, from), (to, to)],
+                    5,
+                    4,
+                    theme.pale().stroke_width(1),
+                );
+                chart.draw_series(line)?;
+            }
+        }
+        let radius = if small { 3 } else { 5 };
+        // Measured ones last, so that they lie above.
+        let mut points: Vec<&Point> = plot.points.iter().collect();
+        points.sort_by_key(|point| point.series.is_some());
+        for point in &points {
+            let style = match point.series {
+                Some(at) => theme.series(at).filled(),
+                None => theme.pale().stroke_width(1),
+            };
+            let dot = Circle::new((point.x, point.y), radius, style);
+            chart.draw_series(std::iter::once(dot))?;
+        }
+        if plot.labels {
+            let places: Vec<(i32, i32)> = points
+                .iter()
+                .map(|point| chart.backend_coord(&(point.x, point.y)))
+                .collect();
+            let base = area.get_base_pixel();
+            let named = points.iter().zip(places);
+            let named = named.map(|(point, (x, y))| (*point, (x - base.0, y - base.1)));
+            self.label(area, &named.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// Writes each label beside its point, where it covers no other one; measured ones choose first.
+    fn label(&self, area: &Area<'_>, named: &[(&Point, (i32, i32))]) -> Drawn {
+        let mut taken: Vec<[i32; 4]> = named
+            .iter()
+            .map(|(_, (x, y))| [x - 5, y - 5, x + 5, y + 5])
+            .collect();
+        let width = i32::try_from(area.dim_in_pixel().0).unwrap_or(i32::MAX);
+        for (point, (x, y)) in named.iter().rev() {
+            let long = 8 * i32::try_from(point.label.chars().count()).unwrap_or(0);
+            // Around the point, and where there is no room, farther away on a line.
+            let places: Vec<(i32, i32)> = [0, 22, 44, 66]
+                .into_iter()
+                .flat_map(|far| {
+                    [
+                        (x + 9 + far, y - 8),
+                        (x - 9 - far - long, y - 8),
+                        (x - long / 2, y - 24 - far),
+                        (x - long / 2, y + 9 + far),
+                        (x + 7 + far, y - 22 - far),
+                        (x + 7 + far, y + 7 + far),
+                        (x - 7 - far - long, y - 22 - far),
+                        (x - 7 - far - long, y + 7 + far),
+                    ]
+                })
+                .collect();
+            let around = |(left, top): &(i32, i32)| [*left, *top, left + long, top + 16];
+            let free = |place: &(i32, i32)| {
+                let here = around(place);
+                here[0] > 0 && here[2] < width && !taken.iter().any(|other| overlap(&here, other))
+            };
+            let at = places.iter().position(free).unwrap_or(0);
+            let place = places[at];
+            taken.push(around(&place));
+            let colour = match point.series {
+                Some(at) => self.theme.series(at),
+                None => self.theme.pale(),
+            };
+            if at >= 8 {
+                let near = (place.0.max(*x).min(place.0 + long), place.1 + 8);
+                let line = PathElement::new([(*x, *y), near], self.theme.grid().stroke_width(1));
+                area.draw(&line)?;
+            }
+            area.draw_text(&point.label, &style(15, colour), place)?;
+        }
+        Ok(())
+    }
+
+    fn panel(&self, area: &Area<'_>, bars: &Bars) -> Drawn {
+        let theme = self.theme;
+        let count = bars.groups.len();
+        let mut chart = ChartBuilder::on(area)
+            .margin(14)
+            .caption(bars.title, style(16, theme.ink()))
+            .x_label_area_size(30)
+            .y_label_area_size(36)
+            .build_cartesian_2d(0.0..count as f64, 0.0..100.0)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .disable_x_axis()
+            .axis_style(theme.pale())
+            .bold_line_style(theme.grid())
+            .light_line_style(TRANSPARENT)
+            .y_labels(6)
+            .y_label_formatter(&|value| format!("{value:.0}"))
+            .label_style(style(14, theme.pale()))
+            .draw()?;
+        let centred = Pos::new(HPos::Center, VPos::Top);
+        for (at, (label, values)) in bars.groups.iter().enumerate() {
+            for (side, value) in values.iter().enumerate() {
+                let Some(value) = value else { continue };
+                let left = at as f64 + 0.15 + 0.36 * side as f64;
+                let bar = Rectangle::new(
+                    [(left, 0.0), (left + 0.34, *value)],
+                    theme.series(side).filled(),
+                );
+                chart.draw_series(std::iter::once(bar))?;
+                let style = style(14, theme.ink()).pos(Pos::new(HPos::Center, VPos::Bottom));
+                let text = Text::new(format!("{value:.1}"), (left + 0.17, *value + 1.0), style);
+                chart.draw_series(std::iter::once(text))?;
+            }
+            let style = style(14, theme.ink()).pos(centred);
+            let (x, y) = chart.backend_coord(&(at as f64 + 0.5, 0.0));
+            let base = area.get_base_pixel();
+            area.draw_text(label, &style, (x - base.0, y - base.1 + 8))?;
+        }
+        Ok(())
+    }
+}
+
+fn style(size: i32, colour: RGBColor) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&colour)
+}
+
+fn overlap(one: &[i32; 4], other: &[i32; 4]) -> bool {
+    one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
+}
+
+/// Around all values, to whole tens of a percentage.
+fn range(values: impl Iterator<Item = f64>, percent: bool) -> (f64, f64) {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for value in values {
+        low = low.min(value);
+        high = high.max(value);
+    }
+    if !low.is_finite() {
+        return (0.0, 100.0);
+    }
+    if percent {
+        let low = ((low - 4.0) / 10.0).floor() * 10.0;
+        let high = ((high + 4.0) / 10.0).ceil() * 10.0;
+        return (low.max(-4.0), high.min(104.0));
+    }
+    let margin = ((high - low) * 0.15).max(0.5);
+    ((low - margin).max(0.0), high + margin)
+}
+
+/// Lines of at most so many characters, cut between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}

@@ -1,0 +1,81 @@
+//! Sheets as bytes: for terminals, documents, spreadsheets and programs. Each format escapes foreign text by itself.
+
+mod csv;
+mod latex;
+mod markdown;
+mod text;
+
+use serde_json::json;
+
+use super::escape;
+use super::sheet::{Column, Figure, Origin, Sheet};
+
+/// How tables are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    Markdown,
+    /// One table after the other, each after a line with its title.
+    Csv,
+    Json,
+    /// To be read by `\input`; it needs the packages `booktabs` and `longtable`.
+    Latex,
+}
+
+/// All tables in one text. `banner` stands above them.
+pub fn render(format: Format, sheets: &[Sheet], banner: Option<&str>) -> String {
+    match format {
+        Format::Text => text::render(sheets, banner),
+        Format::Markdown => markdown::render(sheets, banner),
+        Format::Csv => csv::render(sheets, banner),
+        Format::Json => json_text(sheets, banner),
+        Format::Latex => latex::render(sheets, banner),
+    }
+}
+
+/// One table as a CSV file.
+pub fn csv_file(sheet: &Sheet, banner: Option<&str>) -> String {
+    csv::sheet(sheet, banner)
+}
+
+fn json_text(sheets: &[Sheet], banner: Option<&str>) -> String {
+    let value = json!({ "version": 1, "banner": banner, "tables": sheets });
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    format!("{}\n", escape::json(&text))
+}
+
+/// The names of a column's parts, where there are several.
+fn parts(column: &Column) -> Option<String> {
+    let names: Vec<&str> = column.parts.iter().map(|part| part.name).collect();
+    (names.len() > 1).then(|| names.join(" / "))
+}
+
+/// A column's title with the names of its parts.
+fn title(column: &Column) -> String {
+    match parts(column) {
+        Some(parts) => format!("{} {parts}", column.title),
+        None => column.title.clone(),
+    }
+}
+
+/// Several figures of one cell, each as `show` writes it.
+fn joined(figures: &[Option<Figure>], show: impl Fn(&Figure) -> String) -> String {
+    if figures.iter().all(Option::is_none) {
+        return "-".into();
+    }
+    let shown: Vec<String> = figures
+        .iter()
+        .map(|figure| figure.as_ref().map_or_else(|| "-".into(), &show))
+        .collect();
+    shown.join(" / ")
+}
+
+/// Whether a row opens the published part of a table.
+fn opens_published(sheet: &Sheet, at: usize) -> bool {
+    sheet.rows[at].origin == Origin::Published
+        && (at == 0 || sheet.rows[at - 1].origin == Origin::Measured)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Collects what an estimate needs from a plan: the sizes of its sessions' material. It plays nothing and asks no model;
+//! apps are only asked for their tools.
+
+use super::episode::{EpisodeError, chosen};
+use super::plan::Plan;
+use crate::agent::{Agent, Toolbox};
+use crate::eval::estimate::{self, BYTES_PER_TOKEN, Estimate, Material};
+use crate::plugin::App;
+use crate::task::suite::{Grading, Persona, Session};
+
+/// What a plan will ask of its models, over all its runs.
+pub async fn estimate(plan: &Plan) -> Result<Estimate, EpisodeError> {
+    let mut total = Estimate::default();
+    for persona in plan.personas() {
+        let frame = frame(plan, persona).await?;
+        for session in plan.sessions(persona) {
+            let material = Material {
+                frame_tokens: frame,
+                ..material(plan, persona, session)
+            };
+            let once = estimate::session(&material, plan.protocol);
+            total += Estimate {
+                turns: once.turns * u64::from(plan.runs),
+                agent: once.agent.times(plan.runs.into()),
+                user: once.user.times(plan.runs.into()),
+                judge: once.judge.times(plan.runs.into()),
+            };
+        }
+    }
+    Ok(total)
+}
+
+/// The tools' schemas and the system prompt of an empty workspace.
+async fn frame(plan: &Plan, persona: &Persona) -> Result<u64, EpisodeError> {
+    let mut specs = Vec::new();
+    for name in persona.app_names() {
+        let plugin = plan.plugins.get(&name)?;
+        let tools = App::list_tools(&plugin, plan.app_limits).await?;
+        specs.extend(chosen(persona, &name, tools)?);
+    }
+    let toolbox = Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
+        persona: persona.id.clone(),
+        reason,
+    })?;
+    let tools = serde_json::to_string(toolbox.specs()).unwrap_or_default();
+    Ok(tokens(&tools) + tokens(Agent::PROMPT) + tokens(&persona.user_md))
+}
+
+fn material(plan: &Plan, persona: &Persona, session: &Session) -> Material {
+    let contents = session.intents.iter().map(|intent| &intent.content);
+    let rubrics = session
+        .checklist
+        .iter()
+        .filter(|item| matches!(item.grading, Grading::Rubric { .. }));
+    let staged = session
+        .files
+        .iter()
+        .filter(|file| session.files_read.contains(&file.path));
+    Material {
+        intents: session.intents.len() as u64,
+        intent_tokens: contents.map(|content| tokens(content)).sum(),
+        rubrics: rubrics.clone().count() as u64,
+        rubric_tokens: rubrics.map(|item| tokens(&item.criterion)).sum(),
+        max_turns: plan.suite.session.max_turns.into(),
+        read_tokens: staged
+            .map(|file| file.content.len() as u64 / BYTES_PER_TOKEN)
+            .sum(),
+        frame_tokens: 0,
+        request_tokens: tokens(&session.request),
+        profile_tokens: tokens(&persona.profile),
+    }
+}
+
+fn tokens(text: &str) -> u64 {
+    text.len() as u64 / BYTES_PER_TOKEN
+}

@@ -1,0 +1,206 @@
+//! What a judge may look at, made again from the record: the same evidence that was shown when the turn was played. It
+//! plays nothing and reads blobs only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::plan::Plan;
+use super::session::is_kept_result;
+use crate::agent::tools::{ASK_USER, MESSAGE};
+use crate::eval::record::{CallRecord, FileChange, Speaker, Utterance};
+use crate::store::event::{Event, SessionFinished, Step, Turn};
+use crate::store::journal::{self, JournalError};
+use crate::task::suite::{Persona, Session};
+use crate::user::{FileEvidence, TurnEvidence};
+
+/// A finished session of the record, with what its files held after each turn.
+pub(super) struct RecordedSession<'a> {
+    pub(super) persona: &'a Persona,
+    pub(super) run: u32,
+    pub(super) session: &'a Session,
+    pub(super) request: String,
+    pub(super) turns: Vec<RecordedTurn>,
+    pub(super) finished: SessionFinished,
+}
+
+pub(super) struct RecordedTurn {
+    pub(super) turn: Turn,
+    /// Path to blob.
+    files: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+impl RecordedTurn {
+    pub(super) fn new(turn: Turn) -> Self {
+        Self {
+            turn,
+            files: BTreeMap::new(),
+        }
+    }
+}
+
+/// Every finished session of a run folder, in the order of runs, personas and journals.
+pub(super) fn sessions(plan: &Plan) -> Result<Vec<RecordedSession<'_>>, JournalError> {
+    let mut sessions = Vec::new();
+    for run in 1..=plan.runs {
+        for persona in plan.personas() {
+            let path = plan.folder.journal(&persona.id, run);
+            if path.exists() {
+                sessions.extend(of_episode(persona, run, journal::events(&path)?));
+            }
+        }
+    }
+    Ok(sessions)
+}
+
+fn of_episode(persona: &Persona, run: u32, events: Vec<Event>) -> Vec<RecordedSession<'_>> {
+    let mut files = BTreeMap::new();
+    let (mut sessions, mut turns) = (Vec::new(), Vec::new());
+    let mut request = String::new();
+    for event in events {
+        match event {
+            Event::SessionStarted(started) => {
+                change(&mut files, &started.changes);
+                request = started.message;
+                turns = Vec::new();
+            }
+            Event::Turn(turn) => {
+                change(&mut files, &turn.changes);
+                turns.push(RecordedTurn {
+                    turn: *turn,
+                    files: files.clone(),
+                });
+            }
+            Event::SessionFinished(finished) => {
+                change(&mut files, &finished.changes);
+                let known = persona
+                    .sessions
+                    .iter()
+                    .find(|one| one.id == finished.session);
+                sessions.extend(known.map(|session| RecordedSession {
+                    persona,
+                    run,
+                    session,
+                    request: std::mem::take(&mut request),
+                    turns: std::mem::take(&mut turns),
+                    finished: *finished,
+                }));
+            }
+            Event::Wake(wake) => change(&mut files, &wake.changes),
+            Event::EpisodeStarted(_) | Event::EpisodeFinished => {}
+        }
+    }
+    sessions
+}
+
+fn change(files: &mut BTreeMap<String, String>, changes: &[FileChange]) {
+    for change in changes {
+        match &change.blob {
+            Some(blob) => files.insert(change.path.clone(), blob.clone()),
+            None => files.remove(&change.path),
+        };
+    }
+}
+
+impl RecordedSession<'_> {
+    /// Names it in messages.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}, run {}", self.persona.id, self.session.id, self.run)
+    }
+
+    /// What was shown to judges after this turn (an index).
+    pub(super) fn evidence(&self, plan: &Plan, at: usize) -> TurnEvidence {
+        let past: Vec<&Turn> = self.turns[..=at].iter().map(|one| &one.turn).collect();
+        let RecordedTurn { turn, files } = &self.turns[at];
+        let file = |path: &String| FileEvidence {
+            path: path.clone(),
+            text: files
+                .get(path)
+                .and_then(|blob| String::from_utf8(plan.folder.blob(blob).ok()?).ok()),
+        };
+        let calls = |turns: &[&Turn]| turns.iter().copied().flat_map(calls).cloned().collect();
+        let changes = past.iter().flat_map(|turn| turn.changes.clone());
+        let messages = past.iter().flat_map(|turn| messages(turn));
+        TurnEvidence {
+            protocol: plan.protocol,
+            turn: turn.turn,
+            response: turn.response.clone(),
+            final_text: final_text(turn),
+            calls: calls(&[turn]),
+            files: turn
+                .changes
+                .iter()
+                .filter(|change| !is_kept_result(&change.path))
+                .map(|change| file(&change.path))
+                .collect(),
+            files_read: self.session.files_read.iter().map(file).collect(),
+            messages: Arc::new(messages.collect()),
+            all_calls: Arc::new(calls(&past)),
+            all_changes: Arc::new(changes.collect()),
+            nonce: place(
+                plan,
+                self.run,
+                &self.persona.id,
+                &self.session.id,
+                turn.turn,
+            ),
+            // For matchers only.
+            pieces: Vec::new(),
+            all_pieces: Arc::default(),
+        }
+    }
+}
+
+/// Names a turn within everything that is ever run.
+pub(super) fn place(plan: &Plan, run: u32, persona: &str, session: &str, turn: u32) -> String {
+    format!("{}/{run}/{persona}/{session}/{turn}", plan.seed)
+}
+
+/// The calls of a turn, in order.
+pub(super) fn calls(turn: &Turn) -> impl Iterator<Item = &CallRecord> {
+    turn.steps.iter().flat_map(Step::calls)
+}
+
+fn messages(turn: &Turn) -> [Utterance; 2] {
+    let said = |speaker, text: &str| Utterance {
+        turn: turn.turn,
+        speaker,
+        text: text.to_owned(),
+    };
+    [
+        said(Speaker::User, &turn.message),
+        said(Speaker::Agent, &turn.response),
+    ]
+}
+
+/// The last text to the user alone: the answer without calls, else the last message or question.
+fn final_text(turn: &Turn) -> String {
+    if let Some(Step::Notice { text }) = turn.steps.last() {
+        return text.clone();
+    }
+    // An answer that was cut off was gone on with: its parts are one text.
+    let parts = turn.steps.iter().rev().map_while(|step| match step {
+        Step::Reply { text, calls, .. } if calls.is_empty() => Some(text.as_str()),
+        Step::Nudge { .. } => Some(""),
+        _ => None,
+    });
+    let parts: Vec<&str> = parts.collect();
+    if !parts.is_empty() {
+        return parts.into_iter().rev().collect();
+    }
+    let told = calls(turn).filter(|call| matches!(call.tool.as_str(), MESSAGE | ASK_USER));
+    let Some(last) = told.last() else {
+        return String::new();
+    };
+    let text = |key: &str| last.arguments[key].as_str().unwrap_or_default().to_owned();
+    let options = last.arguments["options"].as_array().into_iter().flatten();
+    let options = options.filter_map(Value::as_str);
+    let asked = options.fold(text("content") + &text("question"), |text, option| {
+        format!("{text}\n- {option}")
+    });
+    let media = last.arguments["media"].as_array().into_iter().flatten();
+    let media = media.filter_map(Value::as_str);
+    media.fold(asked, |text, file| format!("{text}\n[file: {file}]"))
+}

@@ -1,0 +1,197 @@
+//! What happens between two sessions: jobs and heartbeats that are due wake the agent, in the order of time and before
+//! the next session opens. Each is a turn with a chat of its own. Nobody reads what the agent says then, and nothing of
+//! it is scored; what it does to workspace and apps stays.
+
+use std::time::Duration;
+
+use jiff::ToSpan;
+use jiff::civil::DateTime;
+
+use super::episode::{Episode, EpisodeError};
+use super::plan::AgentRole;
+use super::session::setup;
+use crate::agent::{Agent, Channel, SessionClock, TurnDone, TurnEnd, TurnLimits, schedule};
+use crate::model::place::Place;
+use crate::model::scripted::Scripted;
+use crate::model::{Model, ModelError};
+use crate::store::Event;
+use crate::store::event::{Fault, FaultKind, Wake};
+use crate::workspace::WorkspacePath;
+
+/// What the agent is told when nothing else wakes it.
+pub(super) const HEARTBEAT: &str = "[heartbeat] You woke up by yourself.";
+
+/// Where the agent notes what it wants to look at when it wakes.
+const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
+
+/// Times that an agent is woken between two sessions. A job of every minute would fire a thousand times a day.
+const MOST: usize = 24;
+
+/// What wakes the agent, and when.
+struct Due {
+    at: DateTime,
+    by: String,
+    message: String,
+    channel: Channel,
+}
+
+/// Wakes the agent for everything that is due until the next session. `woken`: how often the record says that it was,
+/// since the last session. What is beyond the limit is put off.
+pub(super) async fn play(
+    episode: &mut Episode<'_>,
+    until: DateTime,
+    woken: usize,
+) -> Result<(), EpisodeError> {
+    for _ in woken..MOST {
+        let Some(due) = next(episode, until) else {
+            return Ok(());
+        };
+        episode.plan.spending.check()?;
+        wake(episode, due).await?;
+    }
+    let late = schedule::skip(&mut episode.environment.jobs, until);
+    if late > 0 {
+        let persona = &episode.persona.id;
+        tracing::warn!(
+            persona,
+            late,
+            "woken {MOST} times before a session; what else was due is put off"
+        );
+    }
+    Ok(())
+}
+
+/// What is due first. Nothing is due before the agent's first session.
+fn next(episode: &Episode<'_>, until: DateTime) -> Option<Due> {
+    let environment = &episode.environment;
+    let now = environment.clock.now();
+    let job = schedule::due(&environment.jobs, until).map(|job| Due {
+        // A job that was due during the session fires after it.
+        at: job.next.max(now),
+        by: job.id.clone(),
+        message: format!("[cron {}] {}", job.id, job.message),
+        channel: Channel::Cron,
+    });
+    let beat = heartbeat(episode, now).filter(|beat| beat.at <= until);
+    match (job, beat) {
+        (Some(job), Some(beat)) if beat.at < job.at => Some(beat),
+        (Some(job), _) => Some(job),
+        (None, beat) => beat,
+    }
+}
+
+/// The next heartbeat, if there is anything to look at. Heartbeats stand at midnight and at whole intervals since, so
+/// that they do not depend on what else happened; one that falls into another wake is left out.
+fn heartbeat(episode: &Episode<'_>, now: DateTime) -> Option<Due> {
+    let minutes = i64::from(episode.plan.suite.session.heartbeat_minutes?);
+    let path = WorkspacePath::parse(HEARTBEAT_FILE).ok()?;
+    let content = episode.environment.workspace.read(&path).ok()?;
+    let notes = String::from_utf8(content).ok()?;
+    // A file of headings only has nothing to do.
+    let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if notes.lines().all(empty) {
+        return None;
+    }
+    let midnight = now.date().to_datetime(jiff::civil::Time::midnight());
+    let gone = now.duration_since(midnight).as_mins();
+    let next = ((gone / minutes + 1) * minutes).min(24 * 60);
+    Some(Due {
+        at: midnight.checked_add(next.minutes()).ok()?,
+        by: "heartbeat".into(),
+        message: format!(
+            "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{}\n\nDo what is due now. If nothing is, say so and call no tool.",
+            notes.trim()
+        ),
+        channel: Channel::Heartbeat,
+    })
+}
+
+async fn wake(episode: &mut Episode<'_>, due: Due) -> Result<(), EpisodeError> {
+    let Due {
+        at,
+        by,
+        message,
+        channel,
+    } = due;
+    episode.plan.spending.check()?;
+    episode.place.begin(&format!("wake by {by} at {at}"), 0);
+    let environment = &mut episode.environment;
+    environment.clock = SessionClock::new(at);
+    environment.calls = 0;
+    schedule::fired(&mut environment.jobs, &by, at);
+    let system = Agent::system_prompt(environment)?;
+    let blob = episode.plan.folder.put_blob(system.as_bytes())?;
+    let model = model(&episode.plan.roles.agent, &episode.place);
+    let limits = episode.plan.suite.session;
+    let limits = TurnLimits {
+        iterations: limits.max_iterations,
+        timeout: Duration::from_secs(limits.turn_timeout_s),
+    };
+    let setup = setup(episode.plan, channel);
+    let mut agent = Agent::new(&model, setup, &environment.toolbox, system);
+    let done = agent.turn(environment, 0, &message, limits).await;
+    let faults = faults(episode, &by, &done)?;
+    let changes = episode.take_changes(0)?;
+    let marks = episode
+        .mark_apps(&mut std::collections::BTreeMap::new())
+        .await?;
+    episode.environment.clock.turn();
+    let wake = Wake {
+        by,
+        clock: SessionClock::new(at).to_string(),
+        message,
+        system: blob,
+        steps: done.steps,
+        changes,
+        apps: marks.apps,
+        faults: [faults, marks.faults].concat(),
+        jobs: episode.environment.jobs.clone(),
+        usage: done.usage,
+    };
+    episode.journal.append(&Event::Wake(Box::new(wake)))?;
+    Ok(())
+}
+
+/// The agent's model between sessions. A script belongs to its session: here it says nothing.
+fn model(role: &AgentRole, place: &Place) -> Model {
+    match role {
+        AgentRole::Client(client) => Model::Client(client.at(place)),
+        AgentRole::External(external) => Model::External(external.clone()),
+        AgentRole::Reference | AgentRole::Reactive | AgentRole::Nop | AgentRole::Cheat => {
+            Model::Scripted(Scripted::Nop)
+        }
+    }
+}
+
+/// What broke. A broken connection or machine ends the episode: the wake is not journaled, and resume plays it again.
+fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>, EpisodeError> {
+    let broken = |reason: String| EpisodeError::Infrastructure {
+        persona: episode.persona.id.clone(),
+        session: format!("the wake by {by}"),
+        turn: 0,
+        reason,
+    };
+    let mut faults = done.faults.clone();
+    let (cause, message) = match &done.end {
+        TurnEnd::Answered => return Ok(faults),
+        TurnEnd::Timeout => (
+            "timeout",
+            "failed to finish in the time of a turn".to_owned(),
+        ),
+        TurnEnd::Model(error @ ModelError::Refused { .. }) => {
+            ("refused", format!("failed to {error}"))
+        }
+        TurnEnd::Model(error) => return Err(broken(format!("failed to {error}"))),
+        TurnEnd::Infrastructure => {
+            let reason = done.faults.last().map(|fault| fault.message.clone());
+            return Err(broken(reason.unwrap_or_else(|| "a guest timed out".into())));
+        }
+    };
+    faults.push(Fault {
+        kind: FaultKind::Model,
+        source: "agent".into(),
+        cause: cause.into(),
+        message,
+    });
+    Ok(faults)
+}

@@ -1,0 +1,52 @@
+//! A dependency group depends: its final session needs something of each of the others.
+
+use super::shown::stands_in;
+use super::{AuthoredSession, written};
+use crate::eval::lexical::arguments_text;
+use crate::task::document::{Place, Report};
+use crate::task::manifest::{FoundIn, SessionFile};
+use crate::task::suite::{Persona, Session};
+
+pub(super) fn check(
+    persona: &Persona,
+    sessions: &[AuthoredSession],
+    place: &Place<'_>,
+    report: &mut Report<'_>,
+) {
+    for (index, session) in persona.sessions.iter().enumerate() {
+        for (nth, name) in session.depends_on.iter().enumerate() {
+            let member = persona.sessions.iter().position(|other| other.id == *name);
+            let Some(member) = member else { continue };
+            if needs(
+                &sessions[index].file,
+                &persona.sessions[member],
+                &sessions[member].file,
+            ) {
+                continue;
+            }
+            report.add_with_help(
+                place.index(index).key("depends_on").index(nth).span(),
+                format!("no intent of `{}` is found in `{name}`", session.id),
+                "a group shares what its last session cannot do without: say so in the `found_in` of an intent",
+            );
+        }
+    }
+}
+
+/// Whether an intent is found in the other session, in a file that it stages or makes, or in a record that it brings.
+fn needs(file: &SessionFile, other: &Session, wire: &SessionFile) -> bool {
+    let brings = |path: &str| {
+        other.files.iter().any(|staged| staged.path == path)
+            || written(wire).any(|(made, _)| made == path)
+    };
+    let mut places = file.intents.iter().flat_map(|intent| &intent.found_in);
+    places.any(|found| match found {
+        FoundIn::Session { session, .. } => *session == other.id,
+        FoundIn::File { path, .. } => brings(path),
+        FoundIn::App { app, quote } => {
+            let records = other.apps.get(app).map(arguments_text);
+            records.is_some_and(|records| stands_in(quote, &records))
+        }
+        FoundIn::Memory { .. } | FoundIn::Question => false,
+    })
+}

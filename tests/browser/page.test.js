@@ -1,0 +1,249 @@
+// The report's page as a reader uses it. Nothing is waited for but what the page itself shows.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, report, shot } from "./scene.js";
+
+const SESSION = "#/session/1/law_trainee/1/saltmarsh-statement";
+const PAGES = ["#/", "#/sessions", SESSION, "#/tables", "#/compare/0/1", "#/compare/0/1/law_trainee/saltmarsh-statement"];
+
+let browser, url;
+
+before(async () => {
+  play("good", "reference");
+  play("slow", "reactive");
+  url = report("out", "good", "slow");
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  clean();
+});
+
+async function go(page, hash, selector = "main h1") {
+  await page.evaluate((hash) => { location.hash = hash; }, hash);
+  await page.waitForSelector(selector);
+  await page.waitForFunction(() => !document.querySelector(".loading"));
+}
+
+test("the page opens from disk, asks for nothing else and shows the leaderboard", async () => {
+  const page = await open(browser, url);
+  assert.match(await page.textContent(".banner"), /Scripted models/);
+  assert.equal(await page.locator("#table-1 tbody tr.measured").count(), 2);
+  assert.equal(await page.locator("#table-1 tbody tr.published").count(), 9);
+  assert.match(await page.textContent("#table-1 tr.divider"), /published, not measured here/);
+  await page.uncheck("#table-1 input");
+  assert.equal(await page.locator("#table-1 tbody tr.published").count(), 0);
+  assert.ok(await page.locator("figure img.for-light").first().isVisible());
+  assert.deepEqual(page.asked.filter((asked) => !asked.startsWith("file:") && !asked.startsWith("data:")), []);
+  assert.deepEqual(page.troubles, []);
+});
+
+test("a session shows intents at their turns, the checklist with evidence, calls and differences", async () => {
+  const page = await open(browser, url + SESSION);
+  await page.waitForSelector(".turn");
+  const intents = await page.locator(".intents .tag.s-provided").count();
+  assert.ok(intents > 0);
+  assert.equal(await page.locator(".turn header .tag.s-provided").count(), intents);
+  assert.ok(await page.locator(".checklist .met").count() > 5);
+  assert.ok(await page.locator(".checklist .evidence").count() > 0);
+  assert.equal(await page.locator("details[open]").count(), 0);
+  await page.keyboard.press("e");
+  assert.ok(await page.locator(".call-body").count() > 3);
+  assert.ok(await page.locator(".changes .diff .plus").count() > 10);
+  assert.ok(await page.locator(".findings li").count() > 10);
+  await page.keyboard.press("e");
+  assert.equal(await page.locator("details[open]").count(), 0);
+  assert.deepEqual(page.troubles, []);
+});
+
+test("a link leads to a turn", async () => {
+  const page = await open(browser, url + SESSION + "/4");
+  await page.waitForSelector("#turn-4.target");
+  const top = await page.locator("#turn-4").evaluate((turn) => turn.getBoundingClientRect().top);
+  assert.ok(top >= 0 && top < 200, String(top));
+  await page.locator(".intents a").first().click();
+  await page.waitForFunction(() => location.hash.endsWith("/1"));
+  await page.goBack();
+  assert.match(page.url(), /\/4$/);
+});
+
+test("search and filters narrow the list, and transcripts are searched too", async () => {
+  const page = await open(browser, url + "#/sessions");
+  const rows = page.locator(".row");
+  assert.equal(await rows.count(), 16);
+  await page.fill("#search", "witness statement");
+  await page.waitForFunction(() => document.querySelectorAll(".row").length === 4);
+  await page.selectOption("select[name=in]", "1");
+  await page.waitForFunction(() => document.querySelectorAll(".row").length === 2);
+  assert.match(page.url(), /q=witness\+statement/);
+  await page.reload();
+  await page.waitForSelector(".row");
+  assert.equal(await rows.count(), 2);
+  await page.fill("#search", "Noted.");
+  await page.waitForSelector(".list .missing");
+  await page.check("input[type=checkbox]");
+  await page.waitForFunction(() => document.querySelectorAll(".row").length === 8);
+  await page.selectOption("select[name=category]", "F");
+  await page.waitForFunction(() => document.querySelectorAll(".row").length === 2);
+});
+
+test("the keyboard alone goes everywhere", async () => {
+  const page = await open(browser, url);
+  await page.keyboard.press("/");
+  await page.waitForFunction(() => document.activeElement.id === "search");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".turn");
+  const first = page.url();
+  await page.keyboard.press("n");
+  await page.waitForFunction((first) => location.href !== first, first);
+  await page.keyboard.press("p");
+  await page.waitForFunction((first) => location.href === first, first);
+  await page.keyboard.press("?");
+  assert.ok(await page.locator("dialog[open]").isVisible());
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("g");
+  await page.keyboard.press("c");
+  await page.waitForSelector(".compare table");
+  await page.keyboard.press("d");
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  assert.deepEqual(page.troubles, []);
+});
+
+test("two runs are compared, either way round, and one session of both", async () => {
+  const page = await open(browser, url + "#/compare/0/1");
+  const proc = () => page.locator(".compare table").first().locator("tbody tr").first().textContent();
+  assert.match(await proc(), /−100\.0/);
+  await go(page, "#/compare/1/0");
+  await page.waitForFunction(() => document.querySelector(".compare tbody").textContent.includes("+100.0"));
+  await go(page, "#/compare/0/1/law_trainee/saltmarsh-statement", ".two .turn");
+  assert.ok(await page.locator("tr.differs").count() > 3);
+  await go(page, "#/nothing/here");
+  assert.match(await page.textContent("main"), /no such place/);
+});
+
+test("every page is readable in light, in dark and on a phone", async () => {
+  const looks = { light: {}, dark: { colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } };
+  for (const [look, options] of Object.entries(looks)) {
+    const page = await open(browser, url, options);
+    for (const [number, hash] of PAGES.entries()) {
+      await go(page, hash);
+      if (hash === SESSION) await page.waitForSelector(".turn");
+      const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(wide <= window, look + " " + hash + " is " + wide + " wide");
+      const poor = await page.evaluate(poorContrast);
+      assert.deepEqual(poor, [], look + " " + hash);
+      await shot(page, look + "-" + number);
+    }
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+  }
+});
+
+/** Texts whose contrast with what is behind them is below 4.5 (WCAG 2.2, 1.4.3). */
+function poorContrast() {
+  const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = parse(getComputedStyle(node).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const poor = new Set();
+  for (const node of document.querySelectorAll("body *")) {
+    const own = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+    if (!own || node.closest("svg, script, style, noscript, option") || !node.checkVisibility()) continue;
+    const [one, other] = [light(parse(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
+    if ((one + 0.05) / (other + 0.05) < 4.5) poor.add(node.className + ": " + node.textContent.slice(0, 40));
+  }
+  return [...poor];
+}
+
+test("text of agents, apps, files and authors stays text", async () => {
+  poison("good", "bad");
+  poison("slow", "worse");
+  const page = await open(browser, report("hostile", "bad", "worse"));
+  const routes = await page.evaluate(() => [...document.querySelectorAll("main a")].map((link) => link.getAttribute("href")));
+  assert.ok(routes.length > 5);
+  for (const route of ["#/", "#/tables", "#/compare/0/1", ...routes]) {
+    assert.match(route, /^#\//);
+    await go(page, route);
+  }
+  await go(page, "#/sessions", ".row");
+  await page.locator(".row").nth(3).click();
+  await page.waitForSelector(".turn");
+  await page.keyboard.press("e");
+  await shot(page, "hostile-session");
+  assert.ok((await page.textContent("main")).includes("<img src=x onerror="));
+  assert.ok(!(await page.textContent("body")).includes("\u202e"), "a direction is turned round");
+  assert.equal(await page.locator("main img, main script, main iframe").count(), 0);
+  assert.equal(await page.evaluate(() => window.pwned), undefined);
+  assert.deepEqual(page.asked.filter((asked) => !asked.startsWith("file:") && !asked.startsWith("data:")), []);
+  assert.deepEqual(page.troubles, []);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, "a long word widens the page by " + wide);
+  const raw = readFileSync(at("hostile/index.html"), "utf8");
+  assert.ok(!raw.includes("<img src=x"));
+  assert.ok(HOSTILE.includes("<img src=x"));
+});
+
+test("a thousand sessions open quickly, one at a time", async () => {
+  multiply("slow", "many", 1000);
+  const many = report("thousand", "many");
+  const began = performance.now();
+  const page = await open(browser, many + "#/sessions");
+  await page.waitForSelector(".row");
+  const opened = performance.now() - began;
+  assert.match(await page.textContent("main [role=status]"), /1000 sessions/);
+  assert.ok(await page.locator(".row").count() <= 240, "rows are made as they come into sight");
+  const typed = performance.now();
+  await page.fill("#search", "copy 777");
+  await page.waitForFunction(() => document.querySelectorAll(".row").length === 1);
+  const searched = performance.now() - typed;
+  const clicked = performance.now();
+  await page.locator(".row").click();
+  await page.waitForSelector(".turn");
+  const unpacked = performance.now() - clicked;
+  const size = statSync(at("thousand/index.html")).size;
+  console.log(`1,000 sessions: ${(size / 1e6).toFixed(1)} MB; list ${Math.round(opened)} ms, search ${Math.round(searched)} ms, session ${Math.round(unpacked)} ms`);
+  // A machine that does much else is slow; a page that unpacks everything is far slower.
+  assert.ok(opened < 5000 && searched < 1500 && unpacked < 2000, [opened, searched, unpacked].join(", "));
+});
+
+test("the viewer follows a run that plays", async () => {
+  cpSync(at("slow"), at("live"), { recursive: true });
+  rmSync(at("live/results.json"));
+  rmSync(at("live/trajectories"), { recursive: true });
+  const journal = at("live/journal/law_trainee.r1.jsonl");
+  const lines = readFileSync(journal, "utf8").split(/(?<=\n)/);
+  rmSync(at("live/journal/law_trainee.r2.jsonl"));
+  writeFileSync(journal, lines.slice(0, 3).join(""));
+  const viewer = spawn(PROGRAM, ["view", "live"], { cwd: dir });
+  try {
+    const address = await new Promise((found) => viewer.stdout.once("data", (text) => found(String(text).trim())));
+    assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/$/);
+    const page = await open(browser, address + "#/session/0/law_trainee/1/saltmarsh-chronology");
+    await page.waitForSelector("#turn-1");
+    assert.equal(await page.locator("#turn-2").count(), 0);
+    await shot(page, "live");
+    writeFileSync(journal, lines.slice(0, 4).join(""));
+    await page.waitForSelector("#turn-2", { timeout: 15000 });
+    writeFileSync(journal, lines.join(""));
+    cpSync(at("slow/trajectories"), at("live/trajectories"), { recursive: true });
+    cpSync(at("slow/results.json"), at("live/results.json"));
+    await page.waitForSelector(".checklist, .ending h2:has-text('End')", { timeout: 15000 });
+    assert.deepEqual(page.troubles, []);
+    assert.ok(page.asked.every((asked) => asked.startsWith(address) || asked.startsWith("data:")), page.asked.join());
+  } finally {
+    viewer.kill();
+  }
+});

@@ -1,0 +1,332 @@
+//! `check` on content: what an author is told of a session that is well-formed and not good. Each finding is made in the
+//! embedded law trainee's sessions, in which nothing of the kind is found.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, expect, stderr};
+
+const SUITE: &str = "tasks/suite.toml";
+const FOLDER: &str = "tasks/personas/law_trainee/sessions";
+
+fn scene() -> Scene {
+    Scene::new().with_embedded()
+}
+
+/// Changes a text of a file; the exit code and all that `check` then says.
+fn check(file: &str, old: &str, new: &str, code: i32, said: &[&str]) {
+    let scene = scene();
+    scene.replace(file, old, new);
+    expect(&scene.run(&["check", SUITE]), code, said);
+}
+
+fn session(id: &str) -> String {
+    format!("{FOLDER}/{id}/session.toml")
+}
+
+#[test]
+fn a_sound_suite_is_played_by_the_scripted_agents() {
+    let scene = scene();
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "| reference | 100.0 | 100.0 |",
+        "| reactive  |   0.0 | 100.0 |",
+        "| nop       |   0.0 |   0.0 |",
+        "saltmarsh-statement",
+        "0 errors",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+/// The whole of what is embedded: every example of a matcher is tried, every agent played, and nothing is to be said.
+#[test]
+fn the_embedded_suite_gives_no_hint_of_anything() {
+    let suite = crate::scene::embedded();
+    let output = Scene::new().run(&["check", suite.to_str().unwrap()]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(text.contains("0 errors, 0 warnings"), "{}", stderr(&output));
+    for id in ["rebuttal-letter", "upgrade-note", "camera-ready"] {
+        assert!(
+            text.contains(&format!("| {id} ")),
+            "{id} is not in:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn the_same_is_printed_as_json() {
+    let scene = scene();
+    let output = scene.run(&["check", SUITE, "--json", "--session", "corrie-extension"]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let path = &value["paths"][0];
+    assert_eq!(value["version"], 1);
+    assert_eq!(path["errors"], 0, "{}", stderr(&output));
+    let holds = &path["holds"];
+    assert_eq!(holds["statistics"]["total"]["intents"], 18);
+    assert_eq!(holds["plays"]["agents"][0]["agent"], "reference");
+    assert_eq!(holds["plays"]["agents"][0]["proc"], 100.0);
+    let sessions = holds["sessions"].as_array().unwrap();
+    let played = sessions
+        .iter()
+        .find(|session| session["session"] == "corrie-extension");
+    assert_eq!(played.unwrap()["turns"]["nop"], 6);
+    assert!(played.unwrap()["tokens"].as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn problems_are_json_with_file_line_and_remedy() {
+    let scene = scene();
+    scene.replace(
+        &session("corrie-extension"),
+        "\"Three weeks over",
+        "\"Four weeks over",
+    );
+    let output = scene.run(&["check", SUITE, "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let problems = value["paths"][0]["problems"].as_array().unwrap();
+    let problem = problems
+        .iter()
+        .find(|problem| problem["severity"] == "error");
+    let problem = problem.unwrap();
+    assert!(
+        problem["file"]
+            .as_str()
+            .unwrap()
+            .ends_with("corrie-extension/session.toml")
+    );
+    assert!(problem["line"].as_u64().unwrap() > 100);
+    assert!(
+        problem["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("quote some words")
+    );
+}
+
+#[test]
+fn an_intent_in_the_request_is_a_leak() {
+    check(
+        &session("saltmarsh-exhibit"),
+        "Page counts are in the two lists.",
+        "The exhibit's mark is TO1 and its sheets are numbered straight through.",
+        3,
+        &[
+            "session.toml:19:",
+            "the request of `saltmarsh-exhibit` has this in the same words",
+        ],
+    );
+}
+
+#[test]
+fn an_item_in_a_staged_file_is_a_leak() {
+    check(
+        &format!("{FOLDER}/saltmarsh-statement/statement-outline.md"),
+        "Headings only",
+        "The loss is stated in three heads with the sums of the papers. Headings only",
+        3,
+        &["the file `saltmarsh/statement-outline.md` of `saltmarsh-statement` has this"],
+    );
+}
+
+#[test]
+fn a_request_that_the_matcher_takes_for_work_is_a_leak() {
+    check(
+        &session("saltmarsh-exhibit"),
+        "Page counts are in the two lists.",
+        "And put Tamsin on the chase list for the export by 23 March.",
+        3,
+        &["the request holds all that `satisfied` looks for"],
+    );
+}
+
+#[test]
+fn an_intent_without_a_place_to_find_it_is_refused() {
+    let scene = scene();
+    let text = std::fs::read_to_string(scene.path(&session("saltmarsh-statement"))).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("found_in"))
+        .unwrap();
+    scene.replace(&session("saltmarsh-statement"), line, "");
+    expect(
+        &scene.run(&["check", SUITE]),
+        3,
+        &["the intent `exhibit-pages` has no `found_in`"],
+    );
+}
+
+#[test]
+fn evidence_that_is_not_there_is_named() {
+    for (old, new, said) in [
+        (
+            "path = \"corrie/service-record.md\", quote = \"Tuesday",
+            "path = \"corrie/record.md\", quote = \"Tuesday",
+            "no session up to here stages `corrie/record.md`",
+        ),
+        (
+            "app = \"gmail\", quote = \"What is meant",
+            "app = \"phone\", quote = \"What is meant",
+            "there are no records of `phone`",
+        ),
+        (
+            "{ kind = \"app\", app = \"gmail\", quote = \"What is meant for an opponent\" }, ",
+            "",
+            "the persistent intent `dorothea-first` stands nowhere",
+        ),
+        (
+            "{ kind = \"app\", app = \"gmail\", quote = \"What is meant for an opponent\" }",
+            "{ kind = \"session\", session = \"saltmarsh-statement\", intent = \"visit-clash\" }",
+            "`saltmarsh-statement` is no earlier session",
+        ),
+        (
+            "{ kind = \"app\", app = \"gmail\", quote = \"What is meant for an opponent\" }",
+            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"missing-export\" }",
+            "the intent `missing-export` of `saltmarsh-exhibit` is of that session only",
+        ),
+    ] {
+        check(&session("corrie-extension"), old, new, 3, &[said]);
+    }
+}
+
+#[test]
+fn a_group_whose_last_session_needs_nothing_of_another_is_no_group() {
+    let scene = scene();
+    let path = session("saltmarsh-statement");
+    let text = std::fs::read_to_string(scene.path(&path)).unwrap();
+    let other =
+        "{ kind = \"session\", session = \"saltmarsh-chronology\", intent = \"privileged-out\" }";
+    let text = text
+        .replace(
+            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"exhibit-mark\" }",
+            other,
+        )
+        .replace(
+            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"wp-withheld\" }",
+            other,
+        );
+    scene.write(&path, &text);
+    expect(
+        &scene.run(&["check", SUITE]),
+        3,
+        &[
+            "persona.toml:",
+            "no intent of `saltmarsh-statement` is found in `saltmarsh-exhibit`",
+        ],
+    );
+}
+
+#[test]
+fn examples_are_tried() {
+    let examples = |accepts: &str, rejects: &str| {
+        format!(
+            "[intents.satisfied]\naccepts = [\"{accepts}\"]\nrejects = [\"{rejects}\"]\nwithin = [\"call:gmail__send_email\"]"
+        )
+    };
+    let good = "To dorothea.quill@tolliverfinch.example: Corrie, the draft is unsent until you have read it.";
+    let bad = "Dear Dorothea, Corrie is done.";
+    let old = "[intents.satisfied]\nwithin = [\"call:gmail__send_email\"]";
+    let file = session("corrie-extension");
+    check(&file, old, &examples(good, bad), 0, &[]);
+    check(
+        &file,
+        old,
+        &examples(bad, bad),
+        3,
+        &["the matcher does not match this"],
+    );
+    check(
+        &file,
+        old,
+        &examples(good, good),
+        3,
+        &["the matcher matches this"],
+    );
+}
+
+#[test]
+fn items_that_look_like_several_or_alike_are_hinted_at() {
+    let old = "criterion = \"The total is GBP 21,335\"";
+    let file = session("saltmarsh-statement");
+    check(
+        &file,
+        old,
+        "criterion = \"The total is GBP 21,335. The sum is in figures\"",
+        0,
+        &["warning: the item `total` looks like several: 2 sentences"],
+    );
+    check(
+        &file,
+        old,
+        "criterion = \"The loss is stated in three heads with the sums of its papers: GBP 11,340, 6,875 and 3,120\"",
+        0,
+        &["warning: `total` and `three-heads` look alike"],
+    );
+}
+
+#[test]
+fn tools_that_nobody_has_are_named() {
+    let file = session("corrie-extension");
+    check(
+        &file,
+        "{ tool = \"gmail__send_email\", call",
+        "{ tool = \"gmail__send_mail\", call",
+        3,
+        &["there is no tool `gmail__send_mail`"],
+    );
+    check(
+        "tasks/personas/law_trainee/persona.toml",
+        "\"gmail__*\"]",
+        "\"gmail__*\", \"gmail__send_fax\"]",
+        3,
+        &["no plugin has the tool `gmail__send_fax`"],
+    );
+}
+
+#[test]
+fn an_item_that_doing_nothing_meets_is_found_by_playing() {
+    check(
+        &session("saltmarsh-statement"),
+        "{ file = { path = \"saltmarsh/statement-orrell.md\", changed = true, content = { contains = \"TO1/8\" } } },\n",
+        "",
+        3,
+        &["`nop`, who does nothing, meets the item `papers-untouched`"],
+    );
+}
+
+#[test]
+fn a_workflow_that_leaves_something_open_is_found_by_playing() {
+    check(
+        &session("corrie-extension"),
+        "'17[./-]0?4[./-](20)?26', '17(th)? (of )?april', '2026-04-17'",
+        "'16(th)? (of )?april'",
+        3,
+        &[
+            "`reference` leaves the intent `deadline-line` unsatisfied",
+            "mend the workflow",
+        ],
+    );
+}
+
+#[test]
+fn a_matcher_that_takes_keywords_is_found_by_playing() {
+    check(
+        &session("saltmarsh-exhibit"),
+        "within = [\"call:simple_note__add_content_to_note\", \"call:simple_note__update_note\"]\nall = [\n    ['logger|export|data file'],\n    ['tamsin|orrell|\\bto\\b'],\n    ['23[./-]0?3[./-](20)?26|23(rd)? (of )?mar\\w*|march 23|2026-03-23'],\n]",
+        "all = [['everything is done']]",
+        3,
+        &["`cheat` scores", "missing-export"],
+    );
+}
+
+#[test]
+fn a_session_that_is_not_there_is_a_mistake_on_the_command_line() {
+    expect(
+        &scene().run(&["check", SUITE, "--session", "nothing"]),
+        2,
+        &["find session `nothing`"],
+    );
+}

@@ -1,0 +1,164 @@
+//! What a run costs: counted, bounded, estimated before and shown after.
+
+use serde_json::Value;
+
+use crate::models::{play, run, server};
+use crate::scene::{Scene, embedded, expect, stderr};
+
+/// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
+const ALL: [&str; 6] = [
+    "--agent",
+    "openai/gpt-5.4",
+    "--user",
+    "openai/gpt-5.4",
+    "--judge",
+    "openai/gpt-5.4",
+];
+
+fn args<'a>(suite: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let first = [
+        "run",
+        suite,
+        "--persona",
+        "law_trainee",
+        "--out",
+        "run",
+        "--runs",
+        "1",
+    ];
+    [&first[..], &ALL[..], more].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cost_is_counted_by_role_and_session() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    let output = run(&scene, &args(suite, &[]), &server);
+    expect(&output, 0, &[" USD so far"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        said.contains("thinking") && said.contains("A session cost "),
+        "{said}"
+    );
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    let requests = server.received_requests().await.unwrap().len() as u64;
+    assert_eq!(results["cost"], 400 * requests);
+    let mut calls = 0;
+    for role in ["agent", "user", "judge"] {
+        let usage = &results["usage"][role];
+        calls += usage["calls"].as_u64().unwrap();
+        assert_eq!(
+            usage["cost"],
+            400 * usage["calls"].as_u64().unwrap(),
+            "{role}"
+        );
+    }
+    assert_eq!(calls, requests);
+    let sessions = results["sessions"].as_array().unwrap();
+    let sum: u64 = sessions
+        .iter()
+        .map(|session| session["cost"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, 400 * requests);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    let output = run(&scene, &args(suite, &["--max-cost", "0.01"]), &server);
+    expect(
+        &output,
+        7,
+        &["are spent, and --max-cost is 0.0100 USD", "run --resume "],
+    );
+    let spent = 400 * server.received_requests().await.unwrap().len();
+    assert!(
+        (10_000..20_000).contains(&spent),
+        "a turn more at most: {spent}"
+    );
+    let path = scene.path("run/journal/law_trainee.r1.jsonl");
+    let before = std::fs::read(&path).unwrap();
+    let output = run(
+        &scene,
+        &["run", "--resume", "run", "--max-cost", "0.01"],
+        &server,
+    );
+    expect(&output, 7, &["are spent"]);
+    assert_eq!(std::fs::read(&path).unwrap(), before, "the record counts");
+    expect(
+        &run(
+            &scene,
+            &["run", "--resume", "run", "--max-cost", "5"],
+            &server,
+        ),
+        0,
+        &[],
+    );
+    assert!(
+        std::fs::read(&path).unwrap().starts_with(&before),
+        "nothing is played twice"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_needs_prices_and_sense() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    let unpriced = ["run", suite, "--agent", "openai/m", "--max-cost", "1"];
+    expect(
+        &run(&scene, &unpriced, &server),
+        2,
+        &["the price of `openai/m` is not known"],
+    );
+    let nothing = ["run", suite, "--max-cost", "0"];
+    expect(
+        &run(&scene, &nothing, &server),
+        2,
+        &["want US dollars above 0"],
+    );
+    assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+#[test]
+fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    let output = scene.run(&[
+        "run",
+        suite,
+        "--dry-run",
+        "--persona",
+        "law_trainee",
+        "--agent",
+        "claude-opus-4.6",
+        "--judge",
+        "gpt-5.4",
+        "--judge",
+        "kimi-k2.5",
+        "--judge",
+        "seed-2.0-pro",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    for part in [
+        "4 sessions in each of 3 runs",
+        "claude-opus-4.6",
+        "scripted",
+        "unknown",
+        "Nothing was asked",
+        "Assumptions:\n- 45 % of the intents",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+    let left = std::fs::read_dir(scene.dir.path()).unwrap().count();
+    assert_eq!(left, 0);
+}

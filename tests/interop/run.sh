@@ -1,0 +1,68 @@
+#!/bin/sh
+# Plays the embedded suite against a server of somebody else's: the litellm proxy, in both wire formats. Its mocked model
+# writes gibberish, so the agent does no work and the user agent is never understood; the runs must end all the same.
+# Called by `make interop`, from the project's root. Needs python3 with venv, and PyPI for the first time.
+set -eu
+
+PYTHON=${PYTHON:-python3}
+PORT=${PORT:-4917}
+VENV=target/interop-venv
+KEY=sk-interop-0123456789
+HOST=$PWD/target/release/pibench-host
+
+test -x "$VENV/bin/python" || "$PYTHON" -m venv "$VENV"
+"$VENV/bin/pip" install --quiet --disable-pip-version-check -r tests/interop/requirements.txt
+
+dir=$(mktemp -d)
+LITELLM_TELEMETRY=False "$VENV/bin/litellm" --config tests/interop/proxy.yaml --host 127.0.0.1 --port "$PORT" \
+    >"$dir/proxy.log" 2>&1 &
+proxy=$!
+trap 'kill "$proxy" 2>/dev/null || true; rm -rf "$dir"' EXIT
+is_up() {
+    "$PYTHON" -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$PORT/health/liveliness')" 2>/dev/null
+}
+tries=0
+until is_up; do
+    tries=$((tries + 1))
+    if [ "$tries" -gt 90 ] || ! kill -0 "$proxy" 2>/dev/null; then
+        cat "$dir/proxy.log"
+        exit 1
+    fi
+    sleep 1
+done
+
+cp -r tasks "$dir/tasks"
+cat >>"$dir/tasks/suite.toml" <<TOML
+
+[providers.chat]
+base_url = "http://127.0.0.1:$PORT/v1"
+key_env = "INTEROP_KEY"
+
+[providers.messages]
+format = "anthropic"
+base_url = "http://127.0.0.1:$PORT/v1"
+key_env = "INTEROP_KEY"
+TOML
+
+# play OUTCOME ARGS...: exit code 5 (finished, with faults), and every session ended so.
+play() {
+    outcome=$1
+    shift
+    rm -rf "$dir/run"
+    code=0
+    INTEROP_KEY=$KEY "$HOST" run "$dir/tasks/suite.toml" --runs 1 --out "$dir/run" "$@" >"$dir/log" 2>&1 || code=$?
+    if [ "$code" -ne 5 ] || [ "$(grep -c "$outcome, " "$dir/log")" -ne 4 ]; then
+        cat "$dir/log"
+        echo "interop: $* ended with $code, and not as $outcome" >&2
+        exit 1
+    fi
+    if grep -rq "$KEY" "$dir/run" "$dir/log"; then
+        echo "interop: the key stands in a file" >&2
+        exit 1
+    fi
+    echo "interop: $*: 4 sessions $outcome, exit code 5"
+}
+for format in chat messages; do
+    play complete --agent "$format/gibberish"
+    play judge_fault --agent nop --user "$format/gibberish" --judge "$format/gibberish"
+done

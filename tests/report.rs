@@ -1,0 +1,324 @@
+//! Reports of real runs: every table and file, the banner of scripted runs, and text from strangers that stays text.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, copy, expect, files};
+
+/// Markup, a terminal sequence in two spellings, a turned direction, a formula, LaTeX, Markdown. It may stand in the name
+/// of a file.
+const HOSTILE: &str =
+    "=cmd|<img src=x onerror=alert(1)>\"'&]]>{{7}}\\input{x}`*|\u{1b}[31m\u{9b}2J\u{202e}";
+
+/// Plays one persona's episode.
+fn play(scene: &Scene, out: &str, args: &[&str]) {
+    scene.play(out, &[&["--persona", "law_trainee"], args].concat());
+}
+
+fn two_runs() -> Scene {
+    let scene = Scene::new();
+    play(&scene, "good", &["--runs", "2"]);
+    play(&scene, "slow", &["--agent", "reactive", "--runs", "2"]);
+    scene
+}
+
+fn read(scene: &Scene, path: &str) -> String {
+    fs::read_to_string(scene.path(path)).unwrap()
+}
+
+#[test]
+fn a_report_holds_every_table_and_figure_and_says_that_models_were_scripted() {
+    let scene = two_runs();
+    let output = scene.run(&["report", "good", "slow", "--out", "out"]);
+    expect(&output, 0, &["out/index.html"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for table in 1..=8 {
+        assert!(text.contains(&format!("Table {table}:")), "{text}");
+    }
+    assert_eq!(text, read(&scene, "out/tables.txt"));
+    assert!(text.contains("published, not measured here") && text.contains("GPT-5.4"));
+    assert!(text.contains("100.0 ± 0.0¹"), "{text}");
+    for missing in ["No audit was given", "No real model was asked"] {
+        assert!(text.contains(missing), "{text}");
+    }
+    let mut names = Vec::new();
+    for (name, content) in files(&scene.path("out")) {
+        let content = String::from_utf8(content).unwrap();
+        // A table that no run supports says only why.
+        let told = content.contains("Scripted models") || content.starts_with("missing\n");
+        assert!(told, "{name} does not say that the models were scripted");
+        names.push(name);
+    }
+    for name in [
+        "figures/figure-3-categories.svg",
+        "figures/figure-3.svg",
+        "figures/figure-4.svg",
+        "figures/figure-5.svg",
+        "index.html",
+        "tables.json",
+        "tables.md",
+        "tables.tex",
+        "tables/certainty.csv",
+        "tables/pass-k.csv",
+        "tables/table-1.csv",
+        "tables/table-8.csv",
+    ] {
+        assert!(
+            names.iter().any(|one| one == name),
+            "{name} is not in {names:?}"
+        );
+    }
+    let json: Value = serde_json::from_str(&read(&scene, "out/tables.json")).unwrap();
+    assert_eq!(json["tables"].as_array().unwrap().len(), 11);
+    expect(
+        &scene.run(&["report", "good", "--out", "out"]),
+        4,
+        &["it is there already"],
+    );
+}
+
+#[test]
+fn a_run_that_is_not_finished_is_viewed_and_not_reported() {
+    let scene = Scene::new();
+    play(&scene, "run", &[]);
+    fs::remove_file(scene.path("run/results.json")).unwrap();
+    expect(
+        &scene.run(&["report", "run"]),
+        3,
+        &["not played to its end", "run --resume run"],
+    );
+    expect(&scene.run(&["report", "nothing"]), 3, &["manifest.json"]);
+}
+
+#[test]
+fn scores_so_far_are_the_scores_once_everything_is_played() {
+    use pibench_host::report::record::RunRecord;
+    let scene = Scene::new();
+    for (out, part) in [("run", [].as_slice()), ("part", &["--shard", "2/2"])] {
+        play(
+            &scene,
+            out,
+            &[&["--agent", "cheat", "--runs", "2"], part].concat(),
+        );
+        let finished = RunRecord::finished(&scene.path(out)).unwrap();
+        fs::remove_file(scene.path(out).join("results.json")).unwrap();
+        let so_far = RunRecord::so_far(&scene.path(out)).unwrap();
+        assert!(!so_far.complete && finished.complete);
+        assert_eq!(so_far.results, finished.results, "{out}");
+    }
+}
+
+#[test]
+fn a_run_of_final_sessions_alone_is_drawn_beside_the_whole_one() {
+    let scene = two_runs();
+    play(&scene, "alone", &["--ablate", "dependencies"]);
+    let output = scene.run(&["report", "good", "alone", "--out", "out"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("reference (alone) (scripted) (w/o dependencies)"),
+        "{text}"
+    );
+    let figure = read(&scene, "out/figures/figure-5.svg");
+    assert!(figure.contains("with the sessions that they depend on") && figure.contains("<rect"));
+    expect(
+        &scene.run(&["report", "good", "slow", "--out", "two"]),
+        0,
+        &[],
+    );
+    let figure = read(&scene, "two/figures/figure-5.svg");
+    assert!(figure.contains("This needs two runs of one agent"));
+}
+
+#[test]
+fn what_woke_the_agent_before_a_session_stands_with_it() {
+    use pibench_host::report::page::episode_chunks;
+    use pibench_host::report::record::RunRecord;
+    let scene = Scene::new();
+    play(&scene, "run", &[]);
+    let journal = scene.path("run/journal/law_trainee.r1.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let second = text
+        .match_indices("\"event\":\"session_started\"")
+        .nth(1)
+        .unwrap()
+        .0;
+    let at = text[..second].rfind('\n').unwrap() + 1;
+    let wake = json!({ "event": "wake", "by": "job-1", "message": "It is due.", "steps": [], "changes": [] });
+    let text = format!("{}{wake}\n{}", &text[..at], &text[at..]);
+    fs::write(&journal, text).unwrap();
+    let run = RunRecord::finished(&scene.path("run")).unwrap();
+    let chunks: Vec<Value> = episode_chunks(&run, &run.results.sessions).collect();
+    assert_eq!(chunks[0]["wakes"], json!([]));
+    assert_eq!(chunks[1]["wakes"][0]["by"], "job-1");
+}
+
+#[test]
+fn an_audit_fills_table_6() {
+    let scene = Scene::new();
+    play(&scene, "run", &[]);
+    let axis = |rate: f64| {
+        json!({
+            "judgements": 200, "disagreements": 5, "rate": rate, "interval": { "low": 1.0, "high": 4.0 }, "kappa": 0.93,
+        })
+    };
+    let audit = json!([{
+        "judge": "openai/other", "sampled": 40, "of": 100, "checklist": axis(2.5), "intents": null, "cost": 1000,
+    }]);
+    scene.write("audit.json", &audit.to_string());
+    let output = scene.run(&["report", "run", "--audit", "audit.json"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in ["openai/other", "40 of 100", "2.50", "1.0 to 4.0", "0.93"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    scene.write("audit.json", "{}");
+    expect(
+        &scene.run(&["report", "run", "--audit", "audit.json"]),
+        3,
+        &["read audit.json"],
+    );
+}
+
+/// Puts the payload into every text of a document but those that are read as words of a format.
+fn poison(value: &mut Value, key: &str) {
+    const WORDS: [&str; 17] = [
+        "outcome",
+        "status",
+        "kind",
+        "protocol",
+        "scope",
+        "category",
+        "stage",
+        "step",
+        "event",
+        "style",
+        "blob",
+        "exchange",
+        "system",
+        "snapshot",
+        "suite_digest",
+        "clock",
+        "scaffold",
+    ];
+    match value {
+        Value::String(text) if !WORDS.contains(&key) => text.push_str(HOSTILE),
+        Value::Array(values) => values.iter_mut().for_each(|value| poison(value, key)),
+        Value::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
+                poison(value, key);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A copy of a run whose every text holds the payload.
+fn poisoned(scene: &Scene, from: &str, to: &str) {
+    copy(&scene.path(from), &scene.path(to));
+    fs::remove_dir_all(scene.path(to).join("trajectories")).unwrap();
+    for name in ["manifest.json", "results.json", "outline.json"] {
+        rewrite(&scene.path(from).join(name), &scene.path(to).join(name));
+    }
+    for (name, _) in files(&scene.path(from).join("trajectories")) {
+        let (episode, session) = name.split_once('/').unwrap();
+        let (persona, run) = episode.split_once('.').unwrap();
+        let session = session.strip_suffix(".json").unwrap();
+        let target = format!("trajectories/{persona}{HOSTILE}.{run}/{session}{HOSTILE}.json");
+        let target = scene.path(to).join(target);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        rewrite(&scene.path(from).join("trajectories").join(&name), &target);
+    }
+}
+
+fn rewrite(from: &Path, to: &Path) {
+    let mut value: Value = serde_json::from_slice(&fs::read(from).unwrap()).unwrap();
+    poison(&mut value, "");
+    if to.ends_with("results.json") {
+        value["faults"] = json!([{
+            "persona": HOSTILE, "session": HOSTILE, "run": 1, "turn": 1,
+            "kind": "guest", "source": HOSTILE, "cause": HOSTILE, "message": HOSTILE,
+        }]);
+    }
+    fs::write(to, value.to_string()).unwrap();
+}
+
+#[test]
+fn text_of_strangers_acts_in_no_format() {
+    let scene = two_runs();
+    poisoned(&scene, "good", "bad");
+    poisoned(&scene, "slow", "worse");
+    let output = scene.run(&["report", "bad", "worse", "--out", "out"]);
+    expect(&output, 0, &[]);
+    for (name, content) in files(&scene.path("out")) {
+        let text = String::from_utf8(content).unwrap();
+        let acts =
+            |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+        assert!(!text.contains(acts), "{name} holds a control character");
+        assert!(
+            !text.contains("<img src=x")
+                || name.ends_with("txt")
+                || name.ends_with("csv")
+                || name.ends_with("json"),
+            "{name} holds markup"
+        );
+        match Path::new(&name).extension().unwrap().to_str().unwrap() {
+            "csv" => {
+                let mut reader = csv::Reader::from_reader(text.as_bytes());
+                for record in reader.records() {
+                    for cell in &record.unwrap() {
+                        assert!(!cell.starts_with(['=', '+', '@', '\t']), "{name}: {cell}");
+                    }
+                }
+            }
+            "tex" => assert!(!text.contains("\\input"), "{name} runs a command"),
+            "md" => assert!(text.contains("{x}\\`\\*\\|"), "{name} holds markup"),
+            "html" => assert_eq!(
+                text.matches("<script").count(),
+                text.matches("</script>").count()
+            ),
+            _ => {}
+        }
+    }
+    for format in ["text", "markdown", "csv", "json", "latex"] {
+        let output = scene.run(&["report", "bad", "--format", format]);
+        expect(&output, 0, &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{format}");
+        assert!(text.contains("alert"), "{format} shows the text");
+    }
+}
+
+#[test]
+fn a_hundred_sessions_fit_into_five_megabytes() {
+    let scene = Scene::new();
+    play(&scene, "run", &["--agent", "cheat"]);
+    copy(&scene.path("run"), &scene.path("many"));
+    let path = scene.path("many/results.json");
+    let mut results: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let lines = results["sessions"].as_array().unwrap().clone();
+    let sessions = results["sessions"].as_array_mut().unwrap();
+    let folder = scene.path("many/trajectories/law_trainee.r1");
+    for copied in 0..100 - lines.len() {
+        let mut line = lines[copied % lines.len()].clone();
+        let id = line["id"].as_str().unwrap().to_owned();
+        let new = format!("{id}-{copied}");
+        let trajectory = fs::read(folder.join(format!("{id}.json"))).unwrap();
+        fs::write(folder.join(format!("{new}.json")), trajectory).unwrap();
+        line["id"] = new.into();
+        sessions.push(line);
+    }
+    fs::write(&path, results.to_string()).unwrap();
+    expect(&scene.run(&["report", "many", "--out", "out"]), 0, &[]);
+    let page = read(&scene, "out/index.html");
+    assert_eq!(
+        page.matches("type=\"application/octet-stream\"").count(),
+        101
+    );
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    for outside in ["src=\"http", "href=\"http", "@import", "url("] {
+        assert!(!page.contains(outside), "the page loads `{outside}`");
+    }
+}

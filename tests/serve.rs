@@ -1,0 +1,232 @@
+//! Sessions for an agent from outside, over the Model Context Protocol.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::scaffold::suite;
+use crate::scene::{Scene, cache, expect};
+
+/// The program, serving.
+struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    asked: u64,
+}
+
+impl Server {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program itself is tested, and talked to while it runs"
+    )]
+    fn start(scene: &Scene, args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pibench-host"))
+            .current_dir(scene.dir.path())
+            .env("PIBENCH_CACHE", cache())
+            .args(["serve", "tasks/suite.toml", "--out", "run"])
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            input: child.stdin.take(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+            asked: 0,
+        }
+    }
+
+    fn line(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// One request of the protocol; its result.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.asked += 1;
+        let id = self.asked;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.line();
+            if message["id"] == id {
+                assert!(message["error"].is_null(), "{message}");
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn greet(&mut self) {
+        let params = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let greeted = self.ask("initialize", &params);
+        assert_eq!(greeted["serverInfo"]["name"], "pibench-host");
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    }
+
+    fn call(&mut self, name: &str, arguments: &Value) -> Value {
+        self.ask(
+            "tools/call",
+            &json!({ "name": name, "arguments": arguments }),
+        )
+    }
+
+    fn converse(&mut self, arguments: &Value) -> Value {
+        let called = self.call("converse", arguments);
+        serde_json::from_str(called["content"][0]["text"].as_str().unwrap()).unwrap()
+    }
+
+    /// The exit code, when the other side has closed.
+    fn end(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended, unless a test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text(called: &Value) -> &str {
+    called["content"][0]["text"].as_str().unwrap()
+}
+
+#[test]
+fn an_agent_from_outside_plays_whole_sessions_over_standard_input_and_output() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let mut server = Server::start(&scene, &["--stdio"]);
+    server.greet();
+    let listed = server.ask("tools/list", &json!({}));
+    let tools: Vec<&str> = listed["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(tools[0], "converse");
+    assert!(
+        tools.contains(&"write_file") && !tools.contains(&"spawn"),
+        "{tools:?}"
+    );
+    let first = server.converse(&json!({}));
+    assert!(
+        first["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("Request one."),
+        "{first}"
+    );
+    assert!(
+        first["instructions"]
+            .as_str()
+            .unwrap()
+            .contains("personal assistant"),
+        "{first}"
+    );
+    assert_eq!(
+        server.converse(&json!({})),
+        first,
+        "an open message is given again"
+    );
+    let written = server.call("write_file", &json!({ "path": "a.md", "content": "x" }));
+    assert_eq!(text(&written), "Created a.md (1 line, 1 byte)");
+    let refused = server.call("read_file", &json!({ "path": "../a" }));
+    assert_eq!(refused["isError"], true);
+    assert!(text(&refused).contains("is not accepted"), "{refused}");
+    assert_eq!(
+        server.call("spawn", &json!({ "task": "x" }))["isError"],
+        true
+    );
+    // The answer to a question is the call's result, and the turn goes on.
+    let answered = server.call("ask_user", &json!({ "question": "Which colour?" }));
+    assert!(text(&answered).starts_with("In blue."), "{answered}");
+    let second = server.converse(&json!({ "answer": "It is blue." }));
+    assert!(
+        second["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("Request two."),
+        "{second}"
+    );
+    let reveal = server.converse(&json!({ "answer": "Done." }));
+    assert!(
+        reveal["message"].as_str().unwrap().starts_with("In blue."),
+        "{reveal}"
+    );
+    assert!(reveal["instructions"].is_null());
+    assert_eq!(
+        server.converse(&json!({ "answer": "Done." })),
+        json!({ "over": true })
+    );
+    assert_eq!(server.end(), Some(0));
+    let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
+    assert!(journal.contains("Played by an external agent."));
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+#[test]
+fn an_agent_that_leaves_can_be_gone_on_with() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let mut server = Server::start(&scene, &["--stdio"]);
+    server.greet();
+    server.converse(&json!({}));
+    server.converse(&json!({ "answer": "Done." }));
+    assert_eq!(server.end(), Some(6));
+    expect(
+        &scene.run(&["run", "--resume", "run"]),
+        2,
+        &["pibench-host serve --resume"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_wants_its_token_and_no_other_host() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let mut server = Server::start(&scene, &["--json"]);
+    let place = tokio::task::block_in_place(|| server.line());
+    let (url, token) = (
+        place["url"].as_str().unwrap(),
+        place["token"].as_str().unwrap(),
+    );
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    assert_eq!(token.len(), 64);
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    } });
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let status = async |token: &str, headers: &[(&str, &str)]| {
+        let mut request = client
+            .post(url)
+            .header("accept", "application/json, text/event-stream")
+            .bearer_auth(token)
+            .json(&hello);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(status(token, &[]).await, 200);
+    assert_eq!(status("wrong", &[]).await, 401);
+    assert_eq!(status("", &[]).await, 401);
+    assert_eq!(status(token, &[("host", "evil.example")]).await, 403);
+    assert_eq!(
+        status(token, &[("origin", "http://evil.example")]).await,
+        403
+    );
+}

@@ -1,0 +1,165 @@
+//! One workspace in a session: what the shell writes the file tools read, and a picture is shown to the model.
+
+use serde_json::{Value, json};
+
+use crate::scaffold::{RUN, calls, play, suite, text, turns};
+use crate::scene::{Scene, expect};
+
+/// The steps of the first turn.
+fn steps(scene: &Scene) -> Vec<Value> {
+    turns(scene)[0]["steps"].as_array().unwrap().clone()
+}
+
+/// Plays a session in which the agent makes these calls, one answer for each list.
+async fn session(scene: &Scene, answers: Vec<Vec<(&'static str, Value)>>) {
+    suite(scene, "", "");
+    let output = play(scene, &RUN, move |asked| {
+        if !asked.any("Request one.") || asked.any("In blue.") {
+            return text("Noted.");
+        }
+        let given = asked
+            .messages
+            .iter()
+            .filter(|message| message["role"] == "assistant");
+        match answers.get(given.count()) {
+            Some(answer) => calls(answer),
+            None => text("Done."),
+        }
+    })
+    .await;
+    expect(&output, 0, &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shell_and_the_file_tools_work_on_the_same_files() {
+    let deeds = || {
+        vec![vec![
+            (
+                "write_file",
+                json!({ "path": "notes/a.txt", "content": "one\ntwo\n" }),
+            ),
+            (
+                "exec",
+                json!({ "command": "tr a-z A-Z < a.txt > b.txt; wc -l *.txt", "working_dir": "notes" }),
+            ),
+            ("read_file", json!({ "path": "notes/b.txt" })),
+            (
+                "exec",
+                json!({ "command": "cat /etc/passwd; echo $RANDOM; date" }),
+            ),
+            ("exec", json!({ "command": "while :; do echo x; done" })),
+            ("exec", json!({ "command": "pwd", "working_dir": "../" })),
+            ("exec", json!({ "command": "pwd", "working_dir": "none" })),
+            ("exec", json!({ "command": "pwd", "timeout": 601 })),
+            ("exec", json!({ "command": "echo on" })),
+        ]]
+    };
+    let scene = Scene::new();
+    session(&scene, deeds()).await;
+    let steps = steps(&scene);
+    let call = |place: usize| {
+        let record = &steps[place]["record"];
+        let read = |key: &str| record[key].as_str().unwrap().to_owned();
+        (read("status"), read("result"))
+    };
+    assert_eq!(
+        call(2).1,
+        "      2 a.txt\n      2 b.txt\n      4 total\nExit code: 0"
+    );
+    assert_eq!(call(3).1, "1| ONE\n2| TWO\n(lines 1-2 of 2; end of file)");
+    let (status, result) = call(4);
+    assert_eq!(status, "ok");
+    assert!(
+        result.contains("STDERR:\n") && result.contains("No such file"),
+        "{result}"
+    );
+    assert!(
+        result.contains("2026") && !result.contains("root:"),
+        "{result}"
+    );
+    let (_, result) = call(5);
+    assert!(
+        result.ends_with(
+            "The command was stopped: maximum command count exceeded (10000)\nExit code: 137"
+        ),
+        "{result}"
+    );
+    for (place, said) in [
+        (6, "is not accepted"),
+        (7, "failed to find none"),
+        (8, "timeout"),
+    ] {
+        let (status, result) = call(place);
+        assert!(
+            status == "tool_error" && result.contains(said),
+            "{status}: {result}"
+        );
+    }
+    assert_eq!(call(9).1, "on\nExit code: 0");
+    let played = turns(&scene);
+    let changed: Vec<&str> = played[0]["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| change["path"].as_str().unwrap())
+        .collect();
+    assert!(
+        changed.contains(&"notes/a.txt") && changed.contains(&"notes/b.txt"),
+        "{changed:?}"
+    );
+    let again = Scene::new();
+    session(&again, deeds()).await;
+    assert_eq!(
+        turns(&again),
+        turns(&scene),
+        "the same session gives the same record"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_is_shown_behind_the_results() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let output = play(&scene, &RUN, |asked| {
+        let parts = asked
+            .messages
+            .iter()
+            .rev()
+            .find_map(|message| message["content"].as_array());
+        if let Some(parts) = parts {
+            assert_eq!(asked.messages.last().unwrap()["role"], "user");
+            let url = parts[1]["image_url"]["url"].as_str().unwrap();
+            assert_eq!(url, "data:image/png;base64,iVBORw0KGgoA");
+            return text("I see it.");
+        }
+        if asked.last().contains("Exit code: 0") {
+            return calls(&[
+                ("read_file", json!({ "path": "a.png" })),
+                ("list_dir", json!({ "path": "." })),
+            ]);
+        }
+        if asked.last().contains("Request one.") {
+            return calls(&[(
+                "exec",
+                json!({ "command": "echo iVBORw0KGgoA | base64 -d > a.png" }),
+            )]);
+        }
+        text("Noted.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let steps = steps(&scene);
+    let kinds: Vec<&str> = steps
+        .iter()
+        .map(|step| step["step"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["reply", "call", "reply", "call", "call", "picture", "reply"]
+    );
+    assert_eq!(
+        steps[3]["record"]["result"],
+        "(a.png is a picture, image/png, 9 bytes; it is shown to you next)"
+    );
+    assert_eq!(steps[5]["path"], "a.png");
+}

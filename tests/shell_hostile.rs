@@ -1,0 +1,310 @@
+//! Command lines that loop, fork, flood, pry and leave: each ends typed, bounded and harmless, and the next one works.
+//! Beside each denial stands what is granted.
+
+use std::time::Duration;
+
+use pibench_host::plugin::{GuestFault, Limits};
+use pibench_host::workspace::{Quota, WorkspacePath};
+
+use crate::shell::Desk;
+
+#[tokio::test]
+async fn loops_and_fork_bombs_end_at_a_limit_of_the_shell() {
+    let desk = Desk::new();
+    for (line, limit) in [
+        (
+            "while true; do :; done",
+            "maximum command count exceeded (10000)",
+        ),
+        ("while true; do :; done & echo started", "maximum"),
+        (":(){ :|:& };:", "maximum"),
+        ("f() { f; }; f", "maximum function depth"),
+        ("for i in {1..200}; do sleep 100 & done; wait", "maximum"),
+        ("sleep 50; sleep 50", "waited longer than its 60 s"),
+        ("eval \"$(printf 'echo $(%.0s' {1..200})\"", ""),
+    ] {
+        desk.fails(line, limit).await;
+    }
+    desk.check(
+        "n=0; while [ $n -lt 900 ]; do n=$((n + 1)); done; echo $n",
+        "900\n",
+    )
+    .await;
+    desk.check("sleep 59; (echo job &) ; wait; echo end", "job\nend\n")
+        .await;
+}
+
+#[tokio::test]
+async fn nothing_outside_of_the_workspace_is_there() {
+    let mut desk = Desk::new();
+    std::fs::write(desk.folder.path().join("secret"), "hidden").unwrap();
+    desk.put("plain", "granted\n");
+    for line in [
+        "cat /etc/passwd",
+        "cat ../secret",
+        "cat /workspace/../secret",
+        "cat /proc/self/environ",
+        "cat /proc/1/cmdline",
+        "ls /proc",
+        "cat /dev/mem",
+        "cd /etc",
+        "head -c 10 /dev/sda",
+        "cat $'\\u2025/secret'",
+        "source ../secret",
+        "cp ../secret stolen",
+        "tar cf t.tar ../secret",
+    ] {
+        let output = desk.fails(line, "").await;
+        assert!(!output.stdout.contains("hidden"), "{line}: {output:?}");
+    }
+    let listed = desk.run("ls -a ..; find / -name secret").await;
+    assert!(!format!("{listed:?}").contains("secret\\n"), "{listed:?}");
+    let environment = desk.run("env").await.stdout;
+    for name in ["CARGO", "PIBENCH", "HOSTNAME=", "/root", "LD_LIBRARY"] {
+        assert!(!environment.contains(name), "{environment}");
+    }
+    for path in ["plain", "./plain", "/workspace/plain", "../workspace/plain"] {
+        desk.check(&format!("cat {path}"), "granted\n").await;
+    }
+}
+
+#[tokio::test]
+async fn no_link_leads_out() {
+    let desk = Desk::new();
+    std::fs::write(desk.folder.path().join("secret"), "hidden").unwrap();
+    // Made by the agent: refused.
+    desk.fails("ln -s ../secret link", "links cannot be made")
+        .await;
+    desk.fails("echo x > a; ln a hard", "").await;
+    desk.fails("ln -s /workspace/../secret /tmp/l; cat /tmp/l", "")
+        .await;
+    // Made by somebody beside the host: not followed.
+    let ws = desk.folder.path().join("ws");
+    std::os::unix::fs::symlink("../secret", ws.join("sym")).unwrap();
+    std::fs::hard_link(desk.folder.path().join("secret"), ws.join("hardlink")).unwrap();
+    for line in [
+        "cat sym",
+        "cat hardlink",
+        "cp sym copy",
+        "echo x > sym",
+        "echo x >> hardlink",
+    ] {
+        let output = desk.fails(line, "").await;
+        assert!(!output.stdout.contains("hidden"), "{line}: {output:?}");
+    }
+    let secret = std::fs::read_to_string(desk.folder.path().join("secret")).unwrap();
+    assert_eq!(secret, "hidden");
+    desk.check(
+        "echo y > b; cat b; ln -s b /tmp/inside && cd /tmp && readlink inside",
+        "y\nb\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn output_without_end_keeps_its_two_ends() {
+    let desk = Desk::new();
+    let output = desk.run("seq 1 100000; echo last").await;
+    assert!(
+        output.stdout.starts_with("1\n2\n"),
+        "{:.100}",
+        output.stdout
+    );
+    assert!(output.stdout.ends_with("100000\nlast\n"));
+    assert!(output.stdout.contains("bytes left out"));
+    assert!(output.stdout.len() < 66 << 10, "{}", output.stdout.len());
+    for line in [
+        "yes",
+        "head -c 1000000000 /dev/zero",
+        "yes | head -c 1000000000 | cat",
+        "printf '%01000000000d' 1",
+    ] {
+        match desk.attempt(line, 60).await {
+            Ok(output) => assert!(output.stdout.len() < 66 << 10, "{line}"),
+            Err(fault) => assert!(!fault.is_infrastructure(), "{line}: {fault}"),
+        }
+        desk.check("echo on", "on\n").await;
+    }
+}
+
+#[tokio::test]
+async fn quotas_hold_for_the_shell() {
+    let quota = Quota {
+        bytes: 1 << 20,
+        files: 20,
+        file_bytes: 1 << 19,
+        depth: 4,
+    };
+    let desk = Desk::with(Limits::SHELL, quota);
+    desk.fails("head -c 600000 /dev/zero > big", "bytes in one file")
+        .await;
+    desk.fails(
+        "for i in 1 2 3; do head -c 400000 /dev/zero > f$i || exit 1; done",
+        "bytes in the workspace",
+    )
+    .await;
+    desk.fails(
+        "for i in {1..40}; do echo > g$i || exit 1; done",
+        "files and folders",
+    )
+    .await;
+    desk.check("rm -f f* g* big", "").await;
+    desk.fails("mkdir -p 1/2/3/4/5", "components in a path")
+        .await;
+    desk.check(
+        "head -c 500000 /dev/zero > big; wc -c < big; mkdir -p x/y/z",
+        "500000\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn there_is_no_network_and_nothing_to_install() {
+    let desk = Desk::new();
+    for line in ["curl http://a.example", "wget -q http://a.example"] {
+        desk.fails(line, "there is no network").await;
+    }
+    desk.fails("pip install requests", "nothing can be installed")
+        .await;
+    desk.fails("exec 3<>/dev/tcp/127.0.0.1/80", "").await;
+    desk.fails("nonsense", "command not found").await;
+}
+
+#[tokio::test]
+async fn a_shell_without_fuel_memory_or_time_is_a_typed_fault() {
+    let work = "x=a; for i in {1..24}; do x=$x$x; done; echo ${#x}";
+    let desk = Desk::with(
+        Limits {
+            fuel: 60_000_000,
+            ..Limits::SHELL
+        },
+        Quota::default(),
+    );
+    let fault = desk
+        .attempt("seq 1 100000 | sort | md5sum", 60)
+        .await
+        .unwrap_err();
+    assert_eq!(fault, GuestFault::Fuel { limit: 60_000_000 });
+    desk.check("echo on", "on\n").await;
+    let desk = Desk::with(
+        Limits {
+            memory: 8 << 20,
+            ..Limits::SHELL
+        },
+        Quota::default(),
+    );
+    match desk.attempt(work, 60).await {
+        Err(fault) => assert_eq!(fault, GuestFault::Memory { limit: 8 << 20 }),
+        Ok(output) => assert_ne!(output.exit_code, 0, "{output:?}"),
+    }
+    desk.check("echo on", "on\n").await;
+    let desk = Desk::with(
+        Limits {
+            wall: Duration::from_millis(1),
+            fuel: u64::MAX,
+            ..Limits::SHELL
+        },
+        Quota::default(),
+    );
+    let fault = desk
+        .attempt("for i in {1..30}; do seq 1 100000 | sort | md5sum; done", 1)
+        .await
+        .unwrap_err();
+    assert!(fault.is_infrastructure(), "{fault}");
+}
+
+#[tokio::test]
+async fn work_of_the_host_is_charged_too() {
+    let mut desk = Desk::with(
+        Limits {
+            fuel: 2_000_000_000,
+            ..Limits::SHELL
+        },
+        Quota::default(),
+    );
+    desk.put("big", &"x".repeat(8 << 20));
+    let fault = desk
+        .attempt("for i in {1..2000}; do cp big copy; done", 60)
+        .await;
+    match fault {
+        Err(fault) => assert_eq!(fault.kind(), "fuel"),
+        Ok(output) => assert!(output.stopped.is_some(), "{output:?}"),
+    }
+    desk.check("cp big copy; wc -c < copy", "8388608\n").await;
+}
+
+#[tokio::test]
+async fn python_is_held_to_the_same() {
+    let mut desk = Desk::with(
+        Limits {
+            fuel: 4_000_000_000,
+            ..Limits::SHELL
+        },
+        Quota::default(),
+    );
+    if desk.run("python3 --version").await.exit_code != 0 {
+        eprintln!("skipped: no python plugin");
+        return;
+    }
+    std::fs::write(desk.folder.path().join("secret"), "hidden").unwrap();
+    std::os::unix::fs::symlink("../secret", desk.folder.path().join("ws/sym")).unwrap();
+    desk.put("plain", "granted");
+    for (code, said) in [
+        ("open('/etc/passwd')", "Error"),
+        ("open('../secret')", "Error"),
+        ("open('/workspace/../secret')", "Error"),
+        ("open('sym').read()", "Error"),
+        ("open('/proc/self/environ')", "Error"),
+        ("open('plain/')", "Error"),
+        ("import os; os.symlink('../secret', 'l')", "Error"),
+        ("import os; os.link('plain', 'l')", "Error"),
+        ("import os; os.rename('plain', '../plain')", "Error"),
+        ("import os; os.system('true')", "AttributeError"),
+        ("import subprocess; subprocess.run(['ls'])", "Error"),
+        ("import os; os.fork()", "Error"),
+        (
+            "import socket; socket.create_connection(('127.0.0.1', 80))",
+            "gaierror",
+        ),
+        (
+            "import urllib.request; urllib.request.urlopen('http://a.example')",
+            "rror",
+        ),
+        (
+            "import threading; threading.Thread(target=print).start()",
+            "Error",
+        ),
+        ("while True: pass", "used up its fuel"),
+        ("x = bytearray(1 << 30)", "MemoryError"),
+        ("x = [0] * (1 << 28)", "MemoryError"),
+        ("def f(n): return f(n + 1)\nf(0)", "RecursionError"),
+        ("print('x' * 100_000_000)", "output lost"),
+        ("open('big', 'wb').write(bytes(70 << 20))", "OSError"),
+        ("import os; os.abort()", "stopped"),
+    ] {
+        let output = desk.fails(&format!("python3 -c \"{code}\""), said).await;
+        assert!(!format!("{output:?}").contains("hidden"), "{output:?}");
+    }
+    desk.check(
+        "python3 -c \"print(open('plain').read(), open('/workspace/plain').read())\"",
+        "granted granted\n",
+    )
+    .await;
+    desk.check("python3 -c \"import os; print(sorted(os.environ) == ['HOME'] or sorted(os.environ)); os._exit(0)\"", "").await;
+    let secret = std::fs::read_to_string(desk.folder.path().join("secret")).unwrap();
+    assert_eq!(secret, "hidden");
+}
+
+#[tokio::test]
+async fn the_same_command_takes_the_same_fuel_and_gives_the_same_bytes() {
+    let line = "echo $RANDOM $(date +%s); seq 1 50 | shuf | head -3; mktemp -u; ls | wc -l; python3 -c 'import random, time; print(random.random(), time.time(), hash(\"a\"), {\"x\", \"y\"})'";
+    let (one, other) = (Desk::new(), Desk::new());
+    let first = one.run(line).await;
+    assert_eq!(one.run(line).await, first, "in the same workspace");
+    assert_eq!(other.run(line).await, first, "in another");
+    let key = WorkspacePath::ROOT;
+    assert!(
+        first.fuel > 0 && first.stdout.lines().count() >= 6,
+        "{first:?} {key}"
+    );
+}

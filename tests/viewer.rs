@@ -1,0 +1,108 @@
+//! The viewer: it answers who has its address, nobody else, and shows what a run has journaled so far.
+
+use std::fs;
+use std::path::PathBuf;
+
+use pibench_host::report::viewer::Viewer;
+use reqwest::header::HOST;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::Value;
+
+use crate::scene::Scene;
+
+/// Runs a client against a viewer of some folders.
+async fn viewed<F: Future>(dirs: Vec<PathBuf>, client: impl FnOnce(String) -> F) -> F::Output {
+    let viewer = Viewer::bind(0).await.unwrap();
+    let url = viewer.url();
+    tokio::select! {
+        () = viewer.serve(dirs, 1) => unreachable!("it serves until it is dropped"),
+        output = client(url) => output,
+    }
+}
+
+async fn json(url: &str) -> Value {
+    let text = reqwest::get(url).await.unwrap().text().await.unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|_| panic!("{url} gave {text}"))
+}
+
+#[tokio::test]
+async fn only_who_knows_the_address_reads() {
+    let scene = Scene::new();
+    scene.play("run", &["--persona", "law_trainee"]);
+    viewed(vec![scene.path("run")], |url| async move {
+        let client = Client::new();
+        let page = client.get(&url).send().await.unwrap();
+        assert_eq!(page.status(), StatusCode::OK);
+        assert_eq!(page.headers()["cache-control"], "no-store");
+        assert_eq!(page.headers()["x-frame-options"], "DENY");
+        let text = page.text().await.unwrap();
+        assert!(text.contains("Scripted models") && text.contains("connect-src 'self'"));
+        let token = url
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned();
+        assert_eq!(token.len(), 32);
+        let wrong = url.replace(&token, &"0".repeat(32));
+        let root = url.replace(&format!("{token}/"), "");
+        for refused in [
+            wrong,
+            format!("{root}index.json"),
+            format!("{url}../manifest.json"),
+            format!("{url}session/x"),
+        ] {
+            let status = client.get(&refused).send().await.unwrap().status();
+            assert_eq!(status, StatusCode::NOT_FOUND, "{refused}");
+        }
+        for host in ["evil.example", "127.0.0.1", "127.0.0.1:1"] {
+            let answer = client.get(&url).header(HOST, host).send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::MISDIRECTED_REQUEST, "{host}");
+        }
+        for method in [Method::POST, Method::PUT, Method::DELETE] {
+            let answer = client.request(method, &url).send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_run_that_plays_is_followed_line_by_line() {
+    let scene = Scene::new();
+    scene.play("run", &["--persona", "law_trainee", "--agent", "reactive"]);
+    let dir = scene.path("run");
+    let journal = dir.join("journal/law_trainee.r1.jsonl");
+    let whole = fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let results = fs::read(dir.join("results.json")).unwrap();
+    fs::remove_file(dir.join("results.json")).unwrap();
+    fs::remove_dir_all(dir.join("trajectories")).unwrap();
+    // The episode and its first session have begun, and one turn is played.
+    fs::write(&journal, lines[..3].concat()).unwrap();
+    viewed(vec![dir.clone()], |url| async move {
+        let first = json(&format!("{url}version")).await;
+        assert_eq!(first["complete"], false);
+        let index = json(&format!("{url}index.json")).await;
+        assert_eq!(index["sessions"][0]["state"], "playing");
+        assert_eq!(index["sessions"][1]["state"], "waiting");
+        assert_eq!(index["runs"][0]["complete"], false);
+        let session = json(&format!("{url}session/0")).await;
+        assert_eq!(session["trajectory"]["turns"].as_array().unwrap().len(), 1);
+        assert_eq!(json(&format!("{url}session/1")).await, Value::Null);
+        // A line that is being written is not there yet.
+        fs::write(&journal, [&lines[..4].concat(), &lines[4][..9]].concat()).unwrap();
+        let second = json(&format!("{url}version")).await;
+        assert_ne!(second["version"], first["version"]);
+        let session = json(&format!("{url}session/0")).await;
+        assert_eq!(session["trajectory"]["turns"].as_array().unwrap().len(), 2);
+        fs::write(&journal, lines.concat()).unwrap();
+        fs::write(dir.join("results.json"), results).unwrap();
+        let last = json(&format!("{url}version")).await;
+        assert_eq!(last["complete"], true);
+        let index = json(&format!("{url}index.json")).await;
+        assert_eq!(index["runs"][0]["complete"], true);
+        assert_eq!(index["sessions"][0].get("state"), None);
+    })
+    .await;
+}
