@@ -57,6 +57,10 @@ test: $(HOST) hostile
 interop: $(HOST)
 	sh tests/interop/run.sh
 
+# The same with the official client of the Model Context Protocol, against `serve`.
+interop-serve: $(HOST)
+	sh tests/interop/serve.sh
+
 # Says so and passes where neither browser nor Node.js can be installed.
 browser: $(HOST)
 	sh tests/browser/run.sh
@@ -79,7 +83,7 @@ lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
-ci: test browser lint
+ci: lint test
 
 clean:
 	cargo clean

@@ -221,27 +221,18 @@ fn a_group_whose_last_session_needs_nothing_of_another_is_no_group() {
 
 #[test]
 fn examples_are_tried() {
-    let examples = |accepts: &str, rejects: &str| {
-        format!(
-            "[intents.satisfied]\naccepts = [\"{accepts}\"]\nrejects = [\"{rejects}\"]\nwithin = [\"call:gmail__send_email\"]"
-        )
-    };
-    let good = "To dorothea.quill@tolliverfinch.example: Corrie, the draft is unsent until you have read it.";
-    let bad = "Dear Dorothea, Corrie is done.";
-    let old = "[intents.satisfied]\nwithin = [\"call:gmail__send_email\"]";
     let file = session("corrie-extension");
-    check(&file, old, &examples(good, bad), 0, &[]);
     check(
         &file,
-        old,
-        &examples(bad, bad),
+        "Dunstall: nothing has been sent; the draft awaits your approval.",
+        "Dunstall is done.",
         3,
         &["the matcher does not match this"],
     );
     check(
         &file,
-        old,
-        &examples(good, good),
+        "the Corrie answer went out at ten.",
+        "the Corrie draft is unsent until you have read it.",
         3,
         &["the matcher matches this"],
     );
@@ -301,8 +292,8 @@ fn an_item_that_doing_nothing_meets_is_found_by_playing() {
 fn a_workflow_that_leaves_something_open_is_found_by_playing() {
     check(
         &session("corrie-extension"),
-        "'17[./-]0?4[./-](20)?26', '17(th)? (of )?april', '2026-04-17'",
-        "'16(th)? (of )?april'",
+        "'17[./-]0?4[./-](20)?26', '17(th)? (of )?april', '2026-04-17'],\n    ['corrie|40188|dunstall'],\n]\naccepts = [\"D 21.04.26 | W 17.04.26 | 40188 | defence\", \"Corrie: last day 21 April, warn on 17 April\"]",
+        "'16(th)? (of )?april'],\n    ['corrie|40188|dunstall'],\n]",
         3,
         &[
             "`reference` leaves the intent `deadline-line` unsatisfied",
@@ -315,7 +306,7 @@ fn a_workflow_that_leaves_something_open_is_found_by_playing() {
 fn a_matcher_that_takes_keywords_is_found_by_playing() {
     check(
         &session("saltmarsh-exhibit"),
-        "within = [\"call:simple_note__add_content_to_note\", \"call:simple_note__update_note\"]\nall = [\n    ['logger|export|data file'],\n    ['tamsin|orrell|\\bto\\b'],\n    ['23[./-]0?3[./-](20)?26|23(rd)? (of )?mar\\w*|march 23|2026-03-23'],\n]",
+        "within = [\"call:simple_note__add_content_to_note\", \"call:simple_note__update_note\"]\nall = [\n    ['logger|export|data file'],\n    ['tamsin|orrell|\\bto\\b'],\n    ['23[./-]0?3[./-](20)?26|23(rd)? (of )?mar\\w*|march 23|2026-03-23'],\n]\naccepts = [\"18.03.26 | Tamsin Orrell | logger export to Doc G | 23.03.26\", \"The export: ask Orrell by 23 March\"]",
         "all = [['everything is done']]",
         3,
         &["`cheat` scores", "missing-export"],

@@ -135,6 +135,12 @@ fn xlsx(rows: &str) -> Vec<u8> {
     };
     package(&[
         (
+            "_rels/.rels",
+            &format!(
+                r#"<Relationships xmlns="{relations}"><Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>"#
+            ),
+        ),
+        (
             "xl/workbook.xml",
             &format!(
                 r#"<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="Hours" sheetId="1" r:id="r1"/><sheet name="Empty" sheetId="2" r:id="r2"/></sheets></workbook>"#

@@ -85,8 +85,11 @@ fn the_manifest_traces_a_score_to_what_made_it() {
         manifest.plugins.keys().collect::<Vec<_>>(),
         [
             "amazon",
+            "document",
             "gmail",
+            "python",
             "rules",
+            "shell",
             "simple_note",
             "splitwise",
             "spotify"

@@ -161,10 +161,10 @@ async fn log_bytes() {
 #[tokio::test]
 async fn hostcall_bytes() {
     let limits = Limits {
-        hostcall_bytes: 1000,
+        hostcall_bytes: 4000,
         ..tight()
     };
-    let fault = fault(&logs(2000), limits).await;
+    let fault = fault(&logs(5000), limits).await;
     assert!(matches!(fault, GuestFault::Trap { .. }), "{fault:?}");
     ok(&logs(500), limits).await;
 }
@@ -328,8 +328,8 @@ fn compile_wall() {
 #[test]
 fn compile_memory() {
     refused(
-        load(|limits| limits.load.compile_memory = 160 << 20),
-        "takes more than 167772160 bytes of memory",
+        load(|limits| limits.load.compile_memory = 64 << 20),
+        "takes more than 67108864 bytes of memory",
     );
     load(|_| {}).unwrap();
 }

@@ -181,7 +181,7 @@ fn a_hundred_kills_lose_nothing() {
             } else {
                 let suite = suite.to_str().unwrap();
                 command.args(["run", suite, "--agent", "reactive", "--runs", "4"]);
-                command.args(["--out", &out]);
+                command.args(["--persona", "law_trainee", "--out", &out]);
             }
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)

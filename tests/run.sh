@@ -23,5 +23,10 @@ if [ -f target/plugins/python.wasm ]; then
     fi
 fi
 
+# Without a browser it says so, and counts nothing.
+sh tests/browser/run.sh 2>&1 | tee "$log"
+passed=$((passed + $(sed -n 's/^ℹ pass //p' "$log" | awk '{n += $1} END {print n + 0}')))
+failed=$((failed + $(sed -n 's/^ℹ fail //p' "$log" | awk '{n += $1} END {print n + 0}')))
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$broken" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -62,10 +62,7 @@ async fn the_shell_and_the_file_tools_work_on_the_same_files() {
         let read = |key: &str| record[key].as_str().unwrap().to_owned();
         (read("status"), read("result"))
     };
-    assert_eq!(
-        call(2).1,
-        "      2 a.txt\n      2 b.txt\n      4 total\nExit code: 0"
-    );
+    assert_eq!(call(2).1, " 2 a.txt\n 2 b.txt\n 4 total\nExit code: 0");
     assert_eq!(call(3).1, "1| ONE\n2| TWO\n(lines 1-2 of 2; end of file)");
     let (status, result) = call(4);
     assert_eq!(status, "ok");

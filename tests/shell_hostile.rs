@@ -16,8 +16,6 @@ async fn loops_and_fork_bombs_end_at_a_limit_of_the_shell() {
             "while true; do :; done",
             "maximum command count exceeded (10000)",
         ),
-        ("while true; do :; done & echo started", "maximum"),
-        (":(){ :|:& };:", "maximum"),
         ("f() { f; }; f", "maximum function depth"),
         ("for i in {1..200}; do sleep 100 & done; wait", "maximum"),
         ("sleep 50; sleep 50", "waited longer than its 60 s"),
@@ -25,6 +23,10 @@ async fn loops_and_fork_bombs_end_at_a_limit_of_the_shell() {
     ] {
         desk.fails(line, limit).await;
     }
+    let fault = desk.attempt(":(){ :|:& };:", 60).await.unwrap_err();
+    assert!(matches!(fault, GuestFault::Fuel { .. }), "{fault}");
+    let output = desk.run("while true; do :; done & echo started").await;
+    assert!(output.stderr.contains("maximum"), "{output:?}");
     desk.check(
         "n=0; while [ $n -lt 900 ]; do n=$((n + 1)); done; echo $n",
         "900\n",
@@ -278,7 +280,7 @@ async fn python_is_held_to_the_same() {
         ("x = bytearray(1 << 30)", "MemoryError"),
         ("x = [0] * (1 << 28)", "MemoryError"),
         ("def f(n): return f(n + 1)\nf(0)", "RecursionError"),
-        ("print('x' * 100_000_000)", "output lost"),
+        ("print('x' * 100_000_000)", "BrokenPipeError"),
         ("open('big', 'wb').write(bytes(70 << 20))", "OSError"),
         ("import os; os.abort()", "stopped"),
     ] {

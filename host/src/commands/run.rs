@@ -667,7 +667,15 @@ fn absolute(path: &Utf8Path) -> Result<String, Failure> {
     Ok(path.into_string())
 }
 
+/// A folder by the time of day, with a number where that is taken: two short runs can begin in one second.
 fn default_out(suite: &str) -> PathBuf {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    PathBuf::from(format!("runs/{suite}-{now}"))
+    let mut out = PathBuf::from(format!("runs/{suite}-{now}"));
+    for number in 2.. {
+        if !out.exists() {
+            break;
+        }
+        out = PathBuf::from(format!("runs/{suite}-{now}-{number}"));
+    }
+    out
 }

@@ -571,6 +571,7 @@ fn prepare(
     world: World,
 ) -> wasmtime::Result<Prepared> {
     use super::bindings::{grader, shell, tool_app};
+    make_images(component)?;
     let mut linker: Linker<State> = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     match world {
@@ -607,6 +608,19 @@ fn prepare(
             Ok((Pre::Document(pre), None))
         }
     }
+}
+
+/// The starting memory of each instance, as sealed files in memory. The kernel refuses a seal while it still looks after
+/// the pages, which passes: without this, a call would be the first to meet it, and the guest would seem to trap.
+fn make_images(component: &Component) -> wasmtime::Result<()> {
+    const ATTEMPTS: u32 = 5;
+    for attempt in 1..ATTEMPTS {
+        match component.initialize_copy_on_write_image() {
+            Ok(()) => return Ok(()),
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20) * attempt),
+        }
+    }
+    component.initialize_copy_on_write_image()
 }
 
 /// An app's tools under the names that the agent uses, `<app>__<tool>`, checked: names, sizes, schemas.

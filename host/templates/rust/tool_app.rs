@@ -64,7 +64,7 @@ impl ToolApp for {{ type }} {
                 "Adds to your counter. The answer holds the new count.",
                 Self::count_up,
             )
-            .private("show", "Shows your counter.", Self::show)
+            .private("show", "Shows the count that you have reached.", Self::show)
     }
 
     fn open(accounts: Accounts) -> Self {

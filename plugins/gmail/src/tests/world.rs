@@ -84,6 +84,8 @@ proptest! {
         testkit::set_clock(date(2026, 3, 2).at(9, 0, 0, 0));
         let session = Session::<Gmail>::in_the_world(person, false);
         let mut session = testkit::check_life_in_the_world(session, [&before, &after], &TEXTS);
+        // One of the calls may have been a logout.
+        prop_assume!(session.call("show_category_sizes", json!({})).is_ok());
         // What is not read is counted as unread, and nowhere else.
         let count = |session: &mut Session<Gmail>, read| session.ok("show_category_sizes", json!({"read": read}));
         let sizes = [true, false].map(|read| count(&mut session, read));
