@@ -5,6 +5,7 @@ mod dispatcher;
 mod episode;
 mod estimate;
 mod grading;
+pub mod imported;
 mod outline;
 mod plan;
 mod record;

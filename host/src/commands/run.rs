@@ -348,6 +348,7 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         policy_digest: policy.map(|policy| policy.digest),
         plugins: marks(&suite, &plugins)?,
         limits: for_record(&limits),
+        imported: None,
     };
     let out = args
         .out
@@ -390,6 +391,12 @@ fn reopened_with(
             error: error.into(),
         }
     })?;
+    if manifest.imported.is_some() {
+        return Err(anyhow!(
+            "go on with {dir}: it was imported and not played here; report, compare, view and verify take it"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
     let suite = load_suite(Utf8Path::new(&manifest.suite_path))?;
     if suite.digest != manifest.suite_digest {
         let path = &manifest.suite_path;
@@ -659,7 +666,7 @@ fn mark(name: &str, papers: Papers) -> PluginMark {
     }
 }
 
-fn absolute(path: &Utf8Path) -> Result<String, Failure> {
+pub(super) fn absolute(path: &Utf8Path) -> Result<String, Failure> {
     let path = path
         .canonicalize_utf8()
         .with_context(|| format!("find {path}"))

@@ -23,6 +23,9 @@ pub fn results(results: &RunResults) -> String {
             "Scripted models: these scores test the suite and the host, not an agent.".into(),
         );
     }
+    if results.imported {
+        parts.push(super::tables::IMPORTED.into());
+    }
     if !results.faults.is_empty() {
         let faults: Vec<String> = results.faults.iter().map(fault).collect();
         parts.push(format!("Faults:\n{}", faults.join("\n")));

@@ -867,7 +867,7 @@ pub(super) fn outcome(tracker: &Tracker, turns: &[Turn]) -> Option<Outcome> {
     tracker.outcome()
 }
 
-fn is_rubric(item: &Item) -> bool {
+pub(super) fn is_rubric(item: &Item) -> bool {
     matches!(item.grading, Grading::Rubric { .. })
 }
 
