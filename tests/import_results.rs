@@ -405,7 +405,7 @@ fn ends_of_sessions_are_translated() {
         data(&scene);
         outputs(&scene, "some_model");
         let task = "outputs/some_model/baker/baker_task_001";
-        let talk = [
+        let chat = [
             ("user", "Please begin."),
             ("assistant", "First answer."),
             ("user", "Use the metric units."),
@@ -428,7 +428,7 @@ fn ends_of_sessions_are_translated() {
         for (path, text) in [
             (
                 "history/20260202_100000-messages.jsonl",
-                messages(&talk[..said_until]),
+                messages(&chat[..said_until]),
             ),
             ("history/20260202_100000-log.jsonl", lines(&log)),
             (

@@ -1,4 +1,4 @@
-//! Databases of an AppWorld-like installation, one SQLite file per app (`gmail.db`, `amazon.db`, ...), as people and
+//! Databases of an AppWorld-like installation, one file of `SQLite` per app (`gmail.db`, `amazon.db`, ...), as people and
 //! records of our apps. What our apps have no place for is counted, table by table and column by column; a table or a
 //! column that is not there is no error, for installations differ. It knows names of tables and columns and holds no data.
 

@@ -237,7 +237,7 @@ fn decisions(
 }
 
 fn yes_or_no(decisions: &[(usize, Decision)]) -> Vec<(usize, bool)> {
-    let yes = |decision: &Decision| decision.decision.eq_ignore_ascii_case("yes");
+    let yes = |decision: &Decision| decision.answer.eq_ignore_ascii_case("yes");
     decisions
         .iter()
         .map(|(intent, decision)| (*intent, yes(decision)))

@@ -47,7 +47,8 @@ pub(super) struct Decision {
     /// 1, 2, 3, ...
     pub(super) idx: usize,
     /// `YES` or `NO`.
-    pub(super) decision: String,
+    #[serde(rename = "decision")]
+    pub(super) answer: String,
     /// `Clarify` or `Options`, of a question.
     #[serde(default)]
     pub(super) style: Option<String>,
@@ -120,7 +121,7 @@ pub(super) struct TurnFile {
     pub(super) tool_steps: Vec<ToolStep>,
 }
 
-/// A chat message of the OpenAI format.
+/// A chat message of the `OpenAI` format.
 #[derive(Debug, Deserialize)]
 pub(super) struct ChatMessage {
     pub(super) role: String,

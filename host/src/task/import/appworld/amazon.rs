@@ -428,7 +428,7 @@ fn visits(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
     for row in database.rows("browsing_history_entry", &["id", "user_id", "product_id"]) {
         match (users.email(&row, "user_id"), known.product(&row)) {
             (Some(owner), Some(product)) => {
-                visits.push(json!({ "owner": owner, "product": product }))
+                visits.push(json!({ "owner": owner, "product": product }));
             }
             _ => database.skip("browsing_history_entry", "no known owner or product"),
         }

@@ -67,9 +67,8 @@ impl Row {
 
     /// A list that is kept as JSON.
     pub(super) fn list(&self, column: &str) -> Vec<Value> {
-        let text = match self.0.get(column) {
-            Some(Value::String(text)) => text,
-            _ => return Vec::new(),
+        let Some(Value::String(text)) = self.0.get(column) else {
+            return Vec::new();
         };
         match serde_json::from_str(text) {
             Ok(Value::Array(items)) => items,

@@ -28,7 +28,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
         // These exist from the beginning.
         if matches!(
             path.trim_matches('/').split('/').collect::<Vec<_>>()[..],
-            [""] | ["home"] | ["home", _]
+            ["" | "home"] | ["home", _]
         ) {
             continue;
         }

@@ -147,13 +147,13 @@ fn payments(
         ],
     );
     for row in database.rows("payment", &PAYMENT) {
-        let debts = match (users.email(&row, "receiver_id"), cents(&row, "amount")) {
-            (Some(receiver), Some(amount)) => vec![(receiver, amount)],
-            _ => {
-                database.skip("payment", "no known receiver or amount");
-                continue;
-            }
+        let (Some(receiver), Some(amount)) =
+            (users.email(&row, "receiver_id"), cents(&row, "amount"))
+        else {
+            database.skip("payment", "no known receiver or amount");
+            continue;
         };
+        let debts = vec![(receiver, amount)];
         match expense(&row, users, members, debts) {
             Ok(expense) => {
                 expenses.push(expense);

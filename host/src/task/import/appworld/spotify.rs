@@ -43,10 +43,10 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
         &known_albums,
     ));
     put(&mut records, "library", named(library, "added_at"));
-    let mut liked = likes.records(database, "song", &known_songs);
-    liked.extend(likes.records(database, "album", &known_albums));
-    liked.extend(likes.records(database, "playlist", &known_playlists));
-    put(&mut records, "likes", liked);
+    let mut hearts = likes.records(database, "song", &known_songs);
+    hearts.extend(likes.records(database, "album", &known_albums));
+    hearts.extend(likes.records(database, "playlist", &known_playlists));
+    put(&mut records, "likes", hearts);
     let followed = marks(
         database,
         users,
@@ -358,7 +358,10 @@ fn named(marks: Vec<Mark>, when: &str) -> Vec<Value> {
 
 /// Who likes what, read before the things: their numbers of likes are told without these.
 #[derive(Debug, Default)]
-struct Likes(BTreeMap<&'static str, Vec<(Value, i64, Option<String>)>>);
+struct Likes(BTreeMap<&'static str, Vec<Like>>);
+
+/// Who, what and when.
+type Like = (Value, i64, Option<String>);
 
 fn likes(database: &mut Database, users: &Users) -> Likes {
     let mut likes = Likes::default();

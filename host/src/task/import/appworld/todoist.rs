@@ -222,8 +222,8 @@ fn tasks(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value
         };
         let inbox = known.inboxes.get(&project);
         let creator = inbox.cloned().or_else(|| inside("user_id"));
-        let assignee = inside("assignee_id");
-        let assigner = inside("assigner_id").filter(|_| assignee.is_some());
+        let to = inside("assignee_id");
+        let by = inside("assigner_id").filter(|_| to.is_some());
         let labels = known.labels_of_task.get(&id).into_iter().flatten();
         let owner = creator.as_ref().or(members.first());
         let labels: BTreeSet<&String> = labels
@@ -235,7 +235,7 @@ fn tasks(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value
             .integer("section_id")
             .filter(|_| inbox.is_none())
             .and_then(|section| known.sections.get(&section));
-        let mut task = work(&row, title);
+        let mut task = work(&row, &title);
         if let Value::Object(fields) = &mut task {
             let more = record(json!({
                 "id": key("task", id),
@@ -243,8 +243,8 @@ fn tasks(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value
                 "section": section,
                 "creator": creator,
                 "labels": labels,
-                "assignee": assignee,
-                "assigner": assigner,
+                "assignee": to,
+                "assigner": by,
             }));
             fields.extend(more.as_object().cloned().unwrap_or_default());
         }
@@ -266,7 +266,7 @@ fn sub_tasks(database: &mut Database, known: &Known) -> Vec<Value> {
             database.skip("sub_task", "no known task or no title");
             continue;
         };
-        let mut sub_task = work(&row, title);
+        let mut sub_task = work(&row, &title);
         sub_task["task"] = key("task", task).into();
         sub_tasks.push(sub_task);
     }
@@ -274,7 +274,7 @@ fn sub_tasks(database: &mut Database, known: &Known) -> Vec<Value> {
 }
 
 /// What tasks and sub-tasks have in common.
-fn work(row: &Row, title: String) -> Value {
+fn work(row: &Row, title: &str) -> Value {
     let word = |column, known: &[&str]| {
         let word = row.text(column)?.to_lowercase();
         known.contains(&word.as_str()).then_some(word)
