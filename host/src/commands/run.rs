@@ -339,6 +339,7 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         shard: args.shard,
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts: args.prompts.as_ref().map(|dir| absolute(dir)).transpose()?,
+        prompts_version: prompts.version(),
         prompts_digest: prompts.digest().to_owned(),
         policy: args
             .policy

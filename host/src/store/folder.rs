@@ -64,6 +64,9 @@ pub struct Manifest {
     pub plugin_dirs: Vec<String>,
     /// A folder with prompts of the operator's own.
     pub prompts: Option<String>,
+    /// The version of the built-in prompts; absent where own ones are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_version: Option<u32>,
     /// BLAKE3 of the prompts.
     pub prompts_digest: String,
     /// The operator's policy, absolute.
