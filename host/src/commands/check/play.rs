@@ -137,7 +137,12 @@ fn play(
         ..RunArgs::default()
     };
     let plan = planned_suite(suite.clone(), &run, Tape::Silent)?;
-    let personas: Vec<String> = plan.personas().map(|persona| persona.id.clone()).collect();
+    // Of a persona that none of the sessions belongs to there is no journal.
+    let personas: Vec<String> = plan
+        .personas()
+        .filter(|persona| persona.sessions.iter().any(|it| sessions.contains(&it.id)))
+        .map(|persona| persona.id.clone())
+        .collect();
     // Nobody looks at the progress.
     let (progress, _) = mpsc::unbounded_channel();
     let started = Instant::now();
