@@ -14,6 +14,7 @@ mod documents;
 mod embedded;
 mod folder;
 mod fuzz_cases;
+mod grade;
 mod guest;
 mod hidden;
 mod hostile;

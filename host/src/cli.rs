@@ -35,6 +35,8 @@ pub enum Command {
     View(ViewArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
+    /// Score a finished run again by other graders, judges or rules, without playing it.
+    Grade(GradeArgs),
     /// List the simulator's doubtful moves for a person to look at: ended early, answered what was not asked, leaked an
     /// intent.
     Review(ReviewArgs),
@@ -311,6 +313,36 @@ pub struct VerifyArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct GradeArgs {
+    /// The run folder, whole. It stays as it is.
+    #[arg(value_name = "RUN")]
+    pub run: Utf8PathBuf,
+    /// The new run folder. One that was begun by the same command is gone on with.
+    #[arg(long, value_name = "DIR")]
+    pub out: Utf8PathBuf,
+    /// The judge of rubric items; several decide by majority (may be repeated). Default: the run's.
+    #[arg(long, value_name = "M")]
+    pub judge: Vec<String>,
+    /// The rules of graders, judges and sums. Default: the run's.
+    #[arg(long, value_enum)]
+    pub protocol: Option<ProtocolArg>,
+    /// A folder of plugins, `<name>.wasm`, before those of the run.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+    /// The suite with the rules and rubrics to grade by. Default: the run's, as it is now.
+    #[arg(long, value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
+    /// Episodes graded at the same time. Default: the number of processors.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub jobs: Option<u32>,
+    #[command(flatten)]
+    pub tape: TapeArgs,
+    /// Print the results as one JSON object on stdout; talk goes to stderr.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod compare;
 mod compile_component;
+mod grade;
 mod import;
 mod list;
 mod merge;
@@ -46,6 +47,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(args) => report::report(&args),
         Command::View(args) => view::view(&args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Grade(args) => grade::grade(&args),
         Command::Review(args) => review::review(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Import(args) => import::import(args),

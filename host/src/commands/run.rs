@@ -31,7 +31,7 @@ use crate::report::estimate::Row;
 use crate::report::{estimate, progress, table};
 use crate::run::{AgentRole, EpisodeError, Finished, Plan, Roles, RunError, Spending};
 use crate::store::event::VERSION;
-use crate::store::folder::{FolderError, PluginMark};
+use crate::store::folder::{FolderError, PluginMark, read_manifest};
 use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
@@ -85,6 +85,7 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
     let mut plan = match &args.resume {
         Some(dir) => {
             let mut plan = reopened(dir, args.jobs, tape)?;
+            was_played(&plan)?;
             plan.spending.limit = limit(&plan.roles, args.max_cost)?;
             plan
         }
@@ -92,6 +93,21 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
     };
     plan.web = Arc::new(web(&plan.suite, &args.tape)?);
     Ok(plan)
+}
+
+/// Nothing is left to play of what was graded again.
+fn was_played(plan: &Plan) -> Result<(), Failure> {
+    let folder = plan.folder.root();
+    let manifest = read_manifest(folder).or_exit(Exit::InvalidInput)?;
+    let Some(graded) = manifest.graded else {
+        return Ok(());
+    };
+    Err(anyhow!(
+        "go on with {}: it was graded and not played; a grading that was cut off goes on by the same `pibench-host grade {} ...`",
+        folder.display(),
+        graded.from
+    ))
+    .or_exit(Exit::Usage)
 }
 
 /// How long what stands beside a run may take to end when the run is over.
@@ -227,7 +243,7 @@ fn exit_of_error(error: &RunError) -> Exit {
 }
 
 /// A suite file that is sound, its warnings shown; else every problem of it.
-fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
+pub(super) fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
     match load(path) {
         Ok(loaded) => {
             show_problems(&loaded.warnings);
@@ -337,6 +353,7 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         sessions: args.session.clone(),
         ablate: args.ablate.map(Into::into).or(suite.ablate),
         shard: args.shard,
+        graded: None,
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts: args.prompts.as_ref().map(|dir| absolute(dir)).transpose()?,
         prompts_digest: prompts.digest().to_owned(),
@@ -427,7 +444,7 @@ fn reopened_with(
     Ok(plan)
 }
 
-fn plan(
+pub(super) fn plan(
     suite: Suite,
     manifest: &Manifest,
     roles: Roles,
@@ -442,6 +459,10 @@ fn plan(
     Plan {
         suite,
         protocol: manifest.protocol,
+        played_by: manifest
+            .graded
+            .as_ref()
+            .map_or(manifest.protocol, |graded| graded.protocol),
         scaffold: manifest.scaffold,
         web,
         seed: manifest.seed,
@@ -523,11 +544,11 @@ fn known(suite: &Suite, args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Who plays, as it was asked for.
-struct Names {
-    agent: String,
-    user: String,
+pub(super) struct Names {
+    pub(super) agent: String,
+    pub(super) user: String,
     /// Several with commas between them.
-    judge: String,
+    pub(super) judge: String,
 }
 
 impl Names {
@@ -544,7 +565,7 @@ impl Names {
     }
 }
 
-fn roles(
+pub(super) fn roles(
     suite: &Suite,
     names: Names,
     prompts: &Prompts,
@@ -597,7 +618,7 @@ fn roles(
 }
 
 /// The plugins of a suite under a policy, and the limits of all guests.
-fn on_terms(
+pub(super) fn on_terms(
     suite: &Suite,
     dirs: Vec<PathBuf>,
     policy: Option<&LoadedPolicy>,
@@ -610,7 +631,7 @@ fn on_terms(
     Ok((limits, Arc::new(plugins)))
 }
 
-fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
+pub(super) fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
     match json!(limits) {
         serde_json::Value::Object(fields) => fields.into_iter().collect(),
         _ => BTreeMap::new(),
@@ -619,7 +640,10 @@ fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
 
 /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the agent's
 /// own tools are loaded when they are first used: they are looked for only.
-fn marks(suite: &Suite, plugins: &Plugins) -> Result<BTreeMap<String, PluginMark>, Failure> {
+pub(super) fn marks(
+    suite: &Suite,
+    plugins: &Plugins,
+) -> Result<BTreeMap<String, PluginMark>, Failure> {
     let mut marks = BTreeMap::new();
     for name in [SHELL, PYTHON, DOCUMENT] {
         match plugins.papers(name) {
@@ -659,7 +683,7 @@ fn mark(name: &str, papers: Papers) -> PluginMark {
     }
 }
 
-fn absolute(path: &Utf8Path) -> Result<String, Failure> {
+pub(super) fn absolute(path: &Utf8Path) -> Result<String, Failure> {
     let path = path
         .canonicalize_utf8()
         .with_context(|| format!("find {path}"))

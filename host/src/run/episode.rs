@@ -121,6 +121,29 @@ pub(super) fn finished_sessions(events: &[Event]) -> usize {
         .count()
 }
 
+/// The first line of an episode's journal.
+pub(super) fn started(plan: &Plan, persona: &Persona, run: u32) -> EpisodeStarted {
+    let Plan {
+        suite,
+        protocol,
+        seed,
+        roles,
+        ..
+    } = plan;
+    EpisodeStarted {
+        version: VERSION,
+        suite: suite.id.clone(),
+        suite_digest: suite.digest.clone(),
+        persona: persona.id.clone(),
+        run,
+        seed: *seed,
+        protocol: *protocol,
+        agent: roles.agent_name.clone(),
+        user: roles.user_name.clone(),
+        judge: roles.judge_name.clone(),
+    }
+}
+
 /// Plays an episode, from its start or from where its journal ends.
 pub(super) async fn play(
     plan: &Plan,
@@ -453,26 +476,8 @@ impl Episode<'_> {
     }
 
     fn start(&mut self) -> Result<(), EpisodeError> {
-        let Plan {
-            suite,
-            protocol,
-            seed,
-            roles,
-            ..
-        } = self.plan;
-        self.journal.append(&Event::EpisodeStarted(EpisodeStarted {
-            version: VERSION,
-            suite: suite.id.clone(),
-            suite_digest: suite.digest.clone(),
-            persona: self.persona.id.clone(),
-            run: self.run,
-            seed: *seed,
-            protocol: *protocol,
-            agent: roles.agent_name.clone(),
-            user: roles.user_name.clone(),
-            judge: roles.judge_name.clone(),
-        }))?;
-        Ok(())
+        let started = started(self.plan, self.persona, self.run);
+        Ok(self.journal.append(&Event::EpisodeStarted(started))?)
     }
 
     async fn reset_apps(&mut self, session: &Session) -> Result<(), EpisodeError> {

@@ -18,7 +18,10 @@ use crate::web::Web;
 #[derive(Debug)]
 pub struct Plan {
     pub suite: Suite,
+    /// The rules of graders, judges and sums.
     pub protocol: Protocol,
+    /// The rules that the sessions were played by: others only in a run that was graded again.
+    pub played_by: Protocol,
     pub scaffold: Scaffold,
     /// What the agents search and fetch from.
     pub web: Arc<Web>,
