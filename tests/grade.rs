@@ -116,7 +116,7 @@ fn a_changed_rule_gives_another_score_and_a_changed_intent_is_refused() {
     expect(
         &output,
         3,
-        &["/researcher", "the suite had no such session"],
+        &["grade researcher/", "the suite had no such session"],
     );
 
     scene.replace(SESSION, "[[intents]]\nid = \"", "[[intents]]\nid = \"un");
@@ -129,39 +129,56 @@ fn a_changed_rule_gives_another_score_and_a_changed_intent_is_refused() {
 }
 
 #[test]
-fn the_other_protocol_sums_as_a_run_under_it_does() {
+fn the_other_protocol_sums_by_its_own_formula() {
     let scene = Scene::new().with_embedded();
-    // A final session without a checklist: the released code leaves it out.
+    // A final session without a checklist: the released code leaves it out, the paper counts its intents.
     let path = scene.path("tasks/personas/law_trainee/sessions/corrie-extension/session.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once("[[checklist]]").unwrap();
     let reference = rest.find("[[reference]]").map_or("", |at| &rest[at..]);
     std::fs::write(&path, format!("{head}{reference}")).unwrap();
     let suite = "tasks/suite.toml";
-    for (out, protocol) in [("run", "paper"), ("other", "pi-bench")] {
-        let args = ["run", suite, "--out", out, "--protocol", protocol, "--json"];
-        expect(&scene.run(&args), 0, &[]);
-    }
-    let results = |run: &str| -> Value {
-        serde_json::from_slice(&std::fs::read(scene.path(run).join("results.json")).unwrap())
-            .unwrap()
-    };
-    let graded = grade(&scene, "graded", &["--protocol", "pi-bench"]);
-    assert_eq!(graded, results("other"));
-    assert_ne!(graded["scored"], results("run")["scored"]);
-    expect(&scene.run(&["verify", "graded"]), 0, &[]);
-    expect(&scene.run(&["compare", "other", "graded"]), 0, &[]);
-    let back = scene.run(&[
-        "grade",
-        "graded",
+    let args = [
+        "run",
+        suite,
         "--out",
-        "back",
+        "run",
         "--protocol",
-        "paper",
+        "pi-bench",
         "--json",
-    ]);
-    expect(&back, 0, &[]);
-    assert_eq!(results("back"), results("run"));
+    ];
+    let output = scene.run(&args);
+    expect(&output, 0, &[]);
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let corrie = |results: &Value| {
+        let mut sessions = results["sessions"].as_array().unwrap().iter();
+        sessions
+            .find(|line| line["id"] == "corrie-extension")
+            .unwrap()
+            .clone()
+    };
+    let group = played["proc"].as_f64().unwrap();
+    assert_eq!(played["scored"]["of"], 1);
+    assert!(group > 0.0 && corrie(&played)["proc"] == 0.0, "{played:#}");
+
+    let graded = grade(&scene, "graded", &["--protocol", "paper"]);
+    assert_eq!(graded["scored"]["of"], 2);
+    assert_eq!(corrie(&graded)["weight"], 1);
+    // A group of three sessions and one that found nothing.
+    let paper = graded["proc"].as_f64().unwrap();
+    assert!(
+        (paper - group * 3.0 / 4.0).abs() < 1e-9,
+        "{paper} of {group}"
+    );
+    expect(&scene.run(&["verify", "graded"]), 0, &[]);
+    expect(
+        &scene.run(&["compare", "run", "graded"]),
+        3,
+        &["under the same protocol"],
+    );
+    let back = ["grade", "graded", "--out", "back", "--protocol", "pi-bench"];
+    expect(&scene.run(&back), 0, &[]);
+    assert_eq!(scores(&scene, "back"), scores(&scene, "run"));
 }
 
 /// Speaks as the others do, but the judge of rubrics gives no answer.

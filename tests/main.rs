@@ -31,6 +31,8 @@ mod scaffold;
 mod scene;
 mod serve;
 mod session_files;
+mod settings;
+mod several;
 mod shell;
 mod shell_hostile;
 mod supply;

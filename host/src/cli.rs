@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::format::Format;
 use crate::store::folder::Shard;
+use crate::task::load::Assignment;
 use crate::task::manifest::{Ablation, Protocol, Scaffold};
 
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
@@ -62,12 +63,13 @@ pub struct RunArgs {
     /// differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "plugins", "policy", "prompts", "out", "seed",
-        "ablate", "shard", "dry_run",
+        "ablate", "shard", "dry_run", "set", "print_config",
     ])]
     pub resume: Option<Utf8PathBuf>,
-    /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL.
+    /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL. Several are played
+    /// side by side, each to a run folder of its own below --out (may be repeated).
     #[arg(long, value_name = "M")]
-    pub agent: Option<String>,
+    pub agent: Vec<String>,
     /// The user agent: lexical, a known model's name, or PROVIDER/MODEL.
     #[arg(long, value_name = "M")]
     pub user: Option<String>,
@@ -96,8 +98,14 @@ pub struct RunArgs {
     /// The seed of everything drawn at random.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Put any setting of the suite file in the place of its own, such as session.max_turns=5 (may be repeated).
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Assignment>,
+    /// Print every setting, its value and where that comes from, and play nothing.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub print_config: bool,
     /// Take something away from the agent. `dependencies`: the final session of each group alone, with nothing of the
-    /// earlier ones.
+    /// earlier ones. `none`: play all, whatever the suite says.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub ablate: Option<AblateArg>,
     /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.
@@ -145,12 +153,14 @@ pub struct TapeArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AblateArg {
     Dependencies,
+    None,
 }
 
-impl From<AblateArg> for Ablation {
+impl From<AblateArg> for Option<Ablation> {
     fn from(ablate: AblateArg) -> Self {
         match ablate {
-            AblateArg::Dependencies => Self::Dependencies,
+            AblateArg::Dependencies => Some(Ablation::Dependencies),
+            AblateArg::None => None,
         }
     }
 }

@@ -19,7 +19,7 @@ mod wake;
 mod words;
 
 pub use audit::{Audited, audit};
-pub use dispatcher::{Finished, RunError, play};
+pub use dispatcher::{Finished, RunError, play, play_all};
 pub use episode::EpisodeError;
 pub use estimate::estimate;
 pub use grade::grade;

@@ -9,7 +9,9 @@ use camino::Utf8Path;
 use tokio::sync::mpsc;
 
 use super::merge::difference;
-use super::run::{Names, absolute, load_suite, marks, on_terms, plan, roles, show, tape};
+use super::run::{
+    Names, absolute, assignments, clients, load_suite, marks, on_terms, plan, roles, show, tape,
+};
 use super::{policy, runtime};
 use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -87,7 +89,7 @@ fn sound(path: &Utf8Path, played: &RunFolder) -> anyhow::Result<()> {
 fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan, Failure> {
     let path = args.suite.clone();
     let path = path.unwrap_or_else(|| was.suite_path.clone().into());
-    let suite = load_suite(&path)?;
+    let suite = load_suite(&path, &assignments(was)?)?;
     if suite.id != was.suite {
         return Err(anyhow!(
             "grade {} by {path}: it is the suite `{}`, and `{}` was played",
@@ -114,13 +116,15 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         user: was.user.clone(),
         judge: judge.clone(),
     };
-    let (mut all, _) = roles(&suite, names, &prompts, Tape::Silent)?;
+    let mut silent = clients(&suite, Tape::Silent)?;
+    let (mut all, _) = roles(names, &prompts, &mut silent)?;
     let alone = Names {
         agent: "nop".into(),
         user: "lexical".into(),
         judge,
     };
-    let (judging, spending) = roles(&suite, alone, &prompts, tape(&args.tape, true)?)?;
+    let mut asked = clients(&suite, tape(&args.tape, true)?)?;
+    let (judging, spending) = roles(alone, &prompts, &mut asked)?;
     all.judge = judging.judge;
     let loaded = policy(was.policy.as_deref().map(Utf8Path::new))?;
     let own = args.plugins.iter().map(|dir| dir.as_std_path().to_owned());

@@ -1,5 +1,8 @@
 //! `pibench-host run`.
 
+mod config;
+mod several;
+
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -35,7 +38,7 @@ use crate::store::folder::{FolderError, PluginMark, read_manifest};
 use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
-use crate::task::load::{LoadedPolicy, load};
+use crate::task::load::{Assignment, LoadedPolicy, load_with};
 use crate::task::manifest::{WebFile, WebProvider};
 use crate::task::suite::Suite;
 use crate::user::UserAgent;
@@ -50,8 +53,14 @@ const BRAVE_KEY: &str = "BRAVE_API_KEY";
 
 /// Plays a suite, or goes on with a run.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    if args.print_config {
+        return config::print(args);
+    }
     if args.dry_run {
         return dry_run(args);
+    }
+    if let Some(plans) = several::plans(args)? {
+        return several::play(plans, args);
     }
     let plan = plan_of(args)?;
     if let AgentRole::External(_) = plan.roles.agent {
@@ -124,9 +133,7 @@ pub(super) fn played(
     if plan.roles.scripted() {
         eprintln!("Scripted models: these scores test the suite and the host, not an agent.");
     }
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let display = progress::display(receiver, std::io::stderr().is_terminal());
-    let finished = runtime()?.block_on(async {
+    let finished = displayed(|sender| async move {
         let playing = crate::run::play(plan, resume, sender);
         tokio::pin!(playing);
         tokio::pin!(beside);
@@ -137,50 +144,64 @@ pub(super) fn played(
             }
             () = &mut beside => playing.await,
         }
-    });
+    })?;
+    let again = format!("pibench-host run --resume {}", folder.display());
+    if let Finished::All { results, .. } = &finished {
+        match output {
+            Output::Table => show(results, false, &folder)?,
+            Output::Json => show(results, true, &folder)?,
+            Output::Stderr => eprintln!("{}", table::results(results)),
+        }
+    }
+    Ok(ended(&[finished], &again))
+}
+
+/// Plays with a display of its progress.
+fn displayed<T, F: Future<Output = Result<T, RunError>>>(
+    play: impl FnOnce(mpsc::UnboundedSender<progress::Progress>) -> F,
+) -> Result<T, Failure> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let display = progress::display(receiver, std::io::stderr().is_terminal());
+    let played = runtime()?.block_on(play(sender));
     // The display ends when the last sender is gone.
     let _ = display.join();
-    match finished {
-        Ok(Finished::All {
+    played.map_err(|error| Failure {
+        exit: exit_of_error(&error),
+        error: error.into(),
+    })
+}
+
+/// Says what kept runs from their end, and how to go on; the exit of all together.
+fn ended(finished: &[Finished], again: &str) -> Exit {
+    let (mut cut, mut out_of_money, mut faults) = (false, false, false);
+    for one in finished {
+        let Finished::All {
             results,
             broken,
             spent,
-        }) => {
-            match output {
-                Output::Table => show(&results, false, &folder)?,
-                Output::Json => show(&results, true, &folder)?,
-                Output::Stderr => eprintln!("{}", table::results(&results)),
-            }
-            for reason in &broken {
-                eprintln!("error: failed to {reason}");
-            }
-            if let Some(reason) = &spent {
-                eprintln!("error: failed to {reason}");
-            }
-            if broken.is_empty() && spent.is_none() {
-                return Ok(if results.faults.is_empty() {
-                    Exit::Complete
-                } else {
-                    Exit::Faults
-                });
-            }
-            eprintln!("Go on with: pibench-host run --resume {}", folder.display());
-            Ok(match spent {
-                Some(_) => Exit::Spent,
-                None => Exit::Infrastructure,
-            })
+        } = one
+        else {
+            eprintln!("Interrupted. Go on with: {again}");
+            return Exit::Interrupted;
+        };
+        for reason in broken.iter().chain(spent) {
+            eprintln!("error: failed to {reason}");
         }
-        Ok(Finished::Interrupted) => {
-            eprintln!(
-                "Interrupted. Go on with: pibench-host run --resume {}",
-                folder.display()
-            );
-            Ok(Exit::Interrupted)
-        }
-        Err(error) => Err(Failure {
-            exit: exit_of_error(&error),
-            error: error.into(),
-        }),
+        cut |= !broken.is_empty();
+        out_of_money |= spent.is_some();
+        faults |= !results.faults.is_empty();
+    }
+    if cut || out_of_money {
+        eprintln!("Go on with: {again}");
+    }
+    if out_of_money {
+        Exit::Spent
+    } else if cut {
+        Exit::Infrastructure
+    } else if faults {
+        Exit::Faults
+    } else {
+        Exit::Complete
     }
 }
 
@@ -242,9 +263,9 @@ fn exit_of_error(error: &RunError) -> Exit {
     }
 }
 
-/// A suite file that is sound, its warnings shown; else every problem of it.
-pub(super) fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
-    match load(path) {
+/// A suite file that is sound with these settings of the command line, its warnings shown; else every problem of it.
+pub(super) fn load_suite(path: &Utf8Path, set: &[Assignment]) -> Result<Suite, Failure> {
+    match load_with(path, set) {
         Ok(loaded) => {
             show_problems(&loaded.warnings);
             Ok(loaded.suite)
@@ -267,25 +288,30 @@ pub(super) fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
 
 /// Plans the run in a folder that is thrown away, and says what it would ask. No key is needed.
 fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
-    let dir = tempfile::tempdir().or_exit(Exit::Io)?;
-    let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
-        .map_err(|path| anyhow!("use {}: it is not UTF-8", path.display()))
-        .or_exit(Exit::Io)?;
-    let args = RunArgs {
-        out: Some(out),
-        ..args.clone()
-    };
-    let plan = planned(&args, Tape::Silent)?;
-    let estimated = runtime()?.block_on(crate::run::estimate(&plan));
-    let total = estimated.or_exit(Exit::InvalidInput)?;
-    let personas = plan
-        .personas()
-        .map(|persona| plan.sessions(persona).count());
-    let rows = asked(&plan.roles, &total);
-    println!(
-        "{}",
-        estimate::estimate(personas.sum(), plan.runs, &total, &rows)
-    );
+    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    let suite = load_suite(&path, &args.set)?;
+    for agent in agents(args, &suite)? {
+        let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+        let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
+            .map_err(|path| anyhow!("use {}: it is not UTF-8", path.display()))
+            .or_exit(Exit::Io)?;
+        let args = RunArgs {
+            agent: vec![agent],
+            out: Some(out),
+            ..args.clone()
+        };
+        let plan = planned_suite(suite.clone(), &args, Tape::Silent)?;
+        let estimated = runtime()?.block_on(crate::run::estimate(&plan));
+        let total = estimated.or_exit(Exit::InvalidInput)?;
+        let personas = plan
+            .personas()
+            .map(|persona| plan.sessions(persona).count());
+        let rows = asked(&plan.roles, &total);
+        println!(
+            "{}",
+            estimate::estimate(personas.sum(), plan.runs, &total, &rows)
+        );
+    }
     Ok(Exit::Complete)
 }
 
@@ -317,24 +343,93 @@ fn asked(roles: &Roles, total: &Estimate) -> Vec<Row> {
 
 fn planned(args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
     let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    planned_suite(load_suite(&path)?, args, tape)
+    planned_suite(load_suite(&path, &args.set)?, args, tape)
 }
 
 /// The plan of a suite that is loaded, in a run folder of its own.
 pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
-    known(&suite, args)?;
-    let names = Names::of(args, &suite);
-    let protocol = args.protocol.map_or(suite.protocol, Into::into);
-    let prompts = Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?;
-    let (roles, mut spending) = roles(&suite, names, &prompts, tape)?;
+    let shared = shared(&suite, args)?;
+    let mut clients = clients(&suite, tape)?;
+    let prepared = prepared(&suite, args, &shared, &mut clients)?;
+    placed(suite, args, &shared, prepared)
+}
+
+/// The plan of what is prepared, in a new folder.
+fn placed(
+    suite: Suite,
+    args: &RunArgs,
+    shared: &Shared,
+    prepared: Prepared,
+) -> Result<Plan, Failure> {
+    let Prepared {
+        manifest,
+        roles,
+        spending,
+    } = prepared;
+    let out = args
+        .out
+        .clone()
+        .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
+    let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
+    let plugins = Arc::clone(&shared.plugins);
+    let limits = &shared.limits;
+    let mut plan = plan(suite, &manifest, roles, limits, plugins, folder, args.jobs);
+    plan.spending = spending;
+    Ok(plan)
+}
+
+/// What the plans of all agents of a suite share.
+struct Shared {
+    prompts: Prompts,
+    policy: Option<LoadedPolicy>,
+    dirs: Vec<PathBuf>,
+    limits: GuestLimits,
+    plugins: Arc<Plugins>,
+    marks: BTreeMap<String, PluginMark>,
+}
+
+fn shared(suite: &Suite, args: &RunArgs) -> Result<Shared, Failure> {
+    known(suite, args)?;
+    let dirs = plugin_dirs(args.plugins.as_deref());
+    let policy = policy(args.policy.as_deref())?;
+    let (limits, plugins) = on_terms(suite, dirs.clone(), policy.as_ref())?;
+    Ok(Shared {
+        prompts: Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?,
+        marks: marks(suite, &plugins)?,
+        policy,
+        dirs,
+        limits,
+        plugins,
+    })
+}
+
+/// What a command line and a suite decide for one agent, before a folder is made.
+struct Prepared {
+    manifest: Manifest,
+    roles: Roles,
+    spending: Spending,
+}
+
+fn prepared(
+    suite: &Suite,
+    args: &RunArgs,
+    shared: &Shared,
+    clients: &mut Clients<'_>,
+) -> Result<Prepared, Failure> {
+    let Shared {
+        prompts,
+        policy,
+        dirs,
+        limits,
+        plugins: _,
+        marks,
+    } = shared;
+    let (roles, mut spending) = roles(Names::of(args, suite), prompts, clients)?;
     spending.limit = limit(&roles, args.max_cost)?;
     let runs = args
         .runs
         .or(suite.runs)
         .unwrap_or(if roles.scripted() { 1 } else { 3 });
-    let dirs = plugin_dirs(args.plugins.as_deref());
-    let policy = policy(args.policy.as_deref())?;
-    let (limits, plugins) = on_terms(&suite, dirs.clone(), policy.as_ref())?;
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),
@@ -342,7 +437,7 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         suite: suite.id.clone(),
         suite_path: absolute(&suite.path)?,
         suite_digest: suite.digest.clone(),
-        protocol,
+        protocol: args.protocol.map_or(suite.protocol, Into::into),
         scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
@@ -351,9 +446,10 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         seed: args.seed.unwrap_or(suite.seed),
         personas: args.persona.clone(),
         sessions: args.session.clone(),
-        ablate: args.ablate.map(Into::into).or(suite.ablate),
+        ablate: args.ablate.map_or(suite.ablate, Into::into),
         shard: args.shard,
         graded: None,
+        set: args.set.iter().map(Assignment::to_string).collect(),
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts: args.prompts.as_ref().map(|dir| absolute(dir)).transpose()?,
         prompts_digest: prompts.digest().to_owned(),
@@ -362,39 +458,45 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
             .as_ref()
             .map(|file| absolute(file))
             .transpose()?,
-        policy_digest: policy.map(|policy| policy.digest),
-        plugins: marks(&suite, &plugins)?,
-        limits: for_record(&limits),
+        policy_digest: policy.as_ref().map(|policy| policy.digest.clone()),
+        plugins: marks.clone(),
+        limits: for_record(limits),
     };
-    let out = args
-        .out
-        .clone()
-        .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
-    let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
-    let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, args.jobs);
-    plan.spending = spending;
-    Ok(plan)
+    Ok(Prepared {
+        manifest,
+        roles,
+        spending,
+    })
 }
 
 /// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
 pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, jobs, tape, |names| names)
+    reopened_with(dir, jobs, |names| names, |suite| clients(suite, tape))
 }
 
 /// The same with another user agent and judge, and no agent: for judging it again.
 pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, None, tape, |_| Names {
+    let names = |_| Names {
         agent: "nop".into(),
         user: judge.to_owned(),
         judge: judge.to_owned(),
-    })
+    };
+    reopened_with(dir, None, names, |suite| clients(suite, tape))
+}
+
+/// The settings that a run was given on its command line.
+pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, Failure> {
+    let set = manifest.set.iter().map(|text| text.parse());
+    set.collect::<Result<_, String>>()
+        .map_err(|reason| anyhow!("use the settings of manifest.json: {reason}"))
+        .or_exit(Exit::InvalidInput)
 }
 
 fn reopened_with(
     dir: &Utf8Path,
     jobs: Option<u32>,
-    tape: Tape,
     names: impl FnOnce(Names) -> Names,
+    clients: impl FnOnce(&Suite) -> Result<Clients<'static>, Failure>,
 ) -> Result<Plan, Failure> {
     let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
@@ -407,7 +509,10 @@ fn reopened_with(
             error: error.into(),
         }
     })?;
-    let suite = load_suite(Utf8Path::new(&manifest.suite_path))?;
+    let suite = load_suite(
+        Utf8Path::new(&manifest.suite_path),
+        &assignments(&manifest)?,
+    )?;
     if suite.digest != manifest.suite_digest {
         let path = &manifest.suite_path;
         return Err(anyhow!(
@@ -425,7 +530,7 @@ fn reopened_with(
             .or_exit(Exit::InvalidInput);
     }
     let names = names(Names { agent, user, judge });
-    let (roles, spending) = roles(&suite, names, &prompts, tape)?;
+    let (roles, spending) = roles(names, &prompts, &mut clients(&suite)?)?;
     let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
     if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
         return Err(anyhow!("go on with {dir}: the policy was changed since"))
@@ -455,7 +560,6 @@ pub(super) fn plan(
 ) -> Plan {
     // The suite's own pages, until the command line says otherwise.
     let web = Arc::new(Web::offline(Corpus::new(suite.corpus.clone())));
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Plan {
         suite,
         protocol: manifest.protocol,
@@ -467,12 +571,13 @@ pub(super) fn plan(
         web,
         seed: manifest.seed,
         runs: manifest.runs,
-        jobs: jobs.map_or(processors, |jobs| jobs as usize),
+        jobs: jobs.map_or_else(processors, |jobs| jobs as usize),
         sessions: manifest.sessions.clone(),
         personas: manifest.personas.clone(),
         ablate: manifest.ablate,
         shard: manifest.shard,
         roles,
+        beside: false,
         plugins,
         app_limits: limits.app,
         grader_limits: limits.grader,
@@ -481,6 +586,10 @@ pub(super) fn plan(
         folder,
         spending: Spending::default(),
     }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// The agents' web, as the suite wants it. The real one is recorded and replayed with the models.
@@ -543,6 +652,21 @@ fn known(suite: &Suite, args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The agents under test, each once.
+fn agents(args: &RunArgs, suite: &Suite) -> Result<Vec<String>, Failure> {
+    let Names { agent, .. } = Names::of(args, suite);
+    let agents: Vec<String> = catalog::panel(&agent).map(str::to_owned).collect();
+    for (at, agent) in agents.iter().enumerate() {
+        if agents[..at].contains(agent) {
+            return Err(anyhow!(
+                "play the agent `{agent}` twice; --runs N plays it N times"
+            ))
+            .or_exit(Exit::Usage);
+        }
+    }
+    Ok(agents)
+}
+
 /// Who plays, as it was asked for.
 pub(super) struct Names {
     pub(super) agent: String,
@@ -558,22 +682,28 @@ impl Names {
             judges => judges.join(","),
         };
         Self {
-            agent: args.agent.clone().unwrap_or_else(|| suite.agent.clone()),
+            agent: match args.agent.as_slice() {
+                [] => suite.agent.clone(),
+                agents => agents.join(","),
+            },
             user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
             judge,
         }
     }
 }
 
+/// The models of a suite.
+pub(super) fn clients(suite: &Suite, tape: Tape) -> Result<Clients<'static>, Failure> {
+    let catalog = Catalog::with(&suite.providers, &suite.models);
+    Clients::new(catalog, &process_environment, tape).or_exit(Exit::Usage)
+}
+
 pub(super) fn roles(
-    suite: &Suite,
     names: Names,
     prompts: &Prompts,
-    tape: Tape,
+    clients: &mut Clients<'_>,
 ) -> Result<(Roles, Spending), Failure> {
     let Names { agent, user, judge } = names;
-    let catalog = Catalog::with(&suite.providers, &suite.models);
-    let mut clients = Clients::new(catalog, &process_environment, tape).or_exit(Exit::Usage)?;
     let spending = Spending {
         meter: clients.meter(),
         limit: None,

@@ -30,13 +30,54 @@ pub fn results(results: &RunResults) -> String {
     parts.join("\n\n")
 }
 
+/// Several agents on one suite: Proc and Comp over all and by persona.
+pub fn agents(runs: &[&RunResults]) -> String {
+    let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
+    for run in runs {
+        let mut name = line(&run.agent);
+        for persona in &run.personas {
+            table.add_row([
+                std::mem::take(&mut name),
+                line(&persona.id),
+                score(persona.proc),
+                score(persona.comp),
+                tally(persona.scored),
+            ]);
+        }
+        table.add_row([
+            name,
+            "overall".into(),
+            overall(run.proc, run.proc_std),
+            overall(run.comp, run.comp_std),
+            tally(run.scored),
+        ]);
+    }
+    let mut parts = vec![table.to_string()];
+    if runs.iter().any(|run| run.scripted) {
+        parts.push(
+            "Scripted models: these scores test the suite and the host, not an agent.".into(),
+        );
+    }
+    let faults = runs.iter().flat_map(|run| {
+        let name = line(&run.agent);
+        run.faults
+            .iter()
+            .map(move |one| format!("{name} {}", fault(one)))
+    });
+    let faults: Vec<String> = faults.collect();
+    if !faults.is_empty() {
+        parts.push(format!("Faults:\n{}", faults.join("\n")));
+    }
+    parts.join("\n\n")
+}
+
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
         .set_header(header.to_vec());
     for (column, title) in table.column_iter_mut().zip(header) {
-        if !matches!(*title, "persona" | "session" | "outcome") {
+        if !matches!(*title, "agent" | "persona" | "session" | "outcome") {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -73,10 +114,6 @@ fn personas(results: &RunResults) -> String {
             tally(persona.scored),
         ]);
     }
-    let overall = |mean: Option<f64>, std: Option<f64>| match std {
-        Some(std) => format!("{} ± {std:.1}", score(mean)),
-        None => score(mean),
-    };
     table.add_row([
         "overall".into(),
         overall(results.proc, results.proc_std),
@@ -84,6 +121,13 @@ fn personas(results: &RunResults) -> String {
         tally(results.scored),
     ]);
     table.to_string()
+}
+
+fn overall(mean: Option<f64>, std: Option<f64>) -> String {
+    match std {
+        Some(std) => format!("{} ± {std:.1}", score(mean)),
+        None => score(mean),
+    }
 }
 
 fn score(percent: Option<f64>) -> String {

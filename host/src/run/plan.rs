@@ -35,6 +35,8 @@ pub struct Plan {
     /// Only this part of the episodes; None for all.
     pub shard: Option<Shard>,
     pub roles: Roles,
+    /// Whether other agents are played beside this one: progress then names it.
+    pub beside: bool,
     pub plugins: Arc<Plugins>,
     pub app_limits: Limits,
     pub grader_limits: Limits,
@@ -104,6 +106,15 @@ impl Roles {
 }
 
 impl Plan {
+    /// A persona's name in progress displays.
+    pub fn shown(&self, persona: &str) -> String {
+        if self.beside {
+            format!("{}: {persona}", self.roles.agent_name)
+        } else {
+            persona.to_owned()
+        }
+    }
+
     /// The personas to play, in the suite's order.
     pub fn personas(&self) -> impl Iterator<Item = &Persona> {
         let wanted =

@@ -69,7 +69,7 @@ pub(super) async fn play<'a>(
     in_flight: Option<InFlight>,
 ) -> Result<(), EpisodeError> {
     let _ = episode.progress.send(Progress::SessionStarted {
-        persona: episode.persona.id.clone(),
+        persona: episode.plan.shown(&episode.persona.id),
         run: episode.run,
         session: session.id.clone(),
     });
@@ -667,7 +667,7 @@ impl<'e, 'a> Play<'e, 'a> {
             ..
         } = &*self.episode;
         let _ = progress.send(Progress::TurnFinished {
-            persona: persona.id.clone(),
+            persona: plan.shown(&persona.id),
             run: *run,
             session: self.session.id.clone(),
             turn,
@@ -747,7 +747,7 @@ impl<'e, 'a> Play<'e, 'a> {
         plan.folder
             .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
         let _ = progress.send(Progress::SessionFinished {
-            persona: persona.id.clone(),
+            persona: plan.shown(&persona.id),
             run: *run,
             session: self.session.id.clone(),
             outcome: finished.outcome,

@@ -63,6 +63,9 @@ pub struct Manifest {
     /// What the verdicts were made from, when they were made again; absent in a run that was played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graded: Option<Graded>,
+    /// Settings of the command line in the place of the suite file's, as they were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
     /// Folders of plugins, in the order of the search.
     pub plugin_dirs: Vec<String>,
     /// A folder with prompts of the operator's own.
@@ -632,6 +635,23 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
+}
+
+/// The run folder itself, or those in a folder that several agents were played to, by name.
+pub fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let is_run = |path: &Path| path.join("manifest.json").exists();
+    if is_run(path) {
+        return vec![path.to_owned()];
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    runs.retain(|path| is_run(path));
+    runs.sort();
+    if runs.is_empty() {
+        // Whoever opens it says what is wrong.
+        runs.push(path.to_owned());
+    }
+    runs
 }
 
 /// The manifest of a run folder.
