@@ -88,7 +88,7 @@ fn a_graded_run_is_compared_and_reported_and_names_where_it_is_from() {
 }
 
 #[test]
-fn a_changed_rule_gives_another_score_and_a_changed_intent_is_refused() {
+fn a_changed_rule_gives_another_score_and_a_changed_request_is_refused() {
     let scene = Scene::new().with_embedded();
     let suite = "tasks/suite.toml";
     expect(
@@ -119,7 +119,7 @@ fn a_changed_rule_gives_another_score_and_a_changed_intent_is_refused() {
         &["grade researcher/", "the suite had no such session"],
     );
 
-    scene.replace(SESSION, "[[intents]]\nid = \"", "[[intents]]\nid = \"un");
+    scene.replace(SESSION, "request = '''\n", "request = '''\nPlease hurry. ");
     expect(
         &scene.run(&["grade", "run", "--out", "third"]),
         3,

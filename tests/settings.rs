@@ -125,7 +125,6 @@ fn every_setting_of_the_suite_can_be_set() {
         "session.heartbeat_minutes=60",
         "state.reset=session",
         "ablate=dependencies",
-        "web.provider=brave",
     ] {
         let (key, value) = set.split_once('=').unwrap();
         let value = value.parse::<i64>().map_or(Value::from(value), Value::from);

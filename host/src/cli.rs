@@ -2,6 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing::level_filters::LevelFilter;
 
 use crate::report::format::Format;
 use crate::store::folder::Shard;
@@ -34,6 +35,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Look at runs in a browser, also while they play.
     View(ViewArgs),
+    /// Follow runs in the terminal while another process plays them.
+    Show(ShowArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
@@ -98,7 +101,7 @@ pub struct RunArgs {
     /// The seed of everything drawn at random.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Put any setting of the suite file in the place of its own, such as session.max_turns=5 (may be repeated).
+    /// Put any setting of the suite file in the place of its own, such as `session.max_turns=5` (may be repeated).
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Assignment>,
     /// Print every setting, its value and where that comes from, and play nothing.
@@ -131,6 +134,9 @@ pub struct RunArgs {
     /// The run folder. Default: runs/<suite>-<UTC time>.
     #[arg(long, value_name = "DIR")]
     pub out: Option<Utf8PathBuf>,
+    /// What goes into log.jsonl of the run folder: off, error, warn, info, debug or trace. Default: info.
+    #[arg(long, value_name = "LEVEL")]
+    pub log_level: Option<LevelFilter>,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,
@@ -316,6 +322,16 @@ pub struct ViewArgs {
     /// The seed of the resampling.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Run folders, or a folder of several agents' runs.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<Utf8PathBuf>,
+    /// Print how far they are, and stop.
+    #[arg(long)]
+    pub once: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ mod review;
 mod run;
 mod schema;
 mod serve;
+mod show;
 mod verify;
 mod view;
 
@@ -45,6 +46,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
+        Command::Show(args) => show::show(&args),
         Command::View(args) => view::view(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Grade(args) => grade::grade(&args),

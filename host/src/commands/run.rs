@@ -13,6 +13,8 @@ use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tokio::sync::mpsc;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::EnvFilter;
 
 use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
 use crate::cli::{RunArgs, TapeArgs};
@@ -32,7 +34,7 @@ use crate::plugin::shell::{PYTHON, SHELL};
 use crate::plugin::{GuestLimits, LoadError, Plugins};
 use crate::report::estimate::Row;
 use crate::report::{estimate, progress, table};
-use crate::run::{AgentRole, EpisodeError, Finished, Plan, Roles, RunError, Spending};
+use crate::run::{AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending};
 use crate::store::event::VERSION;
 use crate::store::folder::{FolderError, PluginMark, read_manifest};
 use crate::store::results::RunResults;
@@ -101,7 +103,20 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
         None => planned(args, tape)?,
     };
     plan.web = Arc::new(web(&plan.suite, &args.tape)?);
+    plan.log = log(&plan, args)?;
     Ok(plan)
+}
+
+/// The log of a run that is about to be played.
+fn log(plan: &Plan, args: &RunArgs) -> Result<Option<Log>, Failure> {
+    let level = args.log_level.unwrap_or(LevelFilter::INFO);
+    if level == LevelFilter::OFF {
+        return Ok(None);
+    }
+    let folder = plan.folder.root();
+    let log = Log::open(folder, level, EnvFilter::from_env("PIBENCH_LOG"));
+    let log = log.with_context(|| format!("write the log of {}", folder.display()));
+    log.map(Some).or_exit(Exit::Io)
 }
 
 /// Nothing is left to play of what was graded again.
@@ -585,6 +600,7 @@ pub(super) fn plan(
         shell_limits: limits.shell,
         folder,
         spending: Spending::default(),
+        log: None,
     }
 }
 

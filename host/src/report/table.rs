@@ -23,11 +23,14 @@ pub fn results(results: &RunResults) -> String {
             "Scripted models: these scores test the suite and the host, not an agent.".into(),
         );
     }
-    if !results.faults.is_empty() {
-        let faults: Vec<String> = results.faults.iter().map(fault).collect();
-        parts.push(format!("Faults:\n{}", faults.join("\n")));
-    }
+    parts.extend(faults(&results.faults));
     parts.join("\n\n")
+}
+
+/// The faults, a line each; None without any.
+pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
+    let lines: Vec<String> = faults.iter().map(fault).collect();
+    (!lines.is_empty()).then(|| format!("Faults:\n{}", lines.join("\n")))
 }
 
 /// Several agents on one suite: Proc and Comp over all and by persona.
@@ -130,7 +133,7 @@ fn overall(mean: Option<f64>, std: Option<f64>) -> String {
     }
 }
 
-fn score(percent: Option<f64>) -> String {
+pub(super) fn score(percent: Option<f64>) -> String {
     percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1}"))
 }
 
@@ -139,7 +142,7 @@ fn tally(tally: Tally) -> String {
 }
 
 /// A word as the record writes it.
-fn name(value: &impl serde::Serialize) -> String {
+pub(super) fn name(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }

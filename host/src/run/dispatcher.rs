@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
+use tracing::Instrument;
+use tracing::instrument::WithSubscriber;
 
 use super::episode::{self, EpisodeError};
+use super::log::Log;
 use super::outline::outline;
 use super::plan::Plan;
 use super::results;
@@ -66,17 +69,29 @@ pub async fn play_all(
         plan.folder.put_outline(&outline(plan).await?)?;
     }
     report_planned(&plans, resume, &progress)?;
+    for plan in &plans {
+        if !results::is_whole(plan)? {
+            plan.folder.unseal()?;
+        }
+    }
     let jobs = Arc::new(Semaphore::new(plans.first().map_or(1, |plan| plan.jobs)));
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
     let mut tasks: JoinSet<(usize, Result<(), EpisodeError>)> = JoinSet::new();
     for (of, run, persona) in in_turn(&plans) {
         let (plan, jobs, progress) = (Arc::clone(&plans[of]), Arc::clone(&jobs), progress.clone());
-        tasks.spawn(async move {
+        let log = plan.log.as_ref().map(Log::dispatch);
+        let episode = async move {
             // The semaphore is never closed, so a permit always comes.
             let _permit = jobs.acquire_owned().await.ok();
-            let played = episode::play(&plan, &persona, run, resume, &progress).await;
-            (of, played)
-        });
+            let agent = &plan.roles.agent_name;
+            let span = tracing::info_span!("episode", %agent, %persona, run);
+            let played = episode::play(&plan, &persona, run, resume, &progress);
+            (of, played.instrument(span).await)
+        };
+        match log {
+            Some(log) => tasks.spawn(episode.with_subscriber(log)),
+            None => tasks.spawn(episode),
+        };
     }
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
     tokio::select! {

@@ -8,6 +8,7 @@ use camino::Utf8Path;
 use jiff::civil::DateTime;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::grading::{self, Graders};
 use super::plan::Plan;
@@ -467,9 +468,14 @@ impl Episode<'_> {
                 self.reset_workspace()?;
                 self.environment.jobs.open.clear();
             } else if in_flight.is_none() {
-                wake::play(self, session.clock, std::mem::take(&mut past.woken)).await?;
+                let span = tracing::info_span!("wake", before = %session.id);
+                let woken = std::mem::take(&mut past.woken);
+                let played = wake::play(self, session.clock, woken);
+                played.instrument(span).await?;
             }
-            session::play(self, session, in_flight).await?;
+            let span = tracing::info_span!("session", session = %session.id);
+            let played = session::play(self, session, in_flight);
+            played.instrument(span).await?;
         }
         self.journal.append(&Event::EpisodeFinished)?;
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::log::Log;
 use super::spending::Spending;
 use crate::judge::Judge;
 use crate::model::client::Client;
@@ -45,6 +46,8 @@ pub struct Plan {
     pub folder: RunFolder,
     /// What is spent, and how much may be.
     pub spending: Spending,
+    /// Where its spans go; None for nowhere of its own.
+    pub log: Option<Log>,
 }
 
 /// Who plays whom.

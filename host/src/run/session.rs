@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tracing::Instrument;
 
 use super::episode::{Episode, EpisodeError, InFlight, write};
 use super::grading::{self, Checklist, JUDGE, Unanswered};
@@ -92,7 +93,9 @@ pub(super) async fn play<'a>(
     while let Next::AgentTurn { turn } = *play.tracker.next() {
         play.episode.plan.spending.check()?;
         play.episode.place.begin(&session.id, turn);
-        let Some(next) = play.turn(&mut agent, turn, &message).await? else {
+        let span = tracing::info_span!("turn", turn);
+        let played = play.turn(&mut agent, turn, &message);
+        let Some(next) = played.instrument(span).await? else {
             break;
         };
         message = next;
@@ -329,6 +332,15 @@ impl<'e, 'a> Play<'e, 'a> {
         self.usage += turn.usage;
         self.checklist.take(&self.session.checklist, &turn.items);
         self.episode.environment.clock.turn();
+        for fault in &turn.faults {
+            let Fault {
+                kind,
+                source,
+                message,
+                ..
+            } = fault;
+            tracing::warn!(?kind, %source, %message, "fault");
+        }
         let next = turn.next.clone();
         self.turns.push(turn.clone());
         self.episode.journal.append(&Event::Turn(Box::new(turn)))?;
@@ -756,6 +768,14 @@ impl<'e, 'a> Play<'e, 'a> {
             comp: finished.comp,
             spent: spent(plan),
         });
+        let SessionFinished { outcome, turns, .. } = &finished;
+        tracing::info!(
+            ?outcome,
+            turns,
+            proc = finished.proc,
+            comp = finished.comp,
+            "finished"
+        );
         self.episode
             .journal
             .append(&Event::SessionFinished(Box::new(finished)))?;

@@ -10,6 +10,7 @@
 //! results.json                       scores, made from the journals
 //! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! timing.jsonl                       real time and durations: never compared
+//! log.jsonl                          what happened when (`run/log`): never compared, never read
 //! ```
 
 use std::collections::BTreeMap;
@@ -342,6 +343,20 @@ impl RunFolder {
         )
     }
 
+    /// Takes away `results.json` and the seal of a run that is gone on with: they are of what it was.
+    pub fn unseal(&self) -> Result<(), FolderError> {
+        for name in ["results.json", SEAL] {
+            let path = self.root.join(name);
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FolderError::Write { path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Whether `results.json` holds just this.
     pub fn has_results(&self, results: &impl Serialize) -> Result<bool, FolderError> {
         holds(&self.root.join("results.json"), results)
@@ -635,6 +650,12 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
+}
+
+/// Whether a process holds a run folder's lock. It is not waited for, and nothing is written.
+pub fn is_worked_on(folder: &Path) -> bool {
+    let lock = File::open(folder.join("lock"));
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
 /// The run folder itself, or those in a folder that several agents were played to, by name.

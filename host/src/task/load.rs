@@ -76,7 +76,11 @@ pub fn load_with(path: &Utf8Path, set: &[Assignment]) -> Result<Loaded, Problems
             // The lines of a text that nobody wrote say nothing.
             let problem = |problem: &Problem| {
                 let message = format!("with --set {}: {}", set.join(" --set "), problem.message());
-                Problem::of_file(path, message)
+                let told = Problem::of_file(path, message);
+                match problem.remedy() {
+                    Some(remedy) => told.help(remedy),
+                    None => told,
+                }
             };
             let errors = problems.iter().filter(|problem| problem.is_error());
             Err(Problems(errors.map(problem).collect()))

@@ -51,7 +51,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
         .filter(|setting| !setting.key.starts_with("limits."))
         .map(|setting| of_setting(setting, &path, args, &agents, &prepared.manifest))
         .collect();
-    rows.extend(limits(&prepared, &shared, &of_suite, &path, suite.limits));
+    rows.extend(limits(&prepared, &shared, &of_suite, &path, &suite.limits));
     rows.extend(of_operator(args, &prepared, &shared));
     if args.json {
         println!("{}", serde_json::to_string(&rows).or_exit(Exit::Bug)?);
@@ -123,14 +123,14 @@ fn limits(
     shared: &Shared,
     of_suite: &[Setting],
     path: &Utf8Path,
-    by_suite: LimitOverrides,
+    by_suite: &LimitOverrides,
 ) -> Vec<Row> {
     let policy = shared.policy.as_ref().map(|loaded| loaded.policy.limits);
     let lowered = |by: Option<LimitOverrides>| {
         let lowered = by.and_then(|by| GuestLimits::default().lowered(by).ok());
         named(&lowered.unwrap_or_default())
     };
-    let (host, suite) = (named(&GuestLimits::default()), lowered(Some(by_suite)));
+    let (host, suite) = (named(&GuestLimits::default()), lowered(Some(*by_suite)));
     let policy = lowered(policy);
     let rows = named(&shared.limits).into_iter().enumerate();
     rows.map(|(at, (key, value))| {
@@ -268,6 +268,11 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
         ("prompts", prompts.clone(), Some("built in".into())),
         ("policy", policy.clone(), None),
         ("max-cost", args.max_cost.map(|usd| usd.to_string()), None),
+        (
+            "log-level",
+            args.log_level.map(|level| level.to_string()),
+            Some("info".into()),
+        ),
         ("record", path(record), None),
         ("replay", path(replay), None),
         ("judge-cache", path(judge_cache), None),

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    EMBEDDED, agents, clients, default_out, displayed, ended, limit, load_suite, placed, prepared,
-    reopened_with, shared, tape, was_played, web,
+    EMBEDDED, agents, clients, default_out, displayed, ended, limit, load_suite, log, placed,
+    prepared, reopened_with, shared, tape, was_played, web,
 };
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
@@ -31,12 +31,15 @@ pub(super) fn plans(args: &RunArgs) -> Result<Option<Several>, Failure> {
         Some(dir) => resumed(dir, args)?,
         None => planned(args)?,
     };
-    Ok(several.map(|mut several| {
-        for plan in &mut several.plans {
-            plan.beside = true;
-        }
-        several
-    }))
+    several
+        .map(|mut several| {
+            for plan in &mut several.plans {
+                plan.beside = true;
+                plan.log = log(plan, args)?;
+            }
+            Ok(several)
+        })
+        .transpose()
 }
 
 /// Plays them; one table of all.
@@ -100,7 +103,11 @@ fn planned(args: &RunArgs) -> Result<Option<Several>, Failure> {
         all.push((name, own));
     }
     let shared = shared(&suite, args)?;
-    let mut clients = clients(&suite, tape(&args.tape, false)?)?;
+    let shared_tape = TapeArgs {
+        judge_cache: args.tape.judge_cache.clone(),
+        ..TapeArgs::default()
+    };
+    let mut clients = clients(&suite, tape(&shared_tape, false)?)?;
     // Each is prepared before the first folder is made: a mistake leaves nothing behind.
     let mut ready = Vec::new();
     for (_, own) in all {
@@ -156,15 +163,10 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, Failure> {
 /// A recording knows one agent's answers, so each has a folder of its own; the answers of judges are everybody's.
 fn tape_of(tape: &TapeArgs, name: &str) -> TapeArgs {
     let below = |dir: &Option<Utf8PathBuf>| dir.as_ref().map(|dir| dir.join(name));
-    let TapeArgs {
-        record,
-        replay,
-        judge_cache,
-    } = tape;
     TapeArgs {
-        record: below(record),
-        replay: below(replay),
-        judge_cache: judge_cache.clone(),
+        record: below(&tape.record),
+        replay: below(&tape.replay),
+        judge_cache: tape.judge_cache.clone(),
     }
 }
 
