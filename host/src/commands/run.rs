@@ -61,10 +61,19 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.dry_run {
         return dry_run(args);
     }
-    if let Some(plans) = several::plans(args)? {
-        return several::play(plans, args);
-    }
-    let plan = plan_of(args)?;
+    let plan = if let Some(dir) = &args.resume {
+        if let Some(several) = several::resumed(dir, args)? {
+            return several.play(args);
+        }
+        resumed(dir, args)?
+    } else {
+        let suite = loaded(args)?;
+        let agents = agents(args, &suite)?;
+        if agents.len() > 1 {
+            return several::planned(&suite, &agents, args)?.play(args);
+        }
+        begun(suite, args)?
+    };
     if let AgentRole::External(_) = plan.roles.agent {
         let folder = plan.folder.root().display();
         return Err(anyhow!(
@@ -91,17 +100,31 @@ pub(super) enum Output {
 
 /// What is to be played, by the command line.
 pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
-    let resume = args.resume.is_some();
-    let tape = tape(&args.tape, resume)?;
-    let mut plan = match &args.resume {
-        Some(dir) => {
-            let mut plan = reopened(dir, args.jobs, tape)?;
-            was_played(&plan)?;
-            plan.spending.limit = limit(&plan.roles, args.max_cost)?;
-            plan
-        }
-        None => planned(args, tape)?,
-    };
+    match &args.resume {
+        Some(dir) => resumed(dir, args),
+        None => begun(loaded(args)?, args),
+    }
+}
+
+/// The suite that the command line names.
+fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
+    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    load_suite(&path, &args.set)
+}
+
+fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
+    ready(planned_suite(suite, args, tape(&args.tape, false)?)?, args)
+}
+
+fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
+    let mut plan = reopened(dir, args.jobs, tape(&args.tape, true)?)?;
+    was_played(&plan)?;
+    plan.spending.limit = limit(&plan.roles, args.max_cost)?;
+    ready(plan, args)
+}
+
+/// With what only a run that is played has.
+fn ready(mut plan: Plan, args: &RunArgs) -> Result<Plan, Failure> {
     plan.web = Arc::new(web(&plan.suite, &args.tape)?);
     plan.log = log(&plan, args)?;
     Ok(plan)
@@ -303,8 +326,7 @@ pub(super) fn load_suite(path: &Utf8Path, set: &[Assignment]) -> Result<Suite, F
 
 /// Plans the run in a folder that is thrown away, and says what it would ask. No key is needed.
 fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    let suite = load_suite(&path, &args.set)?;
+    let suite = loaded(args)?;
     for agent in agents(args, &suite)? {
         let dir = tempfile::tempdir().or_exit(Exit::Io)?;
         let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
@@ -354,11 +376,6 @@ fn asked(roles: &Roles, total: &Estimate) -> Vec<Row> {
         rows.push(row("judge", &roles.judge_name, None, total.judge));
     }
     rows
-}
-
-fn planned(args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    planned_suite(load_suite(&path, &args.set)?, args, tape)
 }
 
 /// The plan of a suite that is loaded, in a run folder of its own.
@@ -486,17 +503,21 @@ fn prepared(
 
 /// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
 pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, jobs, |names| names, |suite| clients(suite, tape))
+    reopened_with(dir, jobs, |suite, names, prompts| {
+        roles(names, prompts, &mut clients(suite, tape)?)
+    })
 }
 
 /// The same with another user agent and judge, and no agent: for judging it again.
 pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
-    let names = |_| Names {
-        agent: "nop".into(),
-        user: judge.to_owned(),
-        judge: judge.to_owned(),
-    };
-    reopened_with(dir, None, names, |suite| clients(suite, tape))
+    reopened_with(dir, None, |suite, _, prompts| {
+        let names = Names {
+            agent: "nop".into(),
+            user: judge.to_owned(),
+            judge: judge.to_owned(),
+        };
+        roles(names, prompts, &mut clients(suite, tape)?)
+    })
 }
 
 /// The settings that a run was given on its command line.
@@ -510,8 +531,7 @@ pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, Failur
 fn reopened_with(
     dir: &Utf8Path,
     jobs: Option<u32>,
-    names: impl FnOnce(Names) -> Names,
-    clients: impl FnOnce(&Suite) -> Result<Clients<'static>, Failure>,
+    cast: impl FnOnce(&Suite, Names, &Prompts) -> Result<(Roles, Spending), Failure>,
 ) -> Result<Plan, Failure> {
     let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
@@ -544,8 +564,7 @@ fn reopened_with(
         return Err(anyhow!("go on with {dir}: the prompts were changed since"))
             .or_exit(Exit::InvalidInput);
     }
-    let names = names(Names { agent, user, judge });
-    let (roles, spending) = roles(names, &prompts, &mut clients(&suite)?)?;
+    let (roles, spending) = cast(&suite, Names { agent, user, judge }, &prompts)?;
     let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
     if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
         return Err(anyhow!("go on with {dir}: the policy was changed since"))

@@ -109,11 +109,6 @@ impl fmt::Debug for Client {
 }
 
 impl<'a> Clients<'a> {
-    /// Counts what models that are made from now on cost by this meter.
-    pub fn share(&mut self, meter: Arc<Meter>) {
-        self.meter = meter;
-    }
-
     /// What becomes of the answers of models that are made from now on.
     pub fn tape(&mut self, tape: Tape) {
         self.tape = Arc::new(tape);
