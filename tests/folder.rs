@@ -27,6 +27,7 @@ fn every_file_of_a_run_is_there_and_named_as_documented() {
     ];
     expected.extend([
         "lock".into(),
+        "log.jsonl".into(),
         "manifest.json".into(),
         "outline.json".into(),
         "results.json".into(),

@@ -14,7 +14,7 @@ use crate::store::event::{Event, RoleUsage, SessionFinished, VERSION};
 use crate::store::folder::{FolderError, Manifest, read_manifest, read_outline, read_results};
 use crate::store::journal::{self, JournalError};
 use crate::store::outline::{Outline, PersonaOutline, SessionOutline};
-use crate::store::results::{PersonaResult, RunResults, SessionLine};
+use crate::store::results::{PersonaResult, RunResults, SessionLine, faults_of};
 use crate::task::manifest::Category;
 
 /// Why a run cannot be reported.
@@ -250,9 +250,11 @@ fn categories_of_trajectories(
 fn standing(dir: &Path, manifest: &Manifest, outline: &Outline) -> Result<RunResults, RecordError> {
     let mut sessions = Vec::new();
     let mut usage = RoleUsage::default();
+    let mut faults = Vec::new();
     let mut runs: BTreeMap<u32, Vec<PersonaScore>> = BTreeMap::new();
     for (run, persona) in episodes(manifest, outline) {
         let events = episode(dir, &persona.id, run)?;
+        faults.extend(faults_of(&persona.id, run, &events));
         let planned: Vec<&SessionOutline> = planned(persona).collect();
         let scores: Vec<SessionScore> = planned
             .iter()
@@ -293,7 +295,7 @@ fn standing(dir: &Path, manifest: &Manifest, outline: &Outline) -> Result<RunRes
             })
             .collect(),
         sessions,
-        faults: Vec::new(),
+        faults,
         usage,
         cost: usage.total().known_cost(),
     })

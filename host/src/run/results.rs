@@ -10,9 +10,9 @@ use crate::eval::aggregate::{
 };
 use crate::eval::record::{Outcome, Status};
 use crate::eval::score::{IntentCounts, percent};
-use crate::store::event::{Event, Fault, RoleUsage, SessionFinished, VERSION};
+use crate::store::event::{Event, RoleUsage, SessionFinished, VERSION};
 use crate::store::journal::{self, JournalError};
-use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine};
+use crate::store::results::{PersonaResult, RunResults, SessionLine, faults_of};
 use crate::task::suite::{Persona, Session};
 
 /// Reads every journal of the run.
@@ -145,36 +145,4 @@ fn lines(
 /// What a session has used; nothing when it has not come to its end.
 fn used(events: &[Event], session: &str) -> RoleUsage {
     finished(events, session).map_or_else(RoleUsage::default, |finished| finished.usage)
-}
-
-fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
-    let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
-        persona: persona.to_owned(),
-        session: session.to_owned(),
-        run,
-        turn,
-        fault: fault.clone(),
-    };
-    let of = |event: &Event| -> Vec<FaultLine> {
-        match event {
-            Event::Turn(turn) => turn
-                .faults
-                .iter()
-                .map(|fault| line(&turn.session, Some(turn.turn), fault))
-                .collect(),
-            Event::SessionFinished(finished) => {
-                let faults = finished.faults.iter();
-                faults
-                    .map(|fault| line(&finished.session, None, fault))
-                    .collect()
-            }
-            Event::Wake(wake) => wake
-                .faults
-                .iter()
-                .map(|fault| line(&wake.by, None, fault))
-                .collect(),
-            _ => Vec::new(),
-        }
-    };
-    events.iter().flat_map(of).collect()
 }

@@ -125,7 +125,7 @@ fn play(
     let dir = tempfile::tempdir().or_exit(Exit::Io)?;
     let out = Utf8PathBuf::try_from(dir.path().join("run")).or_exit(Exit::Io)?;
     let run = RunArgs {
-        agent: Some(agent.into()),
+        agent: vec![agent.into()],
         user: Some("lexical".into()),
         judge: vec!["lexical".into()],
         session: sessions.to_vec(),
