@@ -468,7 +468,7 @@ impl Episode<'_> {
                 self.reset_workspace()?;
                 self.environment.jobs.open.clear();
             } else if in_flight.is_none() {
-                let span = tracing::info_span!("wake", before = %session.id);
+                let span = tracing::debug_span!("wake", before = %session.id);
                 let woken = std::mem::take(&mut past.woken);
                 let played = wake::play(self, session.clock, woken);
                 played.instrument(span).await?;

@@ -48,6 +48,9 @@ impl fmt::Display for Assignment {
 
 /// The parts of a dotted key.
 fn path(key: &str) -> Option<Vec<String>> {
+    if key.contains(['\n', '\r']) {
+        return None;
+    }
     let mut table: Table = toml::from_str(&format!("{key} = 0")).ok()?;
     let mut path = Vec::new();
     loop {
@@ -200,12 +203,9 @@ mod tests {
             parsed("models.\"a.b\".price.input=0.5"),
             (path(&["models", "a.b", "price", "input"]), 0.5.into())
         );
-        for bad in ["agent", "=1", "a b=1", "a=1\nb=2=3", "a..b=1", "[a]\nb=1"] {
+        for bad in ["agent", "=1", "a b=1", "a..b=1", "[a]\nb=1"] {
             let read = bad.parse::<Assignment>();
-            assert!(
-                read.as_ref().is_err() || read.as_ref().unwrap().path == ["a"],
-                "{bad}: {read:?}"
-            );
+            assert!(read.is_err(), "{bad}: {read:?}");
         }
     }
 
