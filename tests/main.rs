@@ -38,3 +38,4 @@ mod tools;
 mod verify;
 mod viewer;
 mod world;
+mod wrapped;
