@@ -43,3 +43,4 @@ mod tools;
 mod verify;
 mod viewer;
 mod world;
+mod wrapped;
