@@ -184,8 +184,8 @@ impl<'a> Bench<'a> {
                 .block_on(self.app.call(tool, &arguments, now()));
             called.expect("no fault").expect("no refusal");
             let start = Instant::now();
-            let taken = self.runtime.block_on(self.app.snapshot());
-            let snapshot = taken.expect("a snapshot").to_vec();
+            let result = self.runtime.block_on(self.app.snapshot());
+            let snapshot = result.expect("a snapshot").to_vec();
             takes.push(start.elapsed());
             bytes = snapshot.len();
             let calls = self.app.calls();

@@ -204,8 +204,8 @@ fn python(runtime: &Runtime) {
     };
     let config = json!({"script": SCRIPT, "protocol": "paper"});
     let grade = || {
-        let graded = grader.grade(&config, &evidence, workspace.view());
-        timed(|| runtime.block_on(graded).expect("no fault")).0 / 1e3
+        let verdict = grader.grade(&config, &evidence, workspace.view());
+        timed(|| runtime.block_on(verdict).expect("no fault")).0 / 1e3
     };
     line("python grade, first", grade(), "ms", "");
     let warm = (0..200).map(|_| grade()).collect();

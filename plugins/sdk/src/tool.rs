@@ -50,9 +50,9 @@ impl ToolError {
 
     #[cfg_attr(not(target_family = "wasm"), track_caller)]
     fn new(status: u16, message: impl Into<String>) -> Self {
+        const MAX_MESSAGE: usize = 4096;
         #[cfg(not(target_family = "wasm"))]
         crate::testkit::cases::refused_here();
-        const MAX_MESSAGE: usize = 4096;
         let mut message = message.into();
         message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         Self { status, message }

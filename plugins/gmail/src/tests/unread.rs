@@ -29,6 +29,7 @@ fn deeds() -> impl Strategy<Value = Vec<(usize, Deed)>> {
 }
 
 /// What the model knows of a thread.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Clone, Copy)]
 struct Flags {
     incoming: bool,
