@@ -57,6 +57,16 @@ fn the_embedded_suite_gives_no_hint_of_anything() {
 }
 
 #[test]
+fn one_persona_is_played_alone() {
+    let suite = crate::scene::embedded();
+    let suite = suite.to_str().unwrap();
+    let output = Scene::new().run(&["check", suite, "--session", "meal-plan"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("| meal-plan "), "{text}");
+}
+
+#[test]
 fn the_same_is_printed_as_json() {
     let scene = scene();
     let output = scene.run(&["check", SUITE, "--json", "--session", "corrie-extension"]);

@@ -8,7 +8,13 @@ use crate::scene::{Scene, cache, embedded, expect, files};
 
 /// The files of a run folder that do not depend on when and where it was played.
 fn comparable(scene: &Scene, run: &str) -> Vec<(String, Vec<u8>)> {
-    let apart = ["lock", "timing.jsonl", "manifest.json", "seal.json"];
+    let apart = [
+        "lock",
+        "timing.jsonl",
+        "log.jsonl",
+        "manifest.json",
+        "seal.json",
+    ];
     files(&scene.path(run))
         .into_iter()
         .filter(|(name, _)| !apart.contains(&name.as_str()))

@@ -214,3 +214,20 @@ def score(history):
     );
     assert!(first.contains(&"time_946684800".to_owned()), "{first:?}");
 }
+
+/// More than a slot keeps of its pages, and things that are part of the interpreter's snapshot.
+#[tokio::test]
+async fn a_script_leaves_nothing_to_the_next_one() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let leaves = "import builtins, json\n\ndef score(history):\n    \
+                  builtins.left = bytearray(b'secret' * 4_000_000)\n    json.dumps = None\n    \
+                  return {'done': 1}\n";
+    let looks = "import builtins, json\n\ndef score(history):\n    \
+                 return {'done': int(not hasattr(builtins, 'left') and json.dumps({}) == '{}')}\n";
+    for script in [leaves, looks, leaves, looks] {
+        let verdicts = grade(&grader, script, "paper", &[]).await.unwrap();
+        assert!(verdicts[0].pass, "{script}");
+    }
+}

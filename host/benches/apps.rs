@@ -61,7 +61,7 @@ fn main() {
     }
     products(&mut Bench::new(&runtime, &plugins, "amazon"));
     for name in APPS {
-        Bench::new(&runtime, &plugins, name).snapshots();
+        Bench::new(&runtime, &plugins, name).snapshots(&plugins);
     }
 }
 
@@ -166,29 +166,40 @@ impl<'a> Bench<'a> {
         report(self.name, what, times);
     }
 
-    fn snapshots(&mut self) {
-        let mut times = Vec::new();
+    /// The state of an app that somebody used: as bytes, in a new instance, and both: a second app that goes on alike.
+    fn snapshots(&mut self, plugins: &Plugins) {
+        let plugin = plugins.get(self.name).expect("make plugins");
+        let (tool, arguments) = match self.name {
+            "phone" => ("get_current_date_and_time", json!({})),
+            _ => (
+                "login",
+                json!({"username": "ida@vale.example", "password": "pw"}),
+            ),
+        };
+        let (mut takes, mut restores, mut forks) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bytes = 0;
         for _ in 0..CALLS / 10 {
-            let tool = if self.name == "phone" {
-                "get_current_date_and_time"
-            } else {
-                "login"
-            };
-            let arguments = match tool {
-                "login" => json!({"username": "ida@vale.example", "password": "pw"}),
-                _ => json!({}),
-            };
             let called = self
                 .runtime
                 .block_on(self.app.call(tool, &arguments, now()));
             called.expect("no fault").expect("no refusal");
             let start = Instant::now();
-            self.runtime
-                .block_on(self.app.snapshot())
-                .expect("a snapshot");
-            times.push(start.elapsed());
+            let result = self.runtime.block_on(self.app.snapshot());
+            let snapshot = result.expect("a snapshot").to_vec();
+            takes.push(start.elapsed());
+            bytes = snapshot.len();
+            let calls = self.app.calls();
+            let plugin = Arc::clone(&plugin);
+            let middle = Instant::now();
+            let resumed = App::resume(plugin, Limits::APP, [1; 32], snapshot, calls);
+            let fork = self.runtime.block_on(resumed).expect("it resumes");
+            restores.push(middle.elapsed());
+            forks.push(start.elapsed());
+            drop(fork);
         }
-        report(self.name, "snapshot", times);
+        report(self.name, &format!("snapshot, {bytes} bytes"), takes);
+        report(self.name, "restore", restores);
+        report(self.name, "fork", forks);
     }
 }
 

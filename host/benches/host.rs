@@ -13,6 +13,7 @@ use jiff::civil::date;
 use pibench_host::plugin::grader::Evidence;
 use pibench_host::plugin::shell::{CommandLine, Shell};
 use pibench_host::plugin::{App, Grader, Limits, Plugins};
+use pibench_host::store::{Event, Journal, journal};
 use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
 use serde_json::json;
 use wiremock::matchers::method;
@@ -264,7 +265,6 @@ fn peak(pid: u32) -> Option<u64> {
 
 /// Many sessions at once on a slow model: what the harness adds to the model's own time. One figure each, for three
 /// whole runs; a run takes seconds, so nothing is sampled.
-#[expect(clippy::disallowed_methods, reason = "the program itself is measured")]
 fn many_sessions(_: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -279,38 +279,187 @@ fn many_sessions(_: &mut Criterion) {
     );
     let dir = tempfile::tempdir().expect("a folder");
     write_suite(dir.path(), &server.uri());
+    let sessions = SESSIONS.to_string();
     for run in 1..=3 {
-        let began = Instant::now();
-        let mut child = Command::new(root().join("target/release/pibench-host"))
-            .args(["run", "suite.toml", "--agent", "mock/m", "--json", "--out"])
-            .arg(format!("run{run}"))
-            .args([
+        let out = format!("run{run}");
+        let played = program(
+            dir.path(),
+            &[
+                "run",
+                "suite.toml",
+                "--agent",
+                "mock/m",
+                "--out",
+                &out,
                 "--runs",
-                &SESSIONS.to_string(),
+                &sessions,
                 "--jobs",
-                &SESSIONS.to_string(),
-            ])
-            .current_dir(dir.path())
-            .env("PIBENCH_CACHE", root().join("target/bench-cache"))
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        let mut memory = 0;
-        let status = loop {
-            memory = peak(child.id()).unwrap_or(memory);
-            match child.try_wait().expect("a status") {
-                Some(status) => break status,
-                None => std::thread::sleep(Duration::from_millis(10)),
-            }
-        };
-        assert!(status.success(), "the run failed");
+                &sessions,
+            ],
+        );
         println!(
-            "{SESSIONS} sessions at once, six calls of {} ms each: {:.2} s (the model's own: 3.00 s), {memory} MiB",
+            "{SESSIONS} sessions at once, six calls of {} ms each: {played} (the model's own: 3.00 s)",
             ANSWER.as_millis(),
-            began.elapsed().as_secs_f64()
         );
     }
+}
+
+/// What a run of the program took.
+struct Took {
+    time: Duration,
+    /// MiB at most.
+    memory: u64,
+}
+
+impl std::fmt::Display for Took {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { time, memory } = self;
+        write!(f, "{:.2} s, {memory} MiB", time.as_secs_f64())
+    }
+}
+
+/// Starts the program in a folder.
+#[expect(clippy::disallowed_methods, reason = "the program itself is measured")]
+fn start(dir: &Path, args: &[&str]) -> std::process::Child {
+    Command::new(root().join("target/release/pibench-host"))
+        .args(args)
+        .current_dir(dir)
+        .env("PIBENCH_CACHE", root().join("target/bench-cache"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts")
+}
+
+/// Runs the program to its end, which must be a good one.
+fn program(dir: &Path, args: &[&str]) -> Took {
+    let began = Instant::now();
+    let mut child = start(dir, args);
+    let mut memory = 0;
+    let status = loop {
+        memory = peak(child.id()).unwrap_or(memory);
+        match child.try_wait().expect("a status") {
+            Some(status) => break status,
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    assert!(status.success(), "{args:?} failed");
+    Took {
+        time: began.elapsed(),
+        memory,
+    }
+}
+
+/// Personas of the scripted suite, and sessions of each.
+const PERSONAS: usize = 5;
+const EPISODE: usize = 20;
+
+/// 100 sessions of four intents with a workflow of one call and a rule: `reference` plays each in one turn, `nop` in five.
+fn write_scripted(dir: &Path) {
+    let write = |path: String, text: String| {
+        let path = dir.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    let list = |part: &dyn Fn(usize) -> String, count: usize| -> String {
+        (1..=count).map(part).collect()
+    };
+    let personas = list(&|p| format!("\"p{p}\", "), PERSONAS);
+    let suite = format!("version = 1\nid = \"scripted\"\npersonas = [{personas}]\n");
+    write("suite.toml".into(), suite);
+    for p in 1..=PERSONAS {
+        let episode = list(&|s| format!("[[episode]]\nsession = \"s{s}\"\n"), EPISODE);
+        let persona = format!(
+            "version = 1\nid = \"p{p}\"\nname = \"Ada Quill\"\nprofile = \"A clerk.\"\n{episode}"
+        );
+        write(format!("p{p}/persona.toml"), persona);
+        for s in 1..=EPISODE {
+            let intents = list(
+                &|i| {
+                    format!(
+                        "[[intents]]\nid = \"i{i}\"\ncontent = \"Shelf {i} is sorted by colour.\"\n\
+                         [intents.satisfied]\nall = [['shelf {i}\\b']]\n"
+                    )
+                },
+                4,
+            );
+            let said = list(&|i| format!("Shelf {i} by colour. "), 4);
+            let session = format!(
+                "version = 1\nid = \"s{s}\"\ntitle = \"Load\"\nclock = 2026-03-{s:02}T09:00:00\n\
+                 request = \"Sort the shelves.\"\n{intents}\
+                 [[checklist]]\nid = \"c\"\ncriterion = \"The list is there.\"\n\
+                 [checklist.rule]\ngrader = \"rules\"\n[checklist.rule.config.file]\npath = \"list{s}.md\"\n\
+                 [[reference]]\ntool = \"write_file\"\n\
+                 arguments = {{ path = \"list{s}.md\", content = \"red, blue\" }}\n\
+                 [[reference]]\nsay = \"{said}\"\n"
+            );
+            write(format!("p{p}/sessions/s{s}/session.toml"), session);
+        }
+    }
+}
+
+/// Scripted sessions in numbers, the way to the first turn, and going on with a long run. One figure each, for whole runs.
+fn engine(bench: &mut Criterion) {
+    let dir = tempfile::tempdir().expect("a folder");
+    write_scripted(dir.path());
+    let run = |out: &str, more: &[&str]| {
+        let first = ["run", "suite.toml", "--jobs", "2", "--out", out];
+        program(dir.path(), &[&first[..], more].concat())
+    };
+    run("cold", &["--persona", "p1"]);
+    for warm in 1..=3 {
+        let took = run(&format!("warm{warm}"), &[]);
+        println!("100 scripted sessions, two jobs, warm: {took}");
+    }
+    let took = run("many", &["--runs", "50"]);
+    println!("5,000 scripted sessions, two jobs: {took}");
+    let took = run("long", &["--runs", "20", "--agent", "nop"]);
+    println!("10,000 scripted turns in 2,000 sessions: {took}");
+    let journal = dir.path().join("long/journal/p5.r20.jsonl");
+    let text = std::fs::read_to_string(&journal).expect("a journal");
+    let turn = text.rfind("\"event\":\"turn\"").expect("a turn");
+    std::fs::write(&journal, &text[..turn]).expect("a cut journal");
+    let took = program(dir.path(), &["run", "--resume", "long"]);
+    println!("resume of a run of 10,000 turns that lacks its last: {took}");
+    first_turn(dir.path());
+    journal_lines(bench, &dir.path().join("long/journal/p1.r1.jsonl"));
+}
+
+fn first_turn(dir: &Path) {
+    let mut times: Vec<Duration> = (0..10)
+        .map(|number| {
+            let out = format!("first{number}");
+            let journal = dir.join(&out).join("journal/p1.r1.jsonl");
+            let began = Instant::now();
+            let args = ["run", "suite.toml", "--persona", "p1", "--out", &out];
+            let mut child = start(dir, &args);
+            let there = || {
+                std::fs::read_to_string(&journal)
+                    .is_ok_and(|text| text.contains("\"event\":\"turn\""))
+            };
+            while !there() {
+                std::thread::sleep(Duration::from_micros(500));
+            }
+            let time = began.elapsed();
+            child.wait().expect("a status");
+            time
+        })
+        .collect();
+    times.sort();
+    let median = times[times.len() / 2].as_secs_f64() * 1000.0;
+    println!("program start to the first turn in the journal: {median:.0} ms (median of 10)");
+}
+
+/// What the record of a turn costs: one line of a real journal, hashed and written.
+fn journal_lines(bench: &mut Criterion, path: &Path) {
+    let events = journal::events(path).expect("a journal");
+    let turn = events.iter().find(|event| matches!(event, Event::Turn(_)));
+    let turn = turn.expect("a turn");
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut journal = Journal::create(&dir.path().join("j.jsonl")).expect("a journal");
+    bench.bench_function("journal line of a turn", |bench| {
+        bench.iter(|| journal.append(turn).expect("a line"));
+    });
 }
 
 criterion_group!(
@@ -319,6 +468,7 @@ criterion_group!(
     tool_call,
     graders,
     shell,
+    engine,
     many_sessions
 );
 criterion_main!(benches);

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use camino::Utf8Path;
 use jiff::civil::{DateTime, date};
-use pibench_host::plugin::{App, Limits, Plugin, Plugins, Terms};
+use pibench_host::plugin::grader::Evidence;
+use pibench_host::plugin::{App, Grader, Limits, Plugin, Plugins, Terms};
+use pibench_host::workspace::{Quota, Workspace};
 use pibench_sdk::testkit::Session;
 use serde_json::{Value, json};
 use simple_note::SimpleNote;
@@ -85,6 +88,14 @@ fn instantiate(runtime: &Runtime) {
     }
 }
 
+/// Arguments of `update_note` with 200 bytes.
+fn update_of_200_bytes(token: &Value, id: &Value) -> Value {
+    let mut update = json!({"access_token": token, "note_id": id, "content": ""});
+    let rest = 200_usize.saturating_sub(update.to_string().len());
+    update["content"] = json!("d".repeat(rest));
+    update
+}
+
 /// A call with 200 bytes of arguments, and the same app, natively, through the same door.
 fn call(runtime: &Runtime) {
     let plugin = note_app(false);
@@ -99,7 +110,7 @@ fn call(runtime: &Runtime) {
     let token = run("login", &login)["access_token"].clone();
     let note = json!({"access_token": token, "title": "t", "content": "c"});
     let id = run("create_note", &note)["note_id"].clone();
-    let update = json!({"access_token": token, "note_id": id, "content": "d".repeat(60)});
+    let update = update_of_200_bytes(&token, &id);
     let bytes = update.to_string().len();
     let sandboxed = median(
         (0..20_000)
@@ -109,8 +120,7 @@ fn call(runtime: &Runtime) {
     let mut native = Session::<SimpleNote>::open(&seed(0));
     native.log_in("a@b.example", "p");
     let id = native.ok("create_note", json!({"title": "t", "content": "c"}))["note_id"].clone();
-    let token = native.token.clone();
-    let update = json!({"access_token": token, "note_id": id, "content": "d".repeat(60)});
+    let update = update_of_200_bytes(&json!(native.token), &id);
     let natively = median(
         (0..20_000)
             .map(|_| timed(|| native.ok("update_note", update.clone())).0)
@@ -174,6 +184,42 @@ fn live_stores(runtime: &Runtime) {
     );
 }
 
+/// A rule script, each time in a fresh interpreter: as a grader of the suite is called.
+fn python(runtime: &Runtime) {
+    const SCRIPT: &str = "import re, json\n\n\
+        def score(history):\n    return {'sent': int(any(re.search('send', c['tool_name']) for c in history))}\n";
+    let Ok(plugin) = plugins(&root().join("target/bench-cache"), false).get("python") else {
+        return println!("no python plugin: its bench is left out");
+    };
+    let grader = Grader::new(plugin, Limits::PYTHON).expect("a grader");
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = Utf8Path::from_path(dir.path()).expect("UTF-8");
+    let workspace = Workspace::open(folder, Quota::default()).expect("it opens");
+    let evidence = Evidence {
+        turn: 1,
+        calls: &[],
+        messages: &[],
+        changes: &[],
+        apps: &[],
+    };
+    let config = json!({"script": SCRIPT, "protocol": "paper"});
+    let grade = || {
+        let verdict = grader.grade(&config, &evidence, workspace.view());
+        timed(|| runtime.block_on(verdict).expect("no fault")).0 / 1e3
+    };
+    line("python grade, first", grade(), "ms", "");
+    let warm = (0..200).map(|_| grade()).collect();
+    line("python grade, warm", median(warm), "ms", "aim: below 5");
+    let measured = grader.take_measured();
+    let instantiate = measured.iter().map(|call| call.instantiate_us as f64 / 1e3);
+    line(
+        "  of that its instance",
+        median(instantiate.collect()),
+        "ms",
+        "",
+    );
+}
+
 /// Compiled anew in a folder of its own, then loaded from it by another process's eyes.
 fn loading() {
     let dir = root().join("target/plugins");
@@ -205,5 +251,6 @@ fn main() {
     call(&runtime);
     snapshots(&runtime);
     live_stores(&runtime);
+    python(&runtime);
     loading();
 }

@@ -20,6 +20,8 @@ pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox};
 
+use tracing::Instrument;
+
 use crate::eval::record::CallRecord;
 use crate::model::{ChatRequest, Model, ModelError, Reply, ToolCall, ToolSpec, Usage};
 use crate::store::event::{Fault, FaultKind, Step, Turn};
@@ -278,10 +280,14 @@ impl<'a> Agent<'a> {
         for (place, call) in calls.iter().enumerate() {
             let repeated = done.calls().filter(|record| same(record, call)).count() >= SAME_CALL;
             let called = match ended {
-                None if !repeated => match fetched.remove(&place) {
-                    Some(ran) => environment.fetched(turn, call, ran),
-                    None => environment.call(turn, call).await,
-                },
+                None if !repeated => {
+                    let span = tracing::info_span!("call", tool = %call.name);
+                    if let Some(ran) = fetched.remove(&place) {
+                        span.in_scope(|| environment.fetched(turn, call, ran))
+                    } else {
+                        environment.call(turn, call).instrument(span).await
+                    }
+                }
                 None => environment.refuse(
                     turn,
                     call,

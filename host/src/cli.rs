@@ -2,9 +2,11 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing::level_filters::LevelFilter;
 
 use crate::report::format::Format;
 use crate::store::folder::Shard;
+use crate::task::load::Assignment;
 use crate::task::manifest::{Ablation, Protocol, Scaffold};
 
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
@@ -33,8 +35,12 @@ pub enum Command {
     Report(ReportArgs),
     /// Look at runs in a browser, also while they play.
     View(ViewArgs),
+    /// Follow runs in the terminal while another process plays them.
+    Show(ShowArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
+    /// Score a finished run again by other graders, judges or rules, without playing it.
+    Grade(GradeArgs),
     /// List the simulator's doubtful moves for a person to look at: ended early, answered what was not asked, leaked an
     /// intent.
     Review(ReviewArgs),
@@ -60,12 +66,13 @@ pub struct RunArgs {
     /// differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "plugins", "policy", "prompts", "out", "seed",
-        "ablate", "shard", "dry_run",
+        "ablate", "shard", "dry_run", "set", "print_config",
     ])]
     pub resume: Option<Utf8PathBuf>,
-    /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL.
+    /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL. Several are played
+    /// side by side, each to a run folder of its own below --out (may be repeated).
     #[arg(long, value_name = "M")]
-    pub agent: Option<String>,
+    pub agent: Vec<String>,
     /// The user agent: lexical, a known model's name, or PROVIDER/MODEL.
     #[arg(long, value_name = "M")]
     pub user: Option<String>,
@@ -94,8 +101,14 @@ pub struct RunArgs {
     /// The seed of everything drawn at random.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Put any setting of the suite file in the place of its own, such as `session.max_turns=5` (may be repeated).
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Assignment>,
+    /// Print every setting, its value and where that comes from, and play nothing.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub print_config: bool,
     /// Take something away from the agent. `dependencies`: the final session of each group alone, with nothing of the
-    /// earlier ones.
+    /// earlier ones. `none`: play all, whatever the suite says.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub ablate: Option<AblateArg>,
     /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.
@@ -121,6 +134,9 @@ pub struct RunArgs {
     /// The run folder. Default: runs/<suite>-<UTC time>.
     #[arg(long, value_name = "DIR")]
     pub out: Option<Utf8PathBuf>,
+    /// What goes into log.jsonl of the run folder: off, error, warn, info, debug or trace. Default: info.
+    #[arg(long, value_name = "LEVEL")]
+    pub log_level: Option<LevelFilter>,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,
@@ -143,12 +159,14 @@ pub struct TapeArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AblateArg {
     Dependencies,
+    None,
 }
 
-impl From<AblateArg> for Ablation {
+impl From<AblateArg> for Option<Ablation> {
     fn from(ablate: AblateArg) -> Self {
         match ablate {
-            AblateArg::Dependencies => Self::Dependencies,
+            AblateArg::Dependencies => Some(Ablation::Dependencies),
+            AblateArg::None => None,
         }
     }
 }
@@ -307,10 +325,50 @@ pub struct ViewArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Run folders, or a folder of several agents' runs.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<Utf8PathBuf>,
+    /// Print how far they are, and stop.
+    #[arg(long)]
+    pub once: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct GradeArgs {
+    /// The run folder, whole. It stays as it is.
+    #[arg(value_name = "RUN")]
+    pub run: Utf8PathBuf,
+    /// The new run folder. One that was begun by the same command is gone on with.
+    #[arg(long, value_name = "DIR")]
+    pub out: Utf8PathBuf,
+    /// The judge of rubric items; several decide by majority (may be repeated). Default: the run's.
+    #[arg(long, value_name = "M")]
+    pub judge: Vec<String>,
+    /// The rules of graders, judges and sums. Default: the run's.
+    #[arg(long, value_enum)]
+    pub protocol: Option<ProtocolArg>,
+    /// A folder of plugins, `<name>.wasm`, before those of the run.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+    /// The suite with the rules and rubrics to grade by. Default: the run's, as it is now.
+    #[arg(long, value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
+    /// Episodes graded at the same time. Default: the number of processors.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub jobs: Option<u32>,
+    #[command(flatten)]
+    pub tape: TapeArgs,
+    /// Print the results as one JSON object on stdout; talk goes to stderr.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

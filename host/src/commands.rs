@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod compare;
 mod compile_component;
+mod grade;
 mod import;
 mod list;
 mod merge;
@@ -14,6 +15,7 @@ mod review;
 mod run;
 mod schema;
 mod serve;
+mod show;
 mod verify;
 mod view;
 
@@ -44,8 +46,10 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
+        Command::Show(args) => show::show(&args),
         Command::View(args) => view::view(&args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Grade(args) => grade::grade(&args),
         Command::Review(args) => review::review(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Import(args) => import::import(args),

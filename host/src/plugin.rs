@@ -28,6 +28,6 @@ pub use document::Documents;
 pub use engine::Profile;
 pub use fault::GuestFault;
 pub use grader::Grader;
-pub use limits::{GuestLimits, Limits};
+pub use limits::{GuestLimits, Limits, LoadLimits};
 pub use load::{LoadError, Plugin, Plugins, Terms, World};
 pub use shell::Shell;

@@ -9,6 +9,7 @@ pub mod cost;
 pub mod escape;
 pub mod estimate;
 pub mod figure;
+pub mod follow;
 pub mod format;
 pub mod measures;
 pub mod page;

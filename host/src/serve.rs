@@ -1,22 +1,27 @@
-//! Sessions for an agent of somebody else's, over the Model Context Protocol (`protocol`). The tools of the session are
-//! tools of the server; the conversation is one more, `converse`. The server listens on 127.0.0.1 and wants a token, or
-//! speaks on standard input and output; it plays nothing itself and reaches the session only through `model/external`.
-
-mod protocol;
+//! Sessions for an agent of somebody else's, over the Model Context Protocol. The tools of the session are tools of the
+//! server; the conversation is one more, `converse`. The server listens on 127.0.0.1 and wants a token, or speaks on
+//! standard input and output; it plays nothing itself and reaches the session only through `model/external`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use serde_json::{Map, Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, ServiceExt};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Notify};
 
@@ -71,7 +76,7 @@ pub enum ServeError {
         source: std::io::Error,
     },
     #[error("serve on standard input and output: {0}")]
-    Stdio(std::io::Error),
+    Stdio(String),
     #[error("serve: {0}")]
     Http(std::io::Error),
 }
@@ -119,7 +124,7 @@ impl Service {
         self.0.over.notified().await;
     }
 
-    async fn call(&self, name: &str, arguments: Map<String, Value>) -> Value {
+    async fn call(&self, name: &str, arguments: JsonObject) -> CallToolResult {
         let Inner {
             outside,
             conversation,
@@ -150,7 +155,7 @@ impl Service {
     }
 
     /// The result of one tool call, whichever tool it is.
-    async fn call_tool(&self, name: &str, arguments: Map<String, Value>) -> Value {
+    async fn called(&self, name: &str, arguments: JsonObject) -> CallToolResult {
         if name != CONVERSE {
             return self.call(name, arguments).await;
         }
@@ -161,51 +166,70 @@ impl Service {
         };
         answered(&self.converse(answer).await.to_string())
     }
+}
+
+impl ServerHandler for Service {
+    fn get_info(&self) -> ServerConfig {
+        let program = Implementation::new("pibench-host", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(program)
+            .with_instructions(INSTRUCTIONS)
+    }
 
     /// The tools that there are now.
-    async fn list_tools(&self) -> Vec<Value> {
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
         let conversation = self.0.conversation.lock().await;
         let open = conversation.open.as_ref();
         let specs = open.map_or(&[][..], |told| told.tools.as_slice());
-        std::iter::once(converse_tool())
-            .chain(tools(specs).map(tool))
-            .collect()
+        let all = std::iter::once(converse_tool()).chain(tools(specs).map(tool));
+        Ok(ListToolsResult::with_all_items(all.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(self.called(&request.name, arguments).await.into())
     }
 }
 
-fn answered(text: &str) -> Value {
-    json!({ "content": [{ "type": "text", "text": text }], "isError": false })
+fn answered(text: &str) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-fn refused(reason: &str) -> Value {
-    json!({ "content": [{ "type": "text", "text": reason }], "isError": true })
+fn refused(reason: &str) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(reason)])
 }
 
 fn tools(specs: &[ToolSpec]) -> impl Iterator<Item = &ToolSpec> {
     specs.iter().filter(|spec| spec.name != SPAWN)
 }
 
-fn tool(spec: &ToolSpec) -> Value {
+fn tool(spec: &ToolSpec) -> Tool {
     let ToolSpec {
         name,
         description,
         parameters,
     } = spec;
-    json!({ "name": name, "description": description, "inputSchema": parameters })
+    let schema = parameters.as_object().cloned().unwrap_or_default();
+    Tool::new(name.clone(), description.clone(), schema)
 }
 
-fn converse_tool() -> Value {
-    json!({
-        "name": CONVERSE,
-        "description": CONVERSE_DESCRIPTION,
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "answer": { "type": "string", "description": "Your answer to the open message." },
-            },
-            "additionalProperties": false,
-        },
-    })
+fn converse_tool() -> Tool {
+    let mut schema = JsonObject::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert(
+        "properties".into(),
+        json!({ "answer": { "type": "string", "description": "Your answer to the open message." } }),
+    );
+    schema.insert("additionalProperties".into(), false.into());
+    Tool::new(CONVERSE, CONVERSE_DESCRIPTION, schema)
 }
 
 /// A listener on a port of its own, reachable from this machine only.
@@ -215,84 +239,79 @@ pub async fn listen(port: u16) -> Result<TcpListener, ServeError> {
     listener.map_err(|source| ServeError::Listen { address, source })
 }
 
-/// What a connection is served from.
-#[derive(Debug, Clone)]
-struct Door {
-    service: Service,
-    token: Arc<String>,
-}
-
-/// Serves `/mcp` to whoever has the token, until the future is dropped.
+/// Serves `/mcp` to whoever has the token, until the future is dropped. No page of a browser is let in: neither one of
+/// another origin, nor one whose name was pointed at this machine.
 pub async fn http(
     service: Service,
     listener: TcpListener,
     token: String,
 ) -> Result<(), ServeError> {
-    let door = Door {
-        service,
-        token: Arc::new(token),
-    };
     // Without sessions and streams: each message is one request, and its answer one JSON text.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MAX_MESSAGE);
+    let connection = move || Ok(service.clone());
+    let sessions = Arc::new(LocalSessionManager::default());
+    let token: Arc<str> = token.into();
     let app = Router::new()
-        .route("/mcp", post(message))
-        .layer(DefaultBodyLimit::max(MAX_MESSAGE))
-        .layer(middleware::from_fn_with_state(door.clone(), authorised))
-        .with_state(door);
+        .route_service(
+            "/mcp",
+            StreamableHttpService::new(connection, sessions, config),
+        )
+        .layer(middleware::from_fn_with_state(token, authorised));
     axum::serve(listener, app).await.map_err(ServeError::Http)
 }
 
-async fn message(State(door): State<Door>, body: Bytes) -> Response {
-    match protocol::answer(&door.service, &body).await {
-        Some(answer) => ([(CONTENT_TYPE, "application/json")], answer.to_string()).into_response(),
-        None => StatusCode::ACCEPTED.into_response(),
-    }
-}
-
-/// Lets nobody in without the token, and no page of a browser: neither one of another origin, nor one whose name was
-/// pointed at this machine.
-async fn authorised(State(door): State<Door>, request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    if headers.contains_key(ORIGIN) || !is_local(headers) {
-        return (
-            StatusCode::FORBIDDEN,
-            "only programs of this machine are served",
-        )
-            .into_response();
-    }
-    let given = headers
+/// Lets nobody in without the token.
+async fn authorised(State(token): State<Arc<str>>, request: Request, next: Next) -> Response {
+    let given = request
+        .headers()
         .get(AUTHORIZATION)
         .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
         .unwrap_or_default();
     // Equal hashes mean equal tokens, and their comparison takes the same time whatever they are.
-    if blake3::hash(given) == blake3::hash(door.token.as_bytes()) {
+    if blake3::hash(given) == blake3::hash(token.as_bytes()) {
         next.run(request).await
     } else {
         (StatusCode::UNAUTHORIZED, "a bearer token is needed").into_response()
     }
 }
 
-fn is_local(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
-    name.is_some_and(|name| name == "127.0.0.1" || name == "localhost")
-}
-
 /// Serves on standard input and output, a message a line, until the other side closes them.
 pub async fn stdio(service: Service) -> Result<(), ServeError> {
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    let mut output = tokio::io::stdout();
-    while let Some(line) = lines.next_line().await.map_err(ServeError::Stdio)? {
-        if line.trim().is_empty() {
-            continue;
-        }
-        if let Some(answer) = protocol::answer(&service, line.as_bytes()).await {
-            let answer = format!("{answer}\n");
-            output
-                .write_all(answer.as_bytes())
-                .await
-                .map_err(ServeError::Stdio)?;
-            output.flush().await.map_err(ServeError::Stdio)?;
-        }
-    }
+    let (input, output) = rmcp::transport::stdio();
+    let lines = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE);
+    let failed = |error: &dyn std::fmt::Display| ServeError::Stdio(error.to_string());
+    let running = service.serve(lines).await.map_err(|error| failed(&error))?;
+    running.waiting().await.map_err(|error| failed(&error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::external::External;
+
+    #[tokio::test]
+    async fn a_run_that_is_over_has_the_conversation_only_and_says_so() {
+        let outside = External::default().outside().unwrap();
+        let service = Service::new(outside).await;
+        let told = service.called(CONVERSE, JsonObject::new()).await;
+        assert_eq!(told, answered("{\"over\":true}"));
+        let called = service.called("read_file", JsonObject::new()).await;
+        let over = "every session is played: there is nothing to work on";
+        assert_eq!(called, refused(over));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_no_text_is_refused() {
+        let outside = External::default().outside().unwrap();
+        let service = Service::new(outside).await;
+        let mut arguments = JsonObject::new();
+        arguments.insert("answer".into(), 7.into());
+        let called = service.called(CONVERSE, arguments).await;
+        assert_eq!(called, refused("`answer` has to be a text"));
+    }
 }

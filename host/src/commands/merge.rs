@@ -104,7 +104,7 @@ fn list(shards: &[Shard]) -> String {
 }
 
 /// The first key in which two manifests differ, of those on which a score depends.
-fn difference(a: &Manifest, b: &Manifest) -> anyhow::Result<Option<String>> {
+pub(super) fn difference(a: &Manifest, b: &Manifest) -> anyhow::Result<Option<String>> {
     let (a, b) = (serde_json::to_value(a)?, serde_json::to_value(b)?);
     let elsewhere = ["started", "shard", "suite_path", "plugin_dirs", "prompts"];
     let keys = a

@@ -11,7 +11,7 @@ use crate::report::bundle::{self, Report};
 use crate::report::format::render;
 use crate::report::record::{RecordError, RunRecord};
 use crate::report::tables::Audit;
-use crate::store::folder::FolderError;
+use crate::store::folder::{FolderError, runs_in};
 
 /// Prints the tables, and writes everything where a folder is named.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
@@ -24,7 +24,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     } = args;
     let records: Result<Vec<RunRecord>, RecordError> = runs
         .iter()
-        .map(|dir| RunRecord::finished(dir.as_std_path()))
+        .flat_map(|dir| runs_in(dir.as_std_path()))
+        .map(|dir| RunRecord::finished(&dir))
         .collect();
     let report = Report::new(records.map_err(failure)?, &audits(audit)?, *seed);
     let text = render((*format).into(), &report.sheets, report.banner.as_deref());

@@ -1,5 +1,8 @@
 //! `pibench-host run`.
 
+mod config;
+mod several;
+
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -10,6 +13,8 @@ use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tokio::sync::mpsc;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::EnvFilter;
 
 use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
 use crate::cli::{RunArgs, TapeArgs};
@@ -29,13 +34,13 @@ use crate::plugin::shell::{PYTHON, SHELL};
 use crate::plugin::{GuestLimits, LoadError, Plugins};
 use crate::report::estimate::Row;
 use crate::report::{estimate, progress, table};
-use crate::run::{AgentRole, EpisodeError, Finished, Plan, Roles, RunError, Spending};
+use crate::run::{AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending};
 use crate::store::event::VERSION;
-use crate::store::folder::{FolderError, PluginMark};
+use crate::store::folder::{FolderError, PluginMark, read_manifest};
 use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
-use crate::task::load::{LoadedPolicy, load};
+use crate::task::load::{Assignment, LoadedPolicy, load_with};
 use crate::task::manifest::{WebFile, WebProvider};
 use crate::task::suite::Suite;
 use crate::user::UserAgent;
@@ -50,10 +55,25 @@ const BRAVE_KEY: &str = "BRAVE_API_KEY";
 
 /// Plays a suite, or goes on with a run.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    if args.print_config {
+        return config::print(args);
+    }
     if args.dry_run {
         return dry_run(args);
     }
-    let plan = plan_of(args)?;
+    let plan = if let Some(dir) = &args.resume {
+        if let Some(several) = several::resumed(dir, args)? {
+            return several.play(args);
+        }
+        resumed(dir, args)?
+    } else {
+        let suite = loaded(args)?;
+        let agents = agents(args, &suite)?;
+        if agents.len() > 1 {
+            return several::planned(&suite, &agents, args)?.play(args);
+        }
+        begun(suite, args)?
+    };
     if let AgentRole::External(_) = plan.roles.agent {
         let folder = plan.folder.root().display();
         return Err(anyhow!(
@@ -80,18 +100,61 @@ pub(super) enum Output {
 
 /// What is to be played, by the command line.
 pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
-    let resume = args.resume.is_some();
-    let tape = tape(&args.tape, resume)?;
-    let mut plan = match &args.resume {
-        Some(dir) => {
-            let mut plan = reopened(dir, args.jobs, tape)?;
-            plan.spending.limit = limit(&plan.roles, args.max_cost)?;
-            plan
-        }
-        None => planned(args, tape)?,
-    };
+    match &args.resume {
+        Some(dir) => resumed(dir, args),
+        None => begun(loaded(args)?, args),
+    }
+}
+
+/// The suite that the command line names.
+fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
+    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    load_suite(&path, &args.set)
+}
+
+fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
+    ready(planned_suite(suite, args, tape(&args.tape, false)?)?, args)
+}
+
+fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
+    let mut plan = reopened(dir, args.jobs, tape(&args.tape, true)?)?;
+    was_played(&plan)?;
+    plan.spending.limit = limit(&plan.roles, args.max_cost)?;
+    ready(plan, args)
+}
+
+/// With what only a run that is played has.
+fn ready(mut plan: Plan, args: &RunArgs) -> Result<Plan, Failure> {
     plan.web = Arc::new(web(&plan.suite, &args.tape)?);
+    plan.log = log(&plan, args)?;
     Ok(plan)
+}
+
+/// The log of a run that is about to be played.
+fn log(plan: &Plan, args: &RunArgs) -> Result<Option<Log>, Failure> {
+    let level = args.log_level.unwrap_or(LevelFilter::INFO);
+    if level == LevelFilter::OFF {
+        return Ok(None);
+    }
+    let folder = plan.folder.root();
+    let log = Log::open(folder, level, EnvFilter::from_env("PIBENCH_LOG"));
+    let log = log.with_context(|| format!("write the log of {}", folder.display()));
+    log.map(Some).or_exit(Exit::Io)
+}
+
+/// Nothing is left to play of what was graded again.
+fn was_played(plan: &Plan) -> Result<(), Failure> {
+    let folder = plan.folder.root();
+    let manifest = read_manifest(folder).or_exit(Exit::InvalidInput)?;
+    let Some(graded) = manifest.graded else {
+        return Ok(());
+    };
+    Err(anyhow!(
+        "go on with {}: it was graded and not played; a grading that was cut off goes on by the same `pibench-host grade {} ...`",
+        folder.display(),
+        graded.from
+    ))
+    .or_exit(Exit::Usage)
 }
 
 /// How long what stands beside a run may take to end when the run is over.
@@ -108,9 +171,7 @@ pub(super) fn played(
     if plan.roles.scripted() {
         eprintln!("Scripted models: these scores test the suite and the host, not an agent.");
     }
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let display = progress::display(receiver, std::io::stderr().is_terminal());
-    let finished = runtime()?.block_on(async {
+    let finished = displayed(|sender| async move {
         let playing = crate::run::play(plan, resume, sender);
         tokio::pin!(playing);
         tokio::pin!(beside);
@@ -121,50 +182,64 @@ pub(super) fn played(
             }
             () = &mut beside => playing.await,
         }
-    });
+    })?;
+    let again = format!("pibench-host run --resume {}", folder.display());
+    if let Finished::All { results, .. } = &finished {
+        match output {
+            Output::Table => show(results, false, &folder)?,
+            Output::Json => show(results, true, &folder)?,
+            Output::Stderr => eprintln!("{}", table::results(results)),
+        }
+    }
+    Ok(ended(&[finished], &again))
+}
+
+/// Plays with a display of its progress.
+fn displayed<T, F: Future<Output = Result<T, RunError>>>(
+    play: impl FnOnce(mpsc::UnboundedSender<progress::Progress>) -> F,
+) -> Result<T, Failure> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let display = progress::display(receiver, std::io::stderr().is_terminal());
+    let played = runtime()?.block_on(play(sender));
     // The display ends when the last sender is gone.
     let _ = display.join();
-    match finished {
-        Ok(Finished::All {
+    played.map_err(|error| Failure {
+        exit: exit_of_error(&error),
+        error: error.into(),
+    })
+}
+
+/// Says what kept runs from their end, and how to go on; the exit of all together.
+fn ended(finished: &[Finished], again: &str) -> Exit {
+    let (mut cut, mut out_of_money, mut faults) = (false, false, false);
+    for one in finished {
+        let Finished::All {
             results,
             broken,
             spent,
-        }) => {
-            match output {
-                Output::Table => show(&results, false, &folder)?,
-                Output::Json => show(&results, true, &folder)?,
-                Output::Stderr => eprintln!("{}", table::results(&results)),
-            }
-            for reason in &broken {
-                eprintln!("error: failed to {reason}");
-            }
-            if let Some(reason) = &spent {
-                eprintln!("error: failed to {reason}");
-            }
-            if broken.is_empty() && spent.is_none() {
-                return Ok(if results.faults.is_empty() {
-                    Exit::Complete
-                } else {
-                    Exit::Faults
-                });
-            }
-            eprintln!("Go on with: pibench-host run --resume {}", folder.display());
-            Ok(match spent {
-                Some(_) => Exit::Spent,
-                None => Exit::Infrastructure,
-            })
+        } = one
+        else {
+            eprintln!("Interrupted. Go on with: {again}");
+            return Exit::Interrupted;
+        };
+        for reason in broken.iter().chain(spent) {
+            eprintln!("error: failed to {reason}");
         }
-        Ok(Finished::Interrupted) => {
-            eprintln!(
-                "Interrupted. Go on with: pibench-host run --resume {}",
-                folder.display()
-            );
-            Ok(Exit::Interrupted)
-        }
-        Err(error) => Err(Failure {
-            exit: exit_of_error(&error),
-            error: error.into(),
-        }),
+        cut |= !broken.is_empty();
+        out_of_money |= spent.is_some();
+        faults |= !results.faults.is_empty();
+    }
+    if cut || out_of_money {
+        eprintln!("Go on with: {again}");
+    }
+    if out_of_money {
+        Exit::Spent
+    } else if cut {
+        Exit::Infrastructure
+    } else if faults {
+        Exit::Faults
+    } else {
+        Exit::Complete
     }
 }
 
@@ -226,9 +301,9 @@ fn exit_of_error(error: &RunError) -> Exit {
     }
 }
 
-/// A suite file that is sound, its warnings shown; else every problem of it.
-fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
-    match load(path) {
+/// A suite file that is sound with these settings of the command line, its warnings shown; else every problem of it.
+pub(super) fn load_suite(path: &Utf8Path, set: &[Assignment]) -> Result<Suite, Failure> {
+    match load_with(path, set) {
         Ok(loaded) => {
             show_problems(&loaded.warnings);
             Ok(loaded.suite)
@@ -251,25 +326,29 @@ fn load_suite(path: &Utf8Path) -> Result<Suite, Failure> {
 
 /// Plans the run in a folder that is thrown away, and says what it would ask. No key is needed.
 fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
-    let dir = tempfile::tempdir().or_exit(Exit::Io)?;
-    let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
-        .map_err(|path| anyhow!("use {}: it is not UTF-8", path.display()))
-        .or_exit(Exit::Io)?;
-    let args = RunArgs {
-        out: Some(out),
-        ..args.clone()
-    };
-    let plan = planned(&args, Tape::Silent)?;
-    let estimated = runtime()?.block_on(crate::run::estimate(&plan));
-    let total = estimated.or_exit(Exit::InvalidInput)?;
-    let personas = plan
-        .personas()
-        .map(|persona| plan.sessions(persona).count());
-    let rows = asked(&plan.roles, &total);
-    println!(
-        "{}",
-        estimate::estimate(personas.sum(), plan.runs, &total, &rows)
-    );
+    let suite = loaded(args)?;
+    for agent in agents(args, &suite)? {
+        let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+        let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
+            .map_err(|path| anyhow!("use {}: it is not UTF-8", path.display()))
+            .or_exit(Exit::Io)?;
+        let args = RunArgs {
+            agent: vec![agent],
+            out: Some(out),
+            ..args.clone()
+        };
+        let plan = planned_suite(suite.clone(), &args, Tape::Silent)?;
+        let estimated = runtime()?.block_on(crate::run::estimate(&plan));
+        let total = estimated.or_exit(Exit::InvalidInput)?;
+        let personas = plan
+            .personas()
+            .map(|persona| plan.sessions(persona).count());
+        let rows = asked(&plan.roles, &total);
+        println!(
+            "{}",
+            estimate::estimate(personas.sum(), plan.runs, &total, &rows)
+        );
+    }
     Ok(Exit::Complete)
 }
 
@@ -299,26 +378,90 @@ fn asked(roles: &Roles, total: &Estimate) -> Vec<Row> {
     rows
 }
 
-fn planned(args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    planned_suite(load_suite(&path)?, args, tape)
-}
-
 /// The plan of a suite that is loaded, in a run folder of its own.
 pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
-    known(&suite, args)?;
-    let names = Names::of(args, &suite);
-    let protocol = args.protocol.map_or(suite.protocol, Into::into);
-    let prompts = Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?;
-    let (roles, mut spending) = roles(&suite, names, &prompts, tape)?;
+    let shared = shared(&suite, args)?;
+    let mut clients = clients(&suite, tape)?;
+    let prepared = prepared(&suite, args, &shared, &mut clients)?;
+    placed(suite, args, &shared, prepared)
+}
+
+/// The plan of what is prepared, in a new folder.
+fn placed(
+    suite: Suite,
+    args: &RunArgs,
+    shared: &Shared,
+    prepared: Prepared,
+) -> Result<Plan, Failure> {
+    let Prepared {
+        manifest,
+        roles,
+        spending,
+    } = prepared;
+    let out = args
+        .out
+        .clone()
+        .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
+    let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
+    let plugins = Arc::clone(&shared.plugins);
+    let limits = &shared.limits;
+    let mut plan = plan(suite, &manifest, roles, limits, plugins, folder, args.jobs);
+    plan.spending = spending;
+    Ok(plan)
+}
+
+/// What the plans of all agents of a suite share.
+struct Shared {
+    prompts: Prompts,
+    policy: Option<LoadedPolicy>,
+    dirs: Vec<PathBuf>,
+    limits: GuestLimits,
+    plugins: Arc<Plugins>,
+    marks: BTreeMap<String, PluginMark>,
+}
+
+fn shared(suite: &Suite, args: &RunArgs) -> Result<Shared, Failure> {
+    known(suite, args)?;
+    let dirs = plugin_dirs(args.plugins.as_deref());
+    let policy = policy(args.policy.as_deref())?;
+    let (limits, plugins) = on_terms(suite, dirs.clone(), policy.as_ref())?;
+    Ok(Shared {
+        prompts: Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?,
+        marks: marks(suite, &plugins)?,
+        policy,
+        dirs,
+        limits,
+        plugins,
+    })
+}
+
+/// What a command line and a suite decide for one agent, before a folder is made.
+struct Prepared {
+    manifest: Manifest,
+    roles: Roles,
+    spending: Spending,
+}
+
+fn prepared(
+    suite: &Suite,
+    args: &RunArgs,
+    shared: &Shared,
+    clients: &mut Clients<'_>,
+) -> Result<Prepared, Failure> {
+    let Shared {
+        prompts,
+        policy,
+        dirs,
+        limits,
+        plugins: _,
+        marks,
+    } = shared;
+    let (roles, mut spending) = roles(Names::of(args, suite), prompts, clients)?;
     spending.limit = limit(&roles, args.max_cost)?;
     let runs = args
         .runs
         .or(suite.runs)
         .unwrap_or(if roles.scripted() { 1 } else { 3 });
-    let dirs = plugin_dirs(args.plugins.as_deref());
-    let policy = policy(args.policy.as_deref())?;
-    let (limits, plugins) = on_terms(&suite, dirs.clone(), policy.as_ref())?;
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),
@@ -326,7 +469,7 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         suite: suite.id.clone(),
         suite_path: absolute(&suite.path)?,
         suite_digest: suite.digest.clone(),
-        protocol,
+        protocol: args.protocol.map_or(suite.protocol, Into::into),
         scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
@@ -335,50 +478,62 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
         seed: args.seed.unwrap_or(suite.seed),
         personas: args.persona.clone(),
         sessions: args.session.clone(),
-        ablate: args.ablate.map(Into::into).or(suite.ablate),
+        ablate: args.ablate.map_or(suite.ablate, Into::into),
         shard: args.shard,
+        graded: None,
+        set: args.set.iter().map(Assignment::to_string).collect(),
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts: args.prompts.as_ref().map(|dir| absolute(dir)).transpose()?,
+        prompts_version: prompts.version(),
         prompts_digest: prompts.digest().to_owned(),
         policy: args
             .policy
             .as_ref()
             .map(|file| absolute(file))
             .transpose()?,
-        policy_digest: policy.map(|policy| policy.digest),
-        plugins: marks(&suite, &plugins)?,
-        limits: for_record(&limits),
+        policy_digest: policy.as_ref().map(|policy| policy.digest.clone()),
+        plugins: marks.clone(),
+        limits: for_record(limits),
         imported: None,
     };
-    let out = args
-        .out
-        .clone()
-        .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
-    let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
-    let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, args.jobs);
-    plan.spending = spending;
-    Ok(plan)
+    Ok(Prepared {
+        manifest,
+        roles,
+        spending,
+    })
 }
 
 /// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
 pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, jobs, tape, |names| names)
+    reopened_with(dir, jobs, |suite, names, prompts| {
+        roles(names, prompts, &mut clients(suite, tape)?)
+    })
 }
 
 /// The same with another user agent and judge, and no agent: for judging it again.
 pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, None, tape, |_| Names {
-        agent: "nop".into(),
-        user: judge.to_owned(),
-        judge: judge.to_owned(),
+    reopened_with(dir, None, |suite, _, prompts| {
+        let names = Names {
+            agent: "nop".into(),
+            user: judge.to_owned(),
+            judge: judge.to_owned(),
+        };
+        roles(names, prompts, &mut clients(suite, tape)?)
     })
+}
+
+/// The settings that a run was given on its command line.
+pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, Failure> {
+    let set = manifest.set.iter().map(|text| text.parse());
+    set.collect::<Result<_, String>>()
+        .map_err(|reason| anyhow!("use the settings of manifest.json: {reason}"))
+        .or_exit(Exit::InvalidInput)
 }
 
 fn reopened_with(
     dir: &Utf8Path,
     jobs: Option<u32>,
-    tape: Tape,
-    names: impl FnOnce(Names) -> Names,
+    cast: impl FnOnce(&Suite, Names, &Prompts) -> Result<(Roles, Spending), Failure>,
 ) -> Result<Plan, Failure> {
     let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
@@ -397,7 +552,10 @@ fn reopened_with(
         ))
         .or_exit(Exit::InvalidInput);
     }
-    let suite = load_suite(Utf8Path::new(&manifest.suite_path))?;
+    let suite = load_suite(
+        Utf8Path::new(&manifest.suite_path),
+        &assignments(&manifest)?,
+    )?;
     if suite.digest != manifest.suite_digest {
         let path = &manifest.suite_path;
         return Err(anyhow!(
@@ -414,8 +572,7 @@ fn reopened_with(
         return Err(anyhow!("go on with {dir}: the prompts were changed since"))
             .or_exit(Exit::InvalidInput);
     }
-    let names = names(Names { agent, user, judge });
-    let (roles, spending) = roles(&suite, names, &prompts, tape)?;
+    let (roles, spending) = cast(&suite, Names { agent, user, judge }, &prompts)?;
     let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
     if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
         return Err(anyhow!("go on with {dir}: the policy was changed since"))
@@ -434,7 +591,7 @@ fn reopened_with(
     Ok(plan)
 }
 
-fn plan(
+pub(super) fn plan(
     suite: Suite,
     manifest: &Manifest,
     roles: Roles,
@@ -445,20 +602,24 @@ fn plan(
 ) -> Plan {
     // The suite's own pages, until the command line says otherwise.
     let web = Arc::new(Web::offline(Corpus::new(suite.corpus.clone())));
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Plan {
         suite,
         protocol: manifest.protocol,
+        played_by: manifest
+            .graded
+            .as_ref()
+            .map_or(manifest.protocol, |graded| graded.protocol),
         scaffold: manifest.scaffold,
         web,
         seed: manifest.seed,
         runs: manifest.runs,
-        jobs: jobs.map_or(processors, |jobs| jobs as usize),
+        jobs: jobs.map_or_else(processors, |jobs| jobs as usize),
         sessions: manifest.sessions.clone(),
         personas: manifest.personas.clone(),
         ablate: manifest.ablate,
         shard: manifest.shard,
         roles,
+        beside: false,
         plugins,
         app_limits: limits.app,
         grader_limits: limits.grader,
@@ -466,7 +627,12 @@ fn plan(
         shell_limits: limits.shell,
         folder,
         spending: Spending::default(),
+        log: None,
     }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// The agents' web, as the suite wants it. The real one is recorded and replayed with the models.
@@ -529,12 +695,27 @@ fn known(suite: &Suite, args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The agents under test, each once.
+fn agents(args: &RunArgs, suite: &Suite) -> Result<Vec<String>, Failure> {
+    let Names { agent, .. } = Names::of(args, suite);
+    let agents: Vec<String> = catalog::panel(&agent).map(str::to_owned).collect();
+    for (at, agent) in agents.iter().enumerate() {
+        if agents[..at].contains(agent) {
+            return Err(anyhow!(
+                "play the agent `{agent}` twice; --runs N plays it N times"
+            ))
+            .or_exit(Exit::Usage);
+        }
+    }
+    Ok(agents)
+}
+
 /// Who plays, as it was asked for.
-struct Names {
-    agent: String,
-    user: String,
+pub(super) struct Names {
+    pub(super) agent: String,
+    pub(super) user: String,
     /// Several with commas between them.
-    judge: String,
+    pub(super) judge: String,
 }
 
 impl Names {
@@ -544,22 +725,28 @@ impl Names {
             judges => judges.join(","),
         };
         Self {
-            agent: args.agent.clone().unwrap_or_else(|| suite.agent.clone()),
+            agent: match args.agent.as_slice() {
+                [] => suite.agent.clone(),
+                agents => agents.join(","),
+            },
             user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
             judge,
         }
     }
 }
 
-fn roles(
-    suite: &Suite,
+/// The models of a suite.
+pub(super) fn clients(suite: &Suite, tape: Tape) -> Result<Clients<'static>, Failure> {
+    let catalog = Catalog::with(&suite.providers, &suite.models);
+    Clients::new(catalog, &process_environment, tape).or_exit(Exit::Usage)
+}
+
+pub(super) fn roles(
     names: Names,
     prompts: &Prompts,
-    tape: Tape,
+    clients: &mut Clients<'_>,
 ) -> Result<(Roles, Spending), Failure> {
     let Names { agent, user, judge } = names;
-    let catalog = Catalog::with(&suite.providers, &suite.models);
-    let mut clients = Clients::new(catalog, &process_environment, tape).or_exit(Exit::Usage)?;
     let spending = Spending {
         meter: clients.meter(),
         limit: None,
@@ -604,7 +791,7 @@ fn roles(
 }
 
 /// The plugins of a suite under a policy, and the limits of all guests.
-fn on_terms(
+pub(super) fn on_terms(
     suite: &Suite,
     dirs: Vec<PathBuf>,
     policy: Option<&LoadedPolicy>,
@@ -617,7 +804,7 @@ fn on_terms(
     Ok((limits, Arc::new(plugins)))
 }
 
-fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
+pub(super) fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
     match json!(limits) {
         serde_json::Value::Object(fields) => fields.into_iter().collect(),
         _ => BTreeMap::new(),
@@ -626,7 +813,10 @@ fn for_record(limits: &GuestLimits) -> BTreeMap<String, serde_json::Value> {
 
 /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the agent's
 /// own tools are loaded when they are first used: they are looked for only.
-fn marks(suite: &Suite, plugins: &Plugins) -> Result<BTreeMap<String, PluginMark>, Failure> {
+pub(super) fn marks(
+    suite: &Suite,
+    plugins: &Plugins,
+) -> Result<BTreeMap<String, PluginMark>, Failure> {
     let mut marks = BTreeMap::new();
     for name in [SHELL, PYTHON, DOCUMENT] {
         match plugins.papers(name) {

@@ -32,13 +32,13 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     // One agent works on one session at a time.
     run.jobs = Some(1);
     if run.resume.is_none() {
-        if run.agent.is_some() {
+        if !run.agent.is_empty() {
             return Err(anyhow!(
                 "serve: the agent comes from outside; leave out --agent"
             ))
             .or_exit(Exit::Usage);
         }
-        run.agent = Some(AgentRole::EXTERNAL.into());
+        run.agent = vec![AgentRole::EXTERNAL.into()];
         run.runs = run.runs.or(Some(1));
     }
     let resume = run.resume.is_some();

@@ -6,18 +6,19 @@ use crate::cli::ViewArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::report::record::RunRecord;
 use crate::report::viewer::Viewer;
+use crate::store::folder::runs_in;
 
 /// Serves until it is interrupted.
 pub(super) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
     let ViewArgs { runs, port, seed } = args;
-    // What cannot be read is told here, and not by an empty page.
-    for dir in runs {
-        RunRecord::so_far(dir.as_std_path()).map_err(failure)?;
-    }
-    let dirs = runs
+    let dirs: Vec<_> = runs
         .iter()
-        .map(|dir| dir.as_std_path().to_owned())
+        .flat_map(|dir| runs_in(dir.as_std_path()))
         .collect();
+    // What cannot be read is told here, and not by an empty page.
+    for dir in &dirs {
+        RunRecord::so_far(dir).map_err(failure)?;
+    }
     runtime()?.block_on(async {
         let viewer = Viewer::bind(*port).await.or_exit(Exit::Io)?;
         println!("{}", viewer.url());

@@ -10,6 +10,9 @@ use serde_json::Value;
 /// dates and set phrases that any answer needs stay below it.
 pub const SPAN: usize = 40;
 
+/// A span with fewer letters and digits says nothing: the rule below a table's head, a line of dashes.
+const WORDS: usize = SPAN / 4;
+
 /// Stands where a copied span was taken out: no white space, so that it survives [`collapse`].
 pub const SEPARATOR: char = '\u{1e}';
 
@@ -106,6 +109,10 @@ impl Seen {
                 continue;
             }
             let end = start + SPAN;
+            let span = &text.folded[start..end];
+            if span.iter().filter(|(it, _)| it.is_alphanumeric()).count() < WORDS {
+                continue;
+            }
             for &(_, plain) in &text.folded[start.max(marked)..end] {
                 copied[plain] = true;
             }
@@ -203,6 +210,13 @@ mod tests {
         check(&[SHOWN], &SHOWN.to_uppercase(), "");
         check(&[SHOWN], &SHOWN.replace(' ', "\n\t "), "");
         check(&[SHOWN], &format!("  {SHOWN}\n{SHOWN}"), "");
+    }
+
+    #[test]
+    fn the_rule_below_a_tables_head_is_nobodys_words() {
+        let rule = "| --- | --- | --- | --- | --- | --- | --- | --- |";
+        let written = format!("{rule} | Ash Row | 84 |");
+        check(&[rule], &written, &written);
     }
 
     #[test]

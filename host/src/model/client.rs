@@ -109,6 +109,11 @@ impl fmt::Debug for Client {
 }
 
 impl<'a> Clients<'a> {
+    /// What becomes of the answers of models that are made from now on.
+    pub fn tape(&mut self, tape: Tape) {
+        self.tape = Arc::new(tape);
+    }
+
     /// Models of the catalog. Keys are read from `environment` as models are made, and never again.
     pub fn new(
         catalog: Catalog,

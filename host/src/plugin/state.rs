@@ -1,6 +1,8 @@
 //! What a store holds beside the guest: an inert WASI, the session's clock, seeded randomness, a bounded log, and the
 //! limiter. Nothing here reaches the machine.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use jiff::civil::DateTime;
 use rand_chacha::ChaCha12Rng;
 use rand_core::SeedableRng;
@@ -250,20 +253,41 @@ pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<
     Ok(())
 }
 
-/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that sleeps.
+/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that sleeps. A panic of a
+/// host function ends the call and nothing else: the store that it left is dropped, as after any fault.
 pub(super) async fn bounded_call<T>(
     limits: Limits,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> Result<T, wasmtime::Error> {
+    let call = AssertUnwindSafe(call).catch_unwind();
     match tokio::time::timeout(limits.wall + Duration::from_millis(50), call).await {
-        Ok(result) => result,
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => Err(HostPanic::new(panic.as_ref()).into()),
         Err(_) => Err(wasmtime::Trap::Interrupt.into()),
+    }
+}
+
+/// A bug of ours, met by a guest that called a host function.
+#[derive(Debug, thiserror::Error)]
+#[error("the host panicked in a call of the guest's: {0}")]
+struct HostPanic(String);
+
+impl HostPanic {
+    fn new(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Self(bounded(text.unwrap_or("without a word")))
     }
 }
 
 /// Names what ended a call.
 pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limits) -> GuestFault {
     use wasmtime::Trap;
+    if let Some(panic) = error.downcast_ref::<HostPanic>() {
+        return GuestFault::Host {
+            reason: panic.to_string(),
+        };
+    }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => GuestFault::Fuel { limit: limits.fuel },
         Some(Trap::Interrupt) => GuestFault::Timeout {
@@ -546,3 +570,6 @@ impl tokio::io::AsyncWrite for Log {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

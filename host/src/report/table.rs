@@ -26,8 +26,52 @@ pub fn results(results: &RunResults) -> String {
     if results.imported {
         parts.push(super::tables::IMPORTED.into());
     }
-    if !results.faults.is_empty() {
-        let faults: Vec<String> = results.faults.iter().map(fault).collect();
+    parts.extend(faults(&results.faults));
+    parts.join("\n\n")
+}
+
+/// The faults, a line each; None without any.
+pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
+    let lines: Vec<String> = faults.iter().map(fault).collect();
+    (!lines.is_empty()).then(|| format!("Faults:\n{}", lines.join("\n")))
+}
+
+/// Several agents on one suite: Proc and Comp over all and by persona.
+pub fn agents(runs: &[&RunResults]) -> String {
+    let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
+    for run in runs {
+        let mut name = line(&run.agent);
+        for persona in &run.personas {
+            table.add_row([
+                std::mem::take(&mut name),
+                line(&persona.id),
+                score(persona.proc),
+                score(persona.comp),
+                tally(persona.scored),
+            ]);
+        }
+        table.add_row([
+            name,
+            "overall".into(),
+            overall(run.proc, run.proc_std),
+            overall(run.comp, run.comp_std),
+            tally(run.scored),
+        ]);
+    }
+    let mut parts = vec![table.to_string()];
+    if runs.iter().any(|run| run.scripted) {
+        parts.push(
+            "Scripted models: these scores test the suite and the host, not an agent.".into(),
+        );
+    }
+    let faults = runs.iter().flat_map(|run| {
+        let name = line(&run.agent);
+        run.faults
+            .iter()
+            .map(move |one| format!("{name} {}", fault(one)))
+    });
+    let faults: Vec<String> = faults.collect();
+    if !faults.is_empty() {
         parts.push(format!("Faults:\n{}", faults.join("\n")));
     }
     parts.join("\n\n")
@@ -39,7 +83,7 @@ fn table(header: &[&str]) -> Table {
         .load_style(presets::UTF8_BORDERS_ONLY)
         .set_header(header.to_vec());
     for (column, title) in table.column_iter_mut().zip(header) {
-        if !matches!(*title, "persona" | "session" | "outcome") {
+        if !matches!(*title, "agent" | "persona" | "session" | "outcome") {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -76,10 +120,6 @@ fn personas(results: &RunResults) -> String {
             tally(persona.scored),
         ]);
     }
-    let overall = |mean: Option<f64>, std: Option<f64>| match std {
-        Some(std) => format!("{} ± {std:.1}", score(mean)),
-        None => score(mean),
-    };
     table.add_row([
         "overall".into(),
         overall(results.proc, results.proc_std),
@@ -89,7 +129,14 @@ fn personas(results: &RunResults) -> String {
     table.to_string()
 }
 
-fn score(percent: Option<f64>) -> String {
+fn overall(mean: Option<f64>, std: Option<f64>) -> String {
+    match std {
+        Some(std) => format!("{} ± {std:.1}", score(mean)),
+        None => score(mean),
+    }
+}
+
+pub(super) fn score(percent: Option<f64>) -> String {
     percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1}"))
 }
 
@@ -98,7 +145,7 @@ fn tally(tally: Tally) -> String {
 }
 
 /// A word as the record writes it.
-fn name(value: &impl serde::Serialize) -> String {
+pub(super) fn name(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }

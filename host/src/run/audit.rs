@@ -5,6 +5,7 @@
 use futures::StreamExt;
 
 use super::dispatcher::RunError;
+use super::grading::is_rubric;
 use super::plan::Plan;
 use super::record::{self, RecordedSession};
 use crate::eval::record::Status;
@@ -13,7 +14,7 @@ use crate::eval::statistics::agreement::{Agreement, Rating, agreement};
 use crate::model::ModelError;
 use crate::model::place::Place;
 use crate::store::event::{RoleUsage, Stage, Turn};
-use crate::task::suite::{Grading, Intent, Item};
+use crate::task::suite::{Intent, Item};
 use crate::user::RoleError;
 
 /// Sessions that are judged at the same time.
@@ -172,10 +173,6 @@ fn judged_items<'a>(turn: &Turn, items: &'a [Item]) -> Vec<(usize, &'a Item)> {
         Some((index, &items[index]))
     });
     judged.filter(|(_, item)| is_rubric(item)).collect()
-}
-
-fn is_rubric(item: &Item) -> bool {
-    matches!(item.grading, Grading::Rubric { .. })
 }
 
 /// Items that were never judged, because the judge gave no answer, have no rating.

@@ -8,6 +8,7 @@ use camino::Utf8Path;
 use jiff::civil::DateTime;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::grading::{self, Graders};
 use super::plan::Plan;
@@ -119,6 +120,29 @@ pub(super) fn finished_sessions(events: &[Event]) -> usize {
         .iter()
         .filter(|event| matches!(event, Event::SessionFinished(_)))
         .count()
+}
+
+/// The first line of an episode's journal.
+pub(super) fn started(plan: &Plan, persona: &Persona, run: u32) -> EpisodeStarted {
+    let Plan {
+        suite,
+        protocol,
+        seed,
+        roles,
+        ..
+    } = plan;
+    EpisodeStarted {
+        version: VERSION,
+        suite: suite.id.clone(),
+        suite_digest: suite.digest.clone(),
+        persona: persona.id.clone(),
+        run,
+        seed: *seed,
+        protocol: *protocol,
+        agent: roles.agent_name.clone(),
+        user: roles.user_name.clone(),
+        judge: roles.judge_name.clone(),
+    }
 }
 
 /// Plays an episode, from its start or from where its journal ends.
@@ -444,35 +468,22 @@ impl Episode<'_> {
                 self.reset_workspace()?;
                 self.environment.jobs.open.clear();
             } else if in_flight.is_none() {
-                wake::play(self, session.clock, std::mem::take(&mut past.woken)).await?;
+                let span = tracing::debug_span!("wake", before = %session.id);
+                let woken = std::mem::take(&mut past.woken);
+                let played = wake::play(self, session.clock, woken);
+                played.instrument(span).await?;
             }
-            session::play(self, session, in_flight).await?;
+            let span = tracing::info_span!("session", session = %session.id);
+            let played = session::play(self, session, in_flight);
+            played.instrument(span).await?;
         }
         self.journal.append(&Event::EpisodeFinished)?;
         Ok(())
     }
 
     fn start(&mut self) -> Result<(), EpisodeError> {
-        let Plan {
-            suite,
-            protocol,
-            seed,
-            roles,
-            ..
-        } = self.plan;
-        self.journal.append(&Event::EpisodeStarted(EpisodeStarted {
-            version: VERSION,
-            suite: suite.id.clone(),
-            suite_digest: suite.digest.clone(),
-            persona: self.persona.id.clone(),
-            run: self.run,
-            seed: *seed,
-            protocol: *protocol,
-            agent: roles.agent_name.clone(),
-            user: roles.user_name.clone(),
-            judge: roles.judge_name.clone(),
-        }))?;
-        Ok(())
+        let started = started(self.plan, self.persona, self.run);
+        Ok(self.journal.append(&Event::EpisodeStarted(started))?)
     }
 
     async fn reset_apps(&mut self, session: &Session) -> Result<(), EpisodeError> {

@@ -1,4 +1,4 @@
-//! The rule items of a session: which grader is asked what, and the maximum over turns.
+//! The checklist of a session: which grader is asked what, what the judge says, and the maximum over turns.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,22 @@ use serde_json::Value;
 
 use crate::agent::environment::guest_fault;
 use crate::eval::score::ItemScore;
+use crate::judge::Judge;
+use crate::model::ModelError;
 use crate::plugin::grader::Evidence;
 use crate::plugin::{Grader, LoadError};
-use crate::store::event::{Fault, ItemVerdict};
+use crate::store::RunFolder;
+use crate::store::event::{Fault, FaultKind, ItemVerdict, Turn};
+use crate::store::folder::FolderError;
 use crate::task::manifest::{Protocol, When};
 use crate::task::suite::{Grading, Item, Rule, Session};
+use crate::user::{RoleError, TurnEvidence};
 use crate::workspace::View;
 
 use super::plan::Plan;
+
+/// The judge's name in faults.
+pub(super) const JUDGE: &str = "judge";
 
 /// The graders of a suite, by name.
 pub(super) type Graders = BTreeMap<String, Grader>;
@@ -137,6 +145,94 @@ pub(super) async fn grade(
         }
     }
     found
+}
+
+/// Why a role's answer is not in the turn, where that is no fault of the role.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// Its model could not be reached.
+    Outside(String),
+    Folder(FolderError),
+}
+
+impl From<FolderError> for Unanswered {
+    fn from(error: FolderError) -> Self {
+        Self::Folder(error)
+    }
+}
+
+/// Asks the judge about the rubric items among `due` and writes the verdicts into the turn. A judge without an answer is a
+/// fault of the turn, and the session plays on: intents do not hang on rubrics, and `grade` makes the missing verdicts.
+pub(super) async fn rubrics(
+    judge: &Judge,
+    folder: &RunFolder,
+    session: &Session,
+    due: &[(usize, &Item)],
+    evidence: &TurnEvidence,
+    turn: &mut Turn,
+) -> Result<(), Unanswered> {
+    let items = due.iter().map(|&(_, item)| item);
+    let items: Vec<&Item> = items.filter(|item| is_rubric(item)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    match judge
+        .rubrics(&items, &session.tool_evidence, evidence)
+        .await
+    {
+        Ok(judged) => {
+            turn.usage.judge += judged.usage;
+            let exchange = judged.exchange.map(|text| folder.put_blob(text.as_bytes()));
+            let exchange = exchange.transpose()?;
+            let verdict = |(item, found): (&&Item, crate::user::Judgement)| ItemVerdict {
+                item: item.id.clone(),
+                pass: found.yes,
+                reason: found.reason,
+                exchange: exchange.clone(),
+            };
+            let verdicts = items.iter().zip(judged.answers).map(verdict);
+            turn.items.extend(verdicts);
+            Ok(())
+        }
+        Err(error) => without_answer(folder, turn, JUDGE, error),
+    }
+}
+
+/// A role without an answer is a judge fault of the turn; what did not reach its model is none.
+pub(super) fn without_answer(
+    folder: &RunFolder,
+    turn: &mut Turn,
+    role: &str,
+    error: RoleError,
+) -> Result<(), Unanswered> {
+    let mut message = format!("failed to {error}");
+    if let RoleError::Model(ModelError::Infrastructure { .. }) = error {
+        return Err(Unanswered::Outside(message));
+    }
+    if let RoleError::Unparsable {
+        exchange, usage, ..
+    } = error
+    {
+        let counted = if role == JUDGE {
+            &mut turn.usage.judge
+        } else {
+            &mut turn.usage.user
+        };
+        *counted += *usage;
+        let blob = folder.put_blob(exchange.as_bytes())?;
+        message = format!("{message}; its replies are in blob {blob}");
+    }
+    turn.faults.push(Fault {
+        kind: FaultKind::Judge,
+        source: role.into(),
+        cause: "no answer".into(),
+        message,
+    });
+    Ok(())
+}
+
+pub(super) fn is_rubric(item: &Item) -> bool {
+    matches!(item.grading, Grading::Rubric { .. })
 }
 
 /// Python scripts see the history as the protocol shows it, so they are told which one is played.

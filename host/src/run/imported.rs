@@ -125,8 +125,11 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         sessions: Vec::new(),
         ablate: None,
         shard: None,
+        graded: None,
+        set: Vec::new(),
         plugin_dirs: Vec::new(),
         prompts: None,
+        prompts_version: None,
         prompts_digest: String::new(),
         policy: None,
         policy_digest: None,
@@ -328,7 +331,7 @@ fn turn_of(
         let rubric = session
             .checklist
             .iter()
-            .any(|one| one.id == *item && super::session::is_rubric(one));
+            .any(|one| one.id == *item && super::grading::is_rubric(one));
         ItemVerdict {
             item: item.clone(),
             pass: *pass,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::log::Log;
 use super::spending::Spending;
 use crate::judge::Judge;
 use crate::model::client::Client;
@@ -18,7 +19,10 @@ use crate::web::Web;
 #[derive(Debug)]
 pub struct Plan {
     pub suite: Suite,
+    /// The rules of graders, judges and sums.
     pub protocol: Protocol,
+    /// The rules that the sessions were played by: others only in a run that was graded again.
+    pub played_by: Protocol,
     pub scaffold: Scaffold,
     /// What the agents search and fetch from.
     pub web: Arc<Web>,
@@ -32,6 +36,8 @@ pub struct Plan {
     /// Only this part of the episodes; None for all.
     pub shard: Option<Shard>,
     pub roles: Roles,
+    /// Whether other agents are played beside this one: progress then names it.
+    pub beside: bool,
     pub plugins: Arc<Plugins>,
     pub app_limits: Limits,
     pub grader_limits: Limits,
@@ -40,6 +46,8 @@ pub struct Plan {
     pub folder: RunFolder,
     /// What is spent, and how much may be.
     pub spending: Spending,
+    /// Where its spans go; None for nowhere of its own.
+    pub log: Option<Log>,
 }
 
 /// Who plays whom.
@@ -101,6 +109,15 @@ impl Roles {
 }
 
 impl Plan {
+    /// A persona's name in progress displays.
+    pub fn shown(&self, persona: &str) -> String {
+        if self.beside {
+            format!("{}: {persona}", self.roles.agent_name)
+        } else {
+            persona.to_owned()
+        }
+    }
+
     /// The personas to play, in the suite's order.
     pub fn personas(&self) -> impl Iterator<Item = &Persona> {
         let wanted =

@@ -8,9 +8,12 @@ use serde_json::Value;
 
 use super::plan::Plan;
 use super::session::is_kept_result;
+use super::words::OwnWords;
 use crate::agent::tools::{ASK_USER, MESSAGE};
+use crate::eval::matcher::Piece;
 use crate::eval::record::{CallRecord, FileChange, Speaker, Utterance};
-use crate::store::event::{Event, SessionFinished, Step, Turn};
+use crate::store::event::{Event, SessionFinished, SessionStarted, Step, Turn};
+use crate::store::folder::FolderError;
 use crate::store::journal::{self, JournalError};
 use crate::task::suite::{Persona, Session};
 use crate::user::{FileEvidence, TurnEvidence};
@@ -20,7 +23,9 @@ pub(super) struct RecordedSession<'a> {
     pub(super) persona: &'a Persona,
     pub(super) run: u32,
     pub(super) session: &'a Session,
-    pub(super) request: String,
+    pub(super) started: SessionStarted,
+    /// What the files held when it began: path to blob.
+    staged: BTreeMap<String, String>,
     pub(super) turns: Vec<RecordedTurn>,
     pub(super) finished: SessionFinished,
 }
@@ -29,6 +34,33 @@ pub(super) struct RecordedTurn {
     pub(super) turn: Turn,
     /// Path to blob.
     files: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+impl<'a> RecordedSession<'a> {
+    pub(super) fn new(
+        persona: &'a Persona,
+        session: &'a Session,
+        turns: Vec<RecordedTurn>,
+        finished: SessionFinished,
+    ) -> Self {
+        Self {
+            persona,
+            run: 1,
+            session,
+            started: SessionStarted {
+                session: session.id.clone(),
+                clock: session.clock.to_string(),
+                message: session.request.clone(),
+                system: String::new(),
+                changes: Vec::new(),
+                apps: BTreeMap::new(),
+            },
+            staged: BTreeMap::new(),
+            turns,
+            finished,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,15 +87,19 @@ pub(super) fn sessions(plan: &Plan) -> Result<Vec<RecordedSession<'_>>, JournalE
     Ok(sessions)
 }
 
-fn of_episode(persona: &Persona, run: u32, events: Vec<Event>) -> Vec<RecordedSession<'_>> {
+pub(super) fn of_episode(
+    persona: &Persona,
+    run: u32,
+    events: impl IntoIterator<Item = Event>,
+) -> Vec<RecordedSession<'_>> {
     let mut files = BTreeMap::new();
     let (mut sessions, mut turns) = (Vec::new(), Vec::new());
-    let mut request = String::new();
+    let mut begun = None;
     for event in events {
         match event {
             Event::SessionStarted(started) => {
                 change(&mut files, &started.changes);
-                request = started.message;
+                begun = Some((started, files.clone()));
                 turns = Vec::new();
             }
             Event::Turn(turn) => {
@@ -79,11 +115,13 @@ fn of_episode(persona: &Persona, run: u32, events: Vec<Event>) -> Vec<RecordedSe
                     .sessions
                     .iter()
                     .find(|one| one.id == finished.session);
-                sessions.extend(known.map(|session| RecordedSession {
+                let known = known.zip(begun.take());
+                sessions.extend(known.map(|(session, (started, staged))| RecordedSession {
                     persona,
                     run,
                     session,
-                    request: std::mem::take(&mut request),
+                    started,
+                    staged,
                     turns: std::mem::take(&mut turns),
                     finished: *finished,
                 }));
@@ -108,6 +146,20 @@ impl RecordedSession<'_> {
     /// Names it in messages.
     pub(super) fn name(&self) -> String {
         format!("{}/{}, run {}", self.persona.id, self.session.id, self.run)
+    }
+
+    /// The agent's own words, turn by turn.
+    pub(super) fn own_words(&self, plan: &Plan) -> Result<Vec<Vec<Piece>>, FolderError> {
+        let mut words = OwnWords::new(plan.protocol);
+        let shown = |name: &str| plan.folder.blob(name);
+        words.shown(&String::from_utf8_lossy(&shown(&self.started.system)?));
+        for file in &self.session.files {
+            if let Some(blob) = self.staged.get(&file.path) {
+                words.shown(&String::from_utf8_lossy(&shown(blob)?));
+            }
+        }
+        let turns = self.turns.iter();
+        Ok(turns.map(|one| words.pieces(&one.turn)).collect())
     }
 
     /// What was shown to judges after this turn (an index).
@@ -163,7 +215,8 @@ pub(super) fn calls(turn: &Turn) -> impl Iterator<Item = &CallRecord> {
     turn.steps.iter().flat_map(Step::calls)
 }
 
-fn messages(turn: &Turn) -> [Utterance; 2] {
+/// What was said in a turn, in order.
+pub(super) fn messages(turn: &Turn) -> [Utterance; 2] {
     let said = |speaker, text: &str| Utterance {
         turn: turn.turn,
         speaker,

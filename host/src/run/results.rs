@@ -12,8 +12,7 @@ use crate::eval::record::{Outcome, Status};
 use crate::eval::score::{IntentCounts, percent};
 use crate::store::event::{Event, RoleUsage, SessionFinished, VERSION};
 use crate::store::journal::{self, JournalError};
-use crate::store::results::{PersonaResult, RunResults, SessionLine};
-use crate::store::standing::faults_of;
+use crate::store::results::{PersonaResult, RunResults, SessionLine, faults_of};
 use crate::task::suite::{Persona, Session};
 
 /// Reads every journal of the run.

@@ -74,7 +74,7 @@ pub fn review(plan: &Plan) -> Result<(Vec<Doubtful>, usize), JournalError> {
 
 fn of_session(recorded: &RecordedSession<'_>) -> Vec<Doubtful> {
     let mut found = Vec::new();
-    let mut said = words(&recorded.request);
+    let mut said = words(&recorded.started.message);
     let mut told: BTreeSet<usize> = BTreeSet::new();
     for one in &recorded.turns {
         let turn = &one.turn;

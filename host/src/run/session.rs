@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tracing::Instrument;
 
 use super::episode::{Episode, EpisodeError, InFlight, write};
-use super::grading::{self, Checklist};
+use super::grading::{self, Checklist, JUDGE, Unanswered};
 use super::plan::{AgentRole, Plan};
 use super::record;
 use super::wake::HEARTBEAT;
@@ -28,19 +29,18 @@ use crate::plugin::grader::{AppState, Evidence};
 use crate::report::progress::{Progress, Spent};
 use crate::store::Event;
 use crate::store::event::{
-    AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, ItemVerdict, RoleUsage,
-    SessionFinished, SessionStarted, Stage, Step, Turn,
+    AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, RoleUsage, SessionFinished,
+    SessionStarted, Stage, Step, Turn,
 };
 use crate::store::folder::Timing;
 use crate::store::trajectory::{Place, Trajectory};
 use crate::task::manifest::Trigger;
-use crate::task::suite::{Grading, Intent, Item, Session};
+use crate::task::suite::{Intent, Item, Session};
 use crate::user::{FileEvidence, RoleError, TurnEvidence};
 use crate::workspace::WorkspacePath;
 
-/// The roles' names in faults.
+/// The user agent's name in faults.
 const USER: &str = "user agent";
-const JUDGE: &str = "judge";
 
 /// A session in play.
 struct Play<'e, 'a> {
@@ -70,7 +70,7 @@ pub(super) async fn play<'a>(
     in_flight: Option<InFlight>,
 ) -> Result<(), EpisodeError> {
     let _ = episode.progress.send(Progress::SessionStarted {
-        persona: episode.persona.id.clone(),
+        persona: episode.plan.shown(&episode.persona.id),
         run: episode.run,
         session: session.id.clone(),
     });
@@ -93,7 +93,9 @@ pub(super) async fn play<'a>(
     while let Next::AgentTurn { turn } = *play.tracker.next() {
         play.episode.plan.spending.check()?;
         play.episode.place.begin(&session.id, turn);
-        let Some(next) = play.turn(&mut agent, turn, &message).await? else {
+        let span = tracing::info_span!("turn", turn);
+        let played = play.turn(&mut agent, turn, &message);
+        let Some(next) = played.instrument(span).await? else {
             break;
         };
         message = next;
@@ -330,6 +332,15 @@ impl<'e, 'a> Play<'e, 'a> {
         self.usage += turn.usage;
         self.checklist.take(&self.session.checklist, &turn.items);
         self.episode.environment.clock.turn();
+        for fault in &turn.faults {
+            let Fault {
+                kind,
+                source,
+                message,
+                ..
+            } = fault;
+            tracing::warn!(?kind, %source, %message, "fault");
+        }
         let next = turn.next.clone();
         self.turns.push(turn.clone());
         self.episode.journal.append(&Event::Turn(Box::new(turn)))?;
@@ -592,47 +603,20 @@ impl<'e, 'a> Play<'e, 'a> {
 
     /// The user agent gave no answer: the session cannot go on, and ends unscored.
     fn user_failed(&mut self, turn: &mut Turn, error: RoleError) -> Result<(), EpisodeError> {
-        self.role_failed(turn, USER, error)?;
+        let failed = grading::without_answer(&self.episode.plan.folder, turn, USER, error);
+        self.outside(turn, failed)?;
         let told = self.tracker.break_off(Outcome::JudgeFault).map(drop);
         told.map_err(|error| self.rules(&error))
     }
 
-    /// A role without an answer is a judge fault; what did not reach its model is infrastructure.
-    fn role_failed(
-        &mut self,
-        turn: &mut Turn,
-        role: &str,
-        error: RoleError,
-    ) -> Result<(), EpisodeError> {
-        let mut message = format!("failed to {error}");
-        if let RoleError::Model(ModelError::Infrastructure { .. }) = error {
-            return Err(infrastructure(
-                self.episode,
-                self.session,
-                turn.turn,
-                &message,
-            ));
-        }
-        if let RoleError::Unparsable {
-            exchange, usage, ..
-        } = error
-        {
-            let counted = if role == JUDGE {
-                &mut turn.usage.judge
-            } else {
-                &mut turn.usage.user
-            };
-            if let Some(blob) = self.exchange(Some(exchange), *usage, counted)? {
-                message = format!("{message}; its replies are in blob {blob}");
+    /// What did not reach its model ends the episode.
+    fn outside(&self, turn: &Turn, asked: Result<(), Unanswered>) -> Result<(), EpisodeError> {
+        asked.map_err(|error| match error {
+            Unanswered::Outside(message) => {
+                infrastructure(self.episode, self.session, turn.turn, &message)
             }
-        }
-        turn.faults.push(Fault {
-            kind: FaultKind::Judge,
-            source: role.into(),
-            cause: "no answer".into(),
-            message,
-        });
-        Ok(())
+            Unanswered::Folder(error) => error.into(),
+        })
     }
 
     /// Rules and rubrics of this turn.
@@ -647,41 +631,10 @@ impl<'e, 'a> Play<'e, 'a> {
         }
         let due = self.checklist.due(items, turn.outcome.is_some());
         self.grade_rules(turn, &due).await?;
-        let rubrics: Vec<&Item> = due
-            .iter()
-            .map(|&(_, item)| item)
-            .filter(|item| is_rubric(item))
-            .collect();
-        if rubrics.is_empty() {
-            return Ok(());
-        }
         let judge = self.episode.judge.clone();
-        match judge
-            .rubrics(&rubrics, &self.session.tool_evidence, evidence)
-            .await
-        {
-            Ok(judged) => {
-                let exchange =
-                    self.exchange(judged.exchange, judged.usage, &mut turn.usage.judge)?;
-                turn.items
-                    .extend(
-                        rubrics
-                            .iter()
-                            .zip(judged.answers)
-                            .map(|(item, found)| ItemVerdict {
-                                item: item.id.clone(),
-                                pass: found.yes,
-                                reason: found.reason,
-                                exchange: exchange.clone(),
-                            }),
-                    );
-            }
-            Err(error) => {
-                // The session plays on: intents do not hang on rubrics, and the missing verdicts can be made later.
-                self.role_failed(turn, JUDGE, error)?;
-            }
-        }
-        Ok(())
+        let folder = &self.episode.plan.folder;
+        let asked = grading::rubrics(&judge, folder, self.session, &due, evidence, turn).await;
+        self.outside(turn, asked)
     }
 
     async fn grade_rules(
@@ -689,7 +642,7 @@ impl<'e, 'a> Play<'e, 'a> {
         turn: &mut Turn,
         due: &[(usize, &Item)],
     ) -> Result<(), EpisodeError> {
-        if due.iter().all(|(_, item)| is_rubric(item)) {
+        if due.iter().all(|(_, item)| grading::is_rubric(item)) {
             return Ok(());
         }
         let (states, faults) = self.episode.states().await;
@@ -726,7 +679,7 @@ impl<'e, 'a> Play<'e, 'a> {
             ..
         } = &*self.episode;
         let _ = progress.send(Progress::TurnFinished {
-            persona: persona.id.clone(),
+            persona: plan.shown(&persona.id),
             run: *run,
             session: self.session.id.clone(),
             turn,
@@ -806,7 +759,7 @@ impl<'e, 'a> Play<'e, 'a> {
         plan.folder
             .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
         let _ = progress.send(Progress::SessionFinished {
-            persona: persona.id.clone(),
+            persona: plan.shown(&persona.id),
             run: *run,
             session: self.session.id.clone(),
             outcome: finished.outcome,
@@ -815,6 +768,14 @@ impl<'e, 'a> Play<'e, 'a> {
             comp: finished.comp,
             spent: spent(plan),
         });
+        let SessionFinished { outcome, turns, .. } = &finished;
+        tracing::info!(
+            ?outcome,
+            turns,
+            proc = finished.proc,
+            comp = finished.comp,
+            "finished"
+        );
         self.episode
             .journal
             .append(&Event::SessionFinished(Box::new(finished)))?;
@@ -822,7 +783,7 @@ impl<'e, 'a> Play<'e, 'a> {
     }
 }
 
-fn spent(plan: &Plan) -> Spent {
+pub(super) fn spent(plan: &Plan) -> Spent {
     if !plan.roles.paid() {
         return Spent::Nothing;
     }
@@ -867,10 +828,6 @@ pub(super) fn outcome(tracker: &Tracker, turns: &[Turn]) -> Option<Outcome> {
     tracker.outcome()
 }
 
-pub(super) fn is_rubric(item: &Item) -> bool {
-    matches!(item.grading, Grading::Rubric { .. })
-}
-
 /// The rules' state after these turns of the record.
 pub(super) fn tracker(
     plan: &Plan,
@@ -879,7 +836,7 @@ pub(super) fn tracker(
 ) -> Result<Tracker, SessionError> {
     let changes: Vec<_> = turns.iter().flat_map(|turn| turn.intents.clone()).collect();
     Tracker::replay(
-        plan.protocol,
+        plan.played_by,
         session.intents.len(),
         plan.suite.session.max_turns,
         u32::try_from(turns.len()).unwrap_or(u32::MAX),

@@ -10,6 +10,7 @@
 //! results.json                       scores, made from the journals
 //! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! timing.jsonl                       real time and durations: never compared
+//! log.jsonl                          what happened when (`run/log`): never compared, never read
 //! ```
 
 use std::collections::BTreeMap;
@@ -60,10 +61,19 @@ pub struct Manifest {
     /// The part of the run's episodes that this folder has; absent for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// What the verdicts were made from, when they were made again; absent in a run that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graded: Option<Graded>,
+    /// Settings of the command line in the place of the suite file's, as they were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
     /// Folders of plugins, in the order of the search.
     pub plugin_dirs: Vec<String>,
     /// A folder with prompts of the operator's own.
     pub prompts: Option<String>,
+    /// The version of the built-in prompts; absent where own ones are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_version: Option<u32>,
     /// BLAKE3 of the prompts.
     pub prompts_digest: String,
     /// The operator's policy, absolute.
@@ -89,6 +99,21 @@ pub struct Imported {
     pub path: String,
     /// BLAKE3 of every file that was read.
     pub digest: String,
+}
+
+/// The run that was graded again: its play is this folder's, its verdicts are not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Graded {
+    /// Its folder, absolute.
+    pub from: String,
+    /// BLAKE3 of its seal, which holds the digests of its other files.
+    pub seal: String,
+    /// BLAKE3 of the suite's files as it was played.
+    pub suite_digest: String,
+    /// The rules that its sessions were played by.
+    pub protocol: Protocol,
+    /// Who judged it.
+    pub judge: String,
 }
 
 /// One of several parts of a run that are played apart, on as many machines: every episode is in just one of them.
@@ -335,6 +360,20 @@ impl RunFolder {
         )
     }
 
+    /// Takes away `results.json` and the seal of a run that is gone on with: they are of what it was.
+    pub fn unseal(&self) -> Result<(), FolderError> {
+        for name in ["results.json", SEAL] {
+            let path = self.root.join(name);
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FolderError::Write { path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Whether `results.json` holds just this.
     pub fn has_results(&self, results: &impl Serialize) -> Result<bool, FolderError> {
         holds(&self.root.join("results.json"), results)
@@ -392,7 +431,12 @@ impl RunFolder {
     /// episode that is there already is refused before anything of it is written.
     pub fn adopt(&self, other: &Self) -> Result<(), FolderError> {
         for dir in ["journal", "workspaces", "trajectories", "blobs"] {
-            copy_new(&other.root.join(dir), &self.root.join(dir), dir == "blobs")?;
+            let existing = if dir == "blobs" {
+                Existing::Stays
+            } else {
+                Existing::Refused
+            };
+            copy_all(&other.root.join(dir), &self.root.join(dir), existing)?;
         }
         let timing = other.root.join("timing.jsonl");
         if !timing.exists() {
@@ -407,6 +451,32 @@ impl RunFolder {
             path: path.clone(),
             source,
         })
+    }
+
+    /// Takes over what was played in another folder: blobs, workspaces and timing, but neither journals nor what is made of
+    /// them. Doing it again repairs what a killed process had copied by halves.
+    pub fn adopt_play(&self, other: &Self) -> Result<(), FolderError> {
+        for dir in ["blobs", "workspaces"] {
+            copy_all(
+                &other.root.join(dir),
+                &self.root.join(dir),
+                Existing::Replaced,
+            )?;
+        }
+        let (from, path) = (
+            other.root.join("timing.jsonl"),
+            self.root.join("timing.jsonl"),
+        );
+        if !from.exists() {
+            return Ok(());
+        }
+        let copied = fs::copy(from, &path).map(drop);
+        copied.map_err(|source| FolderError::Write { path, source })
+    }
+
+    /// The name of the seal's bytes: BLAKE3, hex.
+    pub fn seal(&self) -> Result<String, FolderError> {
+        self.digest(SEAL)
     }
 
     /// Adds a line to `timing.jsonl`.
@@ -482,8 +552,16 @@ fn sweep(root: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// Copies what is below a folder. Of a file that is there already, `shared` says whether that is no mistake.
-fn copy_new(from: &Path, to: &Path, shared: bool) -> Result<(), FolderError> {
+/// What becomes of a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Refused,
+    Stays,
+    Replaced,
+}
+
+/// Copies what is below a folder.
+fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderError> {
     let failed = |source| FolderError::Write {
         path: to.to_owned(),
         source,
@@ -493,10 +571,10 @@ fn copy_new(from: &Path, to: &Path, shared: bool) -> Result<(), FolderError> {
         let entry = entry.map_err(failed)?;
         let target = to.join(entry.file_name());
         if entry.file_type().map_err(failed)?.is_dir() {
-            copy_new(&entry.path(), &target, shared)?;
-        } else if !target.exists() {
+            copy_all(&entry.path(), &target, existing)?;
+        } else if existing == Existing::Replaced || !target.exists() {
             fs::copy(entry.path(), &target).map_err(failed)?;
-        } else if !shared {
+        } else if existing == Existing::Refused {
             return Err(FolderError::Twice { path: target });
         }
     }
@@ -589,6 +667,29 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
+}
+
+/// Whether a process holds a run folder's lock. It is not waited for, and nothing is written.
+pub fn is_worked_on(folder: &Path) -> bool {
+    let lock = File::open(folder.join("lock"));
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// The run folder itself, or those in a folder that several agents were played to, by name.
+pub fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let is_run = |path: &Path| path.join("manifest.json").exists();
+    if is_run(path) {
+        return vec![path.to_owned()];
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    runs.retain(|path| is_run(path));
+    runs.sort();
+    if runs.is_empty() {
+        // Whoever opens it says what is wrong.
+        runs.push(path.to_owned());
+    }
+    runs
 }
 
 /// The manifest of a run folder.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::event::{Fault, RoleUsage};
+use super::event::{Event, Fault, RoleUsage};
 use crate::eval::aggregate::Tally;
 use crate::eval::cost::MicroUsd;
 use crate::eval::record::Outcome;
@@ -150,6 +150,39 @@ pub struct FaultLine {
     pub turn: Option<u32>,
     #[serde(flatten)]
     pub fault: Fault,
+}
+
+/// Every fault of an episode's events, in their order.
+pub fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
+    let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
+        persona: persona.to_owned(),
+        session: session.to_owned(),
+        run,
+        turn,
+        fault: fault.clone(),
+    };
+    let of = |event: &Event| -> Vec<FaultLine> {
+        match event {
+            Event::Turn(turn) => turn
+                .faults
+                .iter()
+                .map(|fault| line(&turn.session, Some(turn.turn), fault))
+                .collect(),
+            Event::SessionFinished(finished) => {
+                let faults = finished.faults.iter();
+                faults
+                    .map(|fault| line(&finished.session, None, fault))
+                    .collect()
+            }
+            Event::Wake(wake) => wake
+                .faults
+                .iter()
+                .map(|fault| line(&wake.by, None, fault))
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    events.iter().flat_map(of).collect()
 }
 
 #[cfg(test)]

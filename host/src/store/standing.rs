@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::event::{Event, Fault, RoleUsage, SessionFinished, VERSION};
+use super::event::{Event, RoleUsage, SessionFinished, VERSION};
 use super::folder::Manifest;
 use super::journal::{self, JournalError};
 use super::outline::{Outline, PersonaOutline, SessionOutline};
-use super::results::{FaultLine, PersonaResult, RunResults, SessionLine};
+use super::results::{PersonaResult, RunResults, SessionLine, faults_of};
 use crate::eval::aggregate::{PersonaScore, RunScore, SessionScore, SuiteScore};
 use crate::eval::record::Outcome;
 use crate::eval::score::{IntentCounts, percent};
@@ -164,39 +164,6 @@ fn lines(
         }
     };
     planned.iter().zip(&score.sessions).map(line).collect()
-}
-
-/// Every fault that an episode's journal tells of.
-pub(crate) fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
-    let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
-        persona: persona.to_owned(),
-        session: session.to_owned(),
-        run,
-        turn,
-        fault: fault.clone(),
-    };
-    let of = |event: &Event| -> Vec<FaultLine> {
-        match event {
-            Event::Turn(turn) => turn
-                .faults
-                .iter()
-                .map(|fault| line(&turn.session, Some(turn.turn), fault))
-                .collect(),
-            Event::SessionFinished(finished) => {
-                let faults = finished.faults.iter();
-                faults
-                    .map(|fault| line(&finished.session, None, fault))
-                    .collect()
-            }
-            Event::Wake(wake) => wake
-                .faults
-                .iter()
-                .map(|fault| line(&wake.by, None, fault))
-                .collect(),
-            _ => Vec::new(),
-        }
-    };
-    events.iter().flat_map(of).collect()
 }
 
 /// Whether a word of a record may become a part of a path: a folder from a stranger must not name files outside of it.

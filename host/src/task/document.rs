@@ -177,6 +177,11 @@ impl Place<'_> {
         }
     }
 
+    /// Whether the path leads to a value.
+    pub(super) fn is_there(&self) -> bool {
+        self.value.is_some()
+    }
+
     pub(super) fn index(&self, index: usize) -> Self {
         let found = match self.value {
             Some(DeValue::Array(items)) => items.get(index),

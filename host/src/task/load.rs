@@ -6,6 +6,7 @@ mod episode;
 mod policy;
 pub(super) mod seed;
 mod session;
+mod setting;
 pub(crate) mod skill;
 mod web;
 
@@ -25,6 +26,7 @@ use super::problem::{Problem, Problems, Source};
 use super::suite::{Persona, Session, Suite};
 
 pub use policy::{LoadedPolicy, policy};
+pub use setting::{Assignment, Origin, Setting, settings};
 
 /// Bytes of a task file or a rule script. The largest public task file has 12 KiB and the largest script 20 KiB; a
 /// file of this size parses in some 50 ms.
@@ -59,9 +61,38 @@ pub struct Loaded {
 /// Reads a suite file and all that it names, below the file's folder. On failure, every problem that was found:
 /// errors and warnings, file by file, each file's in the order of its lines.
 pub fn load(path: &Utf8Path) -> Result<Loaded, Problems> {
+    load_with(path, &[])
+}
+
+/// The same with settings of the command line in the place of the file's, which must be sound without them.
+pub fn load_with(path: &Utf8Path, set: &[Assignment]) -> Result<Loaded, Problems> {
+    if set.is_empty() {
+        return read(path, set);
+    }
+    let Loaded { warnings, .. } = read(path, &[])?;
+    match read(path, set) {
+        Ok(Loaded { suite, .. }) => Ok(Loaded { suite, warnings }),
+        Err(Problems(problems)) => {
+            let set: Vec<String> = set.iter().map(Assignment::to_string).collect();
+            // The lines of a text that nobody wrote say nothing.
+            let problem = |problem: &Problem| {
+                let message = format!("with --set {}: {}", set.join(" --set "), problem.message());
+                let told = Problem::of_file(path, message);
+                match problem.remedy() {
+                    Some(remedy) => told.help(remedy),
+                    None => told,
+                }
+            };
+            let errors = problems.iter().filter(|problem| problem.is_error());
+            Err(Problems(errors.map(problem).collect()))
+        }
+    }
+}
+
+fn read(path: &Utf8Path, set: &[Assignment]) -> Result<Loaded, Problems> {
     let (folder, name) = folder_and_name(path);
     let mut loader = Loader::open(folder)?;
-    let suite = loader.suite(path, name);
+    let suite = loader.suite(path, name, set);
     match suite {
         Some(suite) if !loader.problems.iter().any(Problem::is_error) => Ok(Loaded {
             suite,
@@ -181,8 +212,16 @@ impl Loader {
         found
     }
 
-    fn suite(&mut self, path: &Utf8Path, name: &str) -> Option<Suite> {
-        let source = match self.source(name) {
+    fn suite(&mut self, path: &Utf8Path, name: &str, set: &[Assignment]) -> Option<Suite> {
+        let source = self.source(name).and_then(|source| {
+            let Source { path, text } = source;
+            let text = match set {
+                [] => text,
+                set => setting::assigned(&text, set)?.into(),
+            };
+            Ok(Source { path, text })
+        });
+        let source = match source {
             Ok(source) => source,
             Err(message) => {
                 self.problems.push(Problem::of_file(path, message));
@@ -229,7 +268,7 @@ impl Loader {
                 id,
                 title,
                 path: path.to_owned(),
-                digest: loader.pack.digest(),
+                digest: setting::digest(loader.pack.digest(), set),
                 protocol,
                 scaffold,
                 agent,
@@ -495,13 +534,9 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     check_id(&file.id, None, &root.key("id"), report);
     let agents = ["reference", "reactive", "nop", "cheat"];
     let judges = catalog::panel(&file.judge).map(|judge| (judge, root.key("judge")));
-    check_model(
-        &file.agent,
-        &agents,
-        &file.models,
-        &root.key("agent"),
-        report,
-    );
+    for agent in catalog::panel(&file.agent) {
+        check_model(agent, &agents, &file.models, &root.key("agent"), report);
+    }
     for (model, place) in judges.chain([(file.user.as_str(), root.key("user"))]) {
         check_model(model, &["lexical"], &file.models, &place, report);
     }

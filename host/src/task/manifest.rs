@@ -34,7 +34,8 @@ pub struct SuiteFile {
     /// The built-in scaffold's profile: which tools the agent has.
     #[serde(default)]
     pub scaffold: Scaffold,
-    /// The agent under test: `reference`, `reactive`, `nop`, `cheat`, a known model's name, or `PROVIDER/MODEL`.
+    /// The agent under test: `reference`, `reactive`, `nop`, `cheat`, a known model's name, or `PROVIDER/MODEL`; several,
+    /// with commas between them, are played side by side.
     #[serde(default = "default_agent")]
     pub agent: String,
     /// The user agent: `lexical`, a known model's name, or `PROVIDER/MODEL`.

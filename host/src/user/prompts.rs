@@ -12,6 +12,9 @@ use thiserror::Error;
 use super::evidence::Shown;
 use super::parse::ListItem;
 
+/// The version of the built-in prompts: scores are compared within one. It rises with every change of their texts.
+const VERSION: u32 = 1;
+
 /// Bytes of one template file.
 const FILE_LIMIT: u64 = 1 << 20;
 
@@ -203,6 +206,7 @@ fn mark(variable: &str) -> String {
 pub struct Prompts {
     environment: Environment<'static>,
     digest: String,
+    version: Option<u32>,
 }
 
 impl Prompts {
@@ -219,6 +223,7 @@ impl Prompts {
         }
         let prompts = Self {
             digest: digest(&texts),
+            version: folder.is_none().then_some(VERSION),
             environment: compile(texts)?,
         };
         PromptName::ALL
@@ -230,6 +235,11 @@ impl Prompts {
     /// BLAKE3 over the names and texts of all prompts in use, hex: for the manifest.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// The version of the built-in prompts; None where a folder replaces any.
+    pub fn version(&self) -> Option<u32> {
+        self.version
     }
 
     pub(crate) fn render(&self, name: PromptName, fields: &Fields) -> Result<Prompt, PromptError> {
@@ -357,6 +367,18 @@ mod tests {
     fn check_error(files: &[(&str, &str)], expected: &str) {
         let message = load(files).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
+    }
+
+    /// Whoever changes a built-in prompt raises its version, and puts both here.
+    #[test]
+    fn the_built_in_prompts_are_those_of_their_version() {
+        let prompts = Prompts::load(None).unwrap();
+        assert_eq!(prompts.version(), Some(1));
+        assert_eq!(
+            prompts.digest(),
+            "3763dbd6e8fe93dbe46e6706e2c9b5da75c801314cf47c4ac090332653b4e8a5"
+        );
+        assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
 
     #[test]

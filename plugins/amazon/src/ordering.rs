@@ -32,10 +32,7 @@ const SORT_FIELDS: &[listing::Field<Order>] = &[
 
 impl Amazon {
     pub(crate) fn show_account(&mut self, me: &Email, _: NoArguments) -> Result<Value, ToolError> {
-        let account = self
-            .accounts
-            .get(me)
-            .ok_or_else(|| ToolError::conflict("account", me))?;
+        let account = self.accounts.known(me)?;
         let customer = self.customer(me);
         Ok(json!({
             "first_name": account.first_name,

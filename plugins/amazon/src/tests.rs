@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 
+mod cases;
 mod catalogue;
 mod life;
 mod opinions;

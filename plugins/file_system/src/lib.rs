@@ -244,10 +244,7 @@ impl FileSystem {
     }
 
     fn home(&self, me: &Email) -> Result<Path, ToolError> {
-        let account = self.accounts.get(me);
-        account
-            .map(Path::home)
-            .ok_or_else(|| ToolError::conflict("account", me))
+        Ok(Path::home(self.accounts.known(me)?))
     }
 
     /// 422 if so much more does not fit.

@@ -201,7 +201,7 @@ impl FileSystem {
         }
         if destination.is_within(source) {
             return Err(ToolError::invalid(format!(
-                "{destination} lies within {source}: a directory cannot hold itself."
+                "{destination} lies within {source}: nothing can hold itself."
             )));
         }
         if source.is_within(destination) {
@@ -273,8 +273,8 @@ impl FileSystem {
     }
 }
 
-/// The root always exists, so every tool refuses it as a destination in its own words before it comes to this.
 pub(crate) fn root() -> ToolError {
+    // Cannot happen: the root always exists, so every tool refuses it as a destination in its own words before.
     ToolError::invalid("/ cannot be replaced.")
 }
 

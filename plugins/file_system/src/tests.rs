@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod cases;
 mod creating;
 mod placing;
 mod records;
@@ -153,6 +154,22 @@ fn everybody_has_a_tree_of_their_own() {
     assert_eq!(paths(&mut session, BO), before);
 }
 
+/// What random calls take for texts.
+const TEXTS: [&str; 12] = [
+    IDA,
+    "pw",
+    "/",
+    "~",
+    "~/study",
+    "~/study/law",
+    "~/plan.txt",
+    "/a",
+    "/a/b",
+    "~/study/new/deep",
+    "~/x",
+    "x",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
@@ -160,9 +177,6 @@ proptest! {
         before in prop::collection::vec(any::<u64>(), 0..80),
         after in prop::collection::vec(any::<u64>(), 0..20),
     ) {
-        const TEXTS: [&str; 12] = [
-            IDA, "pw", "/", "~", "~/study", "~/study/law", "~/plan.txt", "/a", "/a/b", "~/study/new/deep", "~/x", "x",
-        ];
         testkit::set_clock(jiff::civil::date(2026, 3, 2).at(9, 0, 0, 0));
         let mut session = ida();
         let step = |session: &mut Session<FileSystem>, number| testkit::random_step(session, number, &TEXTS);

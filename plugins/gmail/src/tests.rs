@@ -5,10 +5,12 @@ use serde_json::json;
 
 use super::*;
 
+mod cases;
 mod drafts;
 mod records;
 mod sending;
 mod threads;
+mod unread;
 mod world;
 
 const TOOLS: [&str; 25] = [
@@ -122,6 +124,8 @@ fn every_private_tool_needs_a_token() {
         .filter(|tool| !["login", "signup", "search_users"].contains(tool))
     {
         assert_eq!(ida().refused(tool, required.clone()).status, 401, "{tool}");
+        let mut stranger = Session::<Gmail>::open(&seed());
+        assert_eq!(stranger.refused(tool, json!({})).status, 401, "{tool}");
     }
 }
 
@@ -218,6 +222,20 @@ fn people_are_found_by_name_and_address() {
     );
 }
 
+/// What random calls take for texts.
+const TEXTS: [&str; 10] = [
+    IDA,
+    "pw",
+    BO,
+    "pb",
+    OUTSIDE,
+    "lunch lease",
+    "Home",
+    "-updated_at",
+    "2026-03-02T10:30:00",
+    "2026-02-02",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
@@ -225,9 +243,6 @@ proptest! {
         before in prop::collection::vec(any::<u64>(), 0..60),
         after in prop::collection::vec(any::<u64>(), 0..20),
     ) {
-        const TEXTS: [&str; 10] = [
-            IDA, "pw", BO, "pb", OUTSIDE, "lunch lease", "Home", "-updated_at", "2026-03-02T10:30:00", "2026-02-02",
-        ];
         testkit::set_clock(jiff::civil::date(2026, 3, 2).at(9, 0, 0, 0));
         let mut session = ida();
         let step = |session: &mut Session<Gmail>, number| testkit::random_step(session, number, &TEXTS);

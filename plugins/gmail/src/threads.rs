@@ -186,6 +186,7 @@ impl Gmail {
     ) -> Result<Value, ToolError> {
         let id = arguments.email_thread_id;
         let thread = Opened::new(&self.mail, self.own_thread(me, id)?);
+        // Cannot happen: a thread begins with an email.
         let thread = thread.ok_or_else(|| ToolError::conflict("thread", id))?;
         Ok(self.view_thread(&thread))
     }

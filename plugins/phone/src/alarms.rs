@@ -195,7 +195,10 @@ impl Alarm {
             vibration,
         } = change;
         if let Some(time) = time {
-            self.time = AlarmTime::try_from(time).map_err(ToolError::invalid)?;
+            self.time = match AlarmTime::try_from(time) {
+                Ok(time) => time,
+                Err(reason) => return Err(ToolError::invalid(reason)),
+            };
         }
         if let Some(mut days) = repeat_days {
             days.sort_unstable();

@@ -223,10 +223,10 @@ impl Phone {
         PhoneNumber::parse(account.phone_number.as_ref()?).ok()
     }
 
-    /// Whoever is logged in has a number, because it is the user name.
     fn own_number(&self, me: &Email) -> Result<PhoneNumber, ToolError> {
-        self.number_of(me)
-            .ok_or_else(|| ToolError::invalid("Your account has no phone number."))
+        let number = self.number_of(me);
+        // Cannot happen: whoever is logged in has a number, because it is the user name.
+        number.ok_or_else(|| ToolError::invalid("Your account has no phone number."))
     }
 }
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 mod alarms;
+mod cases;
 mod contacts;
 mod messages;
 mod model;

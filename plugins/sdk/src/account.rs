@@ -259,6 +259,12 @@ impl Accounts {
         self.by_email.get(email)
     }
 
+    /// The account with this address; 409 for an address without one.
+    pub fn known(&self, email: &Email) -> Result<&Account, ToolError> {
+        let account = self.get(email);
+        account.ok_or_else(|| ToolError::conflict("account", email))
+    }
+
     pub fn contains(&self, email: &Email) -> bool {
         self.by_email.contains_key(email)
     }

@@ -13,6 +13,10 @@ use crate::app::{self, ToolApp};
 use crate::tool::{Declaration, ToolError};
 use crate::world;
 
+pub(crate) mod cases;
+
+pub use cases::check_cases;
+
 thread_local! {
     static CLOCK: Cell<DateTime> = const { Cell::new(datetime(2026, 3, 2, 9, 0, 0, 0)) };
     static RANDOM: Cell<u64> = const { Cell::new(0) };
@@ -118,8 +122,9 @@ impl<A: ToolApp> Session<A> {
     #[track_caller]
     pub fn ok(&mut self, name: &str, arguments: Value) -> Value {
         let told = shortened(&arguments);
-        self.call(name, arguments)
-            .unwrap_or_else(|error| panic!("{name}({told}) is refused: {error}"))
+        let answer = self.call(name, arguments);
+        cases::shown(name, answer.is_ok());
+        answer.unwrap_or_else(|error| panic!("{name}({told}) is refused: {error}"))
     }
 
     /// The refusal of a call that must fail and leave the state as it was.
@@ -129,6 +134,7 @@ impl<A: ToolApp> Session<A> {
         let Err(error) = self.call(name, arguments) else {
             panic!("{name}({told}) is not refused")
         };
+        cases::shown(name, false);
         assert_eq!(
             self.state(),
             before,
@@ -200,6 +206,15 @@ pub fn random_step<A: ToolApp>(
     number: u64,
     texts: &[&str],
 ) -> Result<Value, ToolError> {
+    random_call(session, number, texts).1
+}
+
+/// A random step, with the tool that was called.
+fn random_call<A: ToolApp>(
+    session: &mut Session<A>,
+    number: u64,
+    texts: &[&str],
+) -> (&'static str, Result<Value, ToolError>) {
     let mut draw = Draw(number);
     if draw.below(8) == 0 {
         let later = now().checked_add(jiff::Span::new().hours(1));
@@ -209,13 +224,13 @@ pub fn random_step<A: ToolApp>(
     let tool = &tools[draw.below(tools.len())];
     // Few logouts, or most steps would be refused.
     if tool.name == "logout" && draw.below(10) > 0 {
-        return Ok(Value::Null);
+        return (tool.name, Ok(Value::Null));
     }
     let mut arguments = draw.arguments(&tool.schema, texts, session.numbers);
     if draw.below(20) > 0 {
         arguments.remove("access_token");
     }
-    session.call(tool.name, Value::Object(arguments))
+    (tool.name, session.call(tool.name, Value::Object(arguments)))
 }
 
 /// What every app over the world must do: begin with a snapshot of next to nothing, answer to every call of a random

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::tool::ToolError;
 
 /// A text of a record: a part of the component for the world's rows, on the heap for others.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(Cow<'static, str>);
 
@@ -21,6 +21,13 @@ impl Text {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Like that of any text: messages quote with it.
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
     }
 }
 

@@ -25,27 +25,34 @@ pub struct ToolError {
 
 impl ToolError {
     /// 401: the access token is missing or wrong.
+    #[cfg_attr(not(target_family = "wasm"), track_caller)]
     pub fn unauthorized(message: impl Into<String>) -> Self {
         Self::new(401, message)
     }
 
     /// 404: there is no such tool.
+    #[cfg_attr(not(target_family = "wasm"), track_caller)]
     pub fn unknown_tool(name: &str) -> Self {
         Self::new(404, format!("There is no tool {name}."))
     }
 
     /// 409: no such thing. `conflict("note", 7)` says that there is no note 7.
+    #[cfg_attr(not(target_family = "wasm"), track_caller)]
     pub fn conflict(kind: &str, id: impl std::fmt::Display) -> Self {
         Self::new(409, format!("There is no {kind} {id}."))
     }
 
     /// 422: a value that is not allowed, or a rule of the service.
+    #[cfg_attr(not(target_family = "wasm"), track_caller)]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(422, message)
     }
 
+    #[cfg_attr(not(target_family = "wasm"), track_caller)]
     fn new(status: u16, message: impl Into<String>) -> Self {
         const MAX_MESSAGE: usize = 4096;
+        #[cfg(not(target_family = "wasm"))]
+        crate::testkit::cases::refused_here();
         let mut message = message.into();
         message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         Self { status, message }

@@ -165,10 +165,7 @@ impl ToolApp for SimpleNote {
 
 impl SimpleNote {
     fn show_account(&mut self, me: &Email, _: NoArguments) -> Result<Value, ToolError> {
-        let account = self
-            .accounts
-            .get(me)
-            .ok_or_else(|| ToolError::conflict("account", me))?;
+        let account = self.accounts.known(me)?;
         Ok(json!({
             "first_name": account.first_name,
             "last_name": account.last_name,
@@ -184,10 +181,7 @@ impl SimpleNote {
             .email
             .ok_or_else(|| ToolError::invalid("Whose profile? Give the email address."))?;
         let email = Email::parse(&email)?;
-        let account = self
-            .accounts
-            .get(&email)
-            .ok_or_else(|| ToolError::conflict("account", &email))?;
+        let account = self.accounts.known(&email)?;
         Ok(json!({
             "first_name": account.first_name,
             "last_name": account.last_name,

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 
 mod balances;
+mod cases;
 mod expenses;
 mod groups;
 mod records;
@@ -170,6 +171,9 @@ fn ill_typed_arguments_are_named() {
     check_refused("settle_up", json!({}), 404, "There is no tool settle_up.");
 }
 
+/// What random calls take for texts.
+const TEXTS: [&str; 8] = [IDA, BO, CY, DI, "pw", "rent", "-paid_amount", "2026-01-04"];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
@@ -177,7 +181,6 @@ proptest! {
         before in prop::collection::vec(any::<u64>(), 0..60),
         after in prop::collection::vec(any::<u64>(), 0..20),
     ) {
-        const TEXTS: [&str; 8] = [IDA, BO, CY, DI, "pw", "rent", "-paid_amount", "2026-01-04"];
         testkit::set_clock(jiff::civil::date(2026, 3, 2).at(9, 0, 0, 0));
         let mut session = ida();
         let step = |session: &mut Session<Splitwise>, number| testkit::random_step(session, number, &TEXTS);

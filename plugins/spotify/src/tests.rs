@@ -7,6 +7,7 @@ use serde_json::json;
 use super::*;
 
 mod browse;
+mod cases;
 mod library;
 mod playback;
 mod playlists;
@@ -209,6 +210,8 @@ fn every_private_tool_needs_a_token() {
     });
     for tool in TOOLS.iter().filter(|tool| !PUBLIC.contains(tool)) {
         assert_eq!(ida().refused(tool, required.clone()).status, 401, "{tool}");
+        let mut stranger = Session::<Spotify>::open(&seed());
+        assert_eq!(stranger.refused(tool, json!({})).status, 401, "{tool}");
     }
 }
 
@@ -452,6 +455,19 @@ fn assert_figures(session: &mut Session<Spotify>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What random calls take for texts.
+const TEXTS: [&str; 9] = [
+    IDA,
+    "pw",
+    BO,
+    "pb",
+    "ferry morning",
+    "folk",
+    "-added_at",
+    "+title",
+    "2023-01-01",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
@@ -459,8 +475,6 @@ proptest! {
         before in prop::collection::vec(any::<u64>(), 0..80),
         after in prop::collection::vec(any::<u64>(), 0..20),
     ) {
-        const TEXTS: [&str; 9] =
-            [IDA, "pw", BO, "pb", "ferry morning", "folk", "-added_at", "+title", "2023-01-01"];
         at_second(0);
         let mut session = ida();
         let step = |session: &mut Session<Spotify>, number| -> Result<Value, ToolError> {

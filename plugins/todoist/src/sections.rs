@@ -117,6 +117,7 @@ impl Todoist {
         created_at: DateTime,
     ) -> Result<u32, ToolError> {
         let project = self.projects.get_mut(project_id);
+        // Cannot happen: the caller has found it.
         let project = project.ok_or_else(|| ToolError::conflict("project", project_id))?;
         if project.sections.len() >= MAX_SECTIONS {
             return Err(ToolError::invalid(format!(

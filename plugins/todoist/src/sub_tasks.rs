@@ -142,6 +142,7 @@ impl Todoist {
         index: OrderIndex,
     ) -> Result<u32, ToolError> {
         let task = self.tasks.get_mut(sub_task.task);
+        // Cannot happen: the caller has found it.
         let task = task.ok_or_else(|| ToolError::conflict("task", sub_task.task))?;
         if task.sub_tasks.len() >= MAX_SUB_TASKS {
             return Err(ToolError::invalid(format!(

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::*;
 
+mod cases;
 mod comments;
 mod labels;
 mod model;

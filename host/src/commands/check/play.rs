@@ -125,7 +125,7 @@ fn play(
     let dir = tempfile::tempdir().or_exit(Exit::Io)?;
     let out = Utf8PathBuf::try_from(dir.path().join("run")).or_exit(Exit::Io)?;
     let run = RunArgs {
-        agent: Some(agent.into()),
+        agent: vec![agent.into()],
         user: Some("lexical".into()),
         judge: vec!["lexical".into()],
         session: sessions.to_vec(),
@@ -137,7 +137,12 @@ fn play(
         ..RunArgs::default()
     };
     let plan = planned_suite(suite.clone(), &run, Tape::Silent)?;
-    let personas: Vec<String> = plan.personas().map(|persona| persona.id.clone()).collect();
+    // Of a persona that none of the sessions belongs to there is no journal.
+    let personas: Vec<String> = plan
+        .personas()
+        .filter(|persona| persona.sessions.iter().any(|it| sessions.contains(&it.id)))
+        .map(|persona| persona.id.clone())
+        .collect();
     // Nobody looks at the progress.
     let (progress, _) = mpsc::unbounded_channel();
     let started = Instant::now();

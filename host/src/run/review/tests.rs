@@ -75,26 +75,21 @@ fn check(turn: Turn, expected: &[(Doubt, Option<&str>)]) {
         sessions: Vec::new(),
     };
     let session = session();
-    let recorded = RecordedSession {
-        persona: &persona,
-        run: 1,
-        session: &session,
-        request: session.request.clone(),
-        turns: vec![RecordedTurn::new(Turn { turn: 1, ..turn })],
-        finished: SessionFinished {
-            session: "s".into(),
-            outcome: Outcome::Complete,
-            turns: 1,
-            intents: Vec::new(),
-            items: Vec::new(),
-            proc: 0.0,
-            comp: None,
-            memory: Vec::new(),
-            changes: Vec::new(),
-            faults: Vec::new(),
-            usage: RoleUsage::default(),
-        },
+    let turns = vec![RecordedTurn::new(Turn { turn: 1, ..turn })];
+    let finished = SessionFinished {
+        session: "s".into(),
+        outcome: Outcome::Complete,
+        turns: 1,
+        intents: Vec::new(),
+        items: Vec::new(),
+        proc: 0.0,
+        comp: None,
+        memory: Vec::new(),
+        changes: Vec::new(),
+        faults: Vec::new(),
+        usage: RoleUsage::default(),
     };
+    let recorded = RecordedSession::new(&persona, &session, turns, finished);
     let found = of_session(&recorded);
     let told: Vec<_> = found
         .iter()

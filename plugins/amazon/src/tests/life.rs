@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const TEXTS: [&str; 12] = [
+/// What random calls take for texts.
+pub(super) const TEXTS: [&str; 12] = [
     IDA,
     "pw",
     BO,

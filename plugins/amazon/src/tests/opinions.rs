@@ -156,8 +156,17 @@ fn a_question_that_breaks_a_rule_is_refused() {
         409,
         "There is no product 99.",
     );
-    let wrong = json!({"product_id": LAMP, "user_email": "x", "sort_by": "x"});
-    assert_eq!(ida().refused("show_product_questions", wrong).status, 422);
+    for (key, message) in [
+        ("user_email", "\"x\" is no email address."),
+        (
+            "sort_by",
+            "sort_by must be + or - and one of created_at, num_answers, question_id, not \"x\".",
+        ),
+    ] {
+        let mut wrong = json!({"product_id": LAMP});
+        wrong[key] = json!("x");
+        check_refused("show_product_questions", wrong, 422, message);
+    }
 }
 
 #[test]
@@ -189,10 +198,9 @@ fn answers_are_listed_and_filtered() {
         409,
         "There is no question 2.",
     );
-    assert_eq!(
-        ida()
-            .refused(tool, json!({"question_id": 1, "sort_by": "x"}))
-            .status,
-        422
-    );
+    for key in ["sort_by", "user_email"] {
+        let mut wrong = json!({"question_id": 1});
+        wrong[key] = json!("x");
+        assert_eq!(ida().refused(tool, wrong).status, 422, "{key}");
+    }
 }

@@ -250,18 +250,25 @@ fn a_file_is_no_directory_and_a_directory_no_file() {
 #[test]
 fn a_directory_is_not_placed_in_itself_nor_over_itself() {
     for tool in ["copy_directory", "move_directory"] {
-        let inside = "~/study/law/x lies within ~/study: a directory cannot hold itself.";
+        let inside = "~/study/law/x lies within ~/study: nothing can hold itself.";
         check_refused(tool, place(tool, "~/study", "~/study/law/x"), 422, inside);
         check_refused(
             tool,
             place(tool, "/", "/x"),
             422,
-            "/x lies within /: a directory cannot hold itself.",
+            "/x lies within /: nothing can hold itself.",
         );
         let over = "~/study/law lies within ~/study and cannot take its place.";
         check_refused(tool, overwriting(tool, "~/study/law", "~/study"), 422, over);
         let root = "~/study lies within / and cannot take its place.";
         check_refused(tool, overwriting(tool, "~/study", "/"), 422, root);
+    }
+    for tool in ["copy_file", "move_file"] {
+        let inside = "~/plan.txt/x lies within ~/plan.txt: nothing can hold itself.";
+        check_refused(tool, place(tool, "~/plan.txt", "~/plan.txt/x"), 422, inside);
+        let over = "~/study/law/moot.txt lies within ~/study/law and cannot take its place.";
+        let onto = overwriting(tool, "~/study/law/moot.txt", "~/study/law");
+        check_refused(tool, onto, 422, over);
     }
     // A name that only begins alike is another place.
     ida().ok(

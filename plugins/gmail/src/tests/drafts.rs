@@ -166,6 +166,11 @@ fn an_update_that_cannot_be_is_refused() {
             "A scheduled draft needs at least one email address.",
         ),
         (
+            json!({"draft_id": 1, "scheduled_send_at": "soon"}),
+            422,
+            "scheduled_send_at: \"soon\" is no date (2026-03-02) and no date and time (2026-03-02T09:00:00).",
+        ),
+        (
             json!({"draft_id": 1, "body": "x".repeat(65_537)}),
             422,
             "The body has 65537 bytes; at most 65536 fit.",

@@ -275,13 +275,13 @@ fn a_thread_is_forwarded_with_its_attachments_or_left_as_a_draft() {
     session.ok("send_email_from_draft", json!({"draft_id": 2}));
     let arrived = as_bo(session).ok("show_inbox_threads", json!({"attachment": true}));
     assert_eq!(arrived[0]["subject"], "Fwd: Your lease");
-    let nobody = json!({"email_thread_id": 1, "email_addresses": []});
-    check_refused(
-        "forward_email_thread",
-        nobody,
-        422,
-        "At least one email address is needed.",
-    );
+    for (addresses, message) in [
+        (json!([]), "At least one email address is needed."),
+        (json!(["x"]), "\"x\" is no email address."),
+    ] {
+        let wrong = json!({"email_thread_id": 1, "email_addresses": addresses});
+        check_refused("forward_email_thread", wrong, 422, message);
+    }
 }
 
 #[test]

@@ -8,6 +8,22 @@ fn people() -> Value {
     json!({"people": seed()["people"], "records": {}})
 }
 
+/// What random calls take for texts.
+pub(super) const TEXTS: [&str; 12] = [
+    IDAS,
+    "pw",
+    BOS,
+    "pb",
+    DENTIST,
+    "lunch late",
+    "07:30",
+    "-sent_at",
+    "2026-02-02",
+    "friend",
+    IDA,
+    "",
+];
+
 proptest! {
     /// Ida and Bo send to each other and to others, from an empty phone.
     #[test]
@@ -56,9 +72,6 @@ proptest! {
         before in prop::collection::vec(any::<u64>(), 0..60),
         after in prop::collection::vec(any::<u64>(), 0..20),
     ) {
-        const TEXTS: [&str; 12] = [
-            IDAS, "pw", BOS, "pb", DENTIST, "lunch late", "07:30", "-sent_at", "2026-02-02", "friend", IDA, "",
-        ];
         testkit::set_clock(jiff::civil::date(2026, 3, 2).at(9, 0, 0, 0));
         let mut session = ida();
         let step = |session: &mut Session<Phone>, number| testkit::random_step(session, number, &TEXTS);

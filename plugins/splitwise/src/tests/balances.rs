@@ -134,12 +134,17 @@ fn a_balance_with_one_person_is_broken_down_by_group() {
         422,
         "That is yourself. Name somebody else, or use show_people_balance.",
     );
-    check_refused(
-        "show_person_balance",
-        json!({"email": "x@y.test"}),
-        409,
-        "There is no account x@y.test.",
-    );
+    for (email, status, message) in [
+        ("x@y.test", 409, "There is no account x@y.test."),
+        ("bo", 422, "\"bo\" is no email address."),
+    ] {
+        check_refused(
+            "show_person_balance",
+            json!({"email": email}),
+            status,
+            message,
+        );
+    }
 }
 
 #[test]

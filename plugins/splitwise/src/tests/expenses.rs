@@ -441,6 +441,11 @@ fn a_list_that_cannot_be_is_refused() {
             "There is no account x@y.test.",
         ),
         (
+            list("participant_email", json!("bo")),
+            422,
+            "\"bo\" is no email address.",
+        ),
+        (
             list("min_created_at", json!("soon")),
             422,
             "Wrong arguments: \"soon\" is no date (2026-03-02) and no date and time (2026-03-02T09:00:00).",

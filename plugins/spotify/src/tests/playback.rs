@@ -312,3 +312,35 @@ fn a_queue_that_is_emptied_is_as_if_never_filled() {
     session.ok("remove_song_from_queue", json!({"position": 0}));
     assert_eq!(session.state(), before);
 }
+
+#[test]
+fn what_holds_more_songs_than_fit_is_full() {
+    let songs: Vec<Value> = (0..501)
+        .map(|number| {
+            json!({"id": format!("s{number}"), "title": format!("Part {number}"), "album": "long", "duration": 60})
+        })
+        .collect();
+    let first: Vec<String> = (0..500).map(|number| format!("s{number}")).collect();
+    let mut world = seed();
+    world["records"] = json!({
+        "artists": [{"id": "ines", "name": "Ines Okar", "genre": "jazz", "created_at": "2018-01-01"}],
+        "albums": [{"id": "long", "title": "The Long Tape", "artists": ["ines"], "genre": "noise",
+                    "release_date": "2025-01-01"}],
+        "songs": songs,
+        "playlists": [{"owner": IDA, "title": "All of it", "songs": first, "created_at": "2026-02-10T08:00:00"}],
+    });
+    let mut session = Session::<Spotify>::open(&world);
+    session.log_in(IDA, "pw");
+    let tape = json!({"album_id": 1});
+    let error = session.refused("play_music", tape.clone());
+    let holds = "Album 1 (The Long Tape) has 501 songs; a queue holds 500.";
+    assert_eq!((error.status, error.message.as_str()), (422, holds));
+    assert_eq!(session.refused("add_to_queue", tape).message, holds);
+    session.ok("play_music", json!({"playlist_id": 1}));
+    let error = session.refused(
+        "add_song_to_playlist",
+        json!({"playlist_id": 1, "song_id": 501}),
+    );
+    let full = "Playlist 1 is full: it has 500 songs.";
+    assert_eq!((error.status, error.message.as_str()), (422, full));
+}

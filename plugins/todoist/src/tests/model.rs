@@ -98,6 +98,19 @@ fn put(list: &mut Vec<u64>, id: u64, at: i64) {
     list.insert(at, id);
 }
 
+/// What random calls take for texts.
+pub(super) const TEXTS: [&str; 9] = [
+    IDA,
+    "pw",
+    BO,
+    "pb",
+    "urgent outline",
+    "2026-03-02",
+    "+due_date",
+    "-name",
+    "",
+];
+
 proptest! {
     #[test]
     fn a_section_is_in_the_order_that_was_told(deeds in deeds()) {
@@ -157,7 +170,6 @@ proptest! {
         before in prop::collection::vec(any::<u64>(), 0..100),
         after in prop::collection::vec(any::<u64>(), 0..20),
     ) {
-        const TEXTS: [&str; 9] = [IDA, "pw", BO, "pb", "urgent outline", "2026-03-02", "+due_date", "-name", ""];
         testkit::set_clock(jiff::civil::date(2026, 3, 2).at(9, 0, 0, 0));
         let mut session = ida();
         let step = |session: &mut Session<Todoist>, number| testkit::random_step(session, number, &TEXTS);

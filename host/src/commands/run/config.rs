@@ -1,0 +1,339 @@
+//! `run --print-config`: every setting that a run would have, and where each value comes from. It plays nothing and makes
+//! no folder.
+
+use anyhow::anyhow;
+use camino::Utf8Path;
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{EMBEDDED, Prepared, Shared, agents, clients, load_suite, prepared, shared};
+use crate::cli::{RunArgs, TapeArgs};
+use crate::exit::{Exit, Failure, OrExit};
+use crate::model::cassette::Tape;
+use crate::plugin::{GuestLimits, Limits, LoadLimits};
+use crate::report::escape;
+use crate::store::Manifest;
+use crate::store::folder::PluginMark;
+use crate::task::load::{LoadedPolicy, Origin, Setting, settings};
+use crate::task::manifest::LimitOverrides;
+
+/// One setting as it is shown.
+#[derive(Debug, Serialize)]
+struct Row {
+    key: String,
+    /// Null: not set.
+    value: Value,
+    /// `default`, a file with its line, or an option of the command line.
+    from: String,
+}
+
+const DEFAULT: &str = "default";
+
+/// Prints the settings as a table, or as one JSON list.
+pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
+    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    let suite = load_suite(&path, &args.set)?;
+    let of_suite = settings(&path, &args.set)
+        .map_err(|problems| anyhow!("load {path}: {} problems", problems.0.len()))
+        .or_exit(Exit::InvalidInput)?;
+    let agents = agents(args, &suite)?;
+    // All but the agent is the same for each.
+    let first = RunArgs {
+        agent: agents.iter().take(1).cloned().collect(),
+        ..args.clone()
+    };
+    let mut clients = clients(&suite, Tape::Silent)?;
+    let shared = shared(&suite, args)?;
+    let prepared = prepared(&suite, &first, &shared, &mut clients)?;
+    let mut rows: Vec<Row> = of_suite
+        .iter()
+        .filter(|setting| !setting.key.starts_with("limits."))
+        .map(|setting| of_setting(setting, &path, args, &agents, &prepared.manifest))
+        .collect();
+    rows.extend(limits(&prepared, &shared, &of_suite, &path, &suite.limits));
+    rows.extend(of_operator(args, &prepared, &shared));
+    if args.json {
+        println!("{}", serde_json::to_string(&rows).or_exit(Exit::Bug)?);
+    } else {
+        println!("{}", table(&rows));
+    }
+    Ok(Exit::Complete)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(["setting", "value", "from"]);
+    for Row { key, value, from } in rows {
+        let value = match value {
+            Value::Null => "-".into(),
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        table.add_row([key, &value, from].map(|text| escape::line(text)));
+    }
+    table
+}
+
+fn of_origin(from: &Origin, path: &Utf8Path) -> String {
+    match from {
+        Origin::Default => DEFAULT.into(),
+        Origin::Line(line) => format!("{path}:{line}"),
+        Origin::Assigned(text) => format!("--set {text}"),
+    }
+}
+
+/// A setting of the suite file, unless an option of its own says otherwise.
+fn of_setting(
+    setting: &Setting,
+    path: &Utf8Path,
+    args: &RunArgs,
+    agents: &[String],
+    manifest: &Manifest,
+) -> Row {
+    let Setting { key, value, from } = setting;
+    let (value, option) = match key.as_str() {
+        "agent" => (json!(agents.join(",")), !args.agent.is_empty()),
+        "user" => (json!(manifest.user), args.user.is_some()),
+        "judge" => (json!(manifest.judge), !args.judge.is_empty()),
+        "runs" => (json!(manifest.runs), args.runs.is_some()),
+        "seed" => (json!(manifest.seed), args.seed.is_some()),
+        "protocol" => (json!(manifest.protocol), args.protocol.is_some()),
+        "scaffold" => (json!(manifest.scaffold), args.scaffold.is_some()),
+        "ablate" => (json!(manifest.ablate), args.ablate.is_some()),
+        _ => (value.clone(), false),
+    };
+    Row {
+        key: key.clone(),
+        value,
+        from: if option {
+            format!("--{key}")
+        } else {
+            of_origin(from, path)
+        },
+    }
+}
+
+/// The limits of guests in effect: the host's, unless suite or policy lower them.
+fn limits(
+    prepared: &Prepared,
+    shared: &Shared,
+    of_suite: &[Setting],
+    path: &Utf8Path,
+    by_suite: &LimitOverrides,
+) -> Vec<Row> {
+    let policy = shared.policy.as_ref().map(|loaded| loaded.policy.limits);
+    let lowered = |by: Option<LimitOverrides>| {
+        let lowered = by.and_then(|by| GuestLimits::default().lowered(by).ok());
+        named(&lowered.unwrap_or_default())
+    };
+    let (host, suite) = (named(&GuestLimits::default()), lowered(Some(*by_suite)));
+    let policy = lowered(policy);
+    let rows = named(&shared.limits).into_iter().enumerate();
+    rows.map(|(at, (key, value))| {
+        let written = of_suite.iter().find(|setting| setting.key == key);
+        let from = if value == host[at].1 {
+            DEFAULT.into()
+        } else if value == suite[at].1 {
+            written.map_or_else(
+                || path.to_string(),
+                |setting| of_origin(&setting.from, path),
+            )
+        } else if value == policy[at].1 {
+            prepared.manifest.policy.clone().unwrap_or_default()
+        } else {
+            path.to_string()
+        };
+        Row {
+            key,
+            value: value.into(),
+            from,
+        }
+    })
+    .collect()
+}
+
+/// The limits by the names that files have for them.
+fn named(limits: &GuestLimits) -> Vec<(String, u64)> {
+    let GuestLimits {
+        app,
+        grader,
+        python,
+        shell,
+        document,
+        load,
+    } = limits;
+    let mut named = Vec::new();
+    for (kind, limits) in [
+        ("app", app),
+        ("grader", grader),
+        ("python", python),
+        ("shell", shell),
+        ("document", document),
+    ] {
+        named.extend(of_kind(kind, limits));
+    }
+    let LoadLimits {
+        component_bytes,
+        compile_wall,
+        compile_memory,
+    } = load;
+    named.extend([
+        (
+            "limits.load.component_bytes".into(),
+            *component_bytes as u64,
+        ),
+        ("limits.load.compile_wall_ms".into(), millis(*compile_wall)),
+        (
+            "limits.load.compile_memory_bytes".into(),
+            *compile_memory as u64,
+        ),
+    ]);
+    named
+}
+
+fn of_kind(kind: &str, limits: &Limits) -> Vec<(String, u64)> {
+    let Limits {
+        fuel,
+        wall,
+        memory,
+        result_bytes,
+        json_depth,
+        json_nodes,
+        log_bytes,
+        hostcall_bytes,
+        handles,
+        resources,
+        snapshot_bytes,
+        live_stores,
+        queue,
+    } = *limits;
+    let all = [
+        ("fuel", fuel),
+        ("wall_ms", millis(wall)),
+        ("memory_bytes", memory as u64),
+        ("result_bytes", result_bytes as u64),
+        ("json_depth", json_depth as u64),
+        ("json_nodes", json_nodes as u64),
+        ("log_bytes", log_bytes as u64),
+        ("hostcall_bytes", hostcall_bytes as u64),
+        ("handles", handles as u64),
+        ("resources", resources as u64),
+        ("snapshot_bytes", snapshot_bytes as u64),
+        ("live_stores", live_stores as u64),
+        ("queue_ms", millis(queue)),
+    ];
+    all.map(|(name, value)| (format!("limits.{kind}.{name}"), value))
+        .into()
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What only the command line says: which part is played, with which files, how and to where.
+fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row> {
+    let Manifest {
+        personas,
+        sessions,
+        shard,
+        plugin_dirs,
+        prompts,
+        policy,
+        plugins,
+        ..
+    } = &prepared.manifest;
+    let TapeArgs {
+        record,
+        replay,
+        judge_cache,
+    } = &args.tape;
+    let list = |list: &[String]| (!list.is_empty()).then(|| list.join(", "));
+    let path = |path: &Option<camino::Utf8PathBuf>| path.as_ref().map(ToString::to_string);
+    let jobs = args.jobs.map(|jobs| jobs.to_string());
+    let out = path(&args.out);
+    let options = [
+        ("persona", list(personas), None),
+        ("session", list(sessions), None),
+        ("shard", shard.map(|shard| shard.to_string()), None),
+        ("jobs", jobs, Some(super::processors().to_string())),
+        (
+            "out",
+            out,
+            Some(format!("runs/{}-<UTC time>", prepared.manifest.suite)),
+        ),
+        ("prompts", prompts.clone(), Some("built in".into())),
+        ("policy", policy.clone(), None),
+        ("max-cost", args.max_cost.map(|usd| usd.to_string()), None),
+        (
+            "log-level",
+            args.log_level.map(|level| level.to_string()),
+            Some("info".into()),
+        ),
+        ("record", path(record), None),
+        ("replay", path(replay), None),
+        ("judge-cache", path(judge_cache), None),
+    ];
+    let mut rows: Vec<Row> = options
+        .into_iter()
+        .map(|(key, given, default)| Row {
+            from: match given {
+                Some(_) => format!("--{key}"),
+                None => DEFAULT.into(),
+            },
+            key: key.into(),
+            value: json!(given.or(default)),
+        })
+        .collect();
+    for (at, dir) in plugin_dirs.iter().enumerate() {
+        let own = at == 0 && args.plugins.is_some();
+        rows.push(Row {
+            key: "plugins".into(),
+            value: dir.as_str().into(),
+            from: if own { "--plugins" } else { DEFAULT }.into(),
+        });
+    }
+    for (name, mark) in plugins {
+        rows.extend(of_plugin(
+            name,
+            mark,
+            shared.policy.as_ref(),
+            policy.as_deref(),
+        ));
+    }
+    rows
+}
+
+/// What is known of a plugin: whether a lock vouches for it, and what it may use.
+fn of_plugin(
+    name: &str,
+    mark: &PluginMark,
+    loaded: Option<&LoadedPolicy>,
+    policy: Option<&str>,
+) -> [Row; 2] {
+    let PluginMark {
+        sha256,
+        pinned,
+        grants,
+        ..
+    } = mark;
+    let granted = loaded.is_some_and(|loaded| loaded.policy.plugins.contains_key(name));
+    [
+        Row {
+            key: format!("plugin.{name}.sha256"),
+            value: sha256.as_str().into(),
+            from: if *pinned { "pibench.lock" } else { "the file" }.into(),
+        },
+        Row {
+            key: format!("plugin.{name}.grants"),
+            value: json!(grants),
+            from: match policy {
+                Some(policy) if granted => policy.into(),
+                _ => DEFAULT.into(),
+            },
+        },
+    ]
+}

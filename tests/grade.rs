@@ -1,0 +1,285 @@
+//! A finished run graded again: by the same rules it is the same run, by others it has other scores, and what was played
+//! stays what it was.
+
+use serde_json::Value;
+use wiremock::{Request, ResponseTemplate};
+
+use crate::models::{play, run, server, text};
+use crate::scene::{Scene, copy, embedded, expect, files};
+
+const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
+const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml";
+
+fn grade(scene: &Scene, out: &str, args: &[&str]) -> Value {
+    let output = scene.run(&[&["grade", "run", "--out", out, "--json"], args].concat());
+    expect(&output, 0, &[]);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The files that scores are in.
+fn scores(scene: &Scene, run: &str) -> Vec<(String, Vec<u8>)> {
+    let mut files = files(&scene.path(run));
+    let scored = |name: &str| {
+        name == "results.json" || name.starts_with("journal") || name.starts_with("trajectories")
+    };
+    files.retain(|(name, _)| scored(name));
+    assert!(files.len() > 5);
+    files
+}
+
+fn manifest(scene: &Scene, run: &str) -> Value {
+    let text = std::fs::read(scene.path(run).join("manifest.json")).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[test]
+fn the_same_graders_and_judges_give_the_same_scores_to_the_byte() {
+    for (agent, protocol) in [
+        ("reference", "paper"),
+        ("reactive", "paper"),
+        ("cheat", "pi-bench"),
+    ] {
+        let scene = Scene::new();
+        let args = ["--agent", agent, "--protocol", protocol, "--runs", "2"];
+        let played = scene.play("run", &args);
+        let before = files(&scene.path("run"));
+        assert_eq!(grade(&scene, "graded", &[]), played, "{agent}");
+        assert_eq!(
+            scores(&scene, "graded"),
+            scores(&scene, "run"),
+            "{agent} {protocol}"
+        );
+        assert_eq!(
+            files(&scene.path("run")),
+            before,
+            "no grading changes the run"
+        );
+        let output = scene.run(&["verify", "graded"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("every score follows"), "{said}");
+    }
+}
+
+#[test]
+fn a_graded_run_is_compared_and_reported_and_names_where_it_is_from() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    grade(&scene, "graded", &[]);
+    expect(&scene.run(&["compare", "run", "graded"]), 0, &[]);
+    expect(&scene.run(&["report", "graded", "--out", "page"]), 0, &[]);
+    let graded = &manifest(&scene, "graded")["graded"];
+    assert_eq!(
+        graded["from"],
+        scene.path("run").canonicalize().unwrap().to_str().unwrap()
+    );
+    assert_eq!(
+        graded["seal"],
+        blake3::hash(&std::fs::read(scene.path("run/seal.json")).unwrap())
+            .to_hex()
+            .as_str()
+    );
+    assert_eq!(graded["judge"], "lexical");
+    assert!(manifest(&scene, "run").get("graded").is_none());
+    expect(
+        &scene.run(&["run", "--resume", "graded"]),
+        2,
+        &["graded and not played"],
+    );
+}
+
+#[test]
+fn a_changed_rule_gives_another_score_and_a_changed_request_is_refused() {
+    let scene = Scene::new().with_embedded();
+    let suite = "tasks/suite.toml";
+    expect(
+        &scene.run(&["run", suite, "--out", "run", "--json"]),
+        0,
+        &[],
+    );
+    scene.replace(SESSION, r"I\s+believe\s+that", r"I\s+doubt\s+that");
+    let graded = grade(&scene, "graded", &[]);
+    assert_eq!(graded["proc"], 100.0, "intents are as they were");
+    let comp = graded["comp"].as_f64().unwrap();
+    assert!(
+        comp > 50.0 && comp < 100.0,
+        "one item is not met now: {comp}"
+    );
+    expect(&scene.run(&["verify", "graded"]), 0, &[]);
+    expect(
+        &scene.run(&["verify", "run"]),
+        3,
+        &["the suite", "was changed since"],
+    );
+    let as_played = embedded();
+    let as_played = ["--suite", as_played.to_str().unwrap()];
+    let output = scene.run(&[&["grade", "run", "--out", "other"], &as_played[..]].concat());
+    expect(
+        &output,
+        3,
+        &["grade researcher/", "the suite had no such session"],
+    );
+
+    scene.replace(SESSION, "request = '''\n", "request = '''\nPlease hurry. ");
+    expect(
+        &scene.run(&["grade", "run", "--out", "third"]),
+        3,
+        &["law_trainee/saltmarsh-statement", "only rules and rubrics"],
+    );
+    assert!(!scene.path("third").exists());
+}
+
+#[test]
+fn the_other_protocol_sums_by_its_own_formula() {
+    let scene = Scene::new().with_embedded();
+    // A final session without a checklist: the released code leaves it out, the paper counts its intents.
+    let path = scene.path("tasks/personas/law_trainee/sessions/corrie-extension/session.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, rest) = text.split_once("[[checklist]]").unwrap();
+    let reference = rest.find("[[reference]]").map_or("", |at| &rest[at..]);
+    std::fs::write(&path, format!("{head}{reference}")).unwrap();
+    let suite = "tasks/suite.toml";
+    let args = [
+        "run",
+        suite,
+        "--out",
+        "run",
+        "--protocol",
+        "pi-bench",
+        "--json",
+    ];
+    let output = scene.run(&args);
+    expect(&output, 0, &[]);
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let corrie = |results: &Value| {
+        let mut sessions = results["sessions"].as_array().unwrap().iter();
+        sessions
+            .find(|line| line["id"] == "corrie-extension")
+            .unwrap()
+            .clone()
+    };
+    let group = played["proc"].as_f64().unwrap();
+    assert_eq!(played["scored"]["of"], 1);
+    assert!(group > 0.0 && corrie(&played)["proc"] == 0.0, "{played:#}");
+
+    let graded = grade(&scene, "graded", &["--protocol", "paper"]);
+    assert_eq!(graded["scored"]["of"], 2);
+    assert_eq!(corrie(&graded)["weight"], 1);
+    // A group of three sessions and one that found nothing.
+    let paper = graded["proc"].as_f64().unwrap();
+    assert!(
+        (paper - group * 3.0 / 4.0).abs() < 1e-9,
+        "{paper} of {group}"
+    );
+    expect(&scene.run(&["verify", "graded"]), 0, &[]);
+    expect(
+        &scene.run(&["compare", "run", "graded"]),
+        3,
+        &["under the same protocol"],
+    );
+    let back = ["grade", "graded", "--out", "back", "--protocol", "pi-bench"];
+    expect(&scene.run(&back), 0, &[]);
+    assert_eq!(scores(&scene, "back"), scores(&scene, "run"));
+}
+
+/// Speaks as the others do, but the judge of rubrics gives no answer.
+fn mute(request: &Request) -> ResponseTemplate {
+    let body: Value = request.body_json().unwrap();
+    let system = body["messages"][0]["content"].as_str().unwrap_or_default();
+    let is_user = ["has not said", "wants certain", "<the message>", "REASON:"];
+    if body["tools"].is_array() || is_user.iter().any(|part| system.contains(part)) {
+        return play(request);
+    }
+    text("Looks fine!")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_without_a_judges_answer_are_scored_afterwards() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
+        "--out",
+        "run",
+        "--runs",
+        "1",
+        "--json",
+        "--agent",
+        "openai/m",
+        "--user",
+        "openai/m",
+        "--judge",
+        "openai/m",
+    ];
+    let silent = server(mute).await;
+    let output = run(&scene, &args, &silent);
+    expect(&output, 5, &[]);
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(played["scored"]["scored"], 0, "{played:#}");
+
+    let speaks = server(play).await;
+    let again = ["grade", "run", "--out", "graded", "--json"];
+    let output = run(&scene, &again, &speaks);
+    expect(&output, 0, &[]);
+    let graded: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(graded["scored"]["scored"], graded["scored"]["of"]);
+    assert!(graded["comp"].as_f64().unwrap() > 0.0);
+    assert_eq!(graded["usage"]["agent"], played["usage"]["agent"]);
+    expect(&scene.run(&["verify", "graded"]), 0, &[]);
+
+    // Another judge costs what it is asked, and is named.
+    let other = ["grade", "run", "--out", "third", "--judge", "lexical"];
+    expect(&run(&scene, &other, &speaks), 0, &[]);
+    assert_eq!(manifest(&scene, "third")["judge"], "lexical");
+    assert_eq!(manifest(&scene, "third")["graded"]["judge"], "openai/m");
+}
+
+#[test]
+fn a_changed_or_unfinished_run_is_not_graded() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    for (file, said) in [
+        (JOURNAL, "was changed after the run"),
+        ("results.json", "was changed after the run"),
+        ("seal.json", "seal.json"),
+    ] {
+        let _ = std::fs::remove_dir_all(scene.path("copy"));
+        copy(&scene.path("run"), &scene.path("copy"));
+        let path = scene.path("copy").join(file);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let output = scene.run(&["grade", "copy", "--out", "graded"]);
+        expect(&output, 3, &[said]);
+        assert!(!scene.path("graded").exists(), "{file}");
+    }
+    std::fs::remove_file(scene.path("run/seal.json")).unwrap();
+    expect(
+        &scene.run(&["grade", "run", "--out", "graded"]),
+        3,
+        &["seal.json"],
+    );
+}
+
+#[test]
+fn a_grading_that_was_cut_off_goes_on_and_another_is_not_written_over_it() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reactive"]);
+    grade(&scene, "graded", &[]);
+    let whole = scores(&scene, "graded");
+    let journal = std::fs::read(scene.path("graded").join(JOURNAL)).unwrap();
+    for cut in [0, journal.len() / 3, journal.len() - 7] {
+        std::fs::write(scene.path("graded").join(JOURNAL), &journal[..cut]).unwrap();
+        std::fs::remove_file(scene.path("graded/results.json")).unwrap();
+        grade(&scene, "graded", &[]);
+        assert_eq!(scores(&scene, "graded"), whole, "cut at {cut}");
+    }
+    expect(
+        &scene.run(&["grade", "run", "--out", "graded", "--protocol", "pi-bench"]),
+        4,
+        &["there already", "`protocol` is another"],
+    );
+}

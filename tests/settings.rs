@@ -1,0 +1,217 @@
+//! Every setting of a suite can be set on the command line, is shown with where it comes from, and belongs to the run.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, embedded, expect};
+
+const SUITE: &str = "tasks/suite.toml";
+
+/// Value and origin of a setting.
+fn shown(scene: &Scene, args: &[&str], key: &str) -> (Value, String) {
+    let output = scene.run(&[&["run", SUITE, "--print-config", "--json"], args].concat());
+    expect(&output, 0, &[]);
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let row = rows.iter().find(|row| row["key"] == key);
+    let row = row.unwrap_or_else(|| panic!("no {key} in {rows:#?}"));
+    (
+        row["value"].clone(),
+        row["from"].as_str().unwrap().to_owned(),
+    )
+}
+
+fn check(scene: &Scene, args: &[&str], key: &str, value: impl Into<Value>, from: &str) {
+    assert_eq!(
+        shown(scene, args, key),
+        (value.into(), from.to_owned()),
+        "{args:?} {key}"
+    );
+}
+
+#[test]
+fn each_setting_says_its_value_and_where_that_comes_from() {
+    let scene = Scene::new().with_embedded();
+    scene.replace(
+        SUITE,
+        "seed = 1",
+        "seed = 1\nablate = \"dependencies\"\n[limits.app]\nfuel = 400000000\n[session]\nmax_turns = 7",
+    );
+    let policy = "version = 1\n[limits.app]\nfuel = 300000000\nwall_ms = 1000\n";
+    scene.write("policy.toml", policy);
+    check(&scene, &[], "seed", 1, "tasks/suite.toml:5");
+    check(&scene, &["--seed", "9"], "seed", 9, "--seed");
+    check(&scene, &["--set", "seed=8"], "seed", 8, "--set seed=8");
+    check(&scene, &[], "agent", "reference", "default");
+    check(&scene, &["--agent", "nop"], "agent", "nop", "--agent");
+    check(
+        &scene,
+        &["--agent", "nop", "--agent", "cheat"],
+        "agent",
+        "nop,cheat",
+        "--agent",
+    );
+    check(&scene, &[], "session.max_turns", 7, "tasks/suite.toml:10");
+    check(
+        &scene,
+        &["--set", "session.max_turns=3"],
+        "session.max_turns",
+        3,
+        "--set session.max_turns=3",
+    );
+    check(&scene, &[], "session.max_iterations", 120, "default");
+    check(
+        &scene,
+        &[],
+        "session.heartbeat_minutes",
+        Value::Null,
+        "default",
+    );
+    check(&scene, &[], "state.reset", "episode", "default");
+    check(&scene, &[], "web.corpus", "corpus", "tasks/suite.toml:13");
+    check(&scene, &[], "ablate", "dependencies", "tasks/suite.toml:6");
+    check(
+        &scene,
+        &["--ablate", "none"],
+        "ablate",
+        Value::Null,
+        "--ablate",
+    );
+    check(
+        &scene,
+        &[],
+        "limits.app.fuel",
+        400_000_000,
+        "tasks/suite.toml:8",
+    );
+    check(&scene, &[], "limits.app.wall_ms", 2000, "default");
+    let policy = scene.path("policy.toml").canonicalize().unwrap();
+    let policy = policy.to_str().unwrap();
+    let with = ["--policy", "policy.toml"];
+    check(&scene, &with, "limits.app.fuel", 300_000_000, policy);
+    check(&scene, &with, "limits.app.wall_ms", 1000, policy);
+    check(&scene, &with, "policy", policy, "--policy");
+    check(&scene, &["--jobs", "3"], "jobs", "3", "--jobs");
+    check(
+        &scene,
+        &["--persona", "law_trainee"],
+        "persona",
+        "law_trainee",
+        "--persona",
+    );
+    let (digest, _) = shown(&scene, &[], "plugin.rules.sha256");
+    assert_eq!(digest.as_str().unwrap().len(), 64);
+    let table = scene.run(&["run", SUITE, "--print-config"]);
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("session.max_turns") && table.contains("tasks/suite.toml:10"));
+    assert!(!scene.path("runs").exists(), "nothing is played");
+}
+
+/// What the shape of a suite file offers, each with a value that is not its default.
+#[test]
+fn every_setting_of_the_suite_can_be_set() {
+    let scene = Scene::new().with_embedded();
+    for set in [
+        "title=Another",
+        "protocol=pi-bench",
+        "scaffold=nanobot-0.1.4",
+        "agent=nop",
+        "user=openai/m",
+        "judge=openai/m",
+        "runs=2",
+        "seed=5",
+        "session.max_turns=3",
+        "session.max_iterations=4",
+        "session.turn_timeout_s=5",
+        "session.window_tokens=40000",
+        "session.heartbeat_minutes=60",
+        "state.reset=session",
+        "ablate=dependencies",
+    ] {
+        let (key, value) = set.split_once('=').unwrap();
+        let value = value.parse::<i64>().map_or(Value::from(value), Value::from);
+        check(&scene, &["--set", set], key, value, &format!("--set {set}"));
+    }
+    let rows = scene.run(&["run", SUITE, "--print-config", "--json"]);
+    let rows: Vec<Value> = serde_json::from_slice(&rows.stdout).unwrap();
+    let top = |row: &Value| {
+        row["key"]
+            .as_str()
+            .unwrap()
+            .split('.')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    let tops: Vec<String> = rows.iter().map(top).collect();
+    let schema = scene.run(&["schema", "suite"]);
+    let schema: Value = serde_json::from_slice(&schema.stdout).unwrap();
+    for key in schema["properties"].as_object().unwrap().keys() {
+        let empty = ["plugins", "providers", "models"];
+        assert!(
+            tops.contains(key) || empty.contains(&key.as_str()),
+            "{key} is not shown"
+        );
+    }
+    let set = [
+        "--set",
+        "models.mine.provider=openai",
+        "--set",
+        "models.mine.model=m",
+    ];
+    let set = [&set[..], &["--set", "agent=mine"]].concat();
+    check(
+        &scene,
+        &set,
+        "models.mine.model",
+        "m",
+        "--set models.mine.model=m",
+    );
+}
+
+#[test]
+fn what_is_set_is_checked_by_the_schema() {
+    let scene = Scene::new().with_embedded();
+    for (set, said) in [
+        ("session.max_turn=5", &["max_turn", "max_turns"][..]),
+        ("session.max_turns=many", &["max_turns", "with --set"]),
+        ("session.max_turns=0", &["`max_turns` must be at least 1"]),
+        ("sede=1", &["sede"]),
+        ("agent=unheard-of", &["unheard-of"]),
+        ("limits.app.fuel=900000000000", &["fuel"]),
+    ] {
+        let output = scene.run(&["run", SUITE, "--out", "run", "--set", set]);
+        expect(&output, 3, said);
+        assert!(!scene.path("run").exists(), "{set}");
+    }
+    expect(
+        &scene.run(&["run", SUITE, "--set", "max_turns"]),
+        2,
+        &["KEY=VALUE"],
+    );
+}
+
+#[test]
+fn what_is_set_belongs_to_the_run() {
+    let scene = Scene::new();
+    let set = ["--agent", "reactive", "--set", "session.max_turns=1"];
+    let results = scene.play("run", &set);
+    let sessions = results["sessions"].as_array().unwrap();
+    assert!(
+        sessions.iter().all(|line| line["turns"] == 1),
+        "{results:#}"
+    );
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    let journal = scene.path("run/journal/law_trainee.r1.jsonl");
+    let whole = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &whole[..whole.len() / 2]).unwrap();
+    expect(&scene.run(&["run", "--resume", "run", "--json"]), 0, &[]);
+    assert_eq!(std::fs::read(&journal).unwrap(), whole);
+    scene.play("plain", &["--agent", "reactive"]);
+    expect(&scene.run(&["compare", "run", "plain"]), 3, &["same suite"]);
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    expect(
+        &scene.run(&["run", suite, "--resume", "run", "--set", "seed=2"]),
+        2,
+        &["cannot be used with"],
+    );
+}

@@ -1,0 +1,111 @@
+//! A run followed from its folder by another process.
+
+use crate::scene::{Scene, expect};
+
+#[test]
+fn a_finished_run_is_shown_with_its_table() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reactive"]);
+    let output = scene.run(&["show", "run"]);
+    expect(&output, 0, &["4 sessions, 4 finished before"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("overall") && said.contains("100.0"), "{said}");
+    let output = scene.run(&["show", "run", "--once"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "reactive",
+        "saltmarsh-statement",
+        "complete",
+        "4 of 4 sessions finished, 0 playing",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+    expect(&scene.run(&["show", "nothing"]), 3, &["manifest.json"]);
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_shown_as_far_as_it_is() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reactive"]);
+    let path = scene.path("run/journal/law_trainee.r1.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let second = text
+        .match_indices("\"event\":\"session_started\"")
+        .nth(1)
+        .unwrap()
+        .0;
+    let turn = second + text[second..].find("\"event\":\"turn\"").unwrap();
+    let end = turn + text[turn..].find('\n').unwrap() + 1;
+    std::fs::write(&path, &text[..end]).unwrap();
+    for file in [
+        "results.json",
+        "trajectories/law_trainee.r1/saltmarsh-exhibit.json",
+    ] {
+        std::fs::remove_file(scene.path("run").join(file)).unwrap();
+    }
+    for later in ["corrie-extension", "saltmarsh-statement"] {
+        let file = format!("run/trajectories/law_trainee.r1/{later}.json");
+        std::fs::remove_file(scene.path(&file)).unwrap();
+    }
+    let before = crate::scene::files(&scene.path("run"));
+    let output = scene.run(&["show", "run", "--once"]);
+    expect(&output, 0, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    for part in ["1 of 4 sessions finished, 1 playing", "waiting"] {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+    let output = scene.run(&["show", "run"]);
+    expect(&output, 6, &["nobody plays it", "run --resume run"]);
+    assert_eq!(
+        crate::scene::files(&scene.path("run")),
+        before,
+        "nothing is written"
+    );
+}
+
+/// The one that plays waits for its model; the one that watches sees it, and both end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_followed_while_it_plays() {
+    let scene = Scene::new();
+    let server = crate::models::server(|request| {
+        crate::models::play(request).set_delay(std::time::Duration::from_millis(100))
+    })
+    .await;
+    let suite = crate::scene::embedded();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
+        "--runs",
+        "1",
+        "--agent",
+        "openai/m",
+        "--out",
+        "run",
+    ];
+    let (played, shown) = tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            let playing = scope.spawn(|| crate::models::run(&scene, &args, &server));
+            // A run's folder appears whole, and its outline soon after.
+            while !scene.path("run/outline.json").exists() {
+                assert!(!playing.is_finished(), "it has ended already");
+                std::thread::yield_now();
+            }
+            let shown = scene.run(&["show", "run"]);
+            (playing.join().unwrap(), shown)
+        })
+    });
+    expect(&played, 0, &[]);
+    expect(
+        &shown,
+        0,
+        &[
+            "4 sessions",
+            "law_trainee/saltmarsh-chronology run 1: complete",
+        ],
+    );
+    let table =
+        |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(table(&shown), table(&played));
+}
