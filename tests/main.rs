@@ -20,6 +20,8 @@ mod hidden;
 mod hostile;
 mod hostile_pack;
 mod import;
+mod import_appworld;
+mod import_results;
 mod limits;
 mod log;
 mod models;

@@ -36,6 +36,7 @@ function runCard(run, place) {
     el("h2", {}, link(["sessions"], { href: route(["sessions"], { in: String(place) }) }, run.label)),
     el("p", { class: "tags" },
       run.scripted && tag("warn", "scripted"),
+      run.imported && tag("warn", "imported"),
       run.ablated && tag("warn", "without dependencies"),
       !run.complete && tag("live", "playing"),
       tag("plain", words(run.protocol)),

@@ -34,6 +34,7 @@ function sessionHead(session) {
     el("h1", {}, session.title),
     el("p", { class: "tags" },
       run.scripted && tag("warn", "scripted"),
+      run.imported && tag("warn", "imported"),
       category && el("a", { class: "tag plain", href: route(["sessions"], { category: session.category }) }, session.category + " " + category.title),
       tag(session.outcome === "complete" && !session.state ? "good" : "warn", session.state && session.state !== "finished" ? session.state : words(session.outcome)),
       run.runs > 1 && tag("plain", "run " + session.run + " of " + run.runs),

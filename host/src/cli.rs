@@ -48,7 +48,7 @@ pub enum Command {
     Audit(AuditArgs),
     /// Print the JSON Schema of a task format or of a file of the run folder.
     Schema(SchemaArgs),
-    /// Turn foreign task data into a suite.
+    /// Turn foreign task data into a suite, and foreign results into a run folder.
     Import(ImportArgs),
     /// Make, build, test and look at plugins: for those who write them.
     Plugin(PluginArgs),
@@ -430,12 +430,29 @@ pub enum ImportFormat {
     PiBench {
         /// The folder that holds `data/<user>/`.
         dir: Utf8PathBuf,
+        /// A folder of AppWorld-like databases, one for each app (`gmail.db`, `amazon.db`, ...), that the apps start from.
+        #[arg(long, value_name = "DIR")]
+        apps: Option<Utf8PathBuf>,
         /// The new suite's folder; must not be there yet.
         #[arg(long, value_name = "DIR")]
         out: Utf8PathBuf,
         /// A folder of plugins, `<name>.wasm`.
         #[arg(long, value_name = "DIR")]
         plugins: Option<Utf8PathBuf>,
+    },
+    /// The outputs of π-Bench's released code, as a run that report, compare, view and verify take.
+    Results {
+        /// The folder that holds `<model>/<user>/<task>/`, as the released code writes it (`outputs`).
+        dir: Utf8PathBuf,
+        /// The suite that was imported from the same data.
+        #[arg(long, value_name = "SUITE.toml")]
+        suite: Utf8PathBuf,
+        /// Whose outputs, where there are those of several models.
+        #[arg(long, value_name = "M")]
+        model: Option<String>,
+        /// The new run folder; must not be there yet.
+        #[arg(long, value_name = "DIR")]
+        out: Utf8PathBuf,
     },
 }
 

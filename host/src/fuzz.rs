@@ -168,7 +168,7 @@ pub fn import(bytes: &[u8]) {
             return;
         }
         let mut checks = |_: &str| Ok(vec!["met".to_owned()]);
-        if let Err(error) = import_pi_bench(root, &out, &mut checks, &|_| true) {
+        if let Err(error) = import_pi_bench(root, None, &out, &mut checks, &|_| true) {
             assert!(!error.to_string().is_empty());
         } else {
             // What was written is a suite that loads.

@@ -6,6 +6,7 @@ mod episode;
 mod estimate;
 mod grade;
 mod grading;
+pub mod imported;
 mod log;
 mod outline;
 mod plan;

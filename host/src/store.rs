@@ -5,6 +5,7 @@ pub mod folder;
 pub mod journal;
 pub mod outline;
 pub mod results;
+pub mod standing;
 pub mod trajectory;
 
 pub use event::Event;

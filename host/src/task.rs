@@ -8,6 +8,7 @@ pub mod check;
 pub mod import;
 pub mod load;
 pub mod manifest;
+pub mod outputs;
 pub mod problem;
 pub mod schema;
 pub mod statistics;

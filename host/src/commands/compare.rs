@@ -43,9 +43,10 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 
 fn name(dir: &Utf8Path, results: &RunResults) -> String {
     let scripted = if results.scripted { ", scripted" } else { "" };
+    let imported = if results.imported { ", imported" } else { "" };
     let ablated = match results.ablate {
         Some(Ablation::Dependencies) => ", without dependencies",
         None => "",
     };
-    format!("{dir} ({}{scripted}{ablated})", results.agent)
+    format!("{dir} ({}{scripted}{imported}{ablated})", results.agent)
 }

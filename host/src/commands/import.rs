@@ -1,6 +1,9 @@
-//! `pibench-host import`: foreign task data to a suite of ours.
+//! `pibench-host import`: foreign task data to a suite of ours, foreign results to a run folder.
+
+mod results;
 
 use anyhow::anyhow;
+use camino::Utf8Path;
 use serde_json::json;
 
 use super::{plugin_dirs, runtime, show_problems};
@@ -12,10 +15,31 @@ use crate::task::manifest::PolicyFile;
 
 /// Imports, and says everything that was left out.
 pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {
-    let ImportFormat::PiBench { dir, out, plugins } = args.format;
+    match args.format {
+        ImportFormat::PiBench {
+            dir,
+            apps,
+            out,
+            plugins,
+        } => pi_bench(&dir, apps.as_deref(), &out, plugins.as_deref()),
+        ImportFormat::Results {
+            dir,
+            suite,
+            model,
+            out,
+        } => results::results(&dir, &suite, model.as_deref(), &out),
+    }
+}
+
+fn pi_bench(
+    dir: &Utf8Path,
+    apps: Option<&Utf8Path>,
+    out: &Utf8Path,
+    plugins: Option<&Utf8Path>,
+) -> Result<Exit, Failure> {
     let plugins = super::plugins(
         std::collections::BTreeMap::new(),
-        plugin_dirs(plugins.as_deref()),
+        plugin_dirs(plugins),
         &GuestLimits::default(),
         PolicyFile::default(),
     )?;
@@ -26,7 +50,7 @@ pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {
             .get(app)
             .is_ok_and(|plugin| plugin.world() == World::ToolApp)
     };
-    match import_pi_bench(&dir, &out, &mut list_checks, &has_app) {
+    match import_pi_bench(dir, apps, out, &mut list_checks, &has_app) {
         Ok(report) => Ok(show(&report, out.as_str())),
         Err(ImportError::Rejected(problems) | ImportError::Unloadable(problems)) => {
             show_problems(&problems.0);
@@ -53,6 +77,8 @@ fn show(report: &Report, out: &str) -> Exit {
         rubrics,
         rules,
         files,
+        people,
+        records,
         left_out,
         notes,
     } = report;
@@ -64,7 +90,7 @@ fn show(report: &Report, out: &str) -> Exit {
     }
     println!(
         "{out}/suite.toml: {personas} personas, {sessions} sessions, {intents} hidden intents, {rubrics} rubrics, \
-         {rules} rules, {files} files; {} left out",
+         {rules} rules, {files} files, {people} people and {records} records of apps; {} left out",
         left_out.len()
     );
     if left_out.is_empty() {

@@ -494,6 +494,7 @@ fn prepared(
         policy_digest: policy.as_ref().map(|policy| policy.digest.clone()),
         plugins: marks.clone(),
         limits: for_record(limits),
+        imported: None,
     };
     Ok(Prepared {
         manifest,
@@ -545,6 +546,12 @@ fn reopened_with(
             error: error.into(),
         }
     })?;
+    if manifest.imported.is_some() {
+        return Err(anyhow!(
+            "go on with {dir}: it was imported and not played here; report, compare, view and verify take it"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
     let suite = load_suite(
         Utf8Path::new(&manifest.suite_path),
         &assignments(&manifest)?,

@@ -1,36 +1,61 @@
 //! `pibench-host verify`: whether a run's scores follow from its record.
 
+use anyhow::anyhow;
+use camino::Utf8Path;
+
 use super::{run::reopened, runtime};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
 use crate::run;
+use crate::store::RunFolder;
+use crate::store::folder::{read_manifest, read_outline};
 
 /// Verifies a run folder and says everything that does not follow.
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
+    let manifest = read_manifest(args.run.as_std_path()).or_exit(Exit::InvalidInput)?;
+    if manifest.imported.is_some() {
+        return imported(&args.run);
+    }
     let plan = reopened(&args.run, None, Tape::Silent)?;
     let verified = runtime()?.block_on(run::verify(&plan)).or_exit(Exit::Io)?;
-    for problem in &verified.problems {
-        println!("{problem}");
-    }
+    let rules = format!("{} rule verdicts made again", verified.rules);
+    let sound = "every score follows from the record";
+    Ok(told(&args.run, &verified, &rules, sound))
+}
+
+/// A run that another program played: its record is held to be what that program wrote.
+fn imported(dir: &Utf8Path) -> Result<Exit, Failure> {
+    let (folder, manifest) = RunFolder::open(dir.as_std_path()).or_exit(Exit::Io)?;
+    let outline = read_outline(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let outline = outline
+        .ok_or_else(|| anyhow!("verify {dir}: it has no outline.json"))
+        .or_exit(Exit::InvalidInput)?;
+    let verified = run::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)?;
+    let rules = "imported, not played here, so that no rule was graded again and nothing says that it was played so";
+    let sound = "every score follows from the statuses and verdicts that were taken over";
+    Ok(told(dir, &verified, rules, sound))
+}
+
+fn told(dir: &Utf8Path, verified: &run::Verified, rules: &str, sound: &str) -> Exit {
     let run::Verified {
         sessions,
         turns,
-        rules,
+        rules: _,
         problems,
-    } = &verified;
-    println!(
-        "{}: {sessions} sessions, {turns} turns, {rules} rule verdicts made again; {}",
-        args.run,
-        if problems.is_empty() {
-            "every score follows from the record".into()
-        } else {
-            format!("{} problems", problems.len())
-        }
-    );
-    Ok(if problems.is_empty() {
+    } = verified;
+    for problem in problems {
+        println!("{problem}");
+    }
+    let found = if problems.is_empty() {
+        sound.into()
+    } else {
+        format!("{} problems", problems.len())
+    };
+    println!("{dir}: {sessions} sessions, {turns} turns, {rules}; {found}");
+    if problems.is_empty() {
         Exit::Complete
     } else {
         Exit::InvalidInput
-    })
+    }
 }

@@ -27,7 +27,7 @@ pub struct Report {
     /// One for each run.
     pub measures: Vec<Measures>,
     pub sheets: Vec<Sheet>,
-    /// Stands in every format if a run was scripted.
+    /// Stands in every format if a run was scripted or imported.
     pub banner: Option<String>,
     pub comparisons: Vec<RunPair>,
 }

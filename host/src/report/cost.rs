@@ -6,9 +6,9 @@ use crate::eval::cost::MicroUsd;
 use crate::store::event::RoleUsage;
 use crate::store::results::{RunResults, SessionLine};
 
-/// Tokens and cost by role, and the dearest sessions; None when nobody was paid.
+/// Tokens and cost by role, and the dearest sessions; None when nobody was paid, or the record does not tell.
 pub fn table(results: &RunResults) -> Option<String> {
-    if results.scripted {
+    if results.scripted || results.imported {
         return None;
     }
     let RoleUsage { agent, user, judge } = results.usage;

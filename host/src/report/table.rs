@@ -23,6 +23,9 @@ pub fn results(results: &RunResults) -> String {
             "Scripted models: these scores test the suite and the host, not an agent.".into(),
         );
     }
+    if results.imported {
+        parts.push(super::tables::IMPORTED.into());
+    }
     parts.extend(faults(&results.faults));
     parts.join("\n\n")
 }

@@ -18,6 +18,10 @@ pub use audit::Audit;
 pub const SCRIPTED: &str =
     "Scripted models: these scores test the suite and the host, not an agent.";
 
+/// What a run that another program played says in every format.
+pub const IMPORTED: &str =
+    "Imported, not played here: the record and its verdicts are another program's.";
+
 /// A run and what it measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
@@ -42,28 +46,41 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
     ]
 }
 
-/// The sentence of a run whose scores say nothing of an agent; None if no run of the report is one.
+/// What a reader must know before the scores: which of them say nothing of an agent, and which were not made here. None
+/// if no run of the report is one of these.
 pub fn banner(runs: &[&RunRecord]) -> Option<String> {
-    let scripted: Vec<&str> = runs
+    let sentences: Vec<String> = [
+        sentence(SCRIPTED, runs, |run| run.results.scripted),
+        sentence(IMPORTED, runs, |run| run.results.imported),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// A sentence about some of the runs, with their names unless it is about all.
+fn sentence(text: &str, runs: &[&RunRecord], about: fn(&RunRecord) -> bool) -> Option<String> {
+    let labels: Vec<&str> = runs
         .iter()
-        .filter(|run| run.results.scripted)
+        .filter(|run| about(run))
         .map(|run| run.label.as_str())
         .collect();
-    match scripted.len() {
+    match labels.len() {
         0 => None,
-        all if all == runs.len() => Some(SCRIPTED.into()),
-        _ => Some(format!(
-            "{SCRIPTED} This is so for: {}.",
-            scripted.join(", ")
-        )),
+        all if all == runs.len() => Some(text.into()),
+        _ => Some(format!("{text} This is so for: {}.", labels.join(", "))),
     }
 }
 
-/// A model's name in tables; scripted ones are marked.
+/// A model's name in tables, with what sets its run apart.
 fn name(run: &RunRecord) -> String {
     let mut name = run.label.clone();
     if run.results.scripted {
         name.push_str(" (scripted)");
+    }
+    if run.results.imported {
+        name.push_str(" (imported)");
     }
     if run.results.ablate.is_some() {
         name.push_str(" (w/o dependencies)");

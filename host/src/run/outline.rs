@@ -12,7 +12,7 @@ use crate::store::outline::{
     Described, IntentOutline, ItemOutline, Outline, PersonaOutline, SessionOutline,
 };
 use crate::task::load::skill::head;
-use crate::task::suite::{Grading, Item, Persona, Session};
+use crate::task::suite::{Grading, Item, Persona, Session, Suite};
 
 /// The whole suite as the plan sees it.
 pub async fn outline(plan: &Plan) -> Result<Outline, EpisodeError> {
@@ -28,7 +28,7 @@ pub async fn outline(plan: &Plan) -> Result<Outline, EpisodeError> {
             .map(|one| persona(plan, one))
             .collect(),
         tools: tools(plan).await?,
-        skills: skills(plan),
+        skills: skills(&plan.suite),
     })
 }
 
@@ -39,14 +39,27 @@ fn persona(plan: &Plan, persona: &Persona) -> PersonaOutline {
         .filter(|_| played)
         .map(|session| session.id.as_str())
         .collect();
+    persona_with(
+        persona,
+        |session| planned.contains(&session.id.as_str()),
+        |session| plan.roles.lacks_matcher(session),
+    )
+}
+
+/// A persona's outline, told which sessions are played and which of them the scripted judges cannot see.
+pub(super) fn persona_with(
+    persona: &Persona,
+    planned: impl Fn(&Session) -> bool,
+    lacks_matcher: impl Fn(&Session) -> bool,
+) -> PersonaOutline {
     let outline = |session: &Session| SessionOutline {
         id: session.id.clone(),
         title: session.title.clone(),
         category: session.category,
-        planned: planned.contains(&session.id.as_str()),
+        planned: planned(session),
         depends_on: session.depends_on.clone(),
         dependency_only: session.dependency_only,
-        no_offline_matcher: plan.roles.lacks_matcher(session),
+        no_offline_matcher: lacks_matcher(session),
         request: session.request.clone(),
         intents: session.intents.iter().map(intent).collect(),
         checklist: session.checklist.iter().map(item).collect(),
@@ -79,9 +92,9 @@ fn item(item: &Item) -> ItemOutline {
 }
 
 /// Every skill that a persona starts with, once; one whose head cannot be read goes by its folder.
-fn skills(plan: &Plan) -> Vec<Described> {
+pub(super) fn skills(suite: &Suite) -> Vec<Described> {
     let mut skills: BTreeMap<&str, Described> = BTreeMap::new();
-    for file in plan.suite.personas.iter().flat_map(|one| &one.skills) {
+    for file in suite.personas.iter().flat_map(|one| &one.skills) {
         let folder = file.path.strip_prefix("skills/");
         let Some(folder) = folder.and_then(|path| path.strip_suffix("/SKILL.md")) else {
             continue;

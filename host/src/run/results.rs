@@ -54,6 +54,7 @@ pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
         personas: score.personas.iter().map(persona_result).collect(),
         sessions,
         faults,
+        imported: false,
         usage,
         cost: usage.total().known_cost(),
     })

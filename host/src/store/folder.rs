@@ -85,6 +85,20 @@ pub struct Manifest {
     /// The limits of guests.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub limits: BTreeMap<String, Value>,
+    /// Where the run comes from when another program played it; absent for runs of this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// The source of a run that was not played here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Imported {
+    /// The format: `pi-bench`.
+    pub format: String,
+    /// The folder, absolute.
+    pub path: String,
+    /// BLAKE3 of every file that was read.
+    pub digest: String,
 }
 
 /// The run that was graded again: its play is this folder's, its verdicts are not.

@@ -25,6 +25,9 @@ pub struct RunResults {
     pub judge: String,
     /// No real model took part: such scores test the host and say nothing of any agent.
     pub scripted: bool,
+    /// Another program played it: the record is taken over, not made here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     pub runs: u32,
     /// What was taken away from the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,6 +213,7 @@ mod tests {
             user: "m".into(),
             judge: "m".into(),
             scripted: false,
+            imported: false,
             runs: 3,
             ablate: None,
             proc: None,

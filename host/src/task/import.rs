@@ -2,38 +2,35 @@
 //! read, writes a new folder in one piece or nothing, and says of everything that it left behind. It runs no script:
 //! what checks a rule script has is asked of the caller.
 
+mod appworld;
+mod episode;
+mod metadata;
+mod session;
 mod source;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jiff::ToSpan;
-use jiff::civil::{DateTime, date};
 use serde_json::{Map, Value, json};
 
-use self::source::{EpisodeYaml, Input, ProfileYaml, TaskYaml, ToolsYaml};
+use self::appworld::Seed;
+use self::source::{EpisodeYaml, Input, ProfileYaml, ToolsYaml};
 use self::write::Staging;
-use super::load::{STAGED_LIMIT, is_id, load};
-use super::manifest::{
-    EpisodeEntry, EvidenceFile, IntentFile, ItemFile, PersonaFile, Protocol, RuleFile, Scaffold,
-    Scope, SessionFile, SessionLimits, StagedFile, SuiteFile, ToolEvidence, Trigger, WebFile, When,
-};
-use super::pack::plain;
+use super::load::seed::{FOLDER, PEOPLE};
+use super::load::{is_id, load};
+use super::manifest::{PersonaFile, Protocol, Scaffold, SessionLimits, SuiteFile, WebFile};
 use super::problem::{Problem, Problems};
-
-/// The format has no clock: the first session of an episode opens here, each later one a day after. A Monday.
-const FIRST_CLOCK: DateTime = date(2026, 3, 2).at(9, 0, 0, 0);
 
 /// The metadata key under which an import keeps what the format has no place for: by it imported data is known.
 pub(super) const IMPORTED: &str = "pi_bench";
 
-/// What the released code writes before the names of app tools.
-const TOOL_PREFIX: &str = "mcp_appworld_";
+/// The folder of what the apps start from.
+const SEED: &str = "appworld";
 
-/// What it wraps the results of app tools in.
-const RESULT_PREFIX: &str = "response.";
+/// What the released code writes before the names of app tools.
+pub(super) const TOOL_PREFIX: &str = "mcp_appworld_";
 
 /// Asked for the check names of a rule script, given its text.
 pub type ListChecks<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<String>, String>;
@@ -48,6 +45,9 @@ pub struct Report {
     pub rules: usize,
     /// Asset files, now staged by their sessions.
     pub files: usize,
+    /// People and app records of the databases.
+    pub people: usize,
+    pub records: usize,
     /// What could not be carried over, one line each. The import is complete when there is none.
     pub left_out: Vec<String>,
     /// What a user should know, and lost nothing by.
@@ -73,9 +73,11 @@ pub enum ImportError {
 }
 
 /// Imports a folder that holds `data/<user>/...`, or the `data` folder itself, into the new folder `out`. The tools of an
-/// app that `has_app` does not know are left out, so that what is there can be played.
+/// app that `has_app` does not know are left out, so that what is there can be played. `apps` is a folder of databases, one
+/// for each app, that all personas start from; without it their apps hold the generated world.
 pub fn import(
     source: &Utf8Path,
+    apps: Option<&Utf8Path>,
     out: &Utf8Path,
     list_checks: ListChecks<'_>,
     has_app: &dyn Fn(&str) -> bool,
@@ -85,6 +87,8 @@ pub fn import(
     }
     let input =
         Input::open(source).map_err(|problem| ImportError::Rejected(Problems(vec![*problem])))?;
+    let seed = apps.map(appworld::read).transpose();
+    let seed = seed.map_err(|problem| ImportError::Rejected(Problems(vec![*problem])))?;
     let failed = |source| ImportError::Io {
         path: out.to_owned(),
         source,
@@ -92,6 +96,7 @@ pub fn import(
     let staging = Staging::beside(out).map_err(failed)?;
     let mut importer = Importer {
         input,
+        seed,
         staging,
         list_checks,
         has_app,
@@ -118,6 +123,7 @@ pub fn import(
 
 struct Importer<'a> {
     input: Input,
+    seed: Option<Seed>,
     staging: Staging,
     list_checks: ListChecks<'a>,
     has_app: &'a dyn Fn(&str) -> bool,
@@ -144,10 +150,9 @@ impl Importer<'_> {
             }
         }
         self.report.personas = personas.len();
+        self.write_seed()?;
         self.report.notes.push(
-            "the data has no people, app records, reference workflows or offline matchers: its apps start empty, and \
-             scripted models find no intent satisfied"
-                .to_owned(),
+            "the data has no reference workflows or offline matchers: scripted models find no intent satisfied".to_owned(),
         );
         let suite = SuiteFile {
             version: super::manifest::VERSION,
@@ -172,6 +177,30 @@ impl Importer<'_> {
             web: WebFile::default(),
         };
         self.staging.write_toml("suite.toml", &suite)
+    }
+
+    /// Writes what the apps start from, for all personas.
+    fn write_seed(&mut self) -> io::Result<()> {
+        let Some(seed) = &self.seed else {
+            self.report.notes.push(
+                "the data has no people and no app records: the apps hold the generated world, and nobody can log in"
+                    .to_owned(),
+            );
+            return Ok(());
+        };
+        let folder = format!("{FOLDER}/{SEED}");
+        let people = serde_json::to_vec_pretty(&seed.people).map_err(io::Error::other)?;
+        self.staging.write(&format!("{folder}/{PEOPLE}"), &people)?;
+        for (app, records) in &seed.apps {
+            let text = serde_json::to_vec_pretty(records).map_err(io::Error::other)?;
+            self.staging.write(&format!("{folder}/{app}.json"), &text)?;
+        }
+        let lists = seed.apps.values().filter_map(Value::as_object).flatten();
+        let records = lists.filter_map(|(_, list)| Some(list.as_array()?.len()));
+        self.report.people = seed.people.len();
+        self.report.records = records.sum();
+        self.report.left_out.extend(seed.left_out.iter().cloned());
+        Ok(())
     }
 
     /// Imports one user; the answer is the persona's id. `user` is the folder.
@@ -212,11 +241,7 @@ impl Importer<'_> {
         }
         let sessions = self.sessions(user, &id, &episode)?;
         self.leftovers(user, &episode);
-        let skills = self.copy(
-            &format!("{user}/skills"),
-            &format!("personas/{id}/skills"),
-            &[],
-        )?;
+        let skills = self.skills(user, &id)?;
         let mut ours = Map::new();
         ours.insert("user_id".to_owned(), json!(user_id));
         ours.insert("tool_names".to_owned(), json!(tools.tool_names));
@@ -228,11 +253,18 @@ impl Importer<'_> {
         );
         ours.extend(profile_rest);
         ours.extend(episode.rest);
-        if !skills.is_empty() {
-            let count = skills.len();
-            self.report.notes.push(format!(
-                "{user}/skills: {count} files copied to personas/{id}/skills"
-            ));
+        ours.extend(
+            episode
+                .user_id
+                .filter(|id| *id != user_id)
+                .map(|id| ("episode_user_id".to_owned(), id.into())),
+        );
+        let renamed = skills.iter().filter(|(id, name)| id != name);
+        let renamed: Map<String, Value> = renamed
+            .map(|(id, name)| (id.clone(), json!(name)))
+            .collect();
+        if !renamed.is_empty() {
+            ours.insert("skills".to_owned(), Value::Object(renamed));
         }
         let persona = PersonaFile {
             version: super::manifest::VERSION,
@@ -241,9 +273,10 @@ impl Importer<'_> {
             profile: profile_text(&role, preferences.as_ref(), &long_term_goals),
             user_md: self.user_md(user),
             tools: self.tools(user, tools),
-            skills: self.skills(user, &skills),
+            skills: skills.into_keys().collect(),
             people: Vec::new(),
-            world: true,
+            world: self.seed.is_none(),
+            seed: self.seed.as_ref().map(|_| SEED.to_owned()),
             apps: BTreeMap::new(),
             episode: sessions,
             metadata: self.metadata(user, Map::new(), ours),
@@ -253,18 +286,33 @@ impl Importer<'_> {
         Ok(Some(id))
     }
 
-    /// The skills among copied files: folders that hold a `SKILL.md` and have a name that ours can have.
-    fn skills(&mut self, user: &str, files: &[String]) -> Vec<String> {
-        let folders = files
-            .iter()
-            .filter_map(|file| file.strip_suffix("/SKILL.md"));
-        let (named, others): (Vec<&str>, Vec<&str>) =
-            folders.partition(|folder| super::load::is_id(folder));
-        for folder in others {
-            let path = format!("{user}/skills/{folder}");
-            self.leave_out(&path, "its name is no id, so the persona does not have it");
+    /// Copies the skills, under names that ours can have; those of them that are skills, each with its own name.
+    fn skills(&mut self, user: &str, persona: &str) -> io::Result<BTreeMap<String, String>> {
+        let folder = format!("{user}/skills");
+        let mut skills = BTreeMap::new();
+        let mut files = 0;
+        for name in self.names(&folder) {
+            let path = format!("{folder}/{name}");
+            let id = to_id(&name).filter(|id| !skills.contains_key(id));
+            let Some(id) = id.filter(|_| self.input.is_folder(&path)) else {
+                self.leave_out(&path, "no folder with a name of its own, so no skill");
+                continue;
+            };
+            let out = format!("personas/{persona}/skills/{id}");
+            let copied = self.copy(&path, &out, &[])?;
+            files += copied.len();
+            if copied.iter().any(|file| file == "SKILL.md") {
+                skills.insert(id, name);
+            } else {
+                self.leave_out(&path, "it has no SKILL.md, so the persona does not have it");
+            }
         }
-        named.into_iter().map(str::to_owned).collect()
+        if files > 0 {
+            self.report.notes.push(format!(
+                "{folder}: {files} files copied to personas/{persona}/skills"
+            ));
+        }
+        Ok(skills)
     }
 
     /// Takes what was read, or keeps what is wrong with it.
@@ -351,432 +399,14 @@ impl Importer<'_> {
         }
     }
 
-    /// Imports the sessions of an episode, and says in which order they stand.
-    fn sessions(
-        &mut self,
-        user: &str,
-        persona: &str,
-        episode: &EpisodeYaml,
-    ) -> io::Result<Vec<EpisodeEntry>> {
-        let path = format!("{user}/episode.yaml");
-        let mut entries: Vec<EpisodeEntry> = Vec::new();
-        // The sessions so far, and whether each has criteria.
-        let mut criteria: BTreeMap<&str, bool> = BTreeMap::new();
-        let mut depended = BTreeSet::new();
-        for (position, task) in episode.tasks.iter().enumerate() {
-            let name = task.task_id.as_str();
-            let Some(id) =
-                to_id(name).filter(|id| entries.iter().all(|entry| entry.session != *id))
-            else {
-                self.reject(
-                    &path,
-                    format!("the task id `{name}` stands twice or has no letter or digit"),
-                );
-                continue;
-            };
-            for (nth, dependency) in task.depends_on.iter().enumerate() {
-                let wrong = if task.depends_on[..nth].contains(dependency) {
-                    "stands twice"
-                } else if dependency == name {
-                    "is the task itself"
-                } else if !criteria.contains_key(dependency.as_str()) {
-                    "is no earlier task"
-                } else if criteria[dependency.as_str()] {
-                    "has criteria of its own"
-                } else if !depended.insert(dependency.clone()) {
-                    "belongs to another group already"
-                } else {
-                    continue;
-                };
-                self.reject_at(
-                    &path,
-                    dependency,
-                    format!("depends_on of `{name}`: `{dependency}` {wrong}"),
-                );
-            }
-            let Some(session) = self.session(user, persona, name, &id, position)? else {
-                // Rejected already; those that depend on it are not to blame.
-                criteria.insert(name, false);
-                continue;
-            };
-            criteria.insert(name, session.has_criteria);
-            if !task.depends_on.is_empty() && !session.has_criteria {
-                self.reject_at(
-                    &path,
-                    name,
-                    format!("`{name}` has depends_on and no criteria"),
-                );
-            }
-            let depends_on = if session.has_items {
-                task.depends_on.iter().filter_map(|id| to_id(id)).collect()
-            } else {
-                Vec::new()
-            };
-            if depends_on.len() < task.depends_on.len() {
-                self.leave_out(
-                    &path,
-                    format!("depends_on of `{name}`: none of its criteria could be carried over"),
-                );
-            }
-            entries.push(EpisodeEntry {
-                session: id,
-                depends_on,
-            });
-        }
-        Ok(entries)
-    }
-
     fn reject_at(&mut self, path: &str, needle: &str, message: String) {
         let problem = self.input.problem(path, needle, message);
         self.problems.push(problem);
     }
-
-    fn session(
-        &mut self,
-        user: &str,
-        persona: &str,
-        name: &str,
-        id: &str,
-        position: usize,
-    ) -> io::Result<Option<Imported>> {
-        let folder = format!("{user}/tasks/{name}");
-        let path = format!("{folder}/task.yaml");
-        let task = self.input.yaml::<TaskYaml>(&path);
-        let Some(task) = self.accept(task) else {
-            return Ok(None);
-        };
-        if !self.fits(&path, name, &task) {
-            return Ok(None);
-        }
-        let out = format!("personas/{persona}/sessions/{id}");
-        let files = self.assets(&folder, &out)?;
-        let ours = self.origin(&path, &task);
-        let TaskYaml {
-            schema_version: _,
-            task_id,
-            user_id: _,
-            environment_id: _,
-            title,
-            description,
-            task_type: _,
-            trigger,
-            intent,
-            objectives,
-            metadata,
-            rest: _,
-        } = task;
-        let objectives = objectives.unwrap_or_default();
-        let has_criteria =
-            !objectives.checklist.is_empty() || objectives.tools_evaluation_path.is_some();
-        let mut checklist: Vec<ItemFile> = objectives
-            .checklist
-            .into_iter()
-            .enumerate()
-            .map(rubric)
-            .collect();
-        self.report.rubrics += checklist.len();
-        let tools = self.evidence(&path, objectives.tools);
-        if let Some(script) = &objectives.tools_evaluation_path {
-            let mut shown: Vec<&str> = tools.iter().map(|tool| tool.tool.as_str()).collect();
-            shown.dedup();
-            let rules = self.rules(&path, script, &out, &shown)?;
-            self.report.rules += rules.len();
-            checklist.extend(rules);
-        }
-
-        let session = SessionFile {
-            version: super::manifest::VERSION,
-            id: id.to_owned(),
-            title: if title.trim().is_empty() {
-                task_id
-            } else {
-                title
-            },
-            description,
-            category: None,
-            clock: clock(position),
-            trigger: trigger_of(trigger),
-            request: intent.initial_input,
-            intents: (1..)
-                .zip(intent.hidden_intent)
-                .map(|(number, hidden)| intent_of(number, hidden.content))
-                .collect(),
-            checklist,
-            files,
-            apps: BTreeMap::new(),
-            evidence: EvidenceFile {
-                files_read: self.files_read(&path, objectives.files_read),
-                tools,
-            },
-            reference: Vec::new(),
-            metadata: self.metadata(&path, metadata.unwrap_or_default(), ours),
-        };
-        self.report.sessions += 1;
-        self.report.intents += session.intents.len();
-        let has_items = !session.checklist.is_empty();
-        self.staging
-            .write_toml(&format!("{out}/session.toml"), &session)?;
-        Ok(Some(Imported {
-            has_criteria,
-            has_items,
-        }))
-    }
-
-    /// What our format has no place for, kept as metadata.
-    fn origin(&mut self, path: &str, task: &TaskYaml) -> Map<String, Value> {
-        let statuses: Map<String, Value> = (1..)
-            .zip(&task.intent.hidden_intent)
-            .filter_map(|(number, hidden)| Some((format!("i{number}"), json!(hidden.status?))))
-            .collect();
-        for (id, _) in statuses.iter().filter(|(_, status)| *status == "provided") {
-            let what =
-                format!("the intent {id} starts as `provided`; here every intent starts open");
-            self.leave_out(path, what);
-        }
-        let script = task
-            .objectives
-            .as_ref()
-            .and_then(|objectives| objectives.tools_evaluation_path.as_ref());
-        let mut origin: Map<String, Value> = [
-            ("task_id", json!(task.task_id)),
-            ("user_id", json!(task.user_id)),
-            ("environment_id", json!(task.environment_id)),
-            ("task_type", json!(task.task_type)),
-            ("trigger", task.trigger.clone()),
-            ("tools_evaluation_path", json!(script)),
-        ]
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect();
-        origin.extend(task.rest.clone());
-        if !statuses.is_empty() {
-            origin.insert("intent_status".to_owned(), Value::Object(statuses));
-        }
-        if !task.intent.rest.is_empty() {
-            origin.insert("intent".to_owned(), Value::Object(task.intent.rest.clone()));
-        }
-        origin
-    }
-
-    /// The rules of the format that its types do not say.
-    fn fits(&mut self, path: &str, name: &str, task: &TaskYaml) -> bool {
-        let before = self.problems.len();
-        if task.task_id != name {
-            self.reject_at(
-                path,
-                "task_id",
-                format!(
-                    "the task id `{}` is not the folder's name, `{name}`",
-                    task.task_id
-                ),
-            );
-        }
-        if task.intent.hidden_intent.is_empty() {
-            self.reject_at(path, "hidden_intent", "no hidden intents".to_owned());
-        }
-        if task.intent.rest.contains_key("detailed_intent") {
-            self.reject_at(
-                path,
-                "detailed_intent",
-                "`intent.detailed_intent` is not allowed in v2".to_owned(),
-            );
-        }
-        if !matches!(
-            task.trigger["type"].as_str(),
-            Some("user" | "user_query" | "environmental_signal")
-        ) {
-            let message = format!("unknown trigger type {}", task.trigger["type"]);
-            self.reject_at(path, "trigger", message);
-        }
-        let items = task
-            .objectives
-            .iter()
-            .flat_map(|objectives| &objectives.checklist);
-        for item in items.filter(|item| !item.weight.is_finite() || item.weight <= 0.0) {
-            self.reject_at(
-                path,
-                "weight",
-                format!("the weight {} is not above 0", item.weight),
-            );
-        }
-        let tools = task
-            .objectives
-            .iter()
-            .flat_map(|objectives| &objectives.tools);
-        for tool in tools.filter(|tool| tool.len() != 1) {
-            self.reject_at(
-                path,
-                "tools:",
-                format!(
-                    "an item of `objectives.tools` has {} keys, not one",
-                    tool.len()
-                ),
-            );
-        }
-        self.problems.len() == before
-    }
-
-    /// Copies every file of a task's folder but the task itself; they are staged under the same paths.
-    fn assets(&mut self, folder: &str, out: &str) -> io::Result<Vec<StagedFile>> {
-        let copied = self.copy(folder, &format!("{out}/files"), &["task.yaml"])?;
-        self.report.files += copied.len();
-        let stage = |path: String| {
-            let nested = path.contains('/');
-            StagedFile {
-                source: format!("files/{path}"),
-                path: nested.then_some(path),
-            }
-        };
-        Ok(copied.into_iter().map(stage).collect())
-    }
-
-    /// Copies the files below a folder of the source but for `except`, and says which, relative to it.
-    fn copy(&mut self, folder: &str, out: &str, except: &[&str]) -> io::Result<Vec<String>> {
-        let mut copied = Vec::new();
-        let mut open = self.names(folder);
-        open.reverse();
-        while let Some(name) = open.pop() {
-            let path = format!("{folder}/{name}");
-            if except.contains(&name.as_str()) {
-                continue;
-            }
-            if self.input.is_folder(&path) {
-                let below = self.names(&path);
-                open.extend(
-                    below
-                        .into_iter()
-                        .rev()
-                        .map(|below| format!("{name}/{below}")),
-                );
-                continue;
-            }
-            match self.input.bytes(&path, STAGED_LIMIT) {
-                Ok(content) => {
-                    self.staging.write(&format!("{out}/{name}"), &content)?;
-                    copied.push(name);
-                }
-                Err(reason) => self.leave_out(&path, reason),
-            }
-        }
-        Ok(copied)
-    }
-
-    /// One rule item for each check of the script, which is copied beside the session file.
-    fn rules(
-        &mut self,
-        path: &str,
-        script: &str,
-        out: &str,
-        shown: &[&str],
-    ) -> io::Result<Vec<ItemFile>> {
-        let text = match self.input.script(script) {
-            Ok(text) => text,
-            Err(reason) => {
-                self.leave_out(path, format!("the rule script {script}: {reason}"));
-                return Ok(Vec::new());
-            }
-        };
-        let checks = match (self.list_checks)(&text) {
-            Ok(checks) => checks,
-            Err(reason) => {
-                self.leave_out(
-                    path,
-                    format!("the checks of {script} could not be listed: {reason}"),
-                );
-                return Ok(Vec::new());
-            }
-        };
-        let name = Utf8Path::new(script).file_name().unwrap_or("grader.py");
-        self.staging
-            .write(&format!("{out}/{name}"), text.as_bytes())?;
-        Ok((1..)
-            .zip(checks)
-            .map(|(number, check)| rule(number, check, name, shown))
-            .collect())
-    }
-
-    fn files_read(&mut self, path: &str, files: Vec<String>) -> Vec<String> {
-        let mut kept = Vec::new();
-        for file in files {
-            let name = file.strip_prefix("./").unwrap_or(&file);
-            match plain(name) {
-                Ok(()) => kept.push(name.to_owned()),
-                Err(reason) => self.leave_out(path, format!("files_read `{file}`: {reason}")),
-            }
-        }
-        kept
-    }
-
-    /// Our tools have no prefix, and the results of our apps no wrapping.
-    fn evidence(
-        &mut self,
-        path: &str,
-        tools: Vec<BTreeMap<String, source::FieldsYaml>>,
-    ) -> Vec<ToolEvidence> {
-        let mut evidence = Vec::new();
-        for (name, fields) in tools.into_iter().flatten() {
-            let app = name.strip_prefix(TOOL_PREFIX);
-            let mut result = Vec::new();
-            for field in fields.result {
-                match (app, field.strip_prefix(RESULT_PREFIX)) {
-                    (Some(_), Some(bare)) => result.push(bare.to_owned()),
-                    (Some(_), None) if field == "response" => {
-                        self.leave_out(path, format!("the whole result of `{name}` as evidence"));
-                    }
-                    _ => result.push(field),
-                }
-            }
-            evidence.push(ToolEvidence {
-                tool: app.unwrap_or(&name).to_owned(),
-                call: fields.call,
-                result,
-            });
-        }
-        evidence
-    }
-
-    /// The file's own metadata, with ours under one key of it. TOML has no null: a null is told and left out.
-    fn metadata(
-        &mut self,
-        path: &str,
-        own: Map<String, Value>,
-        ours: Map<String, Value>,
-    ) -> BTreeMap<String, Value> {
-        let mut metadata = own;
-        if metadata.contains_key(IMPORTED) {
-            self.leave_out(
-                path,
-                format!("metadata key `{IMPORTED}`: the import uses it"),
-            );
-        }
-        // What was absent says nothing.
-        let ours = ours
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-            .collect();
-        metadata.insert(IMPORTED.to_owned(), Value::Object(ours));
-        let mut value = Value::Object(metadata);
-        for place in drop_nulls(&mut value, "metadata") {
-            self.leave_out(path, format!("{place}: null"));
-        }
-        let fields = value
-            .as_object_mut()
-            .map(std::mem::take)
-            .unwrap_or_default();
-        fields.into_iter().collect()
-    }
-}
-
-/// What the episode's rules need of an imported session.
-struct Imported {
-    /// As the data has them.
-    has_criteria: bool,
-    /// What of them was carried over.
-    has_items: bool,
 }
 
 /// An id of ours that is as like as can be.
-fn to_id(name: &str) -> Option<String> {
+pub(super) fn to_id(name: &str) -> Option<String> {
     let fold = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' => c,
         _ => '-',
@@ -784,28 +414,6 @@ fn to_id(name: &str) -> Option<String> {
     let id: String = name.chars().map(fold).collect();
     let id = id.trim_matches(['-', '_']).to_owned();
     is_id(&id).then_some(id)
-}
-
-fn clock(position: usize) -> toml::value::Datetime {
-    let days = i64::try_from(position).unwrap_or(i64::MAX);
-    let moment = FIRST_CLOCK.saturating_add(days.min(10_000).days());
-    let part = |number: i8| u8::try_from(number).unwrap_or_default();
-    let date = toml::value::Date {
-        year: u16::try_from(moment.year()).unwrap_or_default(),
-        month: part(moment.month()),
-        day: part(moment.day()),
-    };
-    let time = toml::value::Time {
-        hour: part(moment.hour()),
-        minute: part(moment.minute()),
-        second: Some(part(moment.second())),
-        nanosecond: None,
-    };
-    toml::value::Datetime {
-        date: Some(date),
-        time: Some(time),
-        offset: None,
-    }
 }
 
 fn profile_text(role: &str, preferences: Option<&Value>, goals: &[String]) -> String {
@@ -827,96 +435,6 @@ fn profile_text(role: &str, preferences: Option<&Value>, goals: &[String]) -> St
         }
     }
     text
-}
-
-fn trigger_of(trigger: Value) -> Trigger {
-    let Value::Object(mut fields) = trigger else {
-        return Trigger::User;
-    };
-    if fields.remove("type").as_ref().and_then(Value::as_str) != Some("environmental_signal") {
-        return Trigger::User;
-    }
-    let source = match fields.remove("source") {
-        Some(Value::String(source)) => source,
-        Some(other) => other.to_string(),
-        None => "environment".to_owned(),
-    };
-    let mut payload = Value::Object(fields);
-    // Told with the metadata, which holds the whole trigger.
-    drop_nulls(&mut payload, "");
-    Trigger::Environment { source, payload }
-}
-
-fn intent_of(number: usize, content: String) -> IntentFile {
-    IntentFile {
-        id: format!("i{number}"),
-        content,
-        scope: Scope::Session,
-        satisfied: None,
-        asked: None,
-        found_in: Vec::new(),
-    }
-}
-
-fn rubric((index, item): (usize, source::CriterionYaml)) -> ItemFile {
-    ItemFile {
-        id: format!("c{}", index + 1),
-        criterion: item.criterion,
-        weight: item.weight,
-        when: When::Ever,
-        met: None,
-        rule: None,
-    }
-}
-
-/// Under `pi-bench` a script is shown the calls of the session's `objectives.tools` only.
-fn rule(number: usize, check: String, script: &str, shown: &[&str]) -> ItemFile {
-    let config = match shown {
-        [] => Value::Null,
-        shown => json!({ "tools": shown }),
-    };
-    ItemFile {
-        id: format!("r{number}"),
-        criterion: check.clone(),
-        weight: 1.0,
-        when: When::Ever,
-        met: None,
-        rule: Some(RuleFile {
-            grader: "python".to_owned(),
-            config,
-            script: Some(script.to_owned()),
-            check: Some(check),
-        }),
-    }
-}
-
-/// Takes nulls out of a value and says where they stood.
-fn drop_nulls(value: &mut Value, place: &str) -> Vec<String> {
-    let mut dropped = Vec::new();
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|key, field| {
-                if field.is_null() {
-                    dropped.push(format!("{place}.{key}"));
-                }
-                !field.is_null()
-            });
-            for (key, field) in fields {
-                dropped.extend(drop_nulls(field, &format!("{place}.{key}")));
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                dropped.extend(drop_nulls(item, &format!("{place}[{index}]")));
-            }
-            if items.iter().any(Value::is_null) {
-                dropped.push(format!("{place}[]"));
-                items.retain(|item| !item.is_null());
-            }
-        }
-        _ => {}
-    }
-    dropped
 }
 
 #[cfg(test)]

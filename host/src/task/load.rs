@@ -4,6 +4,7 @@
 
 mod episode;
 mod policy;
+pub(super) mod seed;
 mod session;
 mod setting;
 pub(crate) mod skill;
@@ -345,8 +346,9 @@ impl Loader {
     /// `name` is the folder's name, `folder` its path from the pack's root, `""` for the root itself.
     fn persona(&mut self, source: &Source, name: Option<&str>, folder: &str) -> Option<Persona> {
         self.file(source, |loader, document, report| {
-            let file: PersonaFile = document.read(report)?;
+            let mut file: PersonaFile = document.read(report)?;
             let root = document.root();
+            loader.seed(&mut file, &root.key("seed"), report);
             check_id(&file.id, name, &root.key("id"), report);
             check_text("profile", &file.profile, &root.key("profile"), report);
             check_tools(&file.tools, &root.key("tools"), report);
@@ -368,6 +370,7 @@ impl Loader {
                 skills: _,
                 people,
                 world,
+                seed: _,
                 apps,
                 episode: _,
                 metadata: _,

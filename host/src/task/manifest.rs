@@ -410,6 +410,10 @@ pub struct PersonaFile {
     /// Whether the apps hold the generated world too: its people, shop, music and all that. Default: true.
     #[serde(default = "with_world")]
     pub world: bool,
+    /// A folder of `seeds/` beside the suite file that several personas start from: people in `people.json`, the records
+    /// of each app in `<app>.json`. The persona's own people and records come after them.
+    #[serde(default)]
+    pub seed: Option<String>,
     /// Records of the apps at the start, by app: what they hold is the app's own format.
     #[serde(default)]
     pub apps: BTreeMap<String, Value>,

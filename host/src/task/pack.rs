@@ -232,6 +232,11 @@ impl Pack {
         self.look(path).is_ok_and(|found| found.is_dir())
     }
 
+    /// Whether a file stands there, reached without a link.
+    pub(super) fn is_file(&self, path: &str) -> bool {
+        self.look(path).is_ok_and(|found| found.is_file())
+    }
+
     /// BLAKE3 over the path and content of every file that was read, in the order of the paths; hex.
     pub(super) fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();

@@ -64,6 +64,7 @@ fn run_entry(run: &RunRecord, measures: &Measures, outline: Option<usize>) -> Va
         "seed": manifest.seed,
         "runs": results.runs,
         "scripted": results.scripted,
+        "imported": results.imported,
         "complete": run.complete,
         "ablated": run.results.ablate.is_some(),
         "scored": results.scored,

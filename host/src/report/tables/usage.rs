@@ -11,7 +11,11 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         .clone()
         .all(|usage| usage.input_tokens + usage.output_tokens == 0)
     {
-        return Sheet::missing(id, title, "No real model was asked.".into());
+        return Sheet::missing(
+            id,
+            title,
+            "No real model was asked, or no run tells of it.".into(),
+        );
     }
     let mut columns = vec![
         Column::words("Model"),
@@ -29,6 +33,11 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         let results = &one.run.results;
         let sessions = results.sessions.len();
         let mut cells = vec![Cell::words(name(one.run)), Cell::count(sessions)];
+        if results.imported {
+            cells.resize(sheet.columns.len(), Cell::one(None));
+            sheet.rows.push(Row::measured(cells));
+            continue;
+        }
         for usage in [results.usage.agent, results.usage.user, results.usage.judge] {
             cells.extend([usage.calls, usage.input_tokens, usage.output_tokens].map(Cell::Count));
         }

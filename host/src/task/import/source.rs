@@ -66,6 +66,8 @@ impl Format for ProfileYaml {
 pub(super) struct EpisodeYaml {
     pub(super) schema_version: String,
     pub(super) episode_id: String,
+    #[serde(default)]
+    pub(super) user_id: Option<String>,
     pub(super) tasks: Vec<EntryYaml>,
     #[serde(default)]
     pub(super) runtime: Option<Value>,

@@ -4,7 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::super::load::Loaded;
+use super::super::load::{Loaded, STAGED_LIMIT};
+use super::super::manifest::Trigger;
 use super::super::suite::{Grading, Suite};
 use super::*;
 
@@ -122,7 +123,7 @@ impl Data {
             assert_eq!(script, SCRIPT);
             Ok(vec!["sent".to_owned(), "attached".to_owned()])
         };
-        import(&self.root(), &self.out(), &mut list_checks, &|_| true)
+        import(&self.root(), None, &self.out(), &mut list_checks, &|_| true)
     }
 
     fn suite(&self) -> Suite {
@@ -143,6 +144,8 @@ fn carries_a_whole_data_set_over() {
             rubrics: 2,
             rules: 2,
             files: 2,
+            people: 0,
+            records: 0,
             left_out: [
                 "clerk/tasks/Task_1/task.yaml: the intent i2 starts as `provided`; here every intent starts open",
                 "clerk/tasks/Task_2/task.yaml: the whole result of `mcp_appworld_gmail__send_email` as evidence",
@@ -153,7 +156,8 @@ fn carries_a_whole_data_set_over() {
             notes: [
                 "clerk/episode.yaml: `runtime` is not needed here: apps run in the host",
                 "clerk/skills: 1 files copied to personas/registry_clerk/skills",
-                "the data has no people, app records, reference workflows or offline matchers: its apps start empty, and scripted models find no intent satisfied",
+                "the data has no people and no app records: the apps hold the generated world, and nobody can log in",
+                "the data has no reference workflows or offline matchers: scripted models find no intent satisfied",
             ],
         }
         "##);
@@ -495,6 +499,7 @@ fn leaves_out_scripts_that_do_not_run_and_the_dependency_that_needs_them() {
     );
     let report = import(
         &data.root(),
+        None,
         &data.out(),
         &mut |_| Err("a fault".to_owned()),
         &|_| true,
@@ -515,6 +520,31 @@ fn leaves_out_scripts_that_do_not_run_and_the_dependency_that_needs_them() {
         ]
     );
     assert!(data.suite().personas[0].sessions[1].depends_on.is_empty());
+}
+
+#[test]
+fn skills_get_names_that_ours_can_have() {
+    let data = Data::sound();
+    data.write("skills/Tax-2.0.1/SKILL.md", "Sums.");
+    data.write("skills/Tax-2.0.1/scripts/sum.py", "x");
+    data.write("skills/empty/_meta.json", "{}");
+    let left_out = data.import().unwrap().left_out;
+    assert!(
+        left_out
+            .iter()
+            .any(|line| line.contains("skills/empty: it has no SKILL.md")),
+        "{left_out:#?}"
+    );
+    let persona =
+        fs::read_to_string(data.out().join("personas/registry_clerk/persona.toml")).unwrap();
+    assert!(persona.contains("\"tax-2-0-1\""), "{persona}");
+    assert!(persona.contains("tax-2-0-1 = \"Tax-2.0.1\""), "{persona}");
+    let staged = &data.suite().personas[0].skills;
+    let paths: Vec<&str> = staged.iter().map(|file| file.path.as_str()).collect();
+    assert!(
+        paths.contains(&"skills/tax-2-0-1/scripts/sum.py"),
+        "{paths:?}"
+    );
 }
 
 #[test]
@@ -744,7 +774,14 @@ fn refuses_a_folder_that_exists_and_one_without_users() {
 
     let empty = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(empty.path()).unwrap();
-    let error = import(root, &root.join("out"), &mut |_| Ok(Vec::new()), &|_| true).unwrap_err();
+    let error = import(
+        root,
+        None,
+        &root.join("out"),
+        &mut |_| Ok(Vec::new()),
+        &|_| true,
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("no users"), "{error}");
 }
 
@@ -754,6 +791,7 @@ fn imports_the_data_folder_itself_too() {
     let out = data.out();
     let report = import(
         &data.root().join("data"),
+        None,
         &out,
         &mut |_| Ok(vec!["sent".to_owned()]),
         &|_| true,
@@ -773,6 +811,7 @@ fn the_public_sample_becomes_a_suite_that_loads() {
     let out = Utf8Path::from_path(folder.path()).unwrap().join("out");
     let report = import(
         &sample,
+        None,
         &out,
         &mut |_| panic!("the sample has no scripts"),
         &|_| true,

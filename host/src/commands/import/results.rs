@@ -1,0 +1,92 @@
+//! `pibench-host import results`: the reference implementation's output folders to a run folder.
+
+use std::collections::BTreeMap;
+
+use anyhow::anyhow;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::commands::run::{absolute, show};
+use crate::commands::show_problems;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::run::imported::take_over;
+use crate::store::results::RunResults;
+use crate::task::load::load;
+use crate::task::outputs::{self, Outputs};
+
+/// What of the outputs has no place in a run folder.
+const NOT_TAKEN: &str = "not taken over: the user agent's prompts and replies (history/*-user.jsonl), rendered traces \
+    (eval/trace_*.txt), logs, pages and earlier attempts. The outputs tell no call's status, no tokens, no workspace \
+    and no app's state: each call stands as done";
+
+/// Imports, and says what is not there.
+pub(super) fn results(
+    dir: &Utf8Path,
+    suite: &Utf8Path,
+    model: Option<&str>,
+    out: &Utf8PathBuf,
+) -> Result<Exit, Failure> {
+    // What it lacks for playing is not missed here.
+    let suite = match load(suite) {
+        Ok(loaded) => loaded.suite,
+        Err(problems) => {
+            show_problems(&problems.0);
+            return Err(anyhow!("load {suite}")).or_exit(Exit::InvalidInput);
+        }
+    };
+    let outputs = match outputs::read(dir, &suite, model) {
+        Ok(outputs) => outputs,
+        Err(problems) => {
+            show_problems(&problems.0);
+            return Err(anyhow!("import {dir}: nothing was written")).or_exit(Exit::InvalidInput);
+        }
+    };
+    let (path, source) = (absolute(&suite.path)?, absolute(dir)?);
+    let results = take_over(&outputs, &suite, path, source, out.as_std_path()).or_exit(Exit::Io)?;
+    eprintln!("note: {NOT_TAKEN}");
+    for line in differences(&outputs, &results) {
+        eprintln!("note: {line}");
+    }
+    for line in &outputs.left_out {
+        eprintln!("left out: {line}");
+    }
+    show(&results, false, out.as_std_path())?;
+    Ok(if outputs.left_out.is_empty() {
+        Exit::Complete
+    } else {
+        Exit::InvalidInput
+    })
+}
+
+/// Where the reference's own scores of a persona, the mean over the runs, are others than those of the run folder.
+fn differences(outputs: &Outputs, results: &RunResults) -> Vec<String> {
+    let mut told: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
+    for episode in &outputs.episodes {
+        let scores = told.entry(&episode.persona).or_default();
+        scores[0].extend(episode.proc);
+        scores[1].extend(episode.comp);
+    }
+    let mut lines = Vec::new();
+    for persona in &results.personas {
+        let Some(scores) = told.get(persona.id.as_str()) else {
+            continue;
+        };
+        for (name, theirs, ours) in [
+            ("Proc", &scores[0], persona.proc),
+            ("Comp", &scores[1], persona.comp),
+        ] {
+            if theirs.is_empty() {
+                continue;
+            }
+            let theirs = 100.0 * theirs.iter().sum::<f64>() / theirs.len() as f64;
+            if ours.is_none_or(|ours| (ours - theirs).abs() > 0.05) {
+                let ours = ours.map_or_else(|| "none".into(), |ours| format!("{ours:.1}"));
+                let id = &persona.id;
+                lines.push(format!(
+                    "{id}: the outputs say {name} {theirs:.1}, their statuses and verdicts give {ours}; a session whose \
+                     judge or connection failed is unscored here"
+                ));
+            }
+        }
+    }
+    lines
+}
