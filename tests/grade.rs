@@ -4,7 +4,7 @@
 use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
-use crate::models::{play, run, server, text};
+use crate::models::{play, play_short, run, server, text};
 use crate::scene::{Scene, copy, embedded, expect, files};
 
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
@@ -195,26 +195,8 @@ fn mute(request: &Request) -> ResponseTemplate {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_without_a_judges_answer_are_scored_afterwards() {
     let scene = Scene::new();
-    let suite = embedded();
-    let args = [
-        "run",
-        suite.to_str().unwrap(),
-        "--persona",
-        "law_trainee",
-        "--out",
-        "run",
-        "--runs",
-        "1",
-        "--json",
-        "--agent",
-        "openai/m",
-        "--user",
-        "openai/m",
-        "--judge",
-        "openai/m",
-    ];
     let silent = server(mute).await;
-    let output = run(&scene, &args, &silent);
+    let output = play_short(&scene, &silent, &[]);
     expect(&output, 5, &[]);
     let played: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(played["scored"]["scored"], 0, "{played:#}");

@@ -216,11 +216,11 @@ fn the_apps_start_from_databases_and_show_them() {
             "phone" => ("5550140300", "secret-9"),
             _ => ("ida@vale.example", "secret-1"),
         };
-        text.push_str(&format!(
+        text.extend([format!(
             "\n[[reference]]\ntool = \"{app}__login\"\narguments = {{ username = \"{name}\", password = \"{word}\" }}\n\
              save = \"{app}\"\n[[reference]]\ntool = \"{app}__{tool}\"\n\
              arguments = {{ access_token = \"{{{{{app}.access_token}}}}\"{arguments} }}\n"
-        ));
+        )]);
     }
     text.push_str("\n[[reference]]\nsay = \"Done.\"\n");
     std::fs::write(scene.path(session), text).unwrap();

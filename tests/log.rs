@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::models::{KEY, play, run, server};
-use crate::scene::{Scene, embedded, expect, stderr};
+use crate::models::{KEY, play, play_short, server};
+use crate::scene::{Scene, expect, stderr};
 
 fn lines(scene: &Scene, run: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(scene.path(run).join("log.jsonl")).unwrap();
@@ -18,26 +18,7 @@ fn lines(scene: &Scene, run: &str) -> Vec<Value> {
 async fn the_most_talkative_log_has_every_span_and_neither_key_nor_intent() {
     let scene = Scene::new();
     let server = server(play).await;
-    let suite = embedded();
-    let args = [
-        "run",
-        suite.to_str().unwrap(),
-        "--persona",
-        "law_trainee",
-        "--runs",
-        "1",
-        "--out",
-        "run",
-        "--agent",
-        "openai/m",
-        "--user",
-        "openai/m",
-        "--judge",
-        "openai/m",
-        "--log-level",
-        "trace",
-    ];
-    let output = run(&scene, &args, &server);
+    let output = play_short(&scene, &server, &["--log-level", "trace"]);
     expect(&output, 0, &[]);
     let lines = lines(&scene, "run");
     let ended: BTreeSet<&str> = lines

@@ -127,27 +127,28 @@ const ALL: [&str; 6] = [
     "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
 ];
 
+/// Plays the short episode into `run`, with a model in all three roles.
+pub(crate) fn play_short(scene: &Scene, server: &MockServer, more: &[&str]) -> Output {
+    let suite = embedded();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
+        "--json",
+        "--out",
+        "run",
+        "--runs",
+        "1",
+    ];
+    run(scene, &[&args, ALL.as_slice(), more].concat(), server)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_plays_all_three_roles_and_the_key_stays_out_of_every_file() {
     let scene = Scene::new();
     let server = server(play).await;
-    let suite = embedded();
-    let args = [
-        &[
-            "run",
-            suite.to_str().unwrap(),
-            "--persona",
-            "law_trainee",
-            "--json",
-            "--out",
-            "run",
-            "--runs",
-            "1",
-        ],
-        ALL.as_slice(),
-    ]
-    .concat();
-    let output = run(&scene, &args, &server);
+    let output = play_short(&scene, &server, &[]);
     expect(&output, 0, &[]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(results["scripted"], false);
@@ -194,23 +195,7 @@ async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
         },
     )
     .await;
-    let suite = embedded();
-    let args = [
-        &[
-            "run",
-            suite.to_str().unwrap(),
-            "--persona",
-            "law_trainee",
-            "--json",
-            "--out",
-            "run",
-            "--runs",
-            "1",
-        ],
-        ALL.as_slice(),
-    ]
-    .concat();
-    let output = run(&scene, &args, &server);
+    let output = play_short(&scene, &server, &[]);
     expect(&output, 6, &["no credit left", "run --resume"]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     let outcomes: Vec<&str> = results["sessions"]

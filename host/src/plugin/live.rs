@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::civil::DateTime;
 use wasmtime::Store;
+use wasmtime::component::Component;
 
 use super::fault::GuestFault;
 use super::limits::Limits;
@@ -42,6 +43,9 @@ impl<G> Live<G> {
         instantiate: impl AsyncFnOnce(&mut Store<State>) -> wasmtime::Result<G>,
     ) -> Result<Self, GuestFault> {
         let permit = plugin.seats.take(limits.queue).await?;
+        make_images(&plugin.component)
+            .await
+            .map_err(|error| host(&error))?;
         let mut store = State::store(plugin, limits, key, reach.into(), permit);
         arm(&mut store, limits).map_err(|error| host(&error))?;
         let guest = bounded_call(limits, instantiate(&mut store)).await;
@@ -82,6 +86,19 @@ impl<G> Live<G> {
             denied: self.store.data_mut().denied.take(),
         }
     }
+}
+
+/// The starting memory of each instance, as sealed files in memory, made when the first one is wanted. The kernel refuses
+/// a seal while it still looks after the pages, which passes: without this, the guest would seem to trap.
+async fn make_images(component: &Component) -> wasmtime::Result<()> {
+    const ATTEMPTS: u32 = 5;
+    for attempt in 1..ATTEMPTS {
+        match component.initialize_copy_on_write_image() {
+            Ok(()) => return Ok(()),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20) * attempt).await,
+        }
+    }
+    component.initialize_copy_on_write_image()
 }
 
 fn host(error: &wasmtime::Error) -> GuestFault {

@@ -128,6 +128,7 @@ pub struct Plugin {
     pub grants: Grants,
     /// What a call of it may use at most, as suite and policy say; None where there is no policy to ask.
     pub cap: Option<Limits>,
+    pub(super) component: Component,
     pub(super) pre: Pre,
     /// Of a grader that also runs programs for the shell: Python.
     pub(super) interpreter: Option<PythonRuntimePre<State>>,
@@ -352,7 +353,8 @@ impl Plugins {
             vouched,
             papers,
         } = self.examined(name, path)?;
-        let (pre, interpreter) = self.compiled(name, path, &wasm, kind, world, vouched)?;
+        let (component, (pre, interpreter)) =
+            self.compiled(name, path, &wasm, kind, world, vouched)?;
         let Papers {
             sha256,
             size,
@@ -375,6 +377,7 @@ impl Plugins {
             pinned,
             grants,
             cap,
+            component,
             pre,
             interpreter,
             seats: Arc::clone(&self.seats[&kind]),
@@ -438,7 +441,7 @@ impl Plugins {
         kind: Kind,
         world: World,
         vouched: bool,
-    ) -> Result<Prepared, LoadError> {
+    ) -> Result<(Component, Prepared), LoadError> {
         let failed = |source: CompileError| LoadError::Compile {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -457,7 +460,9 @@ impl Plugins {
                 .map_err(|error| CompileError::Invalid(bounded(&format!("{error:#}")))),
         };
         let component = self.cache.component(&engine, profile, wasm, compile);
-        prepare(&engine, &component.map_err(failed)?, world).map_err(invalid)
+        let component = component.map_err(failed)?;
+        let prepared = prepare(&engine, &component, world).map_err(invalid)?;
+        Ok((component, prepared))
     }
 
     fn terms_of(
@@ -571,7 +576,6 @@ fn prepare(
     world: World,
 ) -> wasmtime::Result<Prepared> {
     use super::bindings::{grader, shell, tool_app};
-    make_images(component)?;
     let mut linker: Linker<State> = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     match world {
@@ -608,19 +612,6 @@ fn prepare(
             Ok((Pre::Document(pre), None))
         }
     }
-}
-
-/// The starting memory of each instance, as sealed files in memory. The kernel refuses a seal while it still looks after
-/// the pages, which passes: without this, a call would be the first to meet it, and the guest would seem to trap.
-fn make_images(component: &Component) -> wasmtime::Result<()> {
-    const ATTEMPTS: u32 = 5;
-    for attempt in 1..ATTEMPTS {
-        match component.initialize_copy_on_write_image() {
-            Ok(()) => return Ok(()),
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20) * attempt),
-        }
-    }
-    component.initialize_copy_on_write_image()
 }
 
 /// An app's tools under the names that the agent uses, `<app>__<tool>`, checked: names, sizes, schemas.
