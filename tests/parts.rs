@@ -1,10 +1,10 @@
 //! Runs in parts, runs without something, and runs whose process is killed: the record is that of one whole run.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::scene::{Scene, cache, embedded, expect, files};
+use crate::scene::{Scene, embedded, expect, files};
 
 /// The files of a run folder that do not depend on when and where it was played.
 fn comparable(scene: &Scene, run: &str) -> Vec<(String, Vec<u8>)> {
@@ -172,23 +172,15 @@ fn a_hundred_kills_lose_nothing() {
         assert!(round < 100, "only {kills} kills in {round} runs");
         let out = format!("killed{round}");
         loop {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "the program under test, to be killed"
-            )]
-            let mut command = Command::new(assert_cmd::cargo::cargo_bin!("pibench-host"));
-            command
-                .current_dir(scene.dir.path())
-                .env("PIBENCH_CACHE", cache())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            if scene.path(&out).exists() {
-                command.args(["run", "--resume", &out]);
+            let mut command = if scene.path(&out).exists() {
+                scene.command(&["run", "--resume", &out])
             } else {
                 let suite = suite.to_str().unwrap();
-                command.args(["run", suite, "--agent", "reactive", "--runs", "4"]);
-                command.args(["--persona", "law_trainee", "--out", &out]);
-            }
+                let run = ["run", suite, "--agent", "reactive", "--runs", "4"];
+                let into = ["--persona", "law_trainee", "--out", &out];
+                scene.command(&[run.as_slice(), &into].concat())
+            };
+            command.stdout(Stdio::null()).stderr(Stdio::null());
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);

@@ -1,10 +1,9 @@
 //! What the tests stand on: the program in a folder of its own, and the guests that make built.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use assert_cmd::Command;
 use serde_json::Value;
 
 /// The project's root.
@@ -81,14 +80,19 @@ impl Scene {
 
     /// Runs the program with more environment variables.
     pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Output {
-        let mut command = Command::cargo_bin("pibench-host").unwrap();
+        let mut command = self.command(args);
+        command.envs(variables.iter().copied()).output().unwrap()
+    }
+
+    /// The program with arguments, to be started.
+    #[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pibench-host"));
         command
             .current_dir(self.dir.path())
             .env("PIBENCH_CACHE", cache())
-            .envs(variables.iter().copied())
-            .args(args)
-            .output()
-            .unwrap()
+            .args(args);
+        command
     }
 
     /// Runs the embedded suite's first persona, a short episode, into `out` with more arguments; its results.

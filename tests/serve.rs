@@ -1,12 +1,12 @@
 //! Sessions for an agent from outside, over the Model Context Protocol.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::scaffold::suite;
-use crate::scene::{Scene, cache, expect};
+use crate::scene::{Scene, expect};
 
 /// The program, serving.
 struct Server {
@@ -17,15 +17,9 @@ struct Server {
 }
 
 impl Server {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the program itself is tested, and talked to while it runs"
-    )]
     fn start(scene: &Scene, args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pibench-host"))
-            .current_dir(scene.dir.path())
-            .env("PIBENCH_CACHE", cache())
-            .args(["serve", "tasks/suite.toml", "--out", "run"])
+        let mut child = scene
+            .command(&["serve", "tasks/suite.toml", "--out", "run"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

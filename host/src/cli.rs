@@ -236,9 +236,9 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// The suite file.
+    /// The suite file. Default: the embedded suite's, tasks/suite.toml.
     #[arg(value_name = "SUITE.toml")]
-    pub suite: Utf8PathBuf,
+    pub suite: Option<Utf8PathBuf>,
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,

@@ -27,9 +27,11 @@ use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
+use crate::agent::Toolbox;
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{GuestLimits, Plugins, Terms};
+use crate::model::ToolSpec;
+use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms};
 use crate::task::load::LoadedPolicy;
 use crate::task::manifest::PolicyFile;
 use crate::task::problem::{Problem, lines, render};
@@ -128,6 +130,24 @@ fn guest_limits(suite: &Suite, policy: &PolicyFile) -> Result<GuestLimits, Failu
     };
     let suites = lowered(suite.limits, suite.path.as_str())?;
     Ok(suites.within(lowered(policy.limits, "the policy")?))
+}
+
+/// The tools of the host and of apps, as a model sees them.
+async fn offered_tools(
+    suite: &Suite,
+    plugins: &Plugins,
+    apps: impl IntoIterator<Item = String>,
+) -> Result<Vec<ToolSpec>, Failure> {
+    let builtin = Toolbox::new(suite.scaffold, [])
+        .map_err(|reason| anyhow!(reason))
+        .or_exit(Exit::Bug)?;
+    let mut tools = builtin.specs().to_vec();
+    for app in apps {
+        let plugin = plugins.get(&app).or_exit(Exit::InvalidInput)?;
+        let listed = App::list_tools(&plugin, Limits::APP).await;
+        tools.extend(listed.or_exit(Exit::InvalidInput)?);
+    }
+    Ok(tools)
 }
 
 /// The user's cache folder (XDG base directory specification); `PIBENCH_CACHE` names another one.

@@ -9,6 +9,7 @@ use pibench_host::exit::Exit;
 use pibench_host::report::escape::lines;
 
 fn main() -> ExitCode {
+    stop_quietly_when_unread();
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
@@ -29,4 +30,19 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// Who stops to read, as `| head` does, wants no more. The signal that ends other programs would end this one at a broken
+/// connection too, so it stays off, and what `println!` makes of it ends here.
+fn stop_quietly_when_unread() {
+    let complain = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let unread = |reason: &str| {
+            reason.starts_with("failed printing to stdout") && reason.contains("Broken pipe")
+        };
+        if panic.payload_as_str().is_some_and(unread) {
+            std::process::exit(Exit::Io.code().into());
+        }
+        complain(panic);
+    }));
 }

@@ -9,8 +9,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
-use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
-use crate::agent::Toolbox;
+use super::{guest_limits, offered_tools, plugin_dirs, plugins, policy, runtime, show_problems};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
@@ -23,7 +22,7 @@ use crate::task::load::load;
 use crate::task::manifest::PolicyFile;
 use crate::task::problem::Problem;
 use crate::task::statistics::statistics;
-use crate::task::suite::{Grading, Suite};
+use crate::task::suite::{Grading, Persona, Suite};
 use crate::task::validate::{Authored, ToolText, material_tokens};
 
 /// What was found of one path.
@@ -128,7 +127,9 @@ fn check_suite(
     if problems.iter().any(Problem::is_error) {
         return Ok(Found::of(problems));
     }
-    let tools = runtime()?.block_on(tool_texts(&suite, &plugins))?;
+    let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
+    let tools = runtime()?.block_on(offered_tools(&suite, &plugins, apps))?;
+    let tools: Vec<ToolText> = tools.iter().map(tool_text).collect();
     let authored = Authored::read(&suite).or_exit(Exit::Io)?;
     problems.extend(authored.problems(&tools));
     problems.extend(runtime()?.block_on(check_rules(&suite, &plugins)));
@@ -137,7 +138,7 @@ fn check_suite(
     }
     let (plays, told) = play::check(&suite, &authored, args)?;
     problems.extend(told);
-    let names = persona_tools(&suite, &tools);
+    let names: Vec<String> = tools.into_iter().map(|tool| tool.name).collect();
     let sessions = report::Sessions {
         suite: &suite,
         tokens: &material_tokens(&suite),
@@ -167,46 +168,11 @@ fn check_session_names(suite: &Suite, args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
-/// Every tool of the suite's apps and of the host, with what a model reads of it.
-async fn tool_texts(suite: &Suite, plugins: &Plugins) -> Result<Vec<ToolText>, Failure> {
-    let builtin = Toolbox::new(suite.scaffold, [])
-        .map_err(|reason| anyhow!(reason))
-        .or_exit(Exit::Bug)?;
-    let mut tools: Vec<ToolText> = builtin.specs().iter().map(tool_text).collect();
-    let apps: BTreeSet<String> = suite
-        .personas
-        .iter()
-        .flat_map(super::super::task::suite::Persona::app_names)
-        .collect();
-    for app in apps {
-        let plugin = plugins.get(&app).or_exit(Exit::InvalidInput)?;
-        let listed = App::list_tools(&plugin, Limits::APP)
-            .await
-            .or_exit(Exit::InvalidInput)?;
-        tools.extend(listed.iter().map(tool_text));
-    }
-    Ok(tools)
-}
-
 fn tool_text(spec: &ToolSpec) -> ToolText {
     ToolText {
         name: spec.name.clone(),
         text: format!("{}\n{}", spec.description, spec.parameters),
     }
-}
-
-/// The names of the tools that the personas have, for the statistics.
-fn persona_tools(suite: &Suite, tools: &[ToolText]) -> Vec<String> {
-    let has = |name: &str| {
-        let Some((app, _)) = name.split_once("__") else {
-            return true;
-        };
-        let all = format!("{app}__*");
-        let mut listed = suite.personas.iter().flat_map(|persona| &persona.tools);
-        listed.any(|tool| tool == name || *tool == all)
-    };
-    let names = tools.iter().map(|tool| tool.name.clone());
-    names.filter(|name| has(name)).collect()
 }
 
 /// A plugin by itself: it loads, imports nothing foreign, and says what it has.

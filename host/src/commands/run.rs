@@ -48,7 +48,7 @@ use crate::user::prompts::Prompts;
 use crate::web::{Corpus, Engine, Live, Recording, Source, Web};
 
 /// The embedded suite, beside the working directory of a checkout.
-const EMBEDDED: &str = "tasks/suite.toml";
+pub(super) const EMBEDDED: &str = "tasks/suite.toml";
 
 /// The environment variable with the key of Brave's search.
 const BRAVE_KEY: &str = "BRAVE_API_KEY";

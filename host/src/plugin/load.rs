@@ -1,6 +1,6 @@
 //! Finding, checking and preparing plugins: name to component file to something that can be instantiated.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -315,6 +315,22 @@ impl Plugins {
             .iter()
             .map(|(name, plugin)| (name.clone(), Arc::clone(plugin)))
             .collect()
+    }
+
+    /// The names of all tool apps that there are.
+    pub fn tool_apps(&self) -> Result<Vec<String>, LoadError> {
+        let files = self.dirs.iter().filter_map(|dir| dir.read_dir().ok());
+        let files = files.flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let found = files.filter(|file| file.extension() == Some("wasm".as_ref()));
+        let found = found.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()));
+        let names: BTreeSet<String> = self.named.keys().cloned().chain(found).collect();
+        let mut apps = Vec::new();
+        for name in names {
+            if self.examined(&name, &self.find(&name)?)?.world == World::ToolApp {
+                apps.push(name);
+            }
+        }
+        Ok(apps)
     }
 
     fn find(&self, name: &str) -> Result<PathBuf, LoadError> {

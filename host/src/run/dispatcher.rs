@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Semaphore, mpsc};
+use futures::FutureExt;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 use tracing::instrument::WithSubscriber;
@@ -74,28 +75,27 @@ pub async fn play_all(
             plan.folder.unseal()?;
         }
     }
-    let jobs = Arc::new(Semaphore::new(plans.first().map_or(1, |plan| plan.jobs)));
+    let jobs = plans.first().map_or(1, |plan| plan.jobs);
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
-    let mut tasks: JoinSet<(usize, Result<(), EpisodeError>)> = JoinSet::new();
-    for (of, run, persona) in in_turn(&plans) {
-        let (plan, jobs, progress) = (Arc::clone(&plans[of]), Arc::clone(&jobs), progress.clone());
+    let episode = |(of, run, persona): (usize, u32, String)| {
+        let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
         let log = plan.log.as_ref().map(Log::dispatch);
         let episode = async move {
-            // The semaphore is never closed, so a permit always comes.
-            let _permit = jobs.acquire_owned().await.ok();
             let agent = &plan.roles.agent_name;
             let span = tracing::info_span!("episode", %agent, %persona, run);
             let played = episode::play(&plan, &persona, run, resume, &progress);
             (of, played.instrument(span).await)
         };
         match log {
-            Some(log) => tasks.spawn(episode.with_subscriber(log)),
-            None => tasks.spawn(episode),
-        };
-    }
+            Some(log) => episode.with_subscriber(log).boxed(),
+            None => episode.boxed(),
+        }
+    };
+    let episodes = in_turn(&plans).into_iter().map(episode);
+    let mut tasks = JoinSet::new();
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
     tokio::select! {
-        ended = join_all(&mut tasks, &mut joined) => ended?,
+        ended = play_in_order(episodes, jobs, &mut tasks, &mut joined) => ended?,
         _ = tokio::signal::ctrl_c() => {
             tasks.shutdown().await;
             return Ok(plans.iter().map(|_| Finished::Interrupted).collect());
@@ -135,14 +135,25 @@ struct Joined {
     spent: Option<String>,
 }
 
-/// Waits for all episodes. What broke outside leaves the others alone and is told at the end; the first other error ends
-/// the run, after the episodes that still play.
-async fn join_all(
+/// Plays episodes, each begun when one of those before it has left its place. What broke outside leaves the others alone
+/// and is told at the end; the first other error ends the run, after the other episodes.
+async fn play_in_order<E>(
+    mut episodes: impl Iterator<Item = E>,
+    jobs: usize,
     tasks: &mut JoinSet<(usize, Result<(), EpisodeError>)>,
     joined: &mut [Joined],
-) -> Result<(), RunError> {
+) -> Result<(), RunError>
+where
+    E: Future<Output = (usize, Result<(), EpisodeError>)> + Send + 'static,
+{
     let mut first = Ok(());
-    while let Some(ended) = tasks.join_next().await {
+    loop {
+        for next in episodes.by_ref().take(jobs - tasks.len()) {
+            tasks.spawn(next);
+        }
+        let Some(ended) = tasks.join_next().await else {
+            return first;
+        };
         let (of, ended) = match ended {
             Ok(ended) => ended,
             Err(error) => {
@@ -156,7 +167,6 @@ async fn join_all(
             ended => first = first.and(ended.map_err(RunError::from)),
         }
     }
-    first
 }
 
 fn report_planned(
@@ -180,4 +190,39 @@ fn report_planned(
     // Nobody may be listening.
     let _ = progress.send(Progress::Planned { sessions, finished });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn episodes_begin_in_order_and_no_more_of_them_than_there_are_jobs() {
+        for jobs in [1, 3] {
+            let begun = Arc::new(Mutex::new((Vec::new(), 0, 0)));
+            let episodes = (0..60).map(|number| {
+                let begun = Arc::clone(&begun);
+                async move {
+                    {
+                        let (order, playing, most) = &mut *begun.lock().unwrap();
+                        order.push(number);
+                        *playing += 1;
+                        *most = (*most).max(*playing);
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                    begun.lock().unwrap().1 -= 1;
+                    (0, Ok(()))
+                }
+            });
+            let mut joined = [Joined::default()];
+            let ended = play_in_order(episodes, jobs, &mut JoinSet::new(), &mut joined).await;
+            assert!(ended.is_ok());
+            let (order, playing, most) = begun.lock().unwrap().clone();
+            assert_eq!((playing, most), (0, jobs));
+            assert_eq!(order.len(), 60);
+            assert!(jobs > 1 || order.is_sorted(), "{order:?}");
+        }
+    }
 }

@@ -354,9 +354,8 @@ pub(super) fn chosen(
             });
         }
     }
-    let listed =
-        |tool: &ToolSpec| persona.tools.contains(&all) || persona.tools.contains(&tool.name);
-    Ok(tools.into_iter().filter(listed).collect())
+    let has = |tool: &ToolSpec| persona.has_tool(&tool.name);
+    Ok(tools.into_iter().filter(has).collect())
 }
 
 /// What an app starts from: the people with their passwords in this app, and the persona's records.

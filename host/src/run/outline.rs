@@ -124,13 +124,7 @@ async fn tools(plan: &Plan) -> Result<Vec<Described>, EpisodeError> {
                 let listed = App::list_tools(&plugin, plan.app_limits).await?;
                 apps.insert(app.clone(), listed);
             }
-            let whole = format!("{app}__*");
-            let has = |tool: &&ToolSpec| {
-                persona
-                    .tools
-                    .iter()
-                    .any(|name| *name == whole || *name == tool.name)
-            };
+            let has = |tool: &&ToolSpec| persona.has_tool(&tool.name);
             tools.extend(apps[&app].iter().filter(has).map(described));
         }
     }

@@ -778,14 +778,6 @@ fn is_name(name: &str) -> bool {
         && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Whether the tools that a persona lists hold this one.
-pub(super) fn has_tool(tools: &[String], tool: &str) -> bool {
-    let all = tool.split_once("__").map(|(app, _)| format!("{app}__*"));
-    tools
-        .iter()
-        .any(|listed| listed == tool || Some(listed) == all.as_ref())
-}
-
 fn check_people(file: &PersonaFile, place: &Place<'_>, report: &mut Report<'_>) {
     check_length("people", file.people.len(), place, report);
     let mut seen = BTreeSet::new();

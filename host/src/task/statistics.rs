@@ -31,6 +31,15 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
+/// A line of Table 3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Domain {
+    pub name: String,
+    pub tools: usize,
+    /// Those that a persona of the suite has.
+    pub used: usize,
+}
+
 /// A named count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Count {
@@ -53,15 +62,15 @@ pub struct Statistics {
     pub personas: Vec<PersonaCounts>,
     pub total: Counts,
     /// Table 3: tools by domain, those of apps first, each domain once.
-    pub domains: Vec<Count>,
+    pub domains: Vec<Domain>,
     /// Table 5: sessions by category, A to R; categories without a session are left out.
     pub categories: Vec<Count>,
     /// Sessions whose file names no category.
     pub uncategorised: usize,
 }
 
-/// Counts a suite. `tools` are the names of all tools that the suite's personas have, built-in ones among them,
-/// `<app>__*` expanded; a name that stands there twice counts once.
+/// Counts a suite. `tools` are the names of all tools that there are, built-in ones among them; a name that stands there
+/// twice counts once.
 pub fn statistics(suite: &Suite, tools: &[String]) -> Statistics {
     let personas: Vec<PersonaCounts> = suite.personas.iter().map(count_persona).collect();
     let mut total = Counts::default();
@@ -78,7 +87,7 @@ pub fn statistics(suite: &Suite, tools: &[String]) -> Statistics {
     Statistics {
         personas,
         total,
-        domains: count_domains(tools),
+        domains: count_domains(suite, tools),
         categories: count_categories(categories().flatten()),
         uncategorised: categories().filter(Option::is_none).count(),
     }
@@ -105,18 +114,21 @@ fn count_persona(persona: &Persona) -> PersonaCounts {
     }
 }
 
-fn count_domains(tools: &[String]) -> Vec<Count> {
+fn count_domains(suite: &Suite, tools: &[String]) -> Vec<Domain> {
     let mut names: Vec<&str> = tools.iter().map(String::as_str).collect();
-    names.sort_unstable();
-    names.dedup();
     // Apps by name, then the built-in domains, as in the paper's table.
-    let mut domains: Vec<(bool, &str)> = names.iter().map(|tool| domain(tool)).collect();
-    domains.sort_unstable();
-    domains
-        .chunk_by(|one, other| one == other)
-        .map(|group| Count {
-            name: group[0].1.to_owned(),
-            count: group.len(),
+    names.sort_unstable_by_key(|tool| (domain(tool), *tool));
+    names.dedup();
+    let used = |tool: &str| {
+        let built_in = domain(tool).0;
+        built_in || suite.personas.iter().any(|one| one.has_tool(tool))
+    };
+    names
+        .chunk_by(|one, other| domain(one) == domain(other))
+        .map(|group| Domain {
+            name: domain(group[0]).1.to_owned(),
+            tools: group.len(),
+            used: group.iter().filter(|tool| used(tool)).count(),
         })
         .collect()
 }
@@ -159,11 +171,16 @@ pub fn render(statistics: &Statistics) -> String {
     }
     users.add_row(row("total", *total));
 
-    let mut tools = table(&["domain", "tools"]);
-    for Count { name, count } in domains {
-        tools.add_row([name.clone(), count.to_string()]);
+    let mut domains = domains.clone();
+    domains.push(Domain {
+        name: "total".into(),
+        tools: domains.iter().map(|one| one.tools).sum(),
+        used: domains.iter().map(|one| one.used).sum(),
+    });
+    let mut tools_table = table(&["domain", "tools", "used"]);
+    for Domain { name, tools, used } in domains {
+        tools_table.add_row([name, tools.to_string(), used.to_string()]);
     }
-    tools.add_row(["total".to_owned(), sum(domains).to_string()]);
 
     let mut kinds = table(&["category", "sessions"]);
     for Count { name, count } in categories {
@@ -172,12 +189,10 @@ pub fn render(statistics: &Statistics) -> String {
     if *uncategorised > 0 {
         kinds.add_row(["none".to_owned(), uncategorised.to_string()]);
     }
-    kinds.add_row([
-        "total".to_owned(),
-        (sum(categories) + uncategorised).to_string(),
-    ]);
+    let all: usize = categories.iter().map(|one| one.count).sum();
+    kinds.add_row(["total".to_owned(), (all + uncategorised).to_string()]);
 
-    [users, tools, kinds]
+    [users, tools_table, kinds]
         .map(|table| table.trim_fmt() + "\n")
         .join("\n")
 }
@@ -196,10 +211,6 @@ fn row(name: &str, counts: Counts) -> Vec<String> {
         .collect()
 }
 
-fn sum(counts: &[Count]) -> usize {
-    counts.iter().map(|count| count.count).sum()
-}
-
 /// Names to the left, figures to the right.
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -216,33 +227,8 @@ fn table(header: &[&str]) -> Table {
 mod tests {
     use super::*;
 
-    fn names(tools: &[&str]) -> Vec<String> {
-        tools.iter().map(|&tool| tool.to_owned()).collect()
-    }
-
     #[test]
-    fn counts_each_tool_once_by_domain_and_puts_apps_first() {
-        let tools = names(&[
-            "web_fetch",
-            "phone__login",
-            "exec",
-            "amazon__login",
-            "amazon__show_cart",
-            "phone__login",
-        ]);
-        let counts: Vec<(String, usize)> = count_domains(&tools)
-            .into_iter()
-            .map(|count| (count.name, count.count))
-            .collect();
-        let expected = [("amazon", 2), ("phone", 1), ("general", 1), ("web", 1)];
-        assert_eq!(
-            counts,
-            expected.map(|(name, count)| (name.to_owned(), count))
-        );
-    }
-
-    #[test]
-    fn renders_the_three_tables() {
+    fn three_tables_are_rendered() {
         let line = |sessions, intents, rubrics, rules| Counts {
             sessions,
             intents,
@@ -252,6 +238,11 @@ mod tests {
         let count = |name: &str, count| Count {
             name: name.to_owned(),
             count,
+        };
+        let domain = |name: &str, tools, used| Domain {
+            name: name.to_owned(),
+            tools,
+            used,
         };
         let statistics = Statistics {
             personas: vec![
@@ -265,7 +256,7 @@ mod tests {
                 },
             ],
             total: line(22, 89, 125, 32),
-            domains: vec![count("gmail", 25), count("general", 12)],
+            domains: vec![domain("gmail", 25, 3), domain("general", 12, 12)],
             categories: vec![count("A", 7), count("R", 11)],
             uncategorised: 4,
         };
@@ -276,11 +267,11 @@ mod tests {
         | two     |     2 |        2 |       5 |       0 |     1 |
         | total   |    22 |       22 |      89 |     125 |    32 |
 
-        | domain  | tools |
-        |---------|-------|
-        | gmail   |    25 |
-        | general |    12 |
-        | total   |    37 |
+        | domain  | tools | used |
+        |---------|-------|------|
+        | gmail   |    25 |    3 |
+        | general |    12 |   12 |
+        | total   |    37 |   15 |
 
         | category | sessions |
         |----------|----------|

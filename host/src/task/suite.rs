@@ -101,6 +101,19 @@ impl Persona {
         names.dedup();
         names
     }
+
+    /// Whether the persona has an app's tool, by its name or by `<app>__*`.
+    pub fn has_tool(&self, tool: &str) -> bool {
+        lists_tool(&self.tools, tool)
+    }
+}
+
+/// Whether the tools that a persona lists hold this one.
+pub(super) fn lists_tool(tools: &[String], tool: &str) -> bool {
+    let all = tool.split_once("__").map(|(app, _)| format!("{app}__*"));
+    tools
+        .iter()
+        .any(|listed| listed == tool || Some(listed) == all.as_ref())
 }
 
 /// One task.

@@ -13,10 +13,10 @@ use super::super::manifest::{
 };
 use super::super::pack::plain;
 use super::super::problem::Source;
-use super::super::suite::{Grading, Intent, Item, Rule, Session, Staged, Step};
+use super::super::suite::{Grading, Intent, Item, Rule, Session, Staged, Step, lists_tool};
 use super::{
     Loader, STAGED_LIMIT, beside, cannot, check_apps, check_id, check_ids, check_length,
-    check_text, has_tool, without_date, without_dates,
+    check_text, without_date, without_dates,
 };
 use crate::eval::matcher::{Matcher, MatcherError};
 
@@ -490,7 +490,7 @@ fn check_step(
             if !matches!(arguments, Value::Null | Value::Object(_)) {
                 report.add(place.key("arguments").span(), "`arguments` must be a table");
             }
-            if tool.contains("__") && tools.is_some_and(|tools| !has_tool(tools, tool)) {
+            if tool.contains("__") && tools.is_some_and(|tools| !lists_tool(tools, tool)) {
                 let message = format!("the persona has no tool `{tool}`");
                 report.warn(
                     place.key("tool").span(),
