@@ -84,11 +84,11 @@ impl Pattern {
             Some(format!("its code {reason}"))
         });
         let arguments = || {
-            let reason = arguments.as_ref()?.mismatch(&call.arguments, captures)?;
+            let reason = arguments.as_ref()?.mismatch(call.arguments(), captures)?;
             Some(format!("its argument {reason}"))
         };
         let result = || {
-            let reason = result_mismatch(result.as_ref()?, &call.result, captures)?;
+            let reason = result_mismatch(result.as_ref()?, call.result(), captures)?;
             Some(format!("its result {reason}"))
         };
         code.or_else(arguments).or_else(result)
@@ -310,8 +310,8 @@ impl Step {
         } in &self.captures
         {
             let value = match from {
-                Source::Arguments => path.find(&call.arguments).cloned(),
-                Source::Result => match &call.result {
+                Source::Arguments => path.find(call.arguments()).cloned(),
+                Source::Result => match call.result() {
                     Value::String(text) => path.find(&json_or_text(text)).cloned(),
                     result => path.find(result).cloned(),
                 },

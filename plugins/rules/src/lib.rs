@@ -35,6 +35,7 @@
 //! | `contains = T` or `[T, ..]` | a text with every part, case included; a list with every element |
 //! | `none_of = T` or `[T, ..]` | a text or list that contains none |
 //! | `matches = RE` or `[RE, ..]` | a text in which each is found (crate regex; `(?i)` ignores case) |
+//! | `part = { pattern = RE, is = MATCHER }` or `[.., ..]` | a text in which each is found; the matcher looks at the first place, or at what the first group took of it |
 //! | `min = N`, `max = N` | a number, inclusive |
 //! | `length = MATCHER` | characters of a text, elements of a list |
 //! | `unordered = [V, ..]` | a list with the same elements in any order |

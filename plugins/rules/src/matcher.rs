@@ -37,6 +37,7 @@ enum Test {
     Contains(Vec<Value>),
     NoneOf(Vec<Value>),
     Matches(Vec<Regex>),
+    Part(Vec<Part>),
     Min(f64),
     Max(f64),
     Length(Matcher),
@@ -51,12 +52,19 @@ enum Test {
     Fields(Fields),
 }
 
-const OPERATORS: [&str; 16] = [
+/// What is asked of a place in a text.
+struct Part {
+    pattern: Regex,
+    is: Matcher,
+}
+
+const OPERATORS: [&str; 17] = [
     "equals",
     "one_of",
     "contains",
     "none_of",
     "matches",
+    "part",
     "min",
     "max",
     "length",
@@ -118,6 +126,11 @@ fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {
     );
     tests.extend(table.read("none_of", one_or_more_values)?.map(Test::NoneOf));
     tests.extend(table.read("matches", regexes)?.map(Test::Matches));
+    tests.extend(
+        table
+            .read("part", |node| parts(node, names))?
+            .map(Test::Part),
+    );
     tests.extend(table.read("min", Node::number)?.map(Test::Min));
     tests.extend(table.read("max", Node::number)?.map(Test::Max));
     tests.extend(table.read("length", one)?.map(Test::Length));
@@ -162,6 +175,19 @@ fn any_values(node: Node) -> Result<Vec<Value>, ConfigError> {
 
 fn regexes(node: Node) -> Result<Vec<Regex>, ConfigError> {
     node.one_or_more()?.into_iter().map(regex).collect()
+}
+
+fn parts(node: Node, names: Names) -> Result<Vec<Part>, ConfigError> {
+    let part = |node: Node| {
+        let mut table = node.table()?;
+        let part = Part {
+            pattern: regex(table.require("pattern")?)?,
+            is: Matcher::parse(table.require("is")?, names)?,
+        };
+        table.finish()?;
+        Ok(part)
+    };
+    node.one_or_more()?.into_iter().map(part).collect()
 }
 
 fn regex(node: Node) -> Result<Regex, ConfigError> {
@@ -229,13 +255,8 @@ impl Test {
             Self::Matches(wanted) => wanted
                 .iter()
                 .find(|regex| !value.as_str().is_some_and(|text| regex.is_match(text)))
-                .map(|regex| {
-                    format!(
-                        "is {}, which does not match /{}/",
-                        shown(value),
-                        clip(regex.as_str())
-                    )
-                }),
+                .map(|regex| unmatched(value, regex)),
+            Self::Part(parts) => parts.iter().find_map(|part| part.mismatch(value, captures)),
             Self::Min(min) => unless(
                 value.as_f64().is_some_and(|number| number >= *min),
                 format!("{min} or more"),
@@ -268,6 +289,26 @@ impl Test {
             // Judged in `mismatch`, because they hold for absent values too.
             Self::Exists(_) | Self::Not(_) | Self::AnyOf(_) => None,
         }
+    }
+}
+
+fn unmatched(value: &Value, pattern: &Regex) -> String {
+    let (value, pattern) = (shown(value), clip(pattern.as_str()));
+    format!("is {value}, which does not match /{pattern}/")
+}
+
+impl Part {
+    fn mismatch(&self, value: &Value, captures: &Captures) -> Option<String> {
+        let Self { pattern, is } = self;
+        let found = value.as_str().and_then(|text| pattern.captures(text));
+        let Some(found) = found else {
+            return Some(unmatched(value, pattern));
+        };
+        // A group that took no part in the match is as good as none.
+        let place = found.get(1).or_else(|| found.get(0))?;
+        let reason = is.mismatch(Some(&Value::from(place.as_str())), captures)?;
+        let pattern = clip(pattern.as_str());
+        Some(format!("has a place that matches /{pattern}/ and {reason}"))
     }
 }
 

@@ -1,5 +1,6 @@
-//! The evidence as conditions look at it: JSON parsed once, responses put together, files by name. It judges nothing.
+//! The evidence as conditions look at it: JSON parsed at most once, responses put together, files by name. It judges nothing.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use pibench_sdk::grader::{AppState, Call, ChangeKind, Evidence, FileChange, Speaker, Workspace};
@@ -15,12 +16,11 @@ pub(crate) struct Scene<'a> {
     pub(crate) workspace: &'a dyn Workspace,
 }
 
-/// A call and its JSON.
+/// A call and its JSON, read when it is first looked at.
 pub(crate) struct ParsedCall<'a> {
     pub(crate) call: &'a Call,
-    pub(crate) arguments: Value,
-    /// An app's answer as JSON; a built-in tool's result and a refusal as a text.
-    pub(crate) result: Value,
+    arguments: OnceCell<Value>,
+    result: OnceCell<Value>,
 }
 
 impl<'a> Scene<'a> {
@@ -58,17 +58,27 @@ impl<'a> Scene<'a> {
 
 impl<'a> ParsedCall<'a> {
     fn new(call: &'a Call) -> Self {
-        let app = call.tool.contains("__");
-        let result = if app {
-            json_or_text(&call.result)
-        } else {
-            Value::from(call.result.as_str())
-        };
         Self {
             call,
-            arguments: json_or_text(&call.arguments),
-            result,
+            arguments: OnceCell::new(),
+            result: OnceCell::new(),
         }
+    }
+
+    pub(crate) fn arguments(&self) -> &Value {
+        self.arguments
+            .get_or_init(|| json_or_text(&self.call.arguments))
+    }
+
+    /// An app's answer as JSON; a built-in tool's result and a refusal as a text.
+    pub(crate) fn result(&self) -> &Value {
+        self.result.get_or_init(|| {
+            if self.call.tool.contains("__") {
+                json_or_text(&self.call.result)
+            } else {
+                Value::from(self.call.result.as_str())
+            }
+        })
     }
 }
 

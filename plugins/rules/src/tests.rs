@@ -232,6 +232,37 @@ fn value(value: Value, matcher: &str, expected: bool) {
 }
 
 #[test]
+fn a_part_of_a_text_is_asked_for_itself() {
+    let text = json!("# One\nfünf\n# Two\nlong enough");
+    let under = |heading: &str, most: u32| {
+        format!(
+            "{{ part = {{ pattern = '(?ms)^# {heading}\\n(.*?)(?:\\z|\\n#)', is = {{ length = {{ max = {most} }} }} }} }}"
+        )
+    };
+    value(text.clone(), &under("One", 4), true);
+    value(text.clone(), &under("One", 3), false);
+    value(text.clone(), &under("Two", 11), true);
+    value(text.clone(), &under("Two", 10), false);
+    value(text.clone(), &under("Three", 99), false);
+    value(
+        text.clone(),
+        "{ part = { pattern = 'f.nf', is = 'fünf' } }",
+        true,
+    );
+    value(
+        text.clone(),
+        "{ part = [{ pattern = 'f.nf', is = 'fünf' }, { pattern = 'Two', is = 'Tw' }] }",
+        false,
+    );
+    value(json!(5), "{ part = { pattern = '5', is = '5' } }", false);
+    wrong(
+        "said = { text = { part = { pattern = '(' , is = 'x' } } }",
+        "said.text.part.pattern",
+    );
+    wrong("said = { text = { part = { pattern = 'x' } } }", "is");
+}
+
+#[test]
 fn a_configuration_has_one_check() {
     let checks =
         Rules::list_checks(&config("called = { tool = \"read_file\" }")).expect("a condition");
