@@ -83,7 +83,7 @@ lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
-ci: lint test
+ci: lint interop-serve test
 
 clean:
 	cargo clean

@@ -193,6 +193,37 @@ async fn an_empty_answer_is_asked_for_again_and_then_without_tools() {
     assert_eq!(turns(&scene)[0]["usage"]["agent"]["calls"], 3);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_in_a_row_is_refused_the_fourth_time_and_one_after_another_call_is_not() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let read = || ("list_dir", json!({ "path": "." }));
+    let write = || ("write_file", json!({ "path": "a.txt", "content": "a" }));
+    let row = [read(), read(), read(), read(), write(), read()];
+    let output = play(&scene, &RUN, move |asked| match asked.any("a.txt") {
+        true => text("Done."),
+        false => calls(&row),
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let steps = turns(&scene)[0]["steps"].as_array().unwrap().clone();
+    let calls: Vec<&Value> = steps.iter().filter(|step| step["step"] == "call").collect();
+    let results: Vec<&str> = calls
+        .iter()
+        .map(|call| call["result"].as_str().unwrap())
+        .collect();
+    let refused: Vec<bool> = results
+        .iter()
+        .map(|result| result.contains("in a row"))
+        .collect();
+    assert_eq!(
+        refused,
+        [false, false, false, true, false, false],
+        "{results:?}"
+    );
+    assert!(results[5].contains("a.txt"), "{results:?}");
+}
+
 /// An agent that makes two jobs in the first session and works when they are due.
 fn with_jobs(asked: &Asked) -> Value {
     if asked.last().contains("[cron job-2]") {

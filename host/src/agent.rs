@@ -28,7 +28,7 @@ use crate::store::event::{Fault, FaultKind, Step, Turn};
 use crate::task::manifest::Protocol;
 use crate::workspace::WorkspaceError;
 
-/// How often the same call may be made in one turn.
+/// How often the same call may be made in a row, in one turn: after any other call its answer may be a new one.
 const SAME_CALL: usize = 3;
 
 /// How often an answer that was cut off at the model's output limit is gone on with.
@@ -89,6 +89,16 @@ impl TurnDone {
     /// The turn's calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &CallRecord> {
         self.steps.iter().flat_map(Step::calls)
+    }
+
+    /// How often this call was made without another one since.
+    fn repeated(&self, call: &ToolCall) -> usize {
+        self.calls().fold(
+            0,
+            |count, record| {
+                if same(record, call) { count + 1 } else { 0 }
+            },
+        )
     }
 
     /// The text to the user is complete.
@@ -278,7 +288,7 @@ impl<'a> Agent<'a> {
         let mut spawned = Vec::new();
         let mut pictures = Vec::new();
         for (place, call) in calls.iter().enumerate() {
-            let repeated = done.calls().filter(|record| same(record, call)).count() >= SAME_CALL;
+            let repeated = done.repeated(call) >= SAME_CALL;
             let called = match ended {
                 None if !repeated => {
                     let span = tracing::info_span!("call", tool = %call.name);
@@ -291,7 +301,7 @@ impl<'a> Agent<'a> {
                 None => environment.refuse(
                     turn,
                     call,
-                    "the same call was made several times in this turn; \
+                    "the same call was made several times in a row; \
                     its answer will not change: go another way",
                 ),
                 Some(_) => environment.refuse(turn, call, "not run: the turn ended before it"),

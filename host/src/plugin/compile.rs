@@ -87,9 +87,10 @@ pub(super) fn in_child(
 }
 
 fn judge(status: ExitStatus, said: &str, limits: LoadLimits) -> Result<(), CompileError> {
-    // Of the allocator, of mmap, and of a thread that gets no stack.
+    // Of the allocator, of reading, of mmap, and of a thread that gets no stack.
     let no_memory = [
         "memory allocation of",
+        "out of memory",
         "Cannot allocate memory",
         "Resource temporarily unavailable",
     ]
