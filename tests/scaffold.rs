@@ -200,9 +200,12 @@ async fn a_call_in_a_row_is_refused_the_fourth_time_and_one_after_another_call_i
     let read = || ("list_dir", json!({ "path": "." }));
     let write = || ("write_file", json!({ "path": "a.txt", "content": "a" }));
     let row = [read(), read(), read(), read(), write(), read()];
-    let output = play(&scene, &RUN, move |asked| match asked.any("a.txt") {
-        true => text("Done."),
-        false => calls(&row),
+    let output = play(&scene, &RUN, move |asked| {
+        if asked.any("a.txt") {
+            text("Done.")
+        } else {
+            calls(&row)
+        }
     })
     .await;
     expect(&output, 0, &[]);

@@ -116,14 +116,14 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         user: was.user.clone(),
         judge: judge.clone(),
     };
-    let mut silent = clients(&suite, Tape::Silent)?;
+    let mut silent = clients(&suite, Tape::Silent);
     let (mut all, _) = roles(names, &prompts, &mut silent)?;
     let alone = Names {
         agent: "nop".into(),
         user: "lexical".into(),
         judge,
     };
-    let mut asked = clients(&suite, tape(&args.tape, true)?)?;
+    let mut asked = clients(&suite, tape(&args.tape, true)?);
     let (judging, spending) = roles(alone, &prompts, &mut asked)?;
     all.judge = judging.judge;
     let loaded = policy(was.policy.as_deref().map(Utf8Path::new))?;

@@ -381,7 +381,7 @@ fn asked(roles: &Roles, total: &Estimate) -> Vec<Row> {
 /// The plan of a suite that is loaded, in a run folder of its own.
 pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<Plan, Failure> {
     let shared = shared(&suite, args)?;
-    let mut clients = clients(&suite, tape)?;
+    let mut clients = clients(&suite, tape);
     let prepared = prepared(&suite, args, &shared, &mut clients)?;
     placed(suite, args, &shared, prepared)
 }
@@ -506,7 +506,7 @@ fn prepared(
 /// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
 pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
     reopened_with(dir, jobs, |suite, names, prompts| {
-        roles(names, prompts, &mut clients(suite, tape)?)
+        roles(names, prompts, &mut clients(suite, tape))
     })
 }
 
@@ -518,7 +518,7 @@ pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Pl
             user: judge.to_owned(),
             judge: judge.to_owned(),
         };
-        roles(names, prompts, &mut clients(suite, tape)?)
+        roles(names, prompts, &mut clients(suite, tape))
     })
 }
 
@@ -736,9 +736,9 @@ impl Names {
 }
 
 /// The models of a suite.
-pub(super) fn clients(suite: &Suite, tape: Tape) -> Result<Clients<'static>, Failure> {
+pub(super) fn clients(suite: &Suite, tape: Tape) -> Clients<'static> {
     let catalog = Catalog::with(&suite.providers, &suite.models);
-    Clients::new(catalog, &process_environment, tape).or_exit(Exit::Usage)
+    Clients::new(catalog, &process_environment, tape)
 }
 
 pub(super) fn roles(
@@ -818,21 +818,29 @@ pub(super) fn marks(
     plugins: &Plugins,
 ) -> Result<BTreeMap<String, PluginMark>, Failure> {
     let mut marks = BTreeMap::new();
-    for name in [SHELL, PYTHON, DOCUMENT] {
-        match plugins.papers(name) {
-            Ok(papers) => {
-                marks.insert(name.to_owned(), mark(name, papers));
-            }
-            // A machine may be without Python: the shell says so where a command needs it.
-            Err(LoadError::Missing { .. }) if name == PYTHON => {}
-            Err(error) => return Err(error).or_exit(Exit::InvalidInput),
+    // They have tens of megabytes, which are hashed while the others are loaded.
+    std::thread::scope(|scope| {
+        let own = [SHELL, PYTHON, DOCUMENT].map(|name| {
+            let papers = scope.spawn(move || plugins.papers(name));
+            (name, papers)
+        });
+        for name in suite.plugin_names() {
+            let plugin = plugins.get(&name).or_exit(Exit::InvalidInput)?;
+            marks.insert(name.clone(), mark(&name, plugin.papers()));
         }
-    }
-    for name in suite.plugin_names() {
-        let plugin = plugins.get(&name).or_exit(Exit::InvalidInput)?;
-        marks.insert(name.clone(), mark(&name, plugin.papers()));
-    }
-    Ok(marks)
+        for (name, papers) in own {
+            let papers = papers.join();
+            match papers.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(papers) => {
+                    marks.insert(name.to_owned(), mark(name, papers));
+                }
+                // A machine may be without Python: the shell says so where a command needs it.
+                Err(LoadError::Missing { .. }) if name == PYTHON => {}
+                Err(error) => return Err(error).or_exit(Exit::InvalidInput),
+            }
+        }
+        Ok(marks)
+    })
 }
 
 /// What the manifest keeps of a plugin. What it asked for and did not get is told.

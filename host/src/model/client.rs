@@ -59,7 +59,8 @@ const BYTES_PER_TOKEN: usize = 4;
 pub struct Clients<'a> {
     catalog: Catalog,
     environment: Environment<'a>,
-    http: reqwest::Client,
+    /// Made for the first model: it reads every certificate of the machine, which a scripted run needs not wait for.
+    http: Option<reqwest::Client>,
     gates: HashMap<String, Arc<Gate>>,
     tape: Arc<Tape>,
     meter: Arc<Meter>,
@@ -115,11 +116,21 @@ impl<'a> Clients<'a> {
     }
 
     /// Models of the catalog. Keys are read from `environment` as models are made, and never again.
-    pub fn new(
-        catalog: Catalog,
-        environment: Environment<'a>,
-        tape: Tape,
-    ) -> Result<Self, ProviderError> {
+    pub fn new(catalog: Catalog, environment: Environment<'a>, tape: Tape) -> Self {
+        Self {
+            catalog,
+            environment,
+            http: None,
+            gates: HashMap::new(),
+            tape: Arc::new(tape),
+            meter: Arc::default(),
+        }
+    }
+
+    fn http(&mut self) -> Result<reqwest::Client, ProviderError> {
+        if let Some(http) = &self.http {
+            return Ok(http.clone());
+        }
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(ATTEMPT_TIMEOUT)
@@ -130,14 +141,7 @@ impl<'a> Clients<'a> {
             .map_err(|error| ProviderError::Setup {
                 reason: reasons(&error),
             })?;
-        Ok(Self {
-            catalog,
-            environment,
-            http,
-            gates: HashMap::new(),
-            tape: Arc::new(tape),
-            meter: Arc::default(),
-        })
+        Ok(self.http.insert(http).clone())
     }
 
     /// A model by its preset's name or as `PROVIDER/MODEL`. A recording needs no key.
@@ -165,6 +169,7 @@ impl<'a> Clients<'a> {
         let needed = keys.is_some();
         let environment = keys.unwrap_or(&no_keys);
         let endpoint = Endpoint::resolve(spec, role, &self.catalog, environment, needed)?;
+        let http = self.http()?;
         let gate = self
             .gates
             .entry(endpoint.provider.clone())
@@ -173,7 +178,7 @@ impl<'a> Clients<'a> {
             takes_temperature: AtomicBool::new(endpoint.temperature),
             endpoint,
             role,
-            http: self.http.clone(),
+            http,
             gate: Arc::clone(gate),
             tape: Arc::clone(&self.tape),
             meter: Arc::clone(&self.meter),

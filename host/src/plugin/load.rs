@@ -520,7 +520,8 @@ impl Plugins {
         };
         let most = self.terms.limits.load.component_bytes;
         let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
-        let mut wasm = Vec::new();
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let mut wasm = Vec::with_capacity(usize::try_from(length).unwrap_or(most).min(most) + 1);
         let mut limited = std::io::Read::take(file, most as u64 + 1);
         std::io::Read::read_to_end(&mut limited, &mut wasm)
             .map_err(|error| failed(error.to_string()))?;

@@ -43,7 +43,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
         agent: agents.iter().take(1).cloned().collect(),
         ..args.clone()
     };
-    let mut clients = clients(&suite, Tape::Silent)?;
+    let mut clients = clients(&suite, Tape::Silent);
     let shared = shared(&suite, args)?;
     let prepared = prepared(&suite, &first, &shared, &mut clients)?;
     let mut rows: Vec<Row> = of_suite

@@ -87,7 +87,7 @@ pub(super) fn planned(
         judge_cache: args.tape.judge_cache.clone(),
         ..TapeArgs::default()
     };
-    let mut clients = clients(suite, tape(&shared_tape, false)?)?;
+    let mut clients = clients(suite, tape(&shared_tape, false)?);
     // Each is prepared before the first folder is made: a mistake leaves nothing behind.
     let mut ready = Vec::new();
     for (_, own) in all {
@@ -136,7 +136,7 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
                     clients.tape(recording);
                     clients
                 }
-                None => shared.insert(clients(suite, recording)?),
+                None => shared.insert(clients(suite, recording)),
             };
             roles(names, prompts, clients)
         })?;

@@ -53,7 +53,7 @@ impl Setup {
             models: [("special".to_owned(), preset)].into(),
         };
         let key = |_: &str| Some(KEY.to_owned());
-        let mut clients = Clients::new(catalog, &key, tape).unwrap();
+        let mut clients = Clients::new(catalog, &key, tape);
         clients.with(spec, Role::Judge, pause, stall).unwrap()
     }
 
