@@ -1,9 +1,11 @@
 //! Runs in parts, runs without something, and runs whose process is killed: the record is that of one whole run.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::models::{play, run, server};
 use crate::scene::{Scene, embedded, expect, files};
 
 /// The files of a run folder that do not depend on when and where it was played.
@@ -64,6 +66,27 @@ fn a_merged_run_that_lacks_something_is_gone_on_with() {
     expect(&merged, 6, &["run --resume merged"]);
     expect(&scene.run(&["run", "--resume", "merged"]), 0, &[]);
     assert!(comparable(&scene, "merged") == comparable(&scene, "whole"));
+}
+
+#[test]
+fn parts_may_have_their_policy_in_different_places() {
+    let scene = Scene::new();
+    for part in ["1", "2"] {
+        let policy = format!("policy{part}.toml");
+        scene.write(&policy, "version = 1\n");
+        let (out, shard) = (format!("part{part}"), format!("{part}/2"));
+        scene.play(
+            &out,
+            &["--runs", "2", "--shard", &shard, "--policy", &policy],
+        );
+    }
+    let merged = scene.run(&["merge", "part1", "part2", "--out", "merged"]);
+    expect(&merged, 0, &[]);
+    scene.write("part2/blobs/other", "kept");
+    std::os::unix::fs::symlink("/etc/hostname", scene.path("part2/blobs/link")).unwrap();
+    let merged = scene.run(&["merge", "part1", "part2", "--out", "again"]);
+    expect(&merged, 4, &["neither a file nor a folder"]);
+    assert!(!scene.path("again").exists());
 }
 
 #[test]
@@ -210,4 +233,37 @@ fn a_hundred_kills_lose_nothing() {
         let names: Vec<&String> = differs.map(|(name, _)| name).collect();
         assert!(found == whole, "{out} after {kills} kills: {names:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_run_says_how_to_go_on_and_does() {
+    let scene = Scene::new();
+    let late =
+        server(|_| wiremock::ResponseTemplate::new(200).set_delay(Duration::from_mins(1))).await;
+    let suite = embedded();
+    let (begin, into) = (
+        ["run", suite.to_str().unwrap()],
+        ["--persona", "law_trainee", "--out", "run"],
+    );
+    let with = [
+        "--runs", "1", "--agent", "openai/m", "--user", "lexical", "--judge", "lexical",
+    ];
+    let mut command = scene.command(&[begin.as_slice(), &into, &with].concat());
+    command
+        .env("OPENAI_BASE_URL", format!("{}/v1", late.uri()))
+        .env("OPENAI_API_KEY", "k")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    while late.received_requests().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    expect(&output, 130, &["run --resume run"]);
+    assert!(!crate::scene::stderr(&output).contains("panicked"));
+    assert!(!scene.path("run/results.json").exists());
+    let quick = server(play).await;
+    expect(&run(&scene, &["run", "--resume", "run"], &quick), 0, &[]);
 }

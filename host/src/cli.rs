@@ -358,6 +358,9 @@ pub struct GradeArgs {
     /// A folder of plugins, `<name>.wasm`, before those of the run.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+    /// What plugins of others may use. Default: the run's.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<Utf8PathBuf>,
     /// The suite with the rules and rubrics to grade by. Default: the run's, as it is now.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,

@@ -126,7 +126,9 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
     let mut asked = clients(&suite, tape(&args.tape, true)?);
     let (judging, spending) = roles(alone, &prompts, &mut asked)?;
     all.judge = judging.judge;
-    let loaded = policy(was.policy.as_deref().map(Utf8Path::new))?;
+    let own_policy = args.policy.as_deref().map(absolute).transpose()?;
+    let policy_path = own_policy.or_else(|| was.policy.clone());
+    let loaded = policy(policy_path.as_deref().map(Utf8Path::new))?;
     let own = args.plugins.iter().map(|dir| dir.as_std_path().to_owned());
     let dirs: Vec<PathBuf> = own
         .chain(was.plugin_dirs.iter().map(PathBuf::from))
@@ -142,6 +144,7 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         judge: all.judge_name.clone(),
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts_digest: prompts.digest().to_owned(),
+        policy: policy_path,
         policy_digest: loaded.map(|policy| policy.digest),
         plugins: marks(&suite, &plugins)?,
         limits: super::run::for_record(&limits),

@@ -26,12 +26,8 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         .map(|(path, _, manifest)| (*path, manifest))
         .collect();
     let whole = whole(&manifests).or_exit(Exit::InvalidInput)?;
-    let merged = RunFolder::create(out.as_std_path(), &whole).or_exit(Exit::Io)?;
-    for (_, folder, _) in &folders {
-        merged.adopt(folder).or_exit(Exit::Io)?;
-    }
-    // Opened again below, as any run folder is.
-    drop(merged);
+    let parts = folders.iter().map(|(_, folder, _)| folder);
+    RunFolder::merged(out.as_std_path(), &whole, parts).or_exit(Exit::Io)?;
     let plan = reopened(out, None, Tape::Silent)?;
     let outline = runtime()?.block_on(outline(&plan)).or_exit(Exit::Io)?;
     plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
@@ -106,7 +102,15 @@ fn list(shards: &[Shard]) -> String {
 /// The first key in which two manifests differ, of those on which a score depends.
 pub(super) fn difference(a: &Manifest, b: &Manifest) -> anyhow::Result<Option<String>> {
     let (a, b) = (serde_json::to_value(a)?, serde_json::to_value(b)?);
-    let elsewhere = ["started", "shard", "suite_path", "plugin_dirs", "prompts"];
+    // Their contents count, by digest, and not where they lie.
+    let elsewhere = [
+        "started",
+        "shard",
+        "suite_path",
+        "plugin_dirs",
+        "prompts",
+        "policy",
+    ];
     let keys = a
         .as_object()
         .into_iter()

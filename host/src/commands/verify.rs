@@ -7,6 +7,7 @@ use super::{run::reopened, runtime};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
+use crate::report::escape::line;
 use crate::run;
 use crate::store::RunFolder;
 use crate::store::folder::{read_manifest, read_outline};
@@ -45,7 +46,7 @@ fn told(dir: &Utf8Path, verified: &run::Verified, rules: &str, sound: &str) -> E
         problems,
     } = verified;
     for problem in problems {
-        println!("{problem}");
+        println!("{}", line(problem));
     }
     let found = if problems.is_empty() {
         sound.into()

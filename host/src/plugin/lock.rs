@@ -2,6 +2,7 @@
 //! what it says, is not loaded. It says what was meant, not that it is good: whoever can write the plugin can write
 //! the lock.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -176,7 +177,10 @@ pub fn write(dir: &Path) -> Result<Lock, LockError> {
     let path = dir.join(FILE);
     let text = toml::to_string(&lock).map_err(|error| failed(&path, error.to_string()))?;
     let head = "# Written by `pibench-host plugin lock`. A component that is not as it says here is not loaded.\n";
-    let whole = tempfile::NamedTempFile::new_in(dir).and_then(|mut file| {
+    // As any other file that a program makes: who may use the plugins may read their lock.
+    let mut unfinished = tempfile::Builder::new();
+    unfinished.permissions(std::fs::Permissions::from_mode(0o666));
+    let whole = unfinished.tempfile_in(dir).and_then(|mut file| {
         use std::io::Write;
         file.write_all(head.as_bytes())?;
         file.write_all(text.as_bytes())?;

@@ -7,13 +7,12 @@ use futures::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::Instrument;
-use tracing::instrument::WithSubscriber;
 
 use super::episode::{self, EpisodeError};
-use super::log::Log;
 use super::outline::outline;
 use super::plan::Plan;
 use super::results;
+use crate::exit::Exit;
 use crate::report::progress::Progress;
 use crate::store::JournalError;
 use crate::store::folder::FolderError;
@@ -79,15 +78,15 @@ pub async fn play_all(
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
     let episode = |(of, run, persona): (usize, u32, String)| {
         let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
-        let log = plan.log.as_ref().map(Log::dispatch);
+        let logged = Arc::clone(&plan);
         let episode = async move {
             let agent = &plan.roles.agent_name;
             let span = tracing::info_span!("episode", %agent, %persona, run);
             let played = episode::play(&plan, &persona, run, resume, &progress);
             (of, played.instrument(span).await)
         };
-        match log {
-            Some(log) => episode.with_subscriber(log).boxed(),
+        match &logged.log {
+            Some(log) => log.of(episode).boxed(),
             None => episode.boxed(),
         }
     };
@@ -97,7 +96,11 @@ pub async fn play_all(
     tokio::select! {
         ended = play_in_order(episodes, jobs, &mut tasks, &mut joined) => ended?,
         _ = tokio::signal::ctrl_c() => {
-            tasks.shutdown().await;
+            tokio::select! {
+                () = tasks.shutdown() => {}
+                // What is written is whole at any moment, and a plugin that is being compiled may take its time.
+                _ = tokio::signal::ctrl_c() => std::process::exit(Exit::Interrupted.code().into()),
+            }
             return Ok(plans.iter().map(|_| Finished::Interrupted).collect());
         }
     }

@@ -5,13 +5,15 @@ use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::pin::Pin;
+use std::task::{self, Poll};
 use std::time::Instant;
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
-use tracing::{Dispatch, Event, Level, Subscriber};
+use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use tracing_subscriber::filter::{EnvFilter, Targets};
 use tracing_subscriber::layer::Context;
@@ -50,8 +52,37 @@ impl Log {
         })
     }
 
-    pub(super) fn dispatch(&self) -> Dispatch {
-        self.dispatch.clone()
+    /// A future whose spans and events go here.
+    pub(super) fn of<F: Future>(&self, future: F) -> Logged<F> {
+        Logged {
+            dispatch: self.dispatch.clone(),
+            future: Some(Box::pin(future)),
+        }
+    }
+}
+
+/// A future with a log. Its spans close there also when it is dropped before its end: elsewhere they are unknown.
+pub(super) struct Logged<F> {
+    dispatch: Dispatch,
+    future: Option<Pin<Box<F>>>,
+}
+
+impl<F: Future> Future for Logged<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<F::Output> {
+        let Self { dispatch, future } = &mut *self;
+        let Some(future) = future else {
+            // Taken only by the drop below.
+            return Poll::Pending;
+        };
+        dispatcher::with_default(dispatch, || future.as_mut().poll(context))
+    }
+}
+
+impl<F> Drop for Logged<F> {
+    fn drop(&mut self) {
+        dispatcher::with_default(&self.dispatch, || drop(self.future.take()));
     }
 }
 

@@ -114,7 +114,7 @@ impl<'a> Replay<'a> {
         drop(sessions);
         self.change(&started.changes)?;
         self.blob(&started.system)?;
-        self.apps.extend(started.apps.clone());
+        self.keep(&started.apps)?;
         let (before, faults) = self.states().await?;
         self.session = Some(InSession {
             session,
@@ -129,7 +129,7 @@ impl<'a> Replay<'a> {
     /// A turn was played: false outside of a session.
     pub(super) fn turn(&mut self, turn: &Turn) -> Result<bool, EpisodeError> {
         self.change(&turn.changes)?;
-        self.apps.extend(turn.apps.clone());
+        self.keep(&turn.apps)?;
         match &mut self.session {
             Some(open) => open.turns.push(turn.clone()),
             None => self.problem("a turn outside of a session"),
@@ -141,7 +141,7 @@ impl<'a> Replay<'a> {
     pub(super) fn wake(&mut self, wake: &Wake) -> Result<(), EpisodeError> {
         self.change(&wake.changes)?;
         self.blob(&wake.system)?;
-        self.apps.extend(wake.apps.clone());
+        self.keep(&wake.apps)?;
         Ok(())
     }
 
@@ -245,6 +245,15 @@ impl<'a> Replay<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The apps as they are from here on. Whether their state is there is looked at now: it may be asked for by nothing.
+    fn keep(&mut self, apps: &BTreeMap<String, AppMark>) -> Result<(), EpisodeError> {
+        for mark in apps.values() {
+            self.blob(&mark.snapshot)?;
+        }
+        self.apps.extend(apps.clone());
+        Ok(())
     }
 
     fn change(&mut self, changes: &[FileChange]) -> Result<(), EpisodeError> {

@@ -8,8 +8,8 @@
 //! trajectories/<persona>.r<run>/<session>.json
 //! outline.json                       what the suite holds, for readers
 //! results.json                       scores, made from the journals
-//! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! timing.jsonl                       real time and durations: never compared
+//! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! log.jsonl                          what happened when (`run/log`): never compared, never read
 //! ```
 
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -202,8 +203,18 @@ struct Lock {
 }
 
 impl RunFolder {
-    /// A new folder with its manifest. Made under another name first: a folder without a manifest is never left.
+    /// A new folder with its manifest.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
+        Self::merged(path, manifest, [])
+    }
+
+    /// A new folder that takes over all that others have of the same run: journals, blobs, workspaces, trajectories and
+    /// timing. An episode that two of them have is refused. Made under another name first: no part of it is ever left.
+    pub fn merged<'a>(
+        path: &Path,
+        manifest: &Manifest,
+        parts: impl IntoIterator<Item = &'a Self>,
+    ) -> Result<Self, FolderError> {
         if path.exists() {
             return Err(FolderError::Exists {
                 path: path.to_owned(),
@@ -227,6 +238,9 @@ impl RunFolder {
         }
         write_json(&new.path().join("manifest.json"), manifest)?;
         File::create(new.path().join("lock")).map_err(failed)?;
+        for part in parts {
+            adopt(new.path(), &part.root)?;
+        }
         fs::rename(new.path(), path).map_err(failed)?;
         // The folder has another name now: nothing is left to clean up.
         let _ = new.keep();
@@ -382,11 +396,18 @@ impl RunFolder {
     /// Files that are not what the seal says, each with what is wrong.
     pub fn broken_seals(&self) -> Result<Vec<(String, String)>, FolderError> {
         let path = self.root.join(SEAL);
-        let sealed: Seal = match fs::read(&path).map(|text| serde_json::from_slice(&text)) {
-            Ok(Ok(seal)) => seal,
-            Ok(Err(error)) => return Ok(vec![(SEAL.into(), error.to_string())]),
-            Err(error) => return Ok(vec![(SEAL.into(), error.to_string())]),
+        let broken = |what: String| Ok(vec![(SEAL.into(), what)]);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) => return broken(error.to_string()),
         };
+        let sealed: Seal = match serde_json::from_slice(&text) {
+            Ok(seal) => seal,
+            Err(error) => return broken(error.to_string()),
+        };
+        if pretty(&sealed).is_ok_and(|whole| whole != text) {
+            return broken("it was changed after the run".into());
+        }
         let mut broken = Vec::new();
         let found = self.sealed_files()?;
         for (path, digest) in &sealed.files {
@@ -420,37 +441,12 @@ impl RunFolder {
             OUTLINE.to_owned(),
             "results.json".to_owned(),
         ];
+        files.extend(self.root.join(TIMING).exists().then(|| TIMING.to_owned()));
         for dir in ["journal", "trajectories"] {
             collect_files(&self.root, &self.root.join(dir), &mut files)?;
         }
         files.sort();
         Ok(files)
-    }
-
-    /// Takes over all that another folder has of the same run: journals, blobs, workspaces, trajectories and timing. An
-    /// episode that is there already is refused before anything of it is written.
-    pub fn adopt(&self, other: &Self) -> Result<(), FolderError> {
-        for dir in ["journal", "workspaces", "trajectories", "blobs"] {
-            let existing = if dir == "blobs" {
-                Existing::Stays
-            } else {
-                Existing::Refused
-            };
-            copy_all(&other.root.join(dir), &self.root.join(dir), existing)?;
-        }
-        let timing = other.root.join("timing.jsonl");
-        if !timing.exists() {
-            return Ok(());
-        }
-        let path = self.root.join("timing.jsonl");
-        let append = || {
-            let mut file = File::options().append(true).create(true).open(&path)?;
-            std::io::copy(&mut File::open(&timing)?, &mut file).map(drop)
-        };
-        append().map_err(|source| FolderError::Write {
-            path: path.clone(),
-            source,
-        })
     }
 
     /// Takes over what was played in another folder: blobs, workspaces and timing, but neither journals nor what is made of
@@ -463,10 +459,7 @@ impl RunFolder {
                 Existing::Replaced,
             )?;
         }
-        let (from, path) = (
-            other.root.join("timing.jsonl"),
-            self.root.join("timing.jsonl"),
-        );
+        let (from, path) = (other.root.join(TIMING), self.root.join(TIMING));
         if !from.exists() {
             return Ok(());
         }
@@ -481,7 +474,7 @@ impl RunFolder {
 
     /// Adds a line to `timing.jsonl`.
     pub fn put_timing(&self, timing: &Timing) -> Result<(), FolderError> {
-        let path = self.root.join("timing.jsonl");
+        let path = self.root.join(TIMING);
         let failed = |source| FolderError::Write {
             path: path.clone(),
             source,
@@ -503,6 +496,7 @@ const UNFINISHED: &str = ".unfinished-";
 const OUTLINE: &str = "outline.json";
 
 /// The seal's file.
+const TIMING: &str = "timing.jsonl";
 const SEAL: &str = "seal.json";
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.
@@ -560,6 +554,31 @@ enum Existing {
     Replaced,
 }
 
+/// Copies all that a folder has of a run to another of the same run.
+fn adopt(to: &Path, from: &Path) -> Result<(), FolderError> {
+    for dir in ["journal", "workspaces", "trajectories", "blobs"] {
+        let existing = if dir == "blobs" {
+            Existing::Stays
+        } else {
+            Existing::Refused
+        };
+        copy_all(&from.join(dir), &to.join(dir), existing)?;
+    }
+    let timing = from.join(TIMING);
+    if !timing.exists() {
+        return Ok(());
+    }
+    let path = to.join(TIMING);
+    let append = || {
+        let mut file = File::options().append(true).create(true).open(&path)?;
+        std::io::copy(&mut File::open(&timing)?, &mut file).map(drop)
+    };
+    append().map_err(|source| FolderError::Write {
+        path: path.clone(),
+        source,
+    })
+}
+
 /// Copies what is below a folder.
 fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderError> {
     let failed = |source| FolderError::Write {
@@ -570,7 +589,14 @@ fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderErro
     for entry in fs::read_dir(from).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let target = to.join(entry.file_name());
-        if entry.file_type().map_err(failed)?.is_dir() {
+        let kind = entry.file_type().map_err(failed)?;
+        if !kind.is_dir() && !kind.is_file() {
+            return Err(FolderError::Read {
+                path: entry.path(),
+                reason: "it is neither a file nor a folder".into(),
+            });
+        }
+        if kind.is_dir() {
             copy_all(&entry.path(), &target, existing)?;
         } else if existing == Existing::Replaced || !target.exists() {
             fs::copy(entry.path(), &target).map_err(failed)?;
@@ -637,7 +663,7 @@ pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
 
 /// What the turns of a run took in real time; lines that are cut or are none are left out, for nothing depends on them.
 pub fn read_timings(folder: &Path) -> Vec<Timing> {
-    let text = fs::read_to_string(folder.join("timing.jsonl")).unwrap_or_default();
+    let text = fs::read_to_string(folder.join(TIMING)).unwrap_or_default();
     let lines = text.lines();
     lines
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -728,7 +754,11 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
         source,
     };
     let dir = path.parent().unwrap_or(Path::new("."));
-    let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir);
+    // As any other file that a program makes: others may read it if the umask lets them.
+    let unfinished = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(dir);
     let mut file = unfinished.map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;

@@ -45,6 +45,9 @@ const ID_LIMIT: usize = 64;
 /// Tokens of the smallest window: the tools of the largest persona take some 20,000 and an answer 8,192.
 const SMALLEST_WINDOW: u32 = 32_768;
 
+/// The most runs of a suite, as of `--runs`.
+const RUNS: u32 = 1000;
+
 /// The files' names within their folders.
 pub(super) const SUITE: &str = "suite.toml";
 pub(super) const PERSONA: &str = "persona.toml";
@@ -540,8 +543,9 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     for (model, place) in judges.chain([(file.user.as_str(), root.key("user"))]) {
         check_model(model, &["lexical"], &file.models, &place, report);
     }
-    if file.runs == Some(0) {
-        report.add(root.key("runs").span(), "`runs` must be at least 1");
+    if file.runs.is_some_and(|runs| !(1..=RUNS).contains(&runs)) {
+        let told = format!("`runs` must be from 1 to {RUNS}");
+        report.add(root.key("runs").span(), told);
     }
     let session = root.key("session");
     let limits = file.session;

@@ -7,6 +7,7 @@ use crate::cli::PluginLockArgs;
 use crate::commands::plugin_dirs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::plugin::lock;
+use crate::report::escape::line;
 
 /// Pins every component of a folder.
 pub(super) fn lock(args: &PluginLockArgs) -> Result<Exit, Failure> {
@@ -25,7 +26,10 @@ pub(super) fn lock(args: &PluginLockArgs) -> Result<Exit, Failure> {
             source: _,
         } = plugin;
         let version = if version.is_empty() { "-" } else { version };
-        println!("{name} {version} {sha256} {size} bytes");
+        println!(
+            "{}",
+            line(&format!("{name} {version} {sha256} {size} bytes"))
+        );
     }
     println!("{dir}/{}: {} plugins", lock::FILE, lock.plugins.len());
     Ok(Exit::Complete)

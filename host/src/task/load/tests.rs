@@ -248,7 +248,7 @@ fn reports_everything_at_once_file_by_file_and_line_by_line() {
         &folder,
         &[
             "suite.toml:3:1: unknown key `agnet` (did you mean `agent`?)",
-            "suite.toml:4:8: `runs` must be at least 1",
+            "suite.toml:4:8: `runs` must be from 1 to 1000",
             "persona.toml:5:22: `mail_send` is no app tool (write `<app>__<tool>`, or `<app>__*` for all tools of an app)",
             "sessions/a/session.toml:3:9: `title` must be text, not a whole number",
             "sessions/a/session.toml:4:1: unknown key `clok` (did you mean `clock`?)",
