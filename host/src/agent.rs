@@ -15,7 +15,7 @@ pub mod tools;
 
 use std::time::{Duration, Instant};
 
-use chat::Chat;
+use chat::{Bounds, Chat};
 pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox};
@@ -127,13 +127,10 @@ impl<'a> Agent<'a> {
 
     /// An agent at the start of a session, with the tools of `toolbox`.
     pub fn new(model: &'a Model, setup: Setup, toolbox: &Toolbox, system: String) -> Self {
-        // A script has no window; what it saved of a result must stay. An agent from outside keeps a chat of its own.
-        let window = model.has_window().then_some(setup.window);
-        let tools = window.map_or(0, |_| tokens::of_tools(toolbox.specs()));
         Self {
             model,
             setup,
-            chat: Chat::new(setup.protocol, window, tools, system),
+            chat: Chat::new(setup.protocol, bounds(model, setup, toolbox), system),
         }
     }
 
@@ -351,6 +348,15 @@ impl<'a> Agent<'a> {
         let channel = std::mem::replace(&mut self.setup.channel, Channel::Chat);
         self.chat.hear(text, clock, channel);
     }
+}
+
+/// A script has no window: what it saved of a result must stay. An agent from outside keeps a chat of its own.
+fn bounds(model: &Model, setup: Setup, toolbox: &Toolbox) -> Option<Bounds> {
+    model.has_window().then(|| Bounds {
+        window: setup.window,
+        tools: tokens::of_tools(toolbox.specs()),
+        thoughts: model.wants_thoughts(),
+    })
 }
 
 /// Whether a turn goes on after some calls.

@@ -235,6 +235,11 @@ impl Model {
         matches!(self, Self::Client(_))
     }
 
+    /// Whether the text of its earlier thinking is sent to it again. Blocks always are.
+    pub fn wants_thoughts(&self) -> bool {
+        matches!(self, Self::Client(client) if client.wants_thoughts())
+    }
+
     /// Asks for one reply within `left` of work by the model, and says how long was waited beside that: for a place
     /// among the provider's calls, for a rate limit, between attempts. None: the time was used up.
     pub async fn chat_within(

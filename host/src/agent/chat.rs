@@ -7,7 +7,7 @@ use super::context::{self, Channel};
 use super::tokens;
 use super::tools::{ASK_USER, Builtin};
 use crate::eval::record::{CallRecord, CallStatus};
-use crate::model::Message;
+use crate::model::{Message, Reasoning};
 use crate::store::event::Step;
 use crate::task::manifest::Protocol;
 
@@ -27,8 +27,22 @@ const BULKY_REST: usize = 200;
 /// Tokens of the window that are left for the answer.
 const ANSWER: usize = 8_192;
 
+/// Stands for thinking that was left out. Some servers refuse an answer with calls and no word of its thinking.
+const NO_THOUGHT: &str = "(left out to save room)";
+
 /// What a shortened result ends with.
 const SHORTENED: &str = "[shortened to save room: call the tool again if you need the rest]";
+
+/// What a model with a window can take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// In tokens.
+    pub(super) window: usize,
+    /// Tokens of it that the tools take.
+    pub(super) tools: usize,
+    /// Whether the text of earlier thinking is sent again.
+    pub(super) thoughts: bool,
+}
 
 /// The messages of a session, as they are sent.
 #[derive(Debug)]
@@ -36,6 +50,8 @@ pub(super) struct Chat {
     protocol: Protocol,
     /// Tokens that all messages together may have; None for a scripted model.
     room: Option<usize>,
+    /// Whether the text of earlier thinking is sent again.
+    thoughts: bool,
     messages: Vec<Message>,
     /// Tokens of each message.
     tokens: Vec<usize>,
@@ -49,16 +65,13 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    /// `window`: the model's, in tokens, of which `tools` are taken by the tools.
-    pub(super) fn new(
-        protocol: Protocol,
-        window: Option<usize>,
-        tools: usize,
-        system: String,
-    ) -> Self {
+    /// `bounds`: None for a scripted model.
+    pub(super) fn new(protocol: Protocol, bounds: Option<Bounds>, system: String) -> Self {
+        let room = |bounds: Bounds| bounds.window.saturating_sub(bounds.tools + ANSWER);
         let mut chat = Self {
             protocol,
-            room: window.map(|window| window.saturating_sub(tools + ANSWER)),
+            room: bounds.map(room),
+            thoughts: bounds.is_some_and(|bounds| bounds.thoughts),
             messages: Vec::new(),
             tokens: Vec::new(),
             total: 0,
@@ -180,21 +193,25 @@ impl Chat {
             let kept: String = text.chars().take(characters).collect();
             *text = format!("{kept}\n{SHORTENED}");
         }
-        let tokens = self.messages.get(place).map_or(0, tokens::of_message);
+        self.count_again(place);
+    }
+
+    fn count_again(&mut self, place: usize) {
+        let tokens = tokens::of_message(&self.messages[place], self.thoughts);
         self.total = self.total - self.tokens[place] + tokens;
         self.tokens[place] = tokens;
     }
 
     fn push(&mut self, message: Message) {
-        let tokens = tokens::of_message(&message);
+        let tokens = tokens::of_message(&message, self.thoughts);
         self.total += tokens;
         self.tokens.push(tokens);
         self.messages.push(message);
     }
 
-    /// Makes the chat fit before a question: whole turns are dropped from the front, then whole answers with their
-    /// results, then the results of the last answer are cut. A system prompt or a user message that is longer than the
-    /// window stays as it is: the model has to refuse it.
+    /// Makes the chat fit before a question: the thinking of earlier turns is left out, then whole turns are dropped from
+    /// the front, then whole answers with their results, then the results of the last answer are cut. A system prompt or
+    /// a user message that is longer than the window stays as it is: the model has to refuse it.
     pub(super) fn fit(&mut self) {
         let Some(room) = self.room else { return };
         if self.total <= room {
@@ -202,12 +219,34 @@ impl Chat {
         }
         // With some air, so that not every question drops something: servers cache what begins alike.
         let aim = room - room / 4;
+        self.forget_thoughts();
         while self.total > aim && self.drop_oldest() {}
         for place in 0..self.messages.len() {
             let bulky =
                 matches!(&self.messages[place], Message::Tool { text, .. } if text.len() > BULKY);
             if bulky && self.total > room {
                 self.cut(place, BULKY_REST);
+            }
+        }
+    }
+
+    /// Leaves out the thinking of all turns but the last: servers want back that of the calls that they are in the middle
+    /// of, and nothing older.
+    fn forget_thoughts(&mut self) {
+        let begins = |place: &usize| {
+            matches!(self.messages[*place], Message::User { .. })
+                && !matches!(
+                    self.messages[*place - 1],
+                    Message::Tool { .. } | Message::Picture { .. } | Message::User { .. }
+                )
+        };
+        let last = (1..self.messages.len()).rev().find(begins).unwrap_or(1);
+        for place in 1..last {
+            if let Message::Assistant { reasoning, .. } = &mut self.messages[place]
+                && reasoning.is_some()
+            {
+                *reasoning = Reasoning::new(NO_THOUGHT.into(), Vec::new());
+                self.count_again(place);
             }
         }
     }
@@ -230,7 +269,7 @@ impl Chat {
         let message = Message::User {
             text: format!("[earlier in this session] {summary}"),
         };
-        let tokens = tokens::of_message(&message);
+        let tokens = tokens::of_message(&message, self.thoughts);
         self.messages.insert(1, message);
         self.tokens.insert(1, tokens);
         self.total += tokens;

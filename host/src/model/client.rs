@@ -218,6 +218,11 @@ impl Client {
         self.shared.takes_temperature.load(Ordering::Relaxed)
     }
 
+    /// Whether the text of earlier thinking is sent again.
+    pub(super) fn wants_thoughts(&self) -> bool {
+        self.shared.endpoint.give_back.is_some()
+    }
+
     /// Asks for one reply.
     ///
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
