@@ -2,6 +2,7 @@
 //! message looks like on the wire is `wire`'s to know; nothing here reads or judges an answer's content. The key is in
 //! no message, log or debug output.
 
+mod failure;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use super::wire::{self, Habits, Unreadable};
 use super::{ChatRequest, ModelError, Reply, Role, Usage};
 use crate::eval::cost::Price;
 use crate::task::catalog::Catalog;
+use failure::Failure;
 
 /// Time to reach a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -227,9 +229,10 @@ impl Client {
     ///
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
     /// cannot be read, 3 attempts. Then, and at once for a wrong key, an unpaid account or an unknown address or model
-    /// (401, 402, 404, redirects: nothing that the model did), it is [`ModelError::Infrastructure`]. Every other 4xx, JSON
-    /// of the wrong shape (after its 3 attempts) and an answer over 16 MiB are [`ModelError::Refused`]. A model that
-    /// refuses a temperature is asked without it, then and from then on.
+    /// (401, 402, 403, 404, redirects, and a 400 that says so: nothing that the model did), it is
+    /// [`ModelError::Infrastructure`]. Every other 4xx, a 403 over the content, JSON of the wrong shape (after its 3
+    /// attempts) and an answer over 16 MiB are [`ModelError::Refused`]. A model that refuses a temperature is asked
+    /// without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.answer(request).await.map(|answer| answer.reply)
     }
@@ -550,60 +553,6 @@ impl Time {
         let done = tokio::time::timeout(left, working).await;
         self.left = Some(left.saturating_sub(began.elapsed()));
         done.unwrap_or(Err(Failure::Late))
-    }
-}
-
-/// How an attempt failed.
-#[derive(Debug)]
-enum Failure {
-    /// Busy, broken or stalled: asked again.
-    Trouble {
-        reason: String,
-        retry_after: Option<Duration>,
-        /// It says that it is asked too much.
-        busy: bool,
-    },
-    /// No JSON: asked again a few times.
-    NotJson { reason: String },
-    /// JSON of the wrong shape: asked again a few times.
-    WrongShape { reason: String },
-    /// A wrong key, an unpaid account, an unknown address or model: for the operator to mend.
-    Settings { reason: String },
-    /// Refused for good.
-    Refused { reason: String },
-    /// The time of the question is used up.
-    Late,
-}
-
-impl Failure {
-    fn reason(&self) -> &str {
-        match self {
-            Self::Trouble { reason, .. }
-            | Self::NotJson { reason }
-            | Self::WrongShape { reason }
-            | Self::Settings { reason }
-            | Self::Refused { reason } => reason,
-            Self::Late => "the time of the turn is used up",
-        }
-    }
-
-    /// A 4xx that names the temperature: reasoning models take their default only.
-    fn is_about_temperature(&self) -> bool {
-        matches!(self, Self::Refused { reason } if reason.contains("temperature"))
-    }
-
-    fn of_status(status: u16, words: &str, retry_after: Option<Duration>) -> Self {
-        let reason = format!("status {status}: {}", one_line(words));
-        match status {
-            408 | 409 | 429 | 500.. => Self::Trouble {
-                reason,
-                retry_after,
-                // 529 is Anthropic's word for an overload.
-                busy: matches!(status, 429 | 503 | 529),
-            },
-            300..=399 | 401 | 402 | 404 => Self::Settings { reason },
-            _ => Self::Refused { reason },
-        }
     }
 }
 

@@ -70,7 +70,14 @@ pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable
 
 /// What an error body says in words, if it says anything.
 pub(super) fn error_message(body: &Value) -> Option<String> {
-    let places = ["/error/message", "/error", "/message", "/detail"];
+    // Gemini puts it into a list.
+    let places = [
+        "/error/message",
+        "/0/error/message",
+        "/error",
+        "/message",
+        "/detail",
+    ];
     let found = places
         .iter()
         .find_map(|place| body.pointer(place)?.as_str());

@@ -189,8 +189,59 @@ async fn retry_after_is_honoured_up_to_a_limit() {
 
 #[tokio::test]
 async fn what_the_operator_must_mend_is_not_asked_again() {
-    for status in [301, 401, 402, 404] {
+    for status in [301, 401, 402, 403, 404] {
         check_infrastructure(vec![failing(status, "no such thing")], "no such thing", 1).await;
+    }
+}
+
+/// What the servers of the built-in list answer to an unpaid account, a wrong key or a wrong name.
+#[tokio::test]
+async fn an_account_or_key_that_is_refused_is_none_of_the_models_doing() {
+    let google = json!([{"error": {
+        "code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT",
+    }}]);
+    let anthropic = json!({"type": "error", "error": {
+        "type": "invalid_request_error",
+        "message": "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.",
+    }});
+    let dashscope = json!({"error": {
+        "message": "Access denied, please make sure your account is in good standing.", "code": "Arrearage",
+    }});
+    let openai = json!({"error": {"message": "Billing hard limit has been reached", "code": "billing_hard_limit_reached"}});
+    let deepseek =
+        json!({"error": {"message": "Model Not Exist", "type": "invalid_request_error"}});
+    let openrouter =
+        json!({"error": {"message": "some/model is not a valid model ID", "code": 400}});
+    for (body, expected) in [
+        (google, "status 400: API key not valid."),
+        (anthropic, "status 400: Your credit balance is too low"),
+        (dashscope, "status 400: Access denied"),
+        (openai, "status 400: Billing hard limit"),
+        (deepseek, "status 400: Model Not Exist"),
+        (openrouter, "status 400: some/model is not"),
+    ] {
+        let refused = ResponseTemplate::new(400).set_body_json(body);
+        check_infrastructure(vec![refused], expected, 1).await;
+    }
+    for words in [
+        "The account is overdue. (Ark)",
+        "This key may not use the model.",
+    ] {
+        check_infrastructure(vec![failing(403, words)], words, 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_content_stays_the_models_doing() {
+    for (status, words) in [
+        (400, "Input data may contain inappropriate content."),
+        (400, "The response was filtered by a content policy."),
+        (
+            403,
+            "Your chosen model requires moderation and your input was flagged",
+        ),
+    ] {
+        check_refused(vec![failing(status, words)], words, 1).await;
     }
 }
 
@@ -235,7 +286,8 @@ async fn an_error_with_status_200_counts_as_what_it_says() {
             .set_body_json(json!({"error": {"message": "upstream", "code": code}}))
     };
     check_infrastructure(vec![gateway(502)], "status 502: upstream", 7).await;
-    check_refused(vec![gateway(403)], "status 403: upstream", 1).await;
+    check_infrastructure(vec![gateway(403)], "status 403: upstream", 1).await;
+    check_refused(vec![gateway(422)], "status 422: upstream", 1).await;
 }
 
 #[tokio::test]
