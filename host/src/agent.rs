@@ -187,12 +187,8 @@ impl<'a> Agent<'a> {
         let mut begun = String::new();
         let (mut continued, mut empty) = (0, 0);
         for _ in 0..iterations {
-            let tools = if empty < 2 {
-                environment.toolbox.specs()
-            } else {
-                &[]
-            };
-            let reply = match self.ask(tools, deadline).await {
+            let tools = environment.toolbox.specs();
+            let reply = match self.ask(tools, empty < 2, deadline).await {
                 Ok((reply, waited)) => {
                     // What the model did not work is none of the turn's time.
                     deadline += waited;
@@ -243,12 +239,14 @@ impl<'a> Agent<'a> {
     async fn ask(
         &mut self,
         tools: &[ToolSpec],
+        may_call: bool,
         deadline: Instant,
     ) -> Result<(Reply, Duration), TurnEnd> {
         self.chat.fit();
         let request = ChatRequest {
             messages: self.chat.messages(),
             tools,
+            may_call,
             temperature: None,
         };
         let left = deadline.saturating_duration_since(Instant::now());

@@ -107,6 +107,8 @@ pub struct ToolSpec {
 pub struct ChatRequest<'a> {
     pub messages: &'a [Message],
     pub tools: &'a [ToolSpec],
+    /// Whether it may call them. Servers want to see the tools of a chat that has calls even when no more are wanted.
+    pub may_call: bool,
     /// None: the provider's default.
     pub temperature: Option<f64>,
 }

@@ -162,6 +162,7 @@ impl Fingerprint {
         let ChatRequest {
             messages,
             tools,
+            may_call,
             temperature,
         } = request;
         let mut hasher = blake3::Hasher::new();
@@ -181,6 +182,10 @@ impl Fingerprint {
         }
         add(&serde_json::to_vec(tools).unwrap_or_default());
         add(&serde_json::to_vec(&temperature).unwrap_or_default());
+        // Only where it differs, so that older recordings hold.
+        if !may_call {
+            add(b"without calls");
+        }
         Self {
             hash: hasher.finalize(),
             marks,

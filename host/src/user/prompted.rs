@@ -284,6 +284,7 @@ impl Prompted {
         let request = ChatRequest {
             messages: &messages,
             tools: &[],
+            may_call: true,
             temperature: Some(0.0),
         };
         let Answer { reply, temperature } = self.client.answer(request).await?;

@@ -19,6 +19,7 @@ fn question(texts: &[&str], turn: u32, occurrence: u32) -> Question {
     let request = ChatRequest {
         messages: &messages,
         tools: &[],
+        may_call: true,
         temperature: Some(0.0),
     };
     Question::new(
@@ -156,6 +157,7 @@ fn whatever_an_answer_can_depend_on_makes_another_request() {
         Fingerprint::of(ChatRequest {
             messages,
             tools,
+            may_call: true,
             temperature,
         })
         .hash

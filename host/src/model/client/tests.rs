@@ -101,6 +101,7 @@ async fn ask(client: &Client, temperature: Option<f64>) -> Result<Reply, ModelEr
     let request = ChatRequest {
         messages: &messages,
         tools: &[],
+        may_call: true,
         temperature,
     };
     client.chat(request).await
@@ -466,6 +467,7 @@ async fn work_beyond_the_time_ends_without_an_answer() {
     let request = ChatRequest {
         messages: &messages,
         tools: &[],
+        may_call: true,
         temperature: None,
     };
     let answer = client

@@ -25,6 +25,7 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     let ChatRequest {
         messages,
         tools,
+        may_call,
         temperature,
     } = request;
     let system: Vec<&str> = messages.iter().filter_map(system_text).collect();
@@ -42,6 +43,9 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     body.insert("messages".into(), turns.into());
     if !tools.is_empty() {
         body.insert("tools".into(), tools.iter().map(tool).collect());
+        if !may_call {
+            body.insert("tool_choice".into(), json!({"type": "none"}));
+        }
     }
     if let Some(temperature) = temperature {
         body.insert("temperature".into(), temperature.into());

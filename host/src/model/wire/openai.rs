@@ -18,6 +18,7 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     let ChatRequest {
         messages,
         tools,
+        may_call,
         temperature,
     } = request;
     let messages = pictures_after_results(messages);
@@ -29,6 +30,9 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     body.insert("messages".into(), written.collect());
     if !tools.is_empty() {
         body.insert("tools".into(), tools.iter().map(tool).collect());
+        if !may_call {
+            body.insert("tool_choice".into(), "none".into());
+        }
     }
     if let Some(temperature) = temperature {
         body.insert("temperature".into(), temperature.into());
@@ -347,6 +351,7 @@ mod tests {
             ChatRequest {
                 messages: &messages,
                 tools: &tools,
+                may_call: true,
                 temperature: Some(0.0),
             },
         );
@@ -370,12 +375,33 @@ mod tests {
     }
 
     #[test]
+    fn tools_that_must_not_be_called_are_sent_all_the_same() {
+        let tools = [ToolSpec {
+            name: "list".into(),
+            description: "d".into(),
+            parameters: json!({"type": "object"}),
+        }];
+        let body = request(
+            "m",
+            ChatRequest {
+                messages: &[],
+                tools: &tools,
+                may_call: false,
+                temperature: None,
+            },
+        );
+        assert_eq!(body["tool_choice"], "none");
+        assert_eq!(body["tools"][0]["function"]["name"], "list");
+    }
+
+    #[test]
     fn what_is_not_asked_for_is_not_sent() {
         let body = request(
             "m",
             ChatRequest {
                 messages: &[],
                 tools: &[],
+                may_call: true,
                 temperature: None,
             },
         );
@@ -436,6 +462,7 @@ mod tests {
         let chat = ChatRequest {
             messages: &messages,
             tools: &[],
+            may_call: true,
             temperature: None,
         };
         let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "enabled"}))]);
@@ -479,6 +506,7 @@ mod tests {
         let chat = ChatRequest {
             messages: &kept,
             tools: &[],
+            may_call: true,
             temperature: None,
         };
         assert_eq!(request("m", chat)["messages"][0], message);
@@ -499,6 +527,7 @@ mod tests {
         let chat = ChatRequest {
             messages: &messages,
             tools: &[],
+            may_call: true,
             temperature: None,
         };
         let expected = json!([
