@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::models::{play, run, server};
+use crate::models::run;
+use crate::responses::server;
 use crate::scene::{Scene, embedded, expect, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
@@ -32,7 +33,7 @@ fn args<'a>(suite: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn cost_is_counted_by_role_and_session() {
     let scene = Scene::new();
-    let server = server(play).await;
+    let server = server().await;
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let output = run(&scene, &args(suite, &[]), &server);
@@ -68,7 +69,7 @@ async fn cost_is_counted_by_role_and_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
     let scene = Scene::new();
-    let server = server(play).await;
+    let server = server().await;
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let output = run(&scene, &args(suite, &["--max-cost", "0.01"]), &server);
@@ -109,7 +110,7 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bound_needs_prices_and_sense() {
     let scene = Scene::new();
-    let server = server(play).await;
+    let server = server().await;
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let unpriced = ["run", suite, "--agent", "openai/m", "--max-cost", "1"];

@@ -28,6 +28,7 @@ mod models;
 mod parts;
 mod python;
 mod report;
+mod responses;
 mod resume;
 mod saturation;
 mod scaffold;

@@ -220,6 +220,11 @@ impl Client {
         self.shared.takes_temperature.load(Ordering::Relaxed)
     }
 
+    /// Whether it can be shown pictures.
+    pub fn has_vision(&self) -> bool {
+        self.shared.endpoint.vision
+    }
+
     /// Whether the text of earlier thinking is sent again.
     pub(super) fn wants_thoughts(&self) -> bool {
         self.shared.endpoint.give_back.is_some()
@@ -625,6 +630,7 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
         Unreadable::WrongShape { reason } => Failure::WrongShape {
             reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
+        Unreadable::Declined { reason } => Failure::Refused { reason },
         Unreadable::Error { status: 0, message } => Failure::Refused {
             reason: one_line(&message),
         },

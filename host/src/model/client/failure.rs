@@ -69,7 +69,7 @@ impl Failure {
 
     /// A 4xx that names the temperature: reasoning models take their default only.
     pub(super) fn is_about_temperature(&self) -> bool {
-        matches!(self, Self::Refused { reason } if reason.contains("temperature"))
+        matches!(self, Self::Refused { reason } if reason.to_lowercase().contains("temperature"))
     }
 
     pub(super) fn of_status(status: u16, words: &str, retry_after: Option<Duration>) -> Self {

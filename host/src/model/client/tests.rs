@@ -31,6 +31,9 @@ impl Setup {
         let preset = ModelFile {
             provider: "test".into(),
             model: "model".into(),
+            format: None,
+            thinking: [("effort".to_owned(), json!("medium"))].into(),
+            plain: [("effort".to_owned(), json!("none"))].into(),
             ..built_in.models["gpt-5.4"].clone()
         };
         Self {
@@ -246,6 +249,15 @@ async fn a_refusal_of_the_content_stays_the_models_doing() {
     }
 }
 
+/// An empty answer would be asked for again; a refusal is the model's last word.
+#[tokio::test]
+async fn an_answer_that_is_a_refusal_is_not_asked_for_again() {
+    let body =
+        json!({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]});
+    let filtered = ResponseTemplate::new(200).set_body_json(body);
+    check_refused(vec![filtered], "filter of contents", 1).await;
+}
+
 #[tokio::test]
 async fn other_refusals_carry_the_providers_words() {
     let words = "context too long: 99 > 9";
@@ -316,7 +328,7 @@ async fn a_broken_connection_is_asked_again() {
 #[tokio::test]
 async fn a_model_that_refuses_the_temperature_is_asked_without() {
     let server = MockServer::start().await;
-    let refuses = failing(400, "Unsupported value: 'temperature' does not support 0.0");
+    let refuses = failing(400, "Temperature 0.0 is not supported by this model");
     Mock::given(body_partial_json(json!({"temperature": 0.0})))
         .respond_with(refuses)
         .expect(1)
@@ -402,6 +414,36 @@ async fn the_anthropic_format_has_its_own_path_headers_and_answers() {
 }
 
 #[tokio::test]
+async fn the_responses_format_has_its_own_path_and_answers() {
+    let server = MockServer::start().await;
+    let body = json!({
+        "id": "resp_1", "object": "response", "status": "completed", "error": null,
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}],
+        "usage": {"input_tokens": 1000, "output_tokens": 100},
+    });
+    Mock::given(method("POST"))
+        .and(path("/v1/responses"))
+        .and(header("authorization", format!("Bearer {KEY}")))
+        .and(body_partial_json(json!({
+            "model": "model", "store": false, "effort": "none", "temperature": 0.0,
+            "input": [{"role": "user", "content": "Hello?"}],
+        })))
+        .respond_with(ResponseTemplate::new(200).set_body_json(body))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let mut setup = Setup::at(&format!("{}/v1", server.uri()));
+    // The preset's own format, at a provider of another.
+    setup.preset.format = Some(WireFormat::Responses);
+    let reply = ask(&setup.model("special", noted()), Some(0.0))
+        .await
+        .unwrap();
+    assert_eq!(reply.text, "Hi.");
+    // 2.50 and 15 USD per million.
+    assert_eq!(reply.usage.known_cost().unwrap().0, 4_000);
+}
+
+#[tokio::test]
 async fn an_overload_in_the_anthropic_format_carries_its_words() {
     let server = MockServer::start().await;
     let words =
@@ -428,7 +470,7 @@ async fn a_preset_switches_thinking_by_role_and_has_a_price() {
     let sent: Value = server.received_requests().await.unwrap()[0]
         .body_json()
         .unwrap();
-    assert_eq!(sent["reasoning_effort"], "none", "a judge does not think");
+    assert_eq!(sent["effort"], "none", "a judge does not think");
     assert_eq!(sent["temperature"], 0.0);
 }
 

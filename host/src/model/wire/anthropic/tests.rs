@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::Image;
 use crate::model::wire::{self, WireFormat};
 
 fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -> Value {
@@ -61,8 +62,10 @@ fn a_chat_is_written_as_the_format_wants_it() {
         tool_result("1", "one"),
         Message::Picture {
             text: "a.png".into(),
-            media_type: "image/png".into(),
-            data: "AAAA".into(),
+            image: Some(Image {
+                media_type: "image/png".into(),
+                data: "AAAA".into(),
+            }),
         },
         tool_result("2", "two"),
         tool_result("3", ""),
@@ -195,6 +198,14 @@ fn a_cut_answer_is_known() {
         !read(&json!({"content": [], "stop_reason": "end_turn"}))
             .unwrap()
             .truncated
+    );
+}
+
+#[test]
+fn a_refusal_is_no_empty_answer() {
+    check_unreadable(
+        &json!({"content": [], "stop_reason": "refusal"}),
+        "Declined",
     );
 }
 
