@@ -77,11 +77,19 @@ pub enum Message {
     Picture {
         /// What it is, for models and readers that see only text: a path.
         text: String,
-        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
-        media_type: String,
-        /// Base64 (RFC 4648, section 4).
-        data: String,
+        /// None: it was shown before and is left out now, which the text says.
+        #[serde(flatten)]
+        image: Option<Image>,
     },
+}
+
+/// A picture's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Base64 (RFC 4648, section 4).
+    pub data: String,
 }
 
 /// A tool call as the model wrote it.

@@ -7,7 +7,7 @@ use super::context::{self, Channel};
 use super::tokens;
 use super::tools::{ASK_USER, Builtin};
 use crate::eval::record::{CallRecord, CallStatus};
-use crate::model::{Message, Reasoning};
+use crate::model::{Image, Message, Reasoning};
 use crate::store::event::Step;
 use crate::task::manifest::Protocol;
 
@@ -23,6 +23,10 @@ const BULKY_KEPT: usize = 10;
 /// Characters above which such a result is bulky, and those that stay of one.
 const BULKY: usize = 1_000;
 const BULKY_REST: usize = 200;
+
+/// Pictures that stay in what is sent. Each may have 4 MiB as base64, so that these stay below the smallest limit of a
+/// request that a provider has (20 MB).
+const PICTURES_KEPT: usize = 4;
 
 /// Tokens of the window that are left for the answer.
 const ANSWER: usize = 8_192;
@@ -43,6 +47,9 @@ pub(super) struct Bounds {
     /// Whether the text of earlier thinking is sent again.
     pub(super) thoughts: bool,
 }
+
+/// Stands behind the path of a picture that was left out.
+const PICTURE_GONE: &str = "[shown before and left out to save room: read it again if you need it]";
 
 /// The messages of a session, as they are sent.
 #[derive(Debug)]
@@ -145,11 +152,16 @@ impl Chat {
                 path,
                 media_type,
                 data,
-            } => self.push_behind_question(Message::Picture {
-                text: path.clone(),
-                media_type: media_type.clone(),
-                data: data.clone(),
-            }),
+            } => {
+                self.push_behind_question(Message::Picture {
+                    text: path.clone(),
+                    image: Some(Image {
+                        media_type: media_type.clone(),
+                        data: data.clone(),
+                    }),
+                });
+                self.keep_last_pictures();
+            }
             Step::Subagent { label, result, .. } => {
                 let text = context::subagent_result(label, result);
                 self.push_behind_question(Message::User { text });
@@ -163,6 +175,23 @@ impl Chat {
         match self.asked {
             Some(_) => self.waiting.push(message),
             None => self.push(message),
+        }
+    }
+
+    /// Leaves out the oldest pictures of those that are shown.
+    fn keep_last_pictures(&mut self) {
+        let shown = |message: &Message| matches!(message, Message::Picture { image: Some(_), .. });
+        let waiting = self.waiting.iter().filter(|message| shown(message)).count();
+        let places: Vec<usize> = (0..self.messages.len())
+            .filter(|place| shown(&self.messages[*place]))
+            .collect();
+        let kept = PICTURES_KEPT.saturating_sub(waiting);
+        for &place in places.iter().rev().skip(kept) {
+            if let Message::Picture { text, image } = &mut self.messages[place] {
+                *image = None;
+                *text = format!("{text} {PICTURE_GONE}");
+            }
+            self.count_again(place);
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) fn of_message(message: &Message, thoughts: bool) -> usize {
         Message::System { text } | Message::User { text } | Message::Tool { text, .. } => {
             of_text(text)
         }
-        Message::Picture { text, .. } => of_text(text) + PICTURE,
+        Message::Picture { text, image } => of_text(text) + image.as_ref().map_or(0, |_| PICTURE),
     };
     body + MESSAGE
 }

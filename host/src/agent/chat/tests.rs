@@ -203,6 +203,50 @@ fn many_results_of_one_answer_are_cut_until_they_fit() {
     assert_legal(chat.messages());
 }
 
+#[test]
+fn the_last_pictures_are_shown_and_the_others_named() {
+    let mut chat = chat();
+    chat.hear("Look.", "2026-03-02T09:00:00", Channel::Chat);
+    for number in 0..7 {
+        let id = format!("c{number}");
+        chat.see(&reply("", std::slice::from_ref(&id)));
+        chat.see(&result(&id, "read_file", "shown next", None));
+        chat.see(&Step::Picture {
+            path: format!("{number}.png"),
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        });
+    }
+    let pictures: Vec<(&str, bool)> = chat
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Picture { text, image } => Some((text.as_str(), image.is_some())),
+            _ => None,
+        })
+        .collect();
+    let gone = |path: &str| format!("{path} {PICTURE_GONE}");
+    let [first, second, third] = ["0.png", "1.png", "2.png"].map(gone);
+    assert_eq!(
+        pictures,
+        [
+            (first.as_str(), false),
+            (&second, false),
+            (&third, false),
+            ("3.png", true),
+            ("4.png", true),
+            ("5.png", true),
+            ("6.png", true),
+        ]
+    );
+    let counted: usize = chat
+        .messages()
+        .iter()
+        .map(|message| tokens::of_message(message, false))
+        .sum();
+    assert_eq!(chat.total(), counted);
+}
+
 /// An answer with one call, thought about at length; as a text and as a signed block.
 fn thoughtful(id: &str, length: usize) -> Step {
     let thought = "t".repeat(length);
