@@ -23,7 +23,7 @@ use crate::eval::estimate::Estimate;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::judge::Judge;
 use crate::model::Role;
-use crate::model::cassette::{Cassette, Tape};
+use crate::model::cassette::{self, Cassette, Tape};
 use crate::model::client::{Client, Clients};
 use crate::model::external::External;
 use crate::model::provider::process_environment;
@@ -113,19 +113,23 @@ fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
 }
 
 fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
-    ready(planned_suite(suite, args, tape(&args.tape, false)?)?, args)
+    let tape = tape(&args.tape, false)?;
+    // Before the folder is made: a mistake leaves nothing behind.
+    let web = web(&suite, &args.tape)?;
+    ready(planned_suite(suite, args, tape)?, web, args)
 }
 
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let mut plan = reopened(dir, args.jobs, tape(&args.tape, true)?)?;
     was_played(&plan)?;
     plan.spending.limit = limit(&plan.roles, args.max_cost)?;
-    ready(plan, args)
+    let web = web(&plan.suite, &args.tape)?;
+    ready(plan, web, args)
 }
 
 /// With what only a run that is played has.
-fn ready(mut plan: Plan, args: &RunArgs) -> Result<Plan, Failure> {
-    plan.web = Arc::new(web(&plan.suite, &args.tape)?);
+fn ready(mut plan: Plan, web: Web, args: &RunArgs) -> Result<Plan, Failure> {
+    plan.web = Arc::new(web);
     plan.log = log(&plan, args)?;
     Ok(plan)
 }
@@ -638,7 +642,7 @@ fn processors() -> usize {
 /// The agents' web, as the suite wants it. The real one is recorded and replayed with the models.
 fn web(suite: &Suite, tape: &TapeArgs) -> Result<Web, Failure> {
     let WebFile { provider, url, .. } = &suite.web;
-    let file = |dir: &Utf8PathBuf| dir.join("web.jsonl").into_std_path_buf();
+    let file = |dir: &Utf8PathBuf| dir.join(cassette::WEB).into_std_path_buf();
     if *provider == WebProvider::Offline {
         return Ok(Web::offline(Corpus::new(suite.corpus.clone())));
     }

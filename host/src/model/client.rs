@@ -93,6 +93,8 @@ pub struct Answer {
     pub reply: Reply,
     /// None: the model takes none, or none was asked for.
     pub temperature: Option<f64>,
+    /// With a cache of judges' answers: what this one is the answer to, until it is kept.
+    unkept: Option<Question>,
 }
 
 /// The time of a question: a model's work counts, waiting does not.
@@ -205,6 +207,12 @@ impl Client {
         tests::Setup::at(base_url).client(pause)
     }
 
+    /// The same, with something that becomes of its answers.
+    #[cfg(test)]
+    pub(crate) fn taped_for_test(base_url: &str, tape: Tape) -> Self {
+        tests::Setup::at(base_url).with(tape).client(Pause::Real)
+    }
+
     /// As it was asked for: `PROVIDER/MODEL`, or a preset's name.
     pub fn spec(&self) -> &str {
         &self.shared.endpoint.spec
@@ -252,6 +260,29 @@ impl Client {
         })
     }
 
+    /// Puts an answer that could be read into the judges' cache, if there is one and it came from the model. What could
+    /// not be read is asked for again the next time.
+    pub fn keep(&self, answer: &Answer) -> Result<(), ModelError> {
+        let Answer {
+            reply,
+            temperature,
+            unkept,
+        } = answer;
+        let (Tape::Cache(cassette), Some(question)) = (&*self.shared.tape, unkept) else {
+            return Ok(());
+        };
+        let recorded = Recorded::Reply {
+            reply: reply.clone(),
+            temperature: *temperature,
+        };
+        cassette.keep(question.clone(), recorded)
+    }
+
+    /// Whether answers come from a recording, and nobody has to be waited for.
+    pub fn is_replayed(&self) -> bool {
+        matches!(*self.shared.tape, Tape::Replay(_))
+    }
+
     /// As [`super::Model::chat_within`].
     pub async fn chat_within(
         &self,
@@ -295,12 +326,18 @@ impl Client {
         let (spot, occurrence) = self.place.ask(*role, &endpoint.spec, fingerprint.hash);
         let question = Question::new(spot, *role, &endpoint.spec, &fingerprint, occurrence);
         match (&**tape, cassette.find(&question)) {
-            (Tape::Replay(_), Some(recorded)) => return recorded.given().map(Some),
+            (Tape::Replay(_), Some(recorded)) => return recorded.given(),
             (Tape::Replay(_), None) => return Err(cassette.miss(&question)),
-            (Tape::Cache(_), Some(recorded)) => return recorded.given().map(free).map(Some),
+            (Tape::Cache(_), Some(recorded @ Recorded::Reply { .. })) => {
+                return Ok(recorded.given()?.map(free));
+            }
             _ => {}
         }
         let result = self.live(request, &fingerprint, time).await;
+        if let Tape::Cache(_) = **tape {
+            let unkept = Some(question);
+            return result.map(|answer| answer.map(|answer| Answer { unkept, ..answer }));
+        }
         if let Some(recorded) = Recorded::of(&result) {
             cassette.keep(question, recorded)?;
         }
@@ -337,6 +374,7 @@ impl Client {
             Ok(reply) => Ok(Some(Answer {
                 reply: self.entered(self.redacted(reply)),
                 temperature: asked,
+                unkept: None,
             })),
             Err(Failure::Late) => Ok(None),
             Err(failure) => Err(self.error(&failure)),
@@ -519,7 +557,9 @@ impl Recorded {
     /// What is worth recording of a result.
     fn of(result: &Result<Option<Answer>, ModelError>) -> Option<Self> {
         match result {
-            Ok(Some(Answer { reply, temperature })) => Some(Self::Reply {
+            Ok(Some(Answer {
+                reply, temperature, ..
+            })) => Some(Self::Reply {
                 reply: reply.clone(),
                 temperature: *temperature,
             }),
@@ -527,13 +567,19 @@ impl Recorded {
                 server: server.clone(),
                 reason: reason.clone(),
             }),
-            Ok(None) | Err(ModelError::Infrastructure { .. }) => None,
+            Ok(None) => Some(Self::Late),
+            Err(ModelError::Infrastructure { .. }) => None,
         }
     }
 
-    fn given(self) -> Result<Answer, ModelError> {
+    fn given(self) -> Result<Option<Answer>, ModelError> {
         match self {
-            Self::Reply { reply, temperature } => Ok(Answer { reply, temperature }),
+            Self::Reply { reply, temperature } => Ok(Some(Answer {
+                reply,
+                temperature,
+                unkept: None,
+            })),
+            Self::Late => Ok(None),
             Self::Refused { server, reason } => Err(ModelError::Refused { server, reason }),
         }
     }

@@ -45,6 +45,7 @@ fn found(cassette: &Cassette, question: &Question) -> Option<String> {
     match cassette.find(question)? {
         Recorded::Reply { reply, .. } => Some(reply.text),
         Recorded::Refused { reason, .. } => Some(reason),
+        Recorded::Late => None,
     }
 }
 

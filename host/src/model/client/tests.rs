@@ -60,6 +60,10 @@ impl Setup {
         clients.with(spec, Role::Judge, pause, stall).unwrap()
     }
 
+    pub(super) fn with(self, tape: Tape) -> Self {
+        Self { tape, ..self }
+    }
+
     /// A model without a preset.
     pub(super) fn client(self, pause: Pause) -> Client {
         self.model("test/other", pause)
@@ -517,6 +521,20 @@ async fn work_beyond_the_time_ends_without_an_answer() {
         .await
         .unwrap();
     assert_eq!(answer, None);
+    // A recording knows it, and its replay waits for nothing.
+    let dir = tempfile::tempdir().unwrap();
+    let recording = Tape::Record(Cassette::record(dir.path(), false).unwrap());
+    let replayed = |dir: &std::path::Path| Tape::Replay(Cassette::replay(dir).unwrap());
+    let base = format!("http://{address}/v1");
+    let live = Setup::at(&base).with(recording).client(noted());
+    let late = live.chat_within(request, Duration::from_millis(5)).await;
+    assert_eq!(late, Ok(None));
+    let taped = Setup::at("http://127.0.0.1:1/v1").with(replayed(dir.path()));
+    let again = taped
+        .client(noted())
+        .chat_within(request, Duration::from_mins(5))
+        .await;
+    assert_eq!(again, Ok(None));
 }
 
 #[tokio::test]
@@ -580,7 +598,18 @@ async fn the_judges_cache_asks_once_and_costs_nothing_then() {
         };
         setup.client(noted())
     };
-    assert_eq!(ask(&client(), None).await.unwrap().usage.calls, 1);
+    let messages = [Message::User {
+        text: "Hello?".into(),
+    }];
+    let request = ChatRequest {
+        messages: &messages,
+        tools: &[],
+        may_call: true,
+        temperature: None,
+    };
+    let first = client().answer(request).await.unwrap();
+    assert_eq!(first.reply.usage.calls, 1);
+    client().keep(&first).unwrap();
     let cached = ask(&client(), None).await.unwrap();
     assert_eq!((cached.text.as_str(), cached.usage.calls), ("Yes.", 0));
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
