@@ -19,7 +19,7 @@ use tracing_subscriber::EnvFilter;
 use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
-use crate::eval::estimate::Estimate;
+use crate::eval::estimate::{Estimate, assumptions};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::judge::Judge;
 use crate::model::Role;
@@ -331,6 +331,8 @@ pub(super) fn load_suite(path: &Utf8Path, set: &[Assignment]) -> Result<Suite, F
 /// Plans the run in a folder that is thrown away, and says what it would ask. No key is needed.
 fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
     let suite = loaded(args)?;
+    let mut limit = None;
+    let (mut costs, mut objects) = (Vec::new(), Vec::new());
     for agent in agents(args, &suite)? {
         let dir = tempfile::tempdir().or_exit(Exit::Io)?;
         let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
@@ -347,11 +349,25 @@ fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
         let personas = plan
             .personas()
             .map(|persona| plan.sessions(persona).count());
-        let rows = asked(&plan.roles, &total);
-        println!(
-            "{}",
-            estimate::estimate(personas.sum(), plan.runs, &total, &rows)
-        );
+        let (sessions, rows) = (personas.sum(), asked(&plan.roles, &total));
+        limit = plan.spending.limit;
+        costs.push(estimate::total(&rows));
+        if args.json {
+            objects.push(estimate::object(sessions, plan.runs, &total, &rows));
+        } else {
+            println!("{}", estimate::estimate(sessions, plan.runs, &total, &rows));
+        }
+    }
+    let cost = estimate::sum(costs);
+    if args.json {
+        let above = cost.zip(limit).map(|(cost, limit)| cost > limit);
+        let all = json!({
+            "agents": objects, "cost": cost, "max_cost": limit, "above_max_cost": above,
+            "assumptions": assumptions(),
+        });
+        println!("{all}");
+    } else if let Some(line) = estimate::bound(cost, limit) {
+        println!("\n{line}");
     }
     Ok(Exit::Complete)
 }
@@ -782,6 +798,12 @@ pub(super) fn roles(
         judge: match judge.as_str() {
             "lexical" => Judge::Lexical,
             specs => {
+                if let Some(twice) = catalog::twice(specs) {
+                    return Err(anyhow!(
+                        "judge by `{twice}` twice: its second vote would be its first; name each judge once"
+                    ))
+                    .or_exit(Exit::Usage);
+                }
                 let panel = catalog::panel(specs).map(|spec| client(spec, Role::Judge));
                 Judge::prompted(panel.collect::<Result<_, _>>()?, prompts)
             }
