@@ -38,6 +38,47 @@ fn a_value_of_the_wrong_type_is_named_with_its_line() {
 }
 
 #[test]
+fn a_model_that_could_never_be_meant_is_named() {
+    let entry = |name: &str, model: &str| {
+        format!("seed = 1\n[models.{name}]\nprovider = \"openai\"\nmodel = \"{model}\"\n")
+    };
+    for scripted in ["nop", "lexical", "external"] {
+        let said = format!("`{scripted}` is a scripted model");
+        check(
+            SUITE,
+            "seed = 1\n",
+            &entry(scripted, "m"),
+            &["suite.toml:", &said],
+        );
+    }
+    let empty = entry("mine", "");
+    check(
+        SUITE,
+        "seed = 1\n",
+        &empty,
+        &["suite.toml:8:", "`model` must not be empty"],
+    );
+}
+
+#[test]
+fn a_judge_that_is_named_twice_is_refused() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let output = scene.run(&[
+        "run",
+        suite.to_str().unwrap(),
+        "--judge",
+        "openai/m",
+        "--judge",
+        "openai/m",
+        "--out",
+        "run",
+    ]);
+    expect(&output, 2, &["judge by `openai/m` twice"]);
+    assert!(!scene.path("run").exists());
+}
+
+#[test]
 fn a_missing_file_is_named() {
     check(
         SUITE,

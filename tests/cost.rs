@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::models::{play, run, server};
+use crate::models::run;
+use crate::responses::server;
 use crate::scene::{Scene, embedded, expect, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
@@ -32,7 +33,7 @@ fn args<'a>(suite: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn cost_is_counted_by_role_and_session() {
     let scene = Scene::new();
-    let server = server(play).await;
+    let server = server().await;
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let output = run(&scene, &args(suite, &[]), &server);
@@ -68,7 +69,7 @@ async fn cost_is_counted_by_role_and_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
     let scene = Scene::new();
-    let server = server(play).await;
+    let server = server().await;
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let output = run(&scene, &args(suite, &["--max-cost", "0.01"]), &server);
@@ -109,7 +110,7 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bound_needs_prices_and_sense() {
     let scene = Scene::new();
-    let server = server(play).await;
+    let server = server().await;
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let unpriced = ["run", suite, "--agent", "openai/m", "--max-cost", "1"];
@@ -161,4 +162,36 @@ fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
     }
     let left = std::fs::read_dir(scene.dir.path()).unwrap().count();
     assert_eq!(left, 0);
+}
+
+#[test]
+fn a_dry_run_says_how_it_stands_to_the_bound_and_prints_json() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let suite = suite.to_str().unwrap();
+    let args = |more: &[&'static str]| [&args(suite, &["--dry-run"])[..], more].concat();
+    let said = |more: &[&'static str]| {
+        let output = scene.run(&args(more));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let above = said(&["--max-cost", "0.01"]);
+    assert!(above.contains("is above --max-cost 0.0100 USD"), "{above}");
+    let within = said(&["--max-cost", "10000"]);
+    assert!(
+        within.contains("is within --max-cost 10000.00 USD"),
+        "{within}"
+    );
+    let json: Value = serde_json::from_str(&said(&["--json", "--max-cost", "0.01"])).unwrap();
+    let agent = &json["agents"][0];
+    assert_eq!((&agent["sessions"], &agent["runs"]), (&4.into(), &1.into()));
+    assert_eq!(agent["roles"][0]["model"], "openai/gpt-5.4");
+    let roles = agent["roles"].as_array().unwrap();
+    let sum: u64 = roles
+        .iter()
+        .map(|role| role["cost"].as_u64().unwrap())
+        .sum();
+    assert_eq!(json["cost"], sum);
+    assert_eq!(json["above_max_cost"], true);
+    assert_eq!(json["max_cost"], 10_000);
 }

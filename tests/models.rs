@@ -28,23 +28,31 @@ fn completion(message: &Value) -> ResponseTemplate {
 }
 
 pub(crate) fn text(content: &str) -> ResponseTemplate {
-    completion(&json!({ "role": "assistant", "content": content }))
+    completion(&said(content))
 }
 
-fn call(name: &str, arguments: &Value) -> ResponseTemplate {
+fn said(content: &str) -> Value {
+    json!({ "role": "assistant", "content": content })
+}
+
+fn call(name: &str, arguments: &Value) -> Value {
     let function = json!({ "name": name, "arguments": arguments.to_string() });
     let calls = json!([{ "id": "c1", "type": "function", "function": function }]);
-    completion(&json!({ "role": "assistant", "content": null, "tool_calls": calls }))
+    json!({ "role": "assistant", "content": null, "tool_calls": calls })
 }
 
 /// Plays all three roles: an agent that writes one file and says so, a user agent that finds nothing satisfied, and a
 /// judge that finds everything met.
 pub(crate) fn play(request: &Request) -> ResponseTemplate {
-    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    completion(&message(&serde_json::from_slice(&request.body).unwrap()))
+}
+
+/// The answer to a request's body.
+pub(crate) fn message(body: &Value) -> Value {
     let messages = body["messages"].as_array().unwrap();
     let content = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
     let Some(tools) = body["tools"].as_array().filter(|tools| !tools.is_empty()) else {
-        return text(&judge(&content(&messages[0]), &content(&messages[1])));
+        return said(&judge(&content(&messages[0]), &content(&messages[1])));
     };
     if tools[0]["function"]["name"] == "save_memory" {
         return call(
@@ -53,7 +61,7 @@ pub(crate) fn play(request: &Request) -> ResponseTemplate {
         );
     }
     if messages.last().unwrap()["role"] == "tool" {
-        return text("I have written out.md.");
+        return said("I have written out.md.");
     }
     call(
         "write_file",

@@ -12,6 +12,7 @@ use crate::scene::{Scene, copy, expect, files};
 pub(crate) struct Asked {
     pub(crate) messages: Vec<Value>,
     pub(crate) tools: Vec<String>,
+    pub(crate) may_call: bool,
 }
 
 impl Asked {
@@ -106,6 +107,7 @@ pub(crate) async fn play(
                 .flatten()
                 .map(name)
                 .collect(),
+            may_call: body["tool_choice"] != "none",
         };
         let saved = json!({ "history_entry": "Played.", "memory_update": "Likes blue." });
         let reply = match asked.tools.as_slice() {
@@ -173,11 +175,13 @@ async fn an_answer_that_was_cut_off_is_gone_on_with_three_times() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_answer_is_asked_for_again_and_then_without_tools() {
+async fn an_empty_answer_is_asked_for_again_and_then_without_calls() {
     let scene = Scene::new();
     suite(&scene, "", "");
     let output = play(&scene, &RUN, |asked| {
-        if asked.tools.is_empty() {
+        if !asked.may_call {
+            // Servers refuse a chat with calls in it that comes without tools.
+            assert!(asked.tools.contains(&"read_file".to_owned()));
             assert!(
                 asked.last().starts_with("Your answer was empty"),
                 "{}",
@@ -185,12 +189,15 @@ async fn an_empty_answer_is_asked_for_again_and_then_without_tools() {
             );
             return text("At last.");
         }
+        if asked.last().contains("Request one.") {
+            return calls(&[("list_dir", json!({ "path": "." }))]);
+        }
         text("")
     })
     .await;
     expect(&output, 0, &[]);
     assert_eq!(turns(&scene)[0]["response"], "At last.");
-    assert_eq!(turns(&scene)[0]["usage"]["agent"]["calls"], 3);
+    assert_eq!(turns(&scene)[0]["usage"]["agent"]["calls"], 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

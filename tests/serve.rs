@@ -169,6 +169,12 @@ fn an_agent_from_outside_plays_whole_sessions_over_standard_input_and_output() {
     assert_eq!(server.end(), Some(0));
     let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
     assert!(journal.contains("Played by an external agent."));
+    // What its models cost is not known, and not nothing.
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(results["cost"], Value::Null);
+    let agent = &results["usage"]["agent"];
+    assert!(agent["calls"].as_u64() > Some(0) && agent["unpriced_calls"] == agent["calls"]);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
 }
 

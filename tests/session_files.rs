@@ -114,6 +114,41 @@ async fn the_shell_and_the_file_tools_work_on_the_same_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_model_without_eyes_is_told_so_and_goes_on() {
+    let scene = Scene::new();
+    let blind = "[models.blind]\nprovider = \"openai\"\nmodel = \"m\"\nvision = false\n";
+    suite(&scene, blind, "");
+    let output = play(&scene, &RUN, |asked| {
+        let no_picture = |message: &Value| !message["content"].is_array();
+        assert!(asked.messages.iter().all(no_picture), "a picture was sent");
+        if asked
+            .last()
+            .contains("pictures cannot be shown to this model")
+        {
+            return text("I cannot see it.");
+        }
+        if asked.last().contains("Exit code: 0") {
+            return calls(&[("read_file", json!({ "path": "a.png" }))]);
+        }
+        if asked.last().contains("Request one.") {
+            return calls(&[(
+                "exec",
+                json!({ "command": "echo iVBORw0KGgoA | base64 -d > a.png" }),
+            )]);
+        }
+        text("Noted.")
+    })
+    .await;
+    // `openai/m` has the habits of the entry for the same model.
+    expect(&output, 0, &[]);
+    let kinds: Vec<String> = steps(&scene)
+        .iter()
+        .map(|step| step["step"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(kinds, ["reply", "call", "reply", "call", "reply"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_picture_is_shown_behind_the_results() {
     let scene = Scene::new();
     suite(&scene, "", "");

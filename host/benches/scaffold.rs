@@ -52,6 +52,7 @@ fn environment(dir: &std::path::Path) -> Environment {
         clock: SessionClock::new(date(2026, 3, 2).at(9, 0, 0, 0)),
         toolbox: Toolbox::new(Scaffold::default(), []).expect("schemas"),
         web: Arc::new(Web::offline(Corpus::default())),
+        vision: true,
         jobs: Jobs::default(),
         calls: 0,
     }

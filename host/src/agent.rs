@@ -15,7 +15,7 @@ pub mod tools;
 
 use std::time::{Duration, Instant};
 
-use chat::Chat;
+use chat::{Bounds, Chat};
 pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox};
@@ -137,13 +137,10 @@ impl<'a> Agent<'a> {
 
     /// An agent at the start of a session, with the tools of `toolbox`.
     pub fn new(model: &'a Model, setup: Setup, toolbox: &Toolbox, system: String) -> Self {
-        // A script has no window; what it saved of a result must stay. An agent from outside keeps a chat of its own.
-        let window = model.has_window().then_some(setup.window);
-        let tools = window.map_or(0, |_| tokens::of_tools(toolbox.specs()));
         Self {
             model,
             setup,
-            chat: Chat::new(setup.protocol, window, tools, system),
+            chat: Chat::new(setup.protocol, bounds(model, setup, toolbox), system),
         }
     }
 
@@ -200,12 +197,8 @@ impl<'a> Agent<'a> {
         let mut begun = String::new();
         let (mut continued, mut empty) = (0, 0);
         for _ in 0..iterations {
-            let tools = if empty < 2 {
-                environment.toolbox.specs()
-            } else {
-                &[]
-            };
-            let reply = match self.ask(tools, deadline).await {
+            let tools = environment.toolbox.specs();
+            let reply = match self.ask(tools, empty < 2, deadline).await {
                 Ok((reply, waited)) => {
                     // What the model did not work is none of the turn's time.
                     deadline += waited;
@@ -256,12 +249,14 @@ impl<'a> Agent<'a> {
     async fn ask(
         &mut self,
         tools: &[ToolSpec],
+        may_call: bool,
         deadline: Instant,
     ) -> Result<(Reply, Duration), TurnEnd> {
         self.chat.fit();
         let request = ChatRequest {
             messages: self.chat.messages(),
             tools,
+            may_call,
             temperature: None,
         };
         let left = deadline.saturating_duration_since(Instant::now());
@@ -361,6 +356,15 @@ impl<'a> Agent<'a> {
         let channel = std::mem::replace(&mut self.setup.channel, Channel::Chat);
         self.chat.hear(text, clock, channel);
     }
+}
+
+/// A script has no window: what it saved of a result must stay. An agent from outside keeps a chat of its own.
+fn bounds(model: &Model, setup: Setup, toolbox: &Toolbox) -> Option<Bounds> {
+    model.has_window().then(|| Bounds {
+        window: setup.window,
+        tools: tokens::of_tools(toolbox.specs()),
+        thoughts: model.wants_thoughts(),
+    })
 }
 
 /// Whether a turn goes on after some calls.

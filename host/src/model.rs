@@ -77,11 +77,19 @@ pub enum Message {
     Picture {
         /// What it is, for models and readers that see only text: a path.
         text: String,
-        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
-        media_type: String,
-        /// Base64 (RFC 4648, section 4).
-        data: String,
+        /// None: it was shown before and is left out now, which the text says.
+        #[serde(flatten)]
+        image: Option<Image>,
     },
+}
+
+/// A picture's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Base64 (RFC 4648, section 4).
+    pub data: String,
 }
 
 /// A tool call as the model wrote it.
@@ -107,6 +115,8 @@ pub struct ToolSpec {
 pub struct ChatRequest<'a> {
     pub messages: &'a [Message],
     pub tools: &'a [ToolSpec],
+    /// Whether it may call them. Servers want to see the tools of a chat that has calls even when no more are wanted.
+    pub may_call: bool,
     /// None: the provider's default.
     pub temperature: Option<f64>,
 }
@@ -233,6 +243,11 @@ impl Model {
     /// Whether what it is sent has to fit a window.
     pub fn has_window(&self) -> bool {
         matches!(self, Self::Client(_))
+    }
+
+    /// Whether the text of its earlier thinking is sent to it again. Blocks always are.
+    pub fn wants_thoughts(&self) -> bool {
+        matches!(self, Self::Client(client) if client.wants_thoughts())
     }
 
     /// Asks for one reply within `left` of work by the model, and says how long was waited beside that: for a place

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Plays the embedded suite against a server of somebody else's: the litellm proxy, in both wire formats. Its mocked model
-# writes gibberish, so the agent does no work and the user agent is never understood; the runs must end all the same.
+# Plays the law trainee's sessions of the embedded suite against a server of somebody else's: the litellm proxy, in two
+# wire formats. Its mocked model writes gibberish, so the agent does no work and the user agent is never understood; the
+# runs must end all the same.
 # Called by `make interop`, from the project's root. Needs python3 with venv, and PyPI for the first time.
 set -eu
 
@@ -50,7 +51,7 @@ play() {
     shift
     rm -rf "$dir/run"
     code=0
-    INTEROP_KEY=$KEY "$HOST" run "$dir/tasks/suite.toml" --runs 1 --out "$dir/run" "$@" >"$dir/log" 2>&1 || code=$?
+    INTEROP_KEY=$KEY "$HOST" run "$dir/tasks/suite.toml" --persona law_trainee --runs 1 --out "$dir/run" "$@" >"$dir/log" 2>&1 || code=$?
     if [ "$code" -ne 5 ] || [ "$(grep -c "$outcome, " "$dir/log")" -ne 4 ]; then
         cat "$dir/log"
         echo "interop: $* ended with $code, and not as $outcome" >&2

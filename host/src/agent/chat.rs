@@ -7,7 +7,7 @@ use super::context::{self, Channel};
 use super::tokens;
 use super::tools::{ASK_USER, Builtin};
 use crate::eval::record::{CallRecord, CallStatus};
-use crate::model::Message;
+use crate::model::{Image, Message, Reasoning};
 use crate::store::event::Step;
 use crate::task::manifest::Protocol;
 
@@ -24,11 +24,32 @@ const BULKY_KEPT: usize = 10;
 const BULKY: usize = 1_000;
 const BULKY_REST: usize = 200;
 
+/// Pictures that stay in what is sent. Each may have 4 MiB as base64, so that these stay below the smallest limit of a
+/// request that a provider has (20 MB).
+const PICTURES_KEPT: usize = 4;
+
 /// Tokens of the window that are left for the answer.
 const ANSWER: usize = 8_192;
 
+/// Stands for thinking that was left out. Some servers refuse an answer with calls and no word of its thinking.
+const NO_THOUGHT: &str = "(left out to save room)";
+
 /// What a shortened result ends with.
 const SHORTENED: &str = "[shortened to save room: call the tool again if you need the rest]";
+
+/// What a model with a window can take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// In tokens.
+    pub(super) window: usize,
+    /// Tokens of it that the tools take.
+    pub(super) tools: usize,
+    /// Whether the text of earlier thinking is sent again.
+    pub(super) thoughts: bool,
+}
+
+/// Stands behind the path of a picture that was left out.
+const PICTURE_GONE: &str = "[shown before and left out to save room: read it again if you need it]";
 
 /// The messages of a session, as they are sent.
 #[derive(Debug)]
@@ -36,6 +57,8 @@ pub(super) struct Chat {
     protocol: Protocol,
     /// Tokens that all messages together may have; None for a scripted model.
     room: Option<usize>,
+    /// Whether the text of earlier thinking is sent again.
+    thoughts: bool,
     messages: Vec<Message>,
     /// Tokens of each message.
     tokens: Vec<usize>,
@@ -49,16 +72,13 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    /// `window`: the model's, in tokens, of which `tools` are taken by the tools.
-    pub(super) fn new(
-        protocol: Protocol,
-        window: Option<usize>,
-        tools: usize,
-        system: String,
-    ) -> Self {
+    /// `bounds`: None for a scripted model.
+    pub(super) fn new(protocol: Protocol, bounds: Option<Bounds>, system: String) -> Self {
+        let room = |bounds: Bounds| bounds.window.saturating_sub(bounds.tools + ANSWER);
         let mut chat = Self {
             protocol,
-            room: window.map(|window| window.saturating_sub(tools + ANSWER)),
+            room: bounds.map(room),
+            thoughts: bounds.is_some_and(|bounds| bounds.thoughts),
             messages: Vec::new(),
             tokens: Vec::new(),
             total: 0,
@@ -132,11 +152,16 @@ impl Chat {
                 path,
                 media_type,
                 data,
-            } => self.push_behind_question(Message::Picture {
-                text: path.clone(),
-                media_type: media_type.clone(),
-                data: data.clone(),
-            }),
+            } => {
+                self.push_behind_question(Message::Picture {
+                    text: path.clone(),
+                    image: Some(Image {
+                        media_type: media_type.clone(),
+                        data: data.clone(),
+                    }),
+                });
+                self.keep_last_pictures();
+            }
             Step::Subagent { label, result, .. } => {
                 let text = context::subagent_result(label, result);
                 self.push_behind_question(Message::User { text });
@@ -150,6 +175,23 @@ impl Chat {
         match self.asked {
             Some(_) => self.waiting.push(message),
             None => self.push(message),
+        }
+    }
+
+    /// Leaves out the oldest pictures of those that are shown.
+    fn keep_last_pictures(&mut self) {
+        let shown = |message: &Message| matches!(message, Message::Picture { image: Some(_), .. });
+        let waiting = self.waiting.iter().filter(|message| shown(message)).count();
+        let places: Vec<usize> = (0..self.messages.len())
+            .filter(|place| shown(&self.messages[*place]))
+            .collect();
+        let kept = PICTURES_KEPT.saturating_sub(waiting);
+        for &place in places.iter().rev().skip(kept) {
+            if let Message::Picture { text, image } = &mut self.messages[place] {
+                *image = None;
+                *text = format!("{text} {PICTURE_GONE}");
+            }
+            self.count_again(place);
         }
     }
 
@@ -180,21 +222,25 @@ impl Chat {
             let kept: String = text.chars().take(characters).collect();
             *text = format!("{kept}\n{SHORTENED}");
         }
-        let tokens = self.messages.get(place).map_or(0, tokens::of_message);
+        self.count_again(place);
+    }
+
+    fn count_again(&mut self, place: usize) {
+        let tokens = tokens::of_message(&self.messages[place], self.thoughts);
         self.total = self.total - self.tokens[place] + tokens;
         self.tokens[place] = tokens;
     }
 
     fn push(&mut self, message: Message) {
-        let tokens = tokens::of_message(&message);
+        let tokens = tokens::of_message(&message, self.thoughts);
         self.total += tokens;
         self.tokens.push(tokens);
         self.messages.push(message);
     }
 
-    /// Makes the chat fit before a question: whole turns are dropped from the front, then whole answers with their
-    /// results, then the results of the last answer are cut. A system prompt or a user message that is longer than the
-    /// window stays as it is: the model has to refuse it.
+    /// Makes the chat fit before a question: the thinking of earlier turns is left out, then whole turns are dropped from
+    /// the front, then whole answers with their results, then the results of the last answer are cut. A system prompt or
+    /// a user message that is longer than the window stays as it is: the model has to refuse it.
     pub(super) fn fit(&mut self) {
         let Some(room) = self.room else { return };
         if self.total <= room {
@@ -202,12 +248,34 @@ impl Chat {
         }
         // With some air, so that not every question drops something: servers cache what begins alike.
         let aim = room - room / 4;
+        self.forget_thoughts();
         while self.total > aim && self.drop_oldest() {}
         for place in 0..self.messages.len() {
             let bulky =
                 matches!(&self.messages[place], Message::Tool { text, .. } if text.len() > BULKY);
             if bulky && self.total > room {
                 self.cut(place, BULKY_REST);
+            }
+        }
+    }
+
+    /// Leaves out the thinking of all turns but the last: servers want back that of the calls that they are in the middle
+    /// of, and nothing older.
+    fn forget_thoughts(&mut self) {
+        let begins = |place: &usize| {
+            matches!(self.messages[*place], Message::User { .. })
+                && !matches!(
+                    self.messages[*place - 1],
+                    Message::Tool { .. } | Message::Picture { .. } | Message::User { .. }
+                )
+        };
+        let last = (1..self.messages.len()).rev().find(begins).unwrap_or(1);
+        for place in 1..last {
+            if let Message::Assistant { reasoning, .. } = &mut self.messages[place]
+                && reasoning.is_some()
+            {
+                *reasoning = Reasoning::new(NO_THOUGHT.into(), Vec::new());
+                self.count_again(place);
             }
         }
     }
@@ -230,7 +298,7 @@ impl Chat {
         let message = Message::User {
             text: format!("[earlier in this session] {summary}"),
         };
-        let tokens = tokens::of_message(&message);
+        let tokens = tokens::of_message(&message, self.thoughts);
         self.messages.insert(1, message);
         self.tokens.insert(1, tokens);
         self.total += tokens;

@@ -45,6 +45,10 @@ const OLD_TOOLS: [&str; 9] = [
     CRON,
 ];
 
+/// What a model is told that cannot be shown a picture.
+const BLIND: &str = "this is a picture, and pictures cannot be shown to this model: work from its name and from the other \
+files";
+
 /// What a subagent goes without: it speaks to nobody, and leaves nothing running.
 const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
 
@@ -239,6 +243,8 @@ pub struct Environment {
     pub clock: SessionClock,
     pub toolbox: Toolbox,
     pub web: Arc<Web>,
+    /// Whether the agent's model can be shown pictures.
+    pub vision: bool,
     /// What the agent wants to be woken for.
     pub jobs: Jobs,
     /// Calls of the session so far.
@@ -471,6 +477,7 @@ impl Environment {
     async fn read_file(&mut self, arguments: &Value, picture: &mut Option<Step>) -> Ran {
         match read_file::read(&self.documents, &self.workspace, arguments).await {
             Ok(Read::Text(text)) => Ran::Ok(text),
+            Ok(Read::Picture { .. }) if !self.vision => refused(BLIND.to_owned()),
             Ok(Read::Picture { text, step }) => {
                 *picture = Some(step);
                 Ran::Ok(text)

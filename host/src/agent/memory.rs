@@ -84,6 +84,7 @@ async fn ask(
             .chat(ChatRequest {
                 messages: &messages,
                 tools: &tools,
+                may_call: true,
                 temperature: None,
             })
             .await?;

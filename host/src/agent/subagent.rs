@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::chat::Chat;
 use super::context::{self, Channel};
 use super::environment::Environment;
-use super::{Agent, Setup, TurnDone, TurnEnd, tokens};
+use super::{Agent, Setup, TurnDone, TurnEnd, bounds};
 use crate::model::ModelError;
 use crate::store::event::{Fault, FaultKind, Step};
 
@@ -71,13 +71,12 @@ impl Agent<'_> {
             channel: Channel::Subagent,
             ..self.setup
         };
-        let window = self.chat.is_bounded().then_some(setup.window);
-        let tools = window.map_or(0, |_| tokens::of_tools(environment.toolbox.specs()));
+        let bounds = bounds(self.model, setup, &environment.toolbox);
         let system = context::subagent_prompt();
         Agent {
             model: self.model,
             setup,
-            chat: Chat::new(setup.protocol, window, tools, system),
+            chat: Chat::new(setup.protocol, bounds, system),
         }
     }
 }

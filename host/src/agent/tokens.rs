@@ -2,7 +2,7 @@
 //! prose, code and JSON alike, needs no vocabulary, and is the same for every model: a provider's own count differs and
 //! is what the record's usage keeps.
 
-use crate::model::{Message, ToolCall, ToolSpec};
+use crate::model::{Message, Reasoning, ToolCall, ToolSpec};
 
 /// ASCII bytes that count as one token. English prose has some 4.2 bytes to a token and JSON some 3.2 with the common
 /// vocabularies.
@@ -22,18 +22,33 @@ pub(super) fn of_text(text: &str) -> usize {
     ascii.div_ceil(ASCII_BYTES) + others
 }
 
-/// Tokens of a message. Reasoning is not among them: it is not sent again.
-pub(super) fn of_message(message: &Message) -> usize {
+/// Tokens of a message, with what goes back of an answer's thinking: its blocks, and its text where the server takes
+/// that back (`thoughts`).
+pub(super) fn of_message(message: &Message, thoughts: bool) -> usize {
     let body = match message {
-        Message::Assistant { text, calls, .. } => {
-            of_text(text) + calls.iter().map(of_call).sum::<usize>()
+        Message::Assistant {
+            text,
+            reasoning,
+            calls,
+        } => {
+            let thought = reasoning.as_ref();
+            of_text(text)
+                + thought.map_or(0, |thought| of_reasoning(thought, thoughts))
+                + calls.iter().map(of_call).sum::<usize>()
         }
         Message::System { text } | Message::User { text } | Message::Tool { text, .. } => {
             of_text(text)
         }
-        Message::Picture { text, .. } => of_text(text) + PICTURE,
+        Message::Picture { text, image } => of_text(text) + image.as_ref().map_or(0, |_| PICTURE),
     };
     body + MESSAGE
+}
+
+fn of_reasoning(reasoning: &Reasoning, thoughts: bool) -> usize {
+    let Reasoning { text, blocks } = reasoning;
+    let told = if thoughts { of_text(text) } else { 0 };
+    let sealed = blocks.iter().map(|block| of_text(&block.to_string()));
+    told + sealed.sum::<usize>()
 }
 
 fn of_call(call: &ToolCall) -> usize {
@@ -60,8 +75,9 @@ pub(super) fn of_tools(tools: &[ToolSpec]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::model::Reasoning;
 
     #[test]
     fn ascii_counts_by_bytes_and_others_by_characters() {
@@ -77,18 +93,25 @@ mod tests {
     }
 
     #[test]
-    fn arguments_count_and_reasoning_does_not() {
-        let message = |reasoning: Option<&str>, arguments: &str| Message::Assistant {
+    fn arguments_count_and_so_does_the_thinking_that_goes_back() {
+        let message = |reasoning: Option<Reasoning>, arguments: &str| Message::Assistant {
             text: String::new(),
-            reasoning: reasoning.and_then(|text| Reasoning::new(text.into(), Vec::new())),
+            reasoning,
             calls: vec![ToolCall {
                 id: "c".into(),
                 name: "read_file".into(),
                 arguments: arguments.into(),
             }],
         };
-        let bare = of_message(&message(None, ""));
-        assert_eq!(of_message(&message(Some("a long thought"), "")), bare);
-        assert_eq!(of_message(&message(None, &"x".repeat(300))), bare + 100);
+        let bare = of_message(&message(None, ""), true);
+        let argued = of_message(&message(None, &"x".repeat(300)), true);
+        assert_eq!(argued, bare + 100);
+        let thought = message(Reasoning::new("x".repeat(300), Vec::new()), "");
+        assert_eq!(of_message(&thought, false), bare);
+        assert_eq!(of_message(&thought, true), bare + 100);
+        // 16 bytes around 284.
+        let block = json!({"thinking": "x".repeat(285)});
+        let sealed = message(Reasoning::new("x".repeat(285), vec![block]), "");
+        assert_eq!(of_message(&sealed, false), bare + 100);
     }
 }

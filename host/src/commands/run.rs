@@ -19,11 +19,11 @@ use tracing_subscriber::EnvFilter;
 use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
-use crate::eval::estimate::Estimate;
+use crate::eval::estimate::{Estimate, assumptions};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::judge::Judge;
 use crate::model::Role;
-use crate::model::cassette::{Cassette, Tape};
+use crate::model::cassette::{self, Cassette, Tape};
 use crate::model::client::{Client, Clients};
 use crate::model::external::External;
 use crate::model::provider::process_environment;
@@ -113,19 +113,23 @@ fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
 }
 
 fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
-    ready(planned_suite(suite, args, tape(&args.tape, false)?)?, args)
+    let tape = tape(&args.tape, false)?;
+    // Before the folder is made: a mistake leaves nothing behind.
+    let web = web(&suite, &args.tape)?;
+    ready(planned_suite(suite, args, tape)?, web, args)
 }
 
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let mut plan = reopened(dir, args.jobs, tape(&args.tape, true)?)?;
     was_played(&plan)?;
     plan.spending.limit = limit(&plan.roles, args.max_cost)?;
-    ready(plan, args)
+    let web = web(&plan.suite, &args.tape)?;
+    ready(plan, web, args)
 }
 
 /// With what only a run that is played has.
-fn ready(mut plan: Plan, args: &RunArgs) -> Result<Plan, Failure> {
-    plan.web = Arc::new(web(&plan.suite, &args.tape)?);
+fn ready(mut plan: Plan, web: Web, args: &RunArgs) -> Result<Plan, Failure> {
+    plan.web = Arc::new(web);
     plan.log = log(&plan, args)?;
     Ok(plan)
 }
@@ -327,6 +331,8 @@ pub(super) fn load_suite(path: &Utf8Path, set: &[Assignment]) -> Result<Suite, F
 /// Plans the run in a folder that is thrown away, and says what it would ask. No key is needed.
 fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
     let suite = loaded(args)?;
+    let mut limit = None;
+    let (mut costs, mut objects) = (Vec::new(), Vec::new());
     for agent in agents(args, &suite)? {
         let dir = tempfile::tempdir().or_exit(Exit::Io)?;
         let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
@@ -343,11 +349,25 @@ fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
         let personas = plan
             .personas()
             .map(|persona| plan.sessions(persona).count());
-        let rows = asked(&plan.roles, &total);
-        println!(
-            "{}",
-            estimate::estimate(personas.sum(), plan.runs, &total, &rows)
-        );
+        let (sessions, rows) = (personas.sum(), asked(&plan.roles, &total));
+        limit = plan.spending.limit;
+        costs.push(estimate::total(&rows));
+        if args.json {
+            objects.push(estimate::object(sessions, plan.runs, &total, &rows));
+        } else {
+            println!("{}", estimate::estimate(sessions, plan.runs, &total, &rows));
+        }
+    }
+    let cost = estimate::sum(costs);
+    if args.json {
+        let above = cost.zip(limit).map(|(cost, limit)| cost > limit);
+        let all = json!({
+            "agents": objects, "cost": cost, "max_cost": limit, "above_max_cost": above,
+            "assumptions": assumptions(),
+        });
+        println!("{all}");
+    } else if let Some(line) = estimate::bound(cost, limit) {
+        println!("\n{line}");
     }
     Ok(Exit::Complete)
 }
@@ -638,7 +658,7 @@ fn processors() -> usize {
 /// The agents' web, as the suite wants it. The real one is recorded and replayed with the models.
 fn web(suite: &Suite, tape: &TapeArgs) -> Result<Web, Failure> {
     let WebFile { provider, url, .. } = &suite.web;
-    let file = |dir: &Utf8PathBuf| dir.join("web.jsonl").into_std_path_buf();
+    let file = |dir: &Utf8PathBuf| dir.join(cassette::WEB).into_std_path_buf();
     if *provider == WebProvider::Offline {
         return Ok(Web::offline(Corpus::new(suite.corpus.clone())));
     }
@@ -778,6 +798,12 @@ pub(super) fn roles(
         judge: match judge.as_str() {
             "lexical" => Judge::Lexical,
             specs => {
+                if let Some(twice) = catalog::twice(specs) {
+                    return Err(anyhow!(
+                        "judge by `{twice}` twice: its second vote would be its first; name each judge once"
+                    ))
+                    .or_exit(Exit::Usage);
+                }
                 let panel = catalog::panel(specs).map(|spec| client(spec, Role::Judge));
                 Judge::prompted(panel.collect::<Result<_, _>>()?, prompts)
             }

@@ -3,7 +3,8 @@
 //! It asks no model, and never guesses: an answer goes to the very request that it was recorded for.
 //!
 //! ```text
-//! <persona>.r<run>.jsonl    one line for each answer, version 1
+//! <persona>.r<run>.jsonl    one line for each answer, version 2
+//! web.jsonl                 the web's answers, which are not read here
 //! ```
 
 use std::collections::HashMap;
@@ -17,7 +18,12 @@ use serde::{Deserialize, Serialize};
 use super::place::Spot;
 use super::{ChatRequest, Message, ModelError, Reply, Role};
 
-const VERSION: u32 = 1;
+/// The version of a line. Version 1 had no turns that were late.
+const VERSION: u32 = 2;
+const OLDEST_VERSION: u32 = 1;
+
+/// The file beside them in which a run on the real web keeps what that answered.
+pub const WEB: &str = "web.jsonl";
 
 /// Characters of a message that a recording keeps, for people who look for a difference.
 const EXCERPT: usize = 120;
@@ -83,7 +89,7 @@ struct Key {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// 1.
+    /// 1 or 2.
     version: u32,
     spot: Spot,
     role: Role,
@@ -107,7 +113,8 @@ struct Mark {
     start: String,
 }
 
-/// What a model gave: an answer, or its refusal for good. What did not reach it is no answer and is not recorded.
+/// What a model gave: an answer, its refusal for good, or nothing in the time that it had. What did not reach it is no
+/// answer and is not recorded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Recorded {
@@ -120,10 +127,12 @@ pub(super) enum Recorded {
         server: String,
         reason: String,
     },
+    /// The time of its turn was used up.
+    Late,
 }
 
 /// One request, as it is looked up.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Question {
     key: Key,
     asked: Vec<Mark>,
@@ -162,6 +171,7 @@ impl Fingerprint {
         let ChatRequest {
             messages,
             tools,
+            may_call,
             temperature,
         } = request;
         let mut hasher = blake3::Hasher::new();
@@ -181,6 +191,10 @@ impl Fingerprint {
         }
         add(&serde_json::to_vec(tools).unwrap_or_default());
         add(&serde_json::to_vec(&temperature).unwrap_or_default());
+        // Only where it differs, so that older recordings hold.
+        if !may_call {
+            add(b"without calls");
+        }
         Self {
             hash: hasher.finalize(),
             marks,
@@ -203,7 +217,7 @@ fn start_of(message: &Message) -> String {
 impl Cassette {
     /// A folder to record into. One that holds recordings is taken only to go on with the run that made them.
     pub fn record(dir: &Path, resume: bool) -> Result<Self, CassetteError> {
-        if !resume && !recordings(dir)?.is_empty() {
+        if !resume && (!recordings(dir)?.is_empty() || has_web(dir)) {
             return Err(CassetteError::Taken {
                 dir: dir.to_owned(),
             });
@@ -214,10 +228,10 @@ impl Cassette {
         })
     }
 
-    /// A folder to replay from.
+    /// A folder to replay from. Models that are scripted leave no recording, and the web beside them may.
     pub fn replay(dir: &Path) -> Result<Self, CassetteError> {
         let cassette = Self::cache(dir)?;
-        if cassette.recorded().is_empty() {
+        if cassette.recorded().is_empty() && !has_web(dir) {
             return Err(CassetteError::Empty {
                 dir: dir.to_owned(),
             });
@@ -365,6 +379,11 @@ fn append(path: &Path, line: &Line) -> io::Result<()> {
     file.write_all(&text)
 }
 
+/// Whether anything of the web was recorded.
+fn has_web(dir: &Path) -> bool {
+    fs::metadata(dir.join(WEB)).is_ok_and(|file| file.len() > 0)
+}
+
 /// The files of a folder, sorted; none where there is no folder.
 fn recordings(dir: &Path) -> Result<Vec<PathBuf>, CassetteError> {
     let failed = |source| CassetteError::Read {
@@ -378,10 +397,11 @@ fn recordings(dir: &Path) -> Result<Vec<PathBuf>, CassetteError> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(failed)?.path();
-        if path
+        let is_web = path.file_name().is_some_and(|name| name == WEB);
+        let is_recording = path
             .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
+            .is_some_and(|extension| extension == "jsonl");
+        if is_recording && !is_web {
             paths.push(path);
         }
     }
@@ -411,9 +431,9 @@ fn read(path: &Path) -> Result<Vec<Line>, CassetteError> {
             reason,
         };
         let read: Line = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
-        if read.version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&read.version) {
             return Err(corrupt(format!(
-                "its version is {}, and this host reads {VERSION}",
+                "its version is {}, and this host reads {OLDEST_VERSION} to {VERSION}",
                 read.version
             )));
         }

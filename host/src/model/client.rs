@@ -2,6 +2,7 @@
 //! message looks like on the wire is `wire`'s to know; nothing here reads or judges an answer's content. The key is in
 //! no message, log or debug output.
 
+mod failure;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use super::wire::{self, Habits, Unreadable};
 use super::{ChatRequest, ModelError, Reply, Role, Usage};
 use crate::eval::cost::Price;
 use crate::task::catalog::Catalog;
+use failure::Failure;
 
 /// Time to reach a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -92,6 +94,8 @@ pub struct Answer {
     pub reply: Reply,
     /// None: the model takes none, or none was asked for.
     pub temperature: Option<f64>,
+    /// With a cache of judges' answers: what this one is the answer to, until it is kept.
+    unkept: Option<Question>,
 }
 
 /// The time of a question: a model's work counts, waiting does not.
@@ -208,6 +212,12 @@ impl Client {
         tests::Setup::at(base_url).client(pause)
     }
 
+    /// The same, with something that becomes of its answers.
+    #[cfg(test)]
+    pub(crate) fn taped_for_test(base_url: &str, tape: Tape) -> Self {
+        tests::Setup::at(base_url).with(tape).client(Pause::Real)
+    }
+
     /// As it was asked for: `PROVIDER/MODEL`, or a preset's name.
     pub fn spec(&self) -> &str {
         &self.shared.endpoint.spec
@@ -223,13 +233,24 @@ impl Client {
         self.shared.takes_temperature.load(Ordering::Relaxed)
     }
 
+    /// Whether it can be shown pictures.
+    pub fn has_vision(&self) -> bool {
+        self.shared.endpoint.vision
+    }
+
+    /// Whether the text of earlier thinking is sent again.
+    pub(super) fn wants_thoughts(&self) -> bool {
+        self.shared.endpoint.give_back.is_some()
+    }
+
     /// Asks for one reply.
     ///
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
     /// cannot be read, 3 attempts. Then, and at once for a wrong key, an unpaid account or an unknown address or model
-    /// (401, 402, 404, redirects: nothing that the model did), it is [`ModelError::Infrastructure`]. Every other 4xx, JSON
-    /// of the wrong shape (after its 3 attempts) and an answer over 16 MiB are [`ModelError::Refused`]. A model that
-    /// refuses a temperature is asked without it, then and from then on.
+    /// (401, 402, 403, 404, redirects, and a 400 that says so: nothing that the model did), it is
+    /// [`ModelError::Infrastructure`]. Every other 4xx, a 403 over the content, JSON of the wrong shape (after its 3
+    /// attempts) and an answer over 16 MiB are [`ModelError::Refused`]. A model that refuses a temperature is asked
+    /// without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.answer(request).await.map(|answer| answer.reply)
     }
@@ -242,6 +263,29 @@ impl Client {
             server: self.shared.endpoint.label(),
             reason: "its time was used up".into(),
         })
+    }
+
+    /// Puts an answer that could be read into the judges' cache, if there is one and it came from the model. What could
+    /// not be read is asked for again the next time.
+    pub fn keep(&self, answer: &Answer) -> Result<(), ModelError> {
+        let Answer {
+            reply,
+            temperature,
+            unkept,
+        } = answer;
+        let (Tape::Cache(cassette), Some(question)) = (&*self.shared.tape, unkept) else {
+            return Ok(());
+        };
+        let recorded = Recorded::Reply {
+            reply: reply.clone(),
+            temperature: *temperature,
+        };
+        cassette.keep(question.clone(), recorded)
+    }
+
+    /// Whether answers come from a recording, and nobody has to be waited for.
+    pub fn is_replayed(&self) -> bool {
+        matches!(*self.shared.tape, Tape::Replay(_))
     }
 
     /// As [`super::Model::chat_within`].
@@ -287,12 +331,18 @@ impl Client {
         let (spot, occurrence) = self.place.ask(*role, &endpoint.spec, fingerprint.hash);
         let question = Question::new(spot, *role, &endpoint.spec, &fingerprint, occurrence);
         match (&**tape, cassette.find(&question)) {
-            (Tape::Replay(_), Some(recorded)) => return recorded.given().map(Some),
+            (Tape::Replay(_), Some(recorded)) => return recorded.given(),
             (Tape::Replay(_), None) => return Err(cassette.miss(&question)),
-            (Tape::Cache(_), Some(recorded)) => return recorded.given().map(free).map(Some),
+            (Tape::Cache(_), Some(recorded @ Recorded::Reply { .. })) => {
+                return Ok(recorded.given()?.map(free));
+            }
             _ => {}
         }
         let result = self.live(request, &fingerprint, time).await;
+        if let Tape::Cache(_) = **tape {
+            let unkept = Some(question);
+            return result.map(|answer| answer.map(|answer| Answer { unkept, ..answer }));
+        }
         if let Some(recorded) = Recorded::of(&result) {
             cassette.keep(question, recorded)?;
         }
@@ -329,6 +379,7 @@ impl Client {
             Ok(reply) => Ok(Some(Answer {
                 reply: self.entered(self.redacted(reply)),
                 temperature: asked,
+                unkept: None,
             })),
             Err(Failure::Late) => Ok(None),
             Err(failure) => Err(self.error(&failure)),
@@ -511,7 +562,9 @@ impl Recorded {
     /// What is worth recording of a result.
     fn of(result: &Result<Option<Answer>, ModelError>) -> Option<Self> {
         match result {
-            Ok(Some(Answer { reply, temperature })) => Some(Self::Reply {
+            Ok(Some(Answer {
+                reply, temperature, ..
+            })) => Some(Self::Reply {
                 reply: reply.clone(),
                 temperature: *temperature,
             }),
@@ -519,13 +572,19 @@ impl Recorded {
                 server: server.clone(),
                 reason: reason.clone(),
             }),
-            Ok(None) | Err(ModelError::Infrastructure { .. }) => None,
+            Ok(None) => Some(Self::Late),
+            Err(ModelError::Infrastructure { .. }) => None,
         }
     }
 
-    fn given(self) -> Result<Answer, ModelError> {
+    fn given(self) -> Result<Option<Answer>, ModelError> {
         match self {
-            Self::Reply { reply, temperature } => Ok(Answer { reply, temperature }),
+            Self::Reply { reply, temperature } => Ok(Some(Answer {
+                reply,
+                temperature,
+                unkept: None,
+            })),
+            Self::Late => Ok(None),
             Self::Refused { server, reason } => Err(ModelError::Refused { server, reason }),
         }
     }
@@ -550,60 +609,6 @@ impl Time {
         let done = tokio::time::timeout(left, working).await;
         self.left = Some(left.saturating_sub(began.elapsed()));
         done.unwrap_or(Err(Failure::Late))
-    }
-}
-
-/// How an attempt failed.
-#[derive(Debug)]
-enum Failure {
-    /// Busy, broken or stalled: asked again.
-    Trouble {
-        reason: String,
-        retry_after: Option<Duration>,
-        /// It says that it is asked too much.
-        busy: bool,
-    },
-    /// No JSON: asked again a few times.
-    NotJson { reason: String },
-    /// JSON of the wrong shape: asked again a few times.
-    WrongShape { reason: String },
-    /// A wrong key, an unpaid account, an unknown address or model: for the operator to mend.
-    Settings { reason: String },
-    /// Refused for good.
-    Refused { reason: String },
-    /// The time of the question is used up.
-    Late,
-}
-
-impl Failure {
-    fn reason(&self) -> &str {
-        match self {
-            Self::Trouble { reason, .. }
-            | Self::NotJson { reason }
-            | Self::WrongShape { reason }
-            | Self::Settings { reason }
-            | Self::Refused { reason } => reason,
-            Self::Late => "the time of the turn is used up",
-        }
-    }
-
-    /// A 4xx that names the temperature: reasoning models take their default only.
-    fn is_about_temperature(&self) -> bool {
-        matches!(self, Self::Refused { reason } if reason.contains("temperature"))
-    }
-
-    fn of_status(status: u16, words: &str, retry_after: Option<Duration>) -> Self {
-        let reason = format!("status {status}: {}", one_line(words));
-        match status {
-            408 | 409 | 429 | 500.. => Self::Trouble {
-                reason,
-                retry_after,
-                // 529 is Anthropic's word for an overload.
-                busy: matches!(status, 429 | 503 | 529),
-            },
-            300..=399 | 401 | 402 | 404 => Self::Settings { reason },
-            _ => Self::Refused { reason },
-        }
     }
 }
 
@@ -676,6 +681,7 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
         Unreadable::WrongShape { reason } => Failure::WrongShape {
             reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
+        Unreadable::Declined { reason } => Failure::Refused { reason },
         Unreadable::Error { status: 0, message } => Failure::Refused {
             reason: one_line(&message),
         },

@@ -213,6 +213,7 @@ fn remembered() -> Reply {
 fn one_call() -> Usage {
     Usage {
         calls: 1,
+        unpriced_calls: 1,
         ..Usage::default()
     }
 }

@@ -56,7 +56,7 @@ impl Key {
 
     fn new(text: &str, format: WireFormat) -> Option<Self> {
         let (name, value) = match format {
-            WireFormat::OpenAi => (AUTHORIZATION, format!("Bearer {text}")),
+            WireFormat::OpenAi | WireFormat::Responses => (AUTHORIZATION, format!("Bearer {text}")),
             WireFormat::Anthropic => (HeaderName::from_static("x-api-key"), text.to_owned()),
         };
         let mut value = HeaderValue::from_str(&value).ok()?;
@@ -97,6 +97,8 @@ pub(super) struct Endpoint {
     pub(super) url: Url,
     pub(super) key: Option<Key>,
     pub(super) temperature: bool,
+    /// Whether it can be shown pictures.
+    pub(super) vision: bool,
     pub(super) give_back: Option<String>,
     /// Fields that every request's body has: the role's switch for thinking.
     pub(super) fields: Map<String, Value>,
@@ -129,6 +131,7 @@ impl Endpoint {
             .base_url_env
             .as_deref()
             .and_then(|name| value(environment, name));
+        let format = model.format.unwrap_or(provider.format);
         let base = replaced.as_deref().unwrap_or(&provider.base_url);
         let fields = match role {
             Role::Agent => model.thinking,
@@ -136,11 +139,18 @@ impl Endpoint {
         };
         Ok(Self {
             spec: spec.to_owned(),
-            url: chat_url(spec, base, provider.format)?,
-            key: key(spec, provider, environment, !needed || replaced.is_some())?,
+            url: chat_url(spec, base, format)?,
+            key: key(
+                spec,
+                provider,
+                format,
+                environment,
+                !needed || replaced.is_some(),
+            )?,
             provider: model.provider,
             model: model.model,
-            format: provider.format,
+            format,
+            vision: model.vision,
             temperature: model.temperature.unwrap_or(provider.temperature),
             give_back: provider.give_back.clone(),
             fields: fields.into_iter().collect(),
@@ -181,6 +191,8 @@ fn model(spec: &str, catalog: &Catalog) -> Result<ModelFile, ProviderError> {
         .unwrap_or_else(|| ModelFile {
             provider: provider.to_owned(),
             model: model.to_owned(),
+            format: None,
+            vision: true,
             temperature: None,
             thinking: BTreeMap::new(),
             plain: BTreeMap::new(),
@@ -210,6 +222,7 @@ fn names<T>(entries: &BTreeMap<String, T>) -> String {
 fn key(
     spec: &str,
     provider: &ProviderFile,
+    format: WireFormat,
     environment: Environment<'_>,
     optional: bool,
 ) -> Result<Option<Key>, ProviderError> {
@@ -218,7 +231,7 @@ fn key(
     };
     let (spec, variable) = (spec.to_owned(), variable.clone());
     match value(environment, &variable) {
-        Some(text) => match Key::new(&text, provider.format) {
+        Some(text) => match Key::new(&text, format) {
             Some(key) => Ok(Some(key)),
             None => Err(ProviderError::BadKey { spec, variable }),
         },
@@ -242,6 +255,7 @@ fn chat_url(spec: &str, base: &str, format: WireFormat) -> Result<Url, ProviderE
     let tail: &[&str] = match format {
         WireFormat::OpenAi => &["chat", "completions"],
         WireFormat::Anthropic => &["messages"],
+        WireFormat::Responses => &["responses"],
     };
     let refused = |reason: &str| ProviderError::BadUrl {
         spec: spec.to_owned(),
@@ -339,14 +353,19 @@ mod tests {
         for spec in ["gpt-5.4", "openai/gpt-5.4"] {
             let agent = resolve(spec, Role::Agent);
             assert_eq!(agent.model, "gpt-5.4");
-            assert_eq!(agent.fields["reasoning_effort"], "medium");
+            assert_eq!(agent.fields["reasoning"]["effort"], "medium");
+            assert_eq!(agent.url.as_str(), "https://api.openai.com/v1/responses");
             assert!((agent.price.unwrap().output - 15.0).abs() < 1e-9);
             let judge = resolve(spec, Role::Judge);
-            assert_eq!(judge.fields["reasoning_effort"], "none");
+            assert_eq!(judge.fields["reasoning"]["effort"], "none");
         }
         let other = resolve("openai/other", Role::Agent);
         assert!(other.fields.is_empty() && other.price.is_none());
         assert!(!resolve("kimi-k2.5", Role::Judge).temperature);
+        assert!(resolve("kimi-k2.5", Role::Agent).vision);
+        for blind in ["deepseek-v3.2", "minimax-m2.7", "glm-5.1"] {
+            assert!(!resolve(blind, Role::Agent).vision, "{blind}");
+        }
     }
 
     #[test]

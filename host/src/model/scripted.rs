@@ -41,6 +41,7 @@ impl Scripted {
         let ChatRequest {
             messages,
             tools,
+            may_call: _,
             temperature: _,
         } = request;
         if tools.iter().any(|tool| tool.name == SAVE_MEMORY) {
@@ -243,6 +244,7 @@ mod tests {
             let request = ChatRequest {
                 messages: &self.messages,
                 tools: &self.tools,
+                may_call: true,
                 temperature: None,
             };
             self.model.chat(request)

@@ -2,11 +2,12 @@
 
 mod anthropic;
 mod openai;
+mod responses;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
-use super::{ChatRequest, Message, Reply};
+use super::{ChatRequest, Image, Message, Reply};
 use crate::task::manifest::WireFormat;
 
 /// Why an answer cannot be read.
@@ -18,6 +19,8 @@ pub(super) enum Unreadable {
     WrongShape { reason: String },
     /// An error in the place of an answer, as some gateways send it with status 200.
     Error { status: u16, message: String },
+    /// The model, or the filter before it, will not answer this.
+    Declined { reason: String },
 }
 
 /// What a request's body says beside the chat.
@@ -36,6 +39,7 @@ pub(super) fn request(format: WireFormat, habits: Habits<'_>, request: ChatReque
     let mut body = match format {
         WireFormat::OpenAi => openai::request(habits, request),
         WireFormat::Anthropic => anthropic::request(habits, request),
+        WireFormat::Responses => responses::request(habits, request),
     };
     for (field, value) in habits.fields {
         body.insert(field.clone(), value.clone());
@@ -46,7 +50,7 @@ pub(super) fn request(format: WireFormat, habits: Habits<'_>, request: ChatReque
 /// Headers that the format wants, beside the key's.
 pub(super) fn header(format: WireFormat) -> Option<(HeaderName, HeaderValue)> {
     match format {
-        WireFormat::OpenAi => None,
+        WireFormat::OpenAi | WireFormat::Responses => None,
         WireFormat::Anthropic => Some(anthropic::VERSION),
     }
 }
@@ -65,19 +69,33 @@ pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable
     match format {
         WireFormat::OpenAi => openai::reply(&body),
         WireFormat::Anthropic => anthropic::reply(&body),
+        WireFormat::Responses => responses::reply(&body),
     }
 }
 
 /// What an error body says in words, if it says anything.
 pub(super) fn error_message(body: &Value) -> Option<String> {
-    let places = ["/error/message", "/error", "/message", "/detail"];
+    // Gemini puts it into a list.
+    let places = [
+        "/error/message",
+        "/0/error/message",
+        "/error",
+        "/message",
+        "/detail",
+    ];
     let found = places
         .iter()
         .find_map(|place| body.pointer(place)?.as_str());
     found.map(str::to_owned)
 }
 
+/// A number, or one of the names that `OpenAI` gives to what passes.
 fn status(code: &Value) -> Option<u16> {
+    match code.as_str() {
+        Some("server_error") => return Some(500),
+        Some("rate_limit_exceeded") => return Some(429),
+        _ => {}
+    }
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
     u16::try_from(number).ok()
 }
@@ -98,7 +116,20 @@ fn object(arguments: &str) -> Map<String, Value> {
     }
 }
 
-/// The chat with each picture after the results of the calls that it stands among: both formats want all results of an
+fn data_url(image: &Image) -> String {
+    let Image { media_type, data } = image;
+    format!("data:{media_type};base64,{data}")
+}
+
+/// The same as text. Well-formed arguments go back as they came.
+fn object_text(arguments: &str) -> String {
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(_)) => arguments.to_owned(),
+        _ => Value::Object(object(arguments)).to_string(),
+    }
+}
+
+/// The chat with each picture after the results of the calls that it stands among: the formats want all results of an
 /// answer's calls right after it.
 fn pictures_after_results(messages: &[Message]) -> Vec<&Message> {
     let mut ordered = Vec::with_capacity(messages.len());

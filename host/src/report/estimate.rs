@@ -1,6 +1,7 @@
 //! Shows what a run will ask of its models and cost, with the assumptions that the figures rest on.
 
 use comfy_table::{CellAlignment, Table, presets};
+use serde_json::{Value, json};
 
 use crate::eval::cost::{MicroUsd, Price};
 use crate::eval::estimate::{Estimate, Load, assumptions};
@@ -14,6 +15,61 @@ pub struct Row {
     pub asked: Option<(Load, Option<Price>)>,
 }
 
+impl Row {
+    /// Nothing for a scripted model; None where the price is not known.
+    fn cost(&self) -> Option<MicroUsd> {
+        match &self.asked {
+            None => Some(MicroUsd::default()),
+            Some((load, price)) => price.map(|price| price.of(load.tokens())),
+        }
+    }
+}
+
+/// What all of it costs; None when the price of a part is not known.
+pub fn total(rows: &[Row]) -> Option<MicroUsd> {
+    sum(rows.iter().map(Row::cost))
+}
+
+/// None when one of them is.
+pub fn sum(costs: impl IntoIterator<Item = Option<MicroUsd>>) -> Option<MicroUsd> {
+    costs
+        .into_iter()
+        .try_fold(MicroUsd::default(), |mut sum, cost| {
+            sum += cost?;
+            Some(sum)
+        })
+}
+
+/// The estimate for one agent as JSON; amounts are millionths of a US dollar.
+pub fn object(sessions: usize, runs: u32, estimate: &Estimate, rows: &[Row]) -> Value {
+    let roles: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let Row { role, model, asked } = row;
+            let load = asked.as_ref().map(|(load, _)| *load).unwrap_or_default();
+            json!({
+                "role": role, "model": model, "scripted": asked.is_none(), "calls": load.calls,
+                "input_tokens": load.input, "output_tokens": load.output, "cost": row.cost(),
+            })
+        })
+        .collect();
+    json!({
+        "sessions": sessions, "runs": runs, "turns": estimate.turns, "roles": roles, "cost": total(rows),
+    })
+}
+
+/// How a sum stands to the bound that a run is given; None without a bound. The price of everything is known then.
+pub fn bound(cost: Option<MicroUsd>, limit: Option<MicroUsd>) -> Option<String> {
+    let (cost, limit) = cost.zip(limit)?;
+    Some(if cost > limit {
+        format!(
+            "The estimate of {cost} is above --max-cost {limit}: the run would stop before its end."
+        )
+    } else {
+        format!("The estimate of {cost} is within --max-cost {limit}.")
+    })
+}
+
 /// The estimate as plain text.
 pub fn estimate(sessions: usize, runs: u32, estimate: &Estimate, rows: &[Row]) -> String {
     let mut table = Table::new();
@@ -23,24 +79,19 @@ pub fn estimate(sessions: usize, runs: u32, estimate: &Estimate, rows: &[Row]) -
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let mut total = Some(MicroUsd::default());
-    for Row { role, model, asked } in rows {
-        let Some((load, price)) = asked else {
+    for row in rows {
+        let Row { role, model, asked } = row;
+        let Some((load, _)) = asked else {
             table.add_row([*role, model, "-", "-", "-", "scripted"]);
             continue;
         };
-        let cost = price.map(|price| price.of(load.tokens()));
-        total = total.zip(cost).map(|(mut sum, cost)| {
-            sum += cost;
-            sum
-        });
         table.add_row([
             (*role).to_owned(),
             model.clone(),
             load.calls.to_string(),
             load.input.to_string(),
             load.output.to_string(),
-            money(cost),
+            money(row.cost()),
         ]);
     }
     let lines: Vec<String> = assumptions()
@@ -51,7 +102,7 @@ pub fn estimate(sessions: usize, runs: u32, estimate: &Estimate, rows: &[Row]) -
         "{sessions} sessions in each of {runs} runs, {} turns\n{table}\nIn all: {}. Nothing was asked and nothing was \
          spent.\n\nAssumptions:\n{}",
         estimate.turns,
-        money(total),
+        money(total(rows)),
         lines.join("\n")
     )
 }

@@ -320,6 +320,7 @@ async fn open(
         clock,
         toolbox,
         web: Arc::clone(&plan.web),
+        vision: plan.roles.agent.has_vision(),
         jobs: past.jobs.clone(),
         calls: 0,
     })

@@ -79,6 +79,14 @@ pub enum AgentRole {
 impl AgentRole {
     /// How an agent from outside is named in records.
     pub const EXTERNAL: &'static str = "external";
+
+    /// Whether it can be shown pictures. Of an agent from outside nothing is known, and it is shown them.
+    pub fn has_vision(&self) -> bool {
+        match self {
+            Self::Client(client) => client.has_vision(),
+            _ => true,
+        }
+    }
 }
 
 impl Roles {

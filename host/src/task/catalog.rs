@@ -1,7 +1,7 @@
 //! Model servers and models that are known by name: the built-in list, in the format that a suite's own tables have. It
 //! reads no environment and resolves nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -39,6 +39,12 @@ impl Catalog {
 /// The judges that one setting names: `A`, or `A,B,C`.
 pub fn panel(judge: &str) -> impl Iterator<Item = &str> {
     judge.split(',').map(str::trim)
+}
+
+/// A judge that one setting names more than once.
+pub fn twice(judge: &str) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    panel(judge).find(|one| !seen.insert(*one))
 }
 
 #[cfg(test)]
@@ -84,5 +90,7 @@ mod tests {
         let judges: Vec<&str> = panel("a/m, b/m,c").collect();
         assert_eq!(judges, ["a/m", "b/m", "c"]);
         assert_eq!(panel("lexical").collect::<Vec<_>>(), ["lexical"]);
+        assert_eq!(twice("a/m, b/m,c"), None);
+        assert_eq!(twice("a/m,b/m, a/m"), Some("a/m"));
     }
 }

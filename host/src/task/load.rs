@@ -578,11 +578,31 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     }
 }
 
+/// Names that stand for no model of a server: agents, and the judge and user agent.
+const SCRIPTED: [&str; 6] = [
+    "reference",
+    "reactive",
+    "nop",
+    "cheat",
+    "external",
+    "lexical",
+];
+
 /// Whether the provider is known is for the model's layer to say.
 fn check_preset(name: &str, model: &ModelFile, place: &Place<'_>, report: &mut Report<'_>) {
     if name.is_empty() || name.contains(['/', ',']) || name.chars().any(char::is_whitespace) {
         let help = "a name without slash, comma and white space";
         report.add_with_help(place.span(), format!("`{name}` names no model"), help);
+    }
+    if SCRIPTED.contains(&name) {
+        let help =
+            "choose another name: this one is the scripted model's wherever a model is named";
+        report.add_with_help(place.span(), format!("`{name}` is a scripted model"), help);
+    }
+    for (key, value) in [("provider", &model.provider), ("model", &model.model)] {
+        if value.trim().is_empty() {
+            report.add(place.key(key).span(), format!("`{key}` must not be empty"));
+        }
     }
     if let Some(price) = &model.price
         && !price.is_sound()

@@ -318,7 +318,7 @@ pub struct ProviderFile {
     /// What is spoken there.
     #[serde(default)]
     pub format: WireFormat,
-    /// Up to and without `/chat/completions` or `/messages`, as in `https://api.openai.com/v1`.
+    /// Up to and without `/chat/completions`, `/responses` or `/messages`, as in `https://api.openai.com/v1`.
     pub base_url: String,
     /// An environment variable that replaces `base_url`; the key may then be absent.
     #[serde(default)]
@@ -356,6 +356,8 @@ pub enum WireFormat {
     OpenAi,
     /// Messages, as Anthropic defined them.
     Anthropic,
+    /// Responses, as `OpenAI` defined them for models that think between calls; nothing is stored at the server.
+    Responses,
 }
 
 /// A model by a name of its own, with what is special about it.
@@ -366,6 +368,12 @@ pub struct ModelFile {
     pub provider: String,
     /// The provider's name of the model.
     pub model: String,
+    /// What is spoken to this model, where it is not what the provider speaks to others.
+    #[serde(default)]
+    pub format: Option<WireFormat>,
+    /// Whether it can be shown pictures. A model that cannot is told so when it reads one.
+    #[serde(default = "yes")]
+    pub vision: bool,
     /// Whether a temperature is sent for the user agent and the judge. Absent: as the provider has it.
     #[serde(default)]
     pub temperature: Option<bool>,

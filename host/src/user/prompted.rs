@@ -216,9 +216,12 @@ impl Prompted {
         };
         let mut attempt = 0;
         loop {
-            let reply = self.chat(&prompt, &mut exchange).await?;
-            let error = match read(&reply) {
-                Ok(value) => return Ok((value, exchange)),
+            let answer = self.chat(&prompt, &mut exchange).await?;
+            let error = match read(&answer.reply.text) {
+                Ok(value) => {
+                    self.client.keep(&answer)?;
+                    return Ok((value, exchange));
+                }
                 Err(error) => error,
             };
             if attempt + 1 == attempts.count {
@@ -234,7 +237,9 @@ impl Prompted {
                 fields.error = error.to_string();
                 prompt = self.prompts.render(name, &fields)?;
             }
-            if let Some(wait) = attempts.wait(attempt) {
+            if let Some(wait) = attempts.wait(attempt)
+                && !self.client.is_replayed()
+            {
                 self.pause.clone().wait(wait).await;
             }
             attempt += 1;
@@ -275,7 +280,7 @@ impl Prompted {
         Ok((verdicts, Exchange { order, ..exchange }))
     }
 
-    async fn chat(&self, prompt: &Prompt, exchange: &mut Exchange) -> Result<String, RoleError> {
+    async fn chat(&self, prompt: &Prompt, exchange: &mut Exchange) -> Result<Answer, RoleError> {
         let Prompt { system, user } = prompt.clone();
         let messages = [
             Message::System { text: system },
@@ -284,13 +289,14 @@ impl Prompted {
         let request = ChatRequest {
             messages: &messages,
             tools: &[],
+            may_call: true,
             temperature: Some(0.0),
         };
-        let Answer { reply, temperature } = self.client.answer(request).await?;
-        exchange.temperature = temperature;
-        exchange.usage += reply.usage;
-        exchange.replies.push(reply.text.clone());
-        Ok(reply.text)
+        let answer = self.client.answer(request).await?;
+        exchange.temperature = answer.temperature;
+        exchange.usage += answer.reply.usage;
+        exchange.replies.push(answer.reply.text.clone());
+        Ok(answer)
     }
 }
 

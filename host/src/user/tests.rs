@@ -1,3 +1,5 @@
+mod taped;
+
 use std::sync::{Arc, Mutex};
 
 use regex::Regex;

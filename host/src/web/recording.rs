@@ -70,12 +70,15 @@ pub enum RecordingError {
 }
 
 impl Recording {
-    /// A recording to go on with; it is made if it is not there.
+    /// A recording to go on with; it is made if it is not there, and so is its folder.
     pub fn record(path: &Path) -> Result<Self, RecordingError> {
         let failed = |source| RecordingError::Open {
             path: path.to_owned(),
             source,
         };
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(failed)?;
+        }
         let known = if path.exists() {
             read(path)?
         } else {

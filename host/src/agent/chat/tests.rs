@@ -2,15 +2,23 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::model::ToolCall;
+use crate::model::{Reasoning, ToolCall};
 
 const WINDOW: usize = 64 << 10;
 
 fn chat() -> Chat {
+    chat_with(false)
+}
+
+fn chat_with(thoughts: bool) -> Chat {
+    let bounds = Bounds {
+        window: WINDOW,
+        tools: 4_000,
+        thoughts,
+    };
     Chat::new(
         Protocol::Paper,
-        Some(WINDOW),
-        4_000,
+        Some(bounds),
         "You are an assistant.".into(),
     )
 }
@@ -196,8 +204,129 @@ fn many_results_of_one_answer_are_cut_until_they_fit() {
 }
 
 #[test]
+fn the_last_pictures_are_shown_and_the_others_named() {
+    let mut chat = chat();
+    chat.hear("Look.", "2026-03-02T09:00:00", Channel::Chat);
+    for number in 0..7 {
+        let id = format!("c{number}");
+        chat.see(&reply("", std::slice::from_ref(&id)));
+        chat.see(&result(&id, "read_file", "shown next", None));
+        chat.see(&Step::Picture {
+            path: format!("{number}.png"),
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        });
+    }
+    let pictures: Vec<(&str, bool)> = chat
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Picture { text, image } => Some((text.as_str(), image.is_some())),
+            _ => None,
+        })
+        .collect();
+    let gone = |path: &str| format!("{path} {PICTURE_GONE}");
+    let [first, second, third] = ["0.png", "1.png", "2.png"].map(gone);
+    assert_eq!(
+        pictures,
+        [
+            (first.as_str(), false),
+            (&second, false),
+            (&third, false),
+            ("3.png", true),
+            ("4.png", true),
+            ("5.png", true),
+            ("6.png", true),
+        ]
+    );
+    let counted: usize = chat
+        .messages()
+        .iter()
+        .map(|message| tokens::of_message(message, false))
+        .sum();
+    assert_eq!(chat.total(), counted);
+}
+
+/// An answer with one call, thought about at length; as a text and as a signed block.
+fn thoughtful(id: &str, length: usize) -> Step {
+    let thought = "t".repeat(length);
+    let block = json!({"type": "thinking", "thinking": thought, "signature": "s"});
+    let Step::Reply { text, calls, .. } = reply("", &[id.to_owned()]) else {
+        unreachable!()
+    };
+    Step::Reply {
+        text,
+        reasoning: Reasoning::new(thought, vec![block]),
+        calls,
+    }
+}
+
+/// Bytes of what can be sent of a chat.
+fn sent(chat: &Chat) -> usize {
+    serde_json::to_string(chat.messages()).unwrap().len()
+}
+
+#[test]
+fn thinking_that_goes_back_stays_within_the_window() {
+    for thoughts in [false, true] {
+        let mut chat = chat_with(thoughts);
+        chat.hear("Do it.", "2026-03-02T09:00:00", Channel::Chat);
+        for call in 0..80 {
+            let id = format!("c{call}");
+            chat.fit();
+            assert!(chat.total() + 4_000 + ANSWER <= WINDOW, "{}", chat.total());
+            // Text and block of each thought: three bytes of either are a token.
+            assert!(sent(&chat) < 2 * 3 * WINDOW, "{}", sent(&chat));
+            chat.see(&thoughtful(&id, 18_000));
+            chat.see(&result(&id, "gmail__show_thread", "short", None));
+        }
+        assert_legal(chat.messages());
+    }
+}
+
+#[test]
+fn thinking_of_earlier_turns_goes_before_any_message_does() {
+    let mut chat = chat();
+    for turn in 0..4 {
+        chat.hear(
+            &format!("Message {turn}"),
+            "2026-03-02T09:00:00",
+            Channel::Chat,
+        );
+        let id = format!("c{turn}");
+        chat.see(&thoughtful(&id, 40_000));
+        chat.see(&result(&id, "gmail__show_thread", "short", None));
+        // What a subagent found is no new turn.
+        chat.see(&Step::Subagent {
+            label: "s".into(),
+            task: "t".into(),
+            steps: Vec::new(),
+            result: "found".into(),
+        });
+        if turn < 3 {
+            chat.see(&reply("Done.", &[]));
+        }
+    }
+    let before = chat.messages().len();
+    chat.fit();
+    assert_eq!(chat.messages().len(), before);
+    let blocks: Vec<usize> = chat
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Assistant {
+                reasoning: Some(reasoning),
+                ..
+            } => Some(reasoning.blocks.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(blocks, [0, 0, 0, 1]);
+}
+
+#[test]
 fn a_scripted_model_sees_everything() {
-    let mut chat = Chat::new(Protocol::Paper, None, 4_000, "s".into());
+    let mut chat = Chat::new(Protocol::Paper, None, "s".into());
     for turn in 0..20 {
         play(&mut chat, turn, &[100_000]);
     }

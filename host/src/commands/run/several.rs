@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     clients, default_out, displayed, ended, limit, placed, prepared, ready, reopened_with, roles,
-    shared, tape, was_played,
+    shared, tape, was_played, web,
 };
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
@@ -16,6 +16,7 @@ use crate::run::{Finished, Plan, play_all};
 use crate::store::folder::runs_in;
 use crate::store::results::RunResults;
 use crate::task::suite::Suite;
+use crate::web::Web;
 
 /// Plans of several agents, and the folder that holds theirs.
 pub(super) struct Several {
@@ -93,21 +94,22 @@ pub(super) fn planned(
     for (_, own) in all {
         retape(&mut clients, &own.tape, false)?;
         let one = prepared(suite, &own, &shared, &mut clients)?;
-        ready.push((own, one));
+        let web = web(suite, &own.tape)?;
+        ready.push((own, one, web));
     }
     let mut plans = Vec::new();
-    for (own, one) in ready {
+    for (own, one, web) in ready {
         let plan = placed(suite.clone(), &own, &shared, one)?;
-        plans.push(beside(plan, &own)?);
+        plans.push(beside(plan, web, &own)?);
     }
     Ok(Several { folder, plans })
 }
 
 /// One of several, ready to be played.
-fn beside(plan: Plan, own: &RunArgs) -> Result<Plan, Failure> {
+fn beside(plan: Plan, web: Web, own: &RunArgs) -> Result<Plan, Failure> {
     Ok(Plan {
         beside: true,
-        ..ready(plan, own)?
+        ..ready(plan, web, own)?
     })
 }
 
@@ -142,7 +144,8 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
         })?;
         was_played(&plan)?;
         plan.spending.limit = limit(&plan.roles, args.max_cost)?;
-        plans.push(beside(plan, &own)?);
+        let web = web(&plan.suite, &own.tape)?;
+        plans.push(beside(plan, web, &own)?);
     }
     let folder = dir.to_owned();
     Ok(Some(Several { folder, plans }))

@@ -19,6 +19,7 @@ fn question(texts: &[&str], turn: u32, occurrence: u32) -> Question {
     let request = ChatRequest {
         messages: &messages,
         tools: &[],
+        may_call: true,
         temperature: Some(0.0),
     };
     Question::new(
@@ -44,6 +45,7 @@ fn found(cassette: &Cassette, question: &Question) -> Option<String> {
     match cassette.find(question)? {
         Recorded::Reply { reply, .. } => Some(reply.text),
         Recorded::Refused { reason, .. } => Some(reason),
+        Recorded::Late => None,
     }
 }
 
@@ -156,6 +158,7 @@ fn whatever_an_answer_can_depend_on_makes_another_request() {
         Fingerprint::of(ChatRequest {
             messages,
             tools,
+            may_call: true,
             temperature,
         })
         .hash

@@ -31,6 +31,9 @@ impl Setup {
         let preset = ModelFile {
             provider: "test".into(),
             model: "model".into(),
+            format: None,
+            thinking: [("effort".to_owned(), json!("medium"))].into(),
+            plain: [("effort".to_owned(), json!("none"))].into(),
             ..built_in.models["gpt-5.4"].clone()
         };
         Self {
@@ -55,6 +58,10 @@ impl Setup {
         let key = |_: &str| Some(KEY.to_owned());
         let mut clients = Clients::new(catalog, &key, tape);
         clients.with(spec, Role::Judge, pause, stall).unwrap()
+    }
+
+    pub(super) fn with(self, tape: Tape) -> Self {
+        Self { tape, ..self }
     }
 
     /// A model without a preset.
@@ -101,6 +108,7 @@ async fn ask(client: &Client, temperature: Option<f64>) -> Result<Reply, ModelEr
     let request = ChatRequest {
         messages: &messages,
         tools: &[],
+        may_call: true,
         temperature,
     };
     client.chat(request).await
@@ -189,9 +197,69 @@ async fn retry_after_is_honoured_up_to_a_limit() {
 
 #[tokio::test]
 async fn what_the_operator_must_mend_is_not_asked_again() {
-    for status in [301, 401, 402, 404] {
+    for status in [301, 401, 402, 403, 404] {
         check_infrastructure(vec![failing(status, "no such thing")], "no such thing", 1).await;
     }
+}
+
+/// What the servers of the built-in list answer to an unpaid account, a wrong key or a wrong name.
+#[tokio::test]
+async fn an_account_or_key_that_is_refused_is_none_of_the_models_doing() {
+    let google = json!([{"error": {
+        "code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT",
+    }}]);
+    let anthropic = json!({"type": "error", "error": {
+        "type": "invalid_request_error",
+        "message": "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.",
+    }});
+    let dashscope = json!({"error": {
+        "message": "Access denied, please make sure your account is in good standing.", "code": "Arrearage",
+    }});
+    let openai = json!({"error": {"message": "Billing hard limit has been reached", "code": "billing_hard_limit_reached"}});
+    let deepseek =
+        json!({"error": {"message": "Model Not Exist", "type": "invalid_request_error"}});
+    let openrouter =
+        json!({"error": {"message": "some/model is not a valid model ID", "code": 400}});
+    for (body, expected) in [
+        (google, "status 400: API key not valid."),
+        (anthropic, "status 400: Your credit balance is too low"),
+        (dashscope, "status 400: Access denied"),
+        (openai, "status 400: Billing hard limit"),
+        (deepseek, "status 400: Model Not Exist"),
+        (openrouter, "status 400: some/model is not"),
+    ] {
+        let refused = ResponseTemplate::new(400).set_body_json(body);
+        check_infrastructure(vec![refused], expected, 1).await;
+    }
+    for words in [
+        "The account is overdue. (Ark)",
+        "This key may not use the model.",
+    ] {
+        check_infrastructure(vec![failing(403, words)], words, 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_content_stays_the_models_doing() {
+    for (status, words) in [
+        (400, "Input data may contain inappropriate content."),
+        (400, "The response was filtered by a content policy."),
+        (
+            403,
+            "Your chosen model requires moderation and your input was flagged",
+        ),
+    ] {
+        check_refused(vec![failing(status, words)], words, 1).await;
+    }
+}
+
+/// An empty answer would be asked for again; a refusal is the model's last word.
+#[tokio::test]
+async fn an_answer_that_is_a_refusal_is_not_asked_for_again() {
+    let body =
+        json!({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]});
+    let filtered = ResponseTemplate::new(200).set_body_json(body);
+    check_refused(vec![filtered], "filter of contents", 1).await;
 }
 
 #[tokio::test]
@@ -235,7 +303,8 @@ async fn an_error_with_status_200_counts_as_what_it_says() {
             .set_body_json(json!({"error": {"message": "upstream", "code": code}}))
     };
     check_infrastructure(vec![gateway(502)], "status 502: upstream", 7).await;
-    check_refused(vec![gateway(403)], "status 403: upstream", 1).await;
+    check_infrastructure(vec![gateway(403)], "status 403: upstream", 1).await;
+    check_refused(vec![gateway(422)], "status 422: upstream", 1).await;
 }
 
 #[tokio::test]
@@ -263,7 +332,7 @@ async fn a_broken_connection_is_asked_again() {
 #[tokio::test]
 async fn a_model_that_refuses_the_temperature_is_asked_without() {
     let server = MockServer::start().await;
-    let refuses = failing(400, "Unsupported value: 'temperature' does not support 0.0");
+    let refuses = failing(400, "Temperature 0.0 is not supported by this model");
     Mock::given(body_partial_json(json!({"temperature": 0.0})))
         .respond_with(refuses)
         .expect(1)
@@ -349,6 +418,36 @@ async fn the_anthropic_format_has_its_own_path_headers_and_answers() {
 }
 
 #[tokio::test]
+async fn the_responses_format_has_its_own_path_and_answers() {
+    let server = MockServer::start().await;
+    let body = json!({
+        "id": "resp_1", "object": "response", "status": "completed", "error": null,
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}],
+        "usage": {"input_tokens": 1000, "output_tokens": 100},
+    });
+    Mock::given(method("POST"))
+        .and(path("/v1/responses"))
+        .and(header("authorization", format!("Bearer {KEY}")))
+        .and(body_partial_json(json!({
+            "model": "model", "store": false, "effort": "none", "temperature": 0.0,
+            "input": [{"role": "user", "content": "Hello?"}],
+        })))
+        .respond_with(ResponseTemplate::new(200).set_body_json(body))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let mut setup = Setup::at(&format!("{}/v1", server.uri()));
+    // The preset's own format, at a provider of another.
+    setup.preset.format = Some(WireFormat::Responses);
+    let reply = ask(&setup.model("special", noted()), Some(0.0))
+        .await
+        .unwrap();
+    assert_eq!(reply.text, "Hi.");
+    // 2.50 and 15 USD per million.
+    assert_eq!(reply.usage.known_cost().unwrap().0, 4_000);
+}
+
+#[tokio::test]
 async fn an_overload_in_the_anthropic_format_carries_its_words() {
     let server = MockServer::start().await;
     let words =
@@ -375,7 +474,7 @@ async fn a_preset_switches_thinking_by_role_and_has_a_price() {
     let sent: Value = server.received_requests().await.unwrap()[0]
         .body_json()
         .unwrap();
-    assert_eq!(sent["reasoning_effort"], "none", "a judge does not think");
+    assert_eq!(sent["effort"], "none", "a judge does not think");
     assert_eq!(sent["temperature"], 0.0);
 }
 
@@ -414,6 +513,7 @@ async fn work_beyond_the_time_ends_without_an_answer() {
     let request = ChatRequest {
         messages: &messages,
         tools: &[],
+        may_call: true,
         temperature: None,
     };
     let answer = client
@@ -421,6 +521,20 @@ async fn work_beyond_the_time_ends_without_an_answer() {
         .await
         .unwrap();
     assert_eq!(answer, None);
+    // A recording knows it, and its replay waits for nothing.
+    let dir = tempfile::tempdir().unwrap();
+    let recording = Tape::Record(Cassette::record(dir.path(), false).unwrap());
+    let replayed = |dir: &std::path::Path| Tape::Replay(Cassette::replay(dir).unwrap());
+    let base = format!("http://{address}/v1");
+    let live = Setup::at(&base).with(recording).client(noted());
+    let late = live.chat_within(request, Duration::from_millis(5)).await;
+    assert_eq!(late, Ok(None));
+    let taped = Setup::at("http://127.0.0.1:1/v1").with(replayed(dir.path()));
+    let again = taped
+        .client(noted())
+        .chat_within(request, Duration::from_mins(5))
+        .await;
+    assert_eq!(again, Ok(None));
 }
 
 #[tokio::test]
@@ -484,7 +598,18 @@ async fn the_judges_cache_asks_once_and_costs_nothing_then() {
         };
         setup.client(noted())
     };
-    assert_eq!(ask(&client(), None).await.unwrap().usage.calls, 1);
+    let messages = [Message::User {
+        text: "Hello?".into(),
+    }];
+    let request = ChatRequest {
+        messages: &messages,
+        tools: &[],
+        may_call: true,
+        temperature: None,
+    };
+    let first = client().answer(request).await.unwrap();
+    assert_eq!(first.reply.usage.calls, 1);
+    client().keep(&first).unwrap();
     let cached = ask(&client(), None).await.unwrap();
     assert_eq!((cached.text.as_str(), cached.usage.calls), ("Yes.", 0));
     assert_eq!(server.received_requests().await.unwrap().len(), 1);

@@ -5,7 +5,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{Habits, Unreadable, object, pictures_after_results, wrong};
-use crate::model::{ChatRequest, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+use crate::model::{ChatRequest, Image, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// The version of the format, which every request names.
 pub(super) const VERSION: (HeaderName, HeaderValue) = (
@@ -25,6 +25,7 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     let ChatRequest {
         messages,
         tools,
+        may_call,
         temperature,
     } = request;
     let system: Vec<&str> = messages.iter().filter_map(system_text).collect();
@@ -42,6 +43,9 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     body.insert("messages".into(), turns.into());
     if !tools.is_empty() {
         body.insert("tools".into(), tools.iter().map(tool).collect());
+        if !may_call {
+            body.insert("tool_choice".into(), json!({"type": "none"}));
+        }
     }
     if let Some(temperature) = temperature {
         body.insert("temperature".into(), temperature.into());
@@ -64,11 +68,7 @@ fn turns(messages: &[Message]) -> Vec<Value> {
             Message::System { .. } => continue,
             Message::User { text } => ("user", vec![text_block(text)]),
             Message::Tool { call_id, text } => ("user", vec![result(call_id, text)]),
-            Message::Picture {
-                text,
-                media_type,
-                data,
-            } => ("user", picture(text, media_type, data)),
+            Message::Picture { text, image } => ("user", picture(text, image.as_ref())),
             Message::Assistant {
                 text,
                 reasoning,
@@ -93,9 +93,12 @@ fn result(call_id: &str, text: &str) -> Value {
     json!({"type": "tool_result", "tool_use_id": call_id, "content": text})
 }
 
-fn picture(text: &str, media_type: &str, data: &str) -> Vec<Value> {
-    let source = json!({"type": "base64", "media_type": media_type, "data": data});
-    vec![text_block(text), json!({"type": "image", "source": source})]
+fn picture(text: &str, image: Option<&Image>) -> Vec<Value> {
+    let shown = image.map(|Image { media_type, data }| {
+        let source = json!({"type": "base64", "media_type": media_type, "data": data});
+        json!({"type": "image", "source": source})
+    });
+    std::iter::once(text_block(text)).chain(shown).collect()
 }
 
 fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[ToolCall]) -> Vec<Value> {
@@ -133,10 +136,16 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         .get("content")
         .and_then(Value::as_array)
         .ok_or_else(|| wrong("it has no list `content`"))?;
+    let stopped = body.get("stop_reason").and_then(Value::as_str);
+    if stopped == Some("refusal") {
+        return Err(Unreadable::Declined {
+            reason: "the model refused to answer (stop_reason refusal)".into(),
+        });
+    }
     let mut reply = Reply {
         usage: usage(body.get("usage").unwrap_or(&Value::Null)),
         truncated: matches!(
-            body.get("stop_reason").and_then(Value::as_str),
+            stopped,
             Some("max_tokens" | "model_context_window_exceeded")
         ),
         ..Reply::default()

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Habits, Unreadable, object, pictures_after_results, wrong};
+use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
 use crate::model::{ChatRequest, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// Fields of a message that carry encrypted or signed thinking and go back as they came: `reasoning_details` is
@@ -18,6 +18,7 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     let ChatRequest {
         messages,
         tools,
+        may_call,
         temperature,
     } = request;
     let messages = pictures_after_results(messages);
@@ -29,6 +30,9 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     body.insert("messages".into(), written.collect());
     if !tools.is_empty() {
         body.insert("tools".into(), tools.iter().map(tool).collect());
+        if !may_call {
+            body.insert("tool_choice".into(), "none".into());
+        }
     }
     if let Some(temperature) = temperature {
         body.insert("temperature".into(), temperature.into());
@@ -46,13 +50,13 @@ fn message(message: &Message, give_back: Option<&str>) -> Value {
         Message::Tool { call_id, text } => {
             json!({"role": "tool", "tool_call_id": call_id, "content": text})
         }
+        Message::Picture { text, image: None } => json!({"role": "user", "content": text}),
         Message::Picture {
             text,
-            media_type,
-            data,
+            image: Some(image),
         } => json!({"role": "user", "content": [
             {"type": "text", "text": text},
-            {"type": "image_url", "image_url": {"url": format!("data:{media_type};base64,{data}")}},
+            {"type": "image_url", "image_url": {"url": data_url(image)}},
         ]}),
         Message::Assistant {
             text,
@@ -102,14 +106,6 @@ fn call(call: &ToolCall, blocks: &[Value]) -> Value {
     written
 }
 
-/// Well-formed arguments go back as they came.
-fn object_text(arguments: &str) -> String {
-    match serde_json::from_str(arguments) {
-        Ok(Value::Object(_)) => arguments.to_owned(),
-        _ => Value::Object(object(arguments)).to_string(),
-    }
-}
-
 fn tool(tool: &ToolSpec) -> Value {
     let ToolSpec {
         name,
@@ -128,6 +124,13 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         .get("message")
         .and_then(Value::as_object)
         .ok_or_else(|| wrong("its choice has no `message`"))?;
+    let finish = choice.get("finish_reason").and_then(Value::as_str);
+    // `sensitive` is GLM's word for it.
+    if let Some(finish @ ("content_filter" | "sensitive")) = finish {
+        return Err(Unreadable::Declined {
+            reason: format!("the server's filter of contents stopped its answer ({finish})"),
+        });
+    }
     let (text, inline) = split_thinking(text(message)?);
     let calls = calls(message)?;
     let thought = reasoning(message).or(inline).unwrap_or_default();
@@ -136,7 +139,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         reasoning: Reasoning::new(thought, sealed(message, &calls)),
         calls,
         usage: usage(body.get("usage").unwrap_or(&Value::Null)),
-        truncated: choice.get("finish_reason").and_then(Value::as_str) == Some("length"),
+        truncated: finish == Some("length"),
     })
 }
 
@@ -252,14 +255,17 @@ fn usage(usage: &Value) -> Usage {
             .filter_map(|place| usage.pointer(place)?.as_u64());
         counts.next().unwrap_or(0)
     };
+    let input_tokens = count(&["/prompt_tokens"]);
+    // Gemini leaves its thinking out of the one count and not of the other.
+    let beside_input = count(&["/total_tokens"]).saturating_sub(input_tokens);
     Usage {
         calls: 1,
-        input_tokens: count(&["/prompt_tokens"]),
+        input_tokens,
         cached_tokens: count(&[
             "/prompt_tokens_details/cached_tokens",
             "/prompt_cache_hit_tokens",
         ]),
-        output_tokens: count(&["/completion_tokens"]),
+        output_tokens: count(&["/completion_tokens"]).max(beside_input),
         reasoning_tokens: count(&["/completion_tokens_details/reasoning_tokens"]),
         cache_write_tokens: count(&["/prompt_tokens_details/cache_write_tokens"]),
         ..Usage::default()
@@ -271,6 +277,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::Image;
     use crate::model::wire::{self, WireFormat};
 
     fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Habits<'a> {
@@ -347,6 +354,7 @@ mod tests {
             ChatRequest {
                 messages: &messages,
                 tools: &tools,
+                may_call: true,
                 temperature: Some(0.0),
             },
         );
@@ -370,12 +378,33 @@ mod tests {
     }
 
     #[test]
+    fn tools_that_must_not_be_called_are_sent_all_the_same() {
+        let tools = [ToolSpec {
+            name: "list".into(),
+            description: "d".into(),
+            parameters: json!({"type": "object"}),
+        }];
+        let body = request(
+            "m",
+            ChatRequest {
+                messages: &[],
+                tools: &tools,
+                may_call: false,
+                temperature: None,
+            },
+        );
+        assert_eq!(body["tool_choice"], "none");
+        assert_eq!(body["tools"][0]["function"]["name"], "list");
+    }
+
+    #[test]
     fn what_is_not_asked_for_is_not_sent() {
         let body = request(
             "m",
             ChatRequest {
                 messages: &[],
                 tools: &[],
+                may_call: true,
                 temperature: None,
             },
         );
@@ -436,6 +465,7 @@ mod tests {
         let chat = ChatRequest {
             messages: &messages,
             tools: &[],
+            may_call: true,
             temperature: None,
         };
         let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "enabled"}))]);
@@ -479,6 +509,7 @@ mod tests {
         let chat = ChatRequest {
             messages: &kept,
             tools: &[],
+            may_call: true,
             temperature: None,
         };
         assert_eq!(request("m", chat)["messages"][0], message);
@@ -492,13 +523,20 @@ mod tests {
         };
         let picture = Message::Picture {
             text: "a.png".into(),
-            media_type: "image/png".into(),
-            data: "AAAA".into(),
+            image: Some(Image {
+                media_type: "image/png".into(),
+                data: "AAAA".into(),
+            }),
         };
-        let messages = [tool("1"), picture, tool("2")];
+        let gone = Message::Picture {
+            text: "b.png".into(),
+            image: None,
+        };
+        let messages = [tool("1"), picture, gone, tool("2")];
         let chat = ChatRequest {
             messages: &messages,
             tools: &[],
+            may_call: true,
             temperature: None,
         };
         let expected = json!([
@@ -508,6 +546,7 @@ mod tests {
                 {"type": "text", "text": "a.png"},
                 {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
             ]},
+            {"role": "user", "content": "b.png"},
         ]);
         assert_eq!(request("m", chat)["messages"], expected);
     }
@@ -546,6 +585,24 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(reply.usage, expected);
+    }
+
+    #[test]
+    fn thinking_that_only_the_total_holds_is_output() {
+        let body = json!({
+            "choices": [{"message": {"content": "a"}}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 117},
+        });
+        let usage = reply(body.to_string().as_bytes()).unwrap().usage;
+        assert_eq!((usage.input_tokens, usage.output_tokens), (10, 107));
+    }
+
+    #[test]
+    fn an_answer_that_a_filter_stopped_is_a_refusal() {
+        for finish in ["content_filter", "sensitive"] {
+            let body = json!({"choices": [{"message": {"content": ""}, "finish_reason": finish}]});
+            check_unreadable(&body.to_string(), "Declined");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::Image;
 use crate::model::wire::{self, WireFormat};
 
 fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -> Value {
@@ -14,6 +15,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -
     let request = ChatRequest {
         messages,
         tools,
+        may_call: true,
         temperature,
     };
     wire::request(WireFormat::Anthropic, habits, request)
@@ -60,8 +62,10 @@ fn a_chat_is_written_as_the_format_wants_it() {
         tool_result("1", "one"),
         Message::Picture {
             text: "a.png".into(),
-            media_type: "image/png".into(),
-            data: "AAAA".into(),
+            image: Some(Image {
+                media_type: "image/png".into(),
+                data: "AAAA".into(),
+            }),
         },
         tool_result("2", "two"),
         tool_result("3", ""),
@@ -98,6 +102,31 @@ fn a_chat_is_written_as_the_format_wants_it() {
         "thinking": {"type": "adaptive"},
     });
     assert_eq!(written(&messages, &tools, None), expected);
+}
+
+/// The server refuses a chat with blocks of tools that comes without the tools.
+#[test]
+fn tools_that_must_not_be_called_are_sent_all_the_same() {
+    let tools = [ToolSpec {
+        name: "list".into(),
+        description: "d".into(),
+        parameters: json!({"type": "object"}),
+    }];
+    let habits = Habits {
+        model: "m",
+        fields: &Map::new(),
+        max_output_tokens: None,
+        give_back: None,
+    };
+    let request = ChatRequest {
+        messages: &[user("u")],
+        tools: &tools,
+        may_call: false,
+        temperature: None,
+    };
+    let body = wire::request(WireFormat::Anthropic, habits, request);
+    assert_eq!(body["tool_choice"], json!({"type": "none"}));
+    assert_eq!(body["tools"][0]["name"], "list");
 }
 
 #[test]
@@ -169,6 +198,14 @@ fn a_cut_answer_is_known() {
         !read(&json!({"content": [], "stop_reason": "end_turn"}))
             .unwrap()
             .truncated
+    );
+}
+
+#[test]
+fn a_refusal_is_no_empty_answer() {
+    check_unreadable(
+        &json!({"content": [], "stop_reason": "refusal"}),
+        "Declined",
     );
 }
 

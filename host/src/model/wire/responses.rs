@@ -1,0 +1,216 @@
+//! `OpenAI` responses (<https://platform.openai.com/docs/api-reference/responses>), for models that think and call tools
+//! in one. Nothing is stored at the server: each request holds the whole chat, with the encrypted thinking as it came.
+//! The servers' own tools are never offered.
+
+use serde_json::{Map, Value, json};
+
+use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
+use crate::model::{ChatRequest, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+
+/// What is asked for beside the answer: thinking that can be given back.
+const SEALED: &str = "reasoning.encrypted_content";
+
+/// The field of a message that says whether it goes before calls or ends the turn; it is given back with it.
+const PHASE: &str = "phase";
+
+/// The request's body. A temperature is sent when the request has one.
+pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<String, Value> {
+    let ChatRequest {
+        messages,
+        tools,
+        may_call,
+        temperature,
+    } = request;
+    let ordered = pictures_after_results(messages);
+    let system: Vec<&str> = messages.iter().filter_map(system_text).collect();
+    let input: Vec<Value> = ordered.into_iter().flat_map(items).collect();
+    let mut body = Map::new();
+    body.insert("model".into(), habits.model.into());
+    if !system.is_empty() {
+        body.insert("instructions".into(), system.join("\n\n").into());
+    }
+    body.insert("input".into(), input.into());
+    body.insert("store".into(), false.into());
+    body.insert("include".into(), json!([SEALED]));
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.iter().map(tool).collect());
+        if !may_call {
+            body.insert("tool_choice".into(), "none".into());
+        }
+    }
+    if let Some(temperature) = temperature {
+        body.insert("temperature".into(), temperature.into());
+    }
+    if let Some(limit) = habits.max_output_tokens {
+        body.insert("max_output_tokens".into(), limit.into());
+    }
+    body
+}
+
+fn system_text(message: &Message) -> Option<&str> {
+    match message {
+        Message::System { text } if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// A message as items. None of them has an id: the server would look for one that it did not store.
+fn items(message: &Message) -> Vec<Value> {
+    match message {
+        Message::System { .. } => Vec::new(),
+        Message::User { text } => vec![json!({"role": "user", "content": text})],
+        Message::Tool { call_id, text } => {
+            vec![json!({"type": "function_call_output", "call_id": call_id, "output": text})]
+        }
+        Message::Picture { text, image: None } => vec![json!({"role": "user", "content": text})],
+        Message::Picture {
+            text,
+            image: Some(image),
+        } => vec![json!({"role": "user", "content": [
+            {"type": "input_text", "text": text},
+            {"type": "input_image", "detail": "auto", "image_url": data_url(image)},
+        ]})],
+        Message::Assistant {
+            text,
+            reasoning,
+            calls,
+        } => assistant(text, reasoning.as_ref(), calls),
+    }
+}
+
+fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[ToolCall]) -> Vec<Value> {
+    let blocks = reasoning.map_or(&[][..], |reasoning| &reasoning.blocks);
+    let thoughts = blocks.iter().filter(|block| block["type"] == "reasoning");
+    let mut items: Vec<Value> = thoughts.cloned().collect();
+    if !text.is_empty() {
+        let mut message = json!({"role": "assistant", "content": text});
+        if let Some(phase) = blocks.iter().find_map(|block| block.get(PHASE)) {
+            message[PHASE] = phase.clone();
+        }
+        items.push(message);
+    }
+    items.extend(calls.iter().map(|call| {
+        let ToolCall {
+            id,
+            name,
+            arguments,
+        } = call;
+        let arguments = object_text(arguments);
+        json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments})
+    }));
+    items
+}
+
+/// Not strict: a strict schema must name every property as required, and the tools have optional ones.
+fn tool(tool: &ToolSpec) -> Value {
+    let ToolSpec {
+        name,
+        description,
+        parameters,
+    } = tool;
+    json!({
+        "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false,
+    })
+}
+
+/// Reads the body of a successful response.
+pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
+    let output = body
+        .get("output")
+        .and_then(Value::as_array)
+        .ok_or_else(|| wrong("it has no list `output`"))?;
+    let cut = body.pointer("/incomplete_details/reason");
+    let cut = cut.and_then(Value::as_str);
+    if cut == Some("content_filter") {
+        return Err(Unreadable::Declined {
+            reason: "the server's filter of contents stopped its answer".into(),
+        });
+    }
+    let mut reply = Reply {
+        usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+        truncated: cut == Some("max_output_tokens"),
+        ..Reply::default()
+    };
+    let (mut thought, mut blocks) = (String::new(), Vec::new());
+    for item in output {
+        match item.get("type").and_then(Value::as_str) {
+            Some("message") => {
+                reply.text.push_str(&said(item)?);
+                let phase = item.get(PHASE).filter(|phase| !phase.is_null());
+                blocks.extend(phase.map(|phase| json!({ PHASE: phase })));
+            }
+            Some("reasoning") => {
+                thought.push_str(&texts(item, "summary"));
+                thought.push_str(&texts(item, "content"));
+                blocks.extend(sealed(item));
+            }
+            Some("function_call") => reply.calls.push(call(item)?),
+            // Items of tools that the host never offers.
+            Some(_) => {}
+            None => return Err(wrong("an item of its `output` has no `type`")),
+        }
+    }
+    reply.reasoning = Reasoning::new(thought, blocks);
+    Ok(reply)
+}
+
+/// A message's text. A refusal is what the model said, too.
+fn said(item: &Value) -> Result<String, Unreadable> {
+    let parts = item
+        .get("content")
+        .and_then(Value::as_array)
+        .ok_or_else(|| wrong("a message of its `output` has no list `content`"))?;
+    let text = |part: &Value| {
+        Some(
+            part.get("text")
+                .or(part.get("refusal"))?
+                .as_str()?
+                .to_owned(),
+        )
+    };
+    Ok(parts.iter().filter_map(text).collect())
+}
+
+fn texts(item: &Value, field: &str) -> String {
+    let parts = item.get(field).and_then(Value::as_array);
+    let texts = parts.into_iter().flatten();
+    texts
+        .filter_map(|part| part.get("text")?.as_str())
+        .collect()
+}
+
+/// Thinking as it can be given back; None where the server kept it to itself.
+fn sealed(item: &Value) -> Option<Value> {
+    let sealed = item.get("encrypted_content")?.as_str()?;
+    let summary = item.get("summary").cloned().unwrap_or_else(|| json!([]));
+    Some(json!({"type": "reasoning", "summary": summary, "encrypted_content": sealed}))
+}
+
+fn call(item: &Value) -> Result<ToolCall, Unreadable> {
+    let text = |field: &str| item.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (id, name) = (text("call_id"), text("name"));
+    if id.is_empty() || name.is_empty() {
+        return Err(wrong("a function call has no call_id or no name"));
+    }
+    Ok(ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments: text("arguments").to_owned(),
+    })
+}
+
+/// Missing counts are 0: usage is accounting, and no reason to lose an answer.
+fn usage(usage: &Value) -> Usage {
+    let count = |place: &str| usage.pointer(place).and_then(Value::as_u64).unwrap_or(0);
+    Usage {
+        calls: 1,
+        input_tokens: count("/input_tokens"),
+        cached_tokens: count("/input_tokens_details/cached_tokens"),
+        output_tokens: count("/output_tokens"),
+        reasoning_tokens: count("/output_tokens_details/reasoning_tokens"),
+        ..Usage::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
