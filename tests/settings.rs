@@ -39,6 +39,14 @@ fn each_setting_says_its_value_and_where_that_comes_from() {
     scene.write("policy.toml", policy);
     check(&scene, &[], "seed", 1, "tasks/suite.toml:5");
     check(&scene, &["--seed", "9"], "seed", 9, "--seed");
+    check(&scene, &["--set", "jobs=3"], "jobs", 3, "--set jobs=3");
+    check(&scene, &["--jobs", "2"], "jobs", 2, "--jobs");
+    let only = ["--set", "filter.personas=[\"law_trainee\"]"];
+    let from = "--set filter.personas=[\"law_trainee\"]";
+    let personas = serde_json::json!(["law_trainee"]);
+    check(&scene, &only, "filter.personas", personas.clone(), from);
+    let named = ["--persona", "law_trainee"];
+    check(&scene, &named, "filter.personas", personas, "--persona");
     check(&scene, &["--set", "seed=8"], "seed", 8, "--set seed=8");
     check(&scene, &[], "agent", "reference", "default");
     check(&scene, &["--agent", "nop"], "agent", "nop", "--agent");

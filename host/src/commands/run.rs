@@ -496,8 +496,8 @@ fn prepared(
         judge: roles.judge_name.clone(),
         runs,
         seed: args.seed.unwrap_or(suite.seed),
-        personas: args.persona.clone(),
-        sessions: args.session.clone(),
+        personas: chosen(&args.persona, &suite.filter.personas),
+        sessions: chosen(&args.session, &suite.filter.sessions),
         ablate: args.ablate.map_or(suite.ablate, Into::into),
         shard: args.shard,
         graded: None,
@@ -622,6 +622,7 @@ pub(super) fn plan(
 ) -> Plan {
     // The suite's own pages, until the command line says otherwise.
     let web = Arc::new(Web::offline(Corpus::new(suite.corpus.clone())));
+    let jobs = jobs.or(suite.jobs);
     Plan {
         suite,
         protocol: manifest.protocol,
@@ -685,6 +686,12 @@ fn web(suite: &Suite, tape: &TapeArgs) -> Result<Web, Failure> {
         Source::Live(live.or_exit(Exit::Usage)?),
         recording,
     ))
+}
+
+/// What the command line names, else what the suite's filter does.
+fn chosen(named: &[String], filter: &[String]) -> Vec<String> {
+    let chosen = if named.is_empty() { filter } else { named };
+    chosen.to_vec()
 }
 
 /// A persona or session that the suite does not have is a mistake on the command line.

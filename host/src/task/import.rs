@@ -167,6 +167,8 @@ impl Importer<'_> {
             judge: "lexical".to_owned(),
             runs: None,
             seed: 0,
+            filter: super::manifest::FilterFile::default(),
+            jobs: None,
             session: SessionLimits::default(),
             state: super::manifest::StateSettings::default(),
             ablate: None,

@@ -19,7 +19,8 @@ use serde_json::Value;
 use super::catalog;
 use super::document::{Document, Place, Report};
 use super::manifest::{
-    LimitOverride, LimitOverrides, LoadOverride, ModelFile, PersonaFile, ProviderFile, SuiteFile,
+    FilterFile, LimitOverride, LimitOverrides, LoadOverride, ModelFile, PersonaFile, ProviderFile,
+    SuiteFile,
 };
 use super::pack::{Pack, ReadError, plain};
 use super::problem::{Problem, Problems, Source};
@@ -45,8 +46,8 @@ const ID_LIMIT: usize = 64;
 /// Tokens of the smallest window: the tools of the largest persona take some 20,000 and an answer 8,192.
 const SMALLEST_WINDOW: u32 = 32_768;
 
-/// The most runs of a suite, as of `--runs`.
-const RUNS: u32 = 1000;
+/// The most runs, and jobs, of a suite, as of `--runs` and `--jobs`.
+const MOST: u32 = 1000;
 
 /// The files' names within their folders.
 pub(super) const SUITE: &str = "suite.toml";
@@ -236,6 +237,12 @@ impl Loader {
             check_settings(&file, &document.root(), report);
             let personas =
                 loader.personas(&file.personas, &document.root().key("personas"), report);
+            check_filter(
+                &file.filter,
+                &personas,
+                &document.root().key("filter"),
+                report,
+            );
             let place = document.root().key("web").key("corpus");
             let corpus = loader.corpus(file.web.corpus.as_deref(), &place, report);
             web::check(&file.web, &document.root().key("web"), report);
@@ -258,6 +265,8 @@ impl Loader {
                 judge,
                 runs,
                 seed,
+                filter,
+                jobs,
                 session,
                 state,
                 ablate,
@@ -279,6 +288,8 @@ impl Loader {
                 judge,
                 runs,
                 seed,
+                filter,
+                jobs,
                 session,
                 reset: state.reset,
                 ablate,
@@ -543,9 +554,13 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     for (model, place) in judges.chain([(file.user.as_str(), root.key("user"))]) {
         check_model(model, &["lexical"], &file.models, &place, report);
     }
-    if file.runs.is_some_and(|runs| !(1..=RUNS).contains(&runs)) {
-        let told = format!("`runs` must be from 1 to {RUNS}");
-        report.add(root.key("runs").span(), told);
+    for (key, count) in [("runs", file.runs), ("jobs", file.jobs)] {
+        if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
+            report.add(
+                root.key(key).span(),
+                format!("`{key}` must be from 1 to {MOST}"),
+            );
+        }
     }
     let session = root.key("session");
     let limits = file.session;
@@ -636,6 +651,31 @@ fn check_model(
         let help = format!("{}, a known model, or PROVIDER/MODEL", scripted.join(", "));
         report.add_with_help(place.span(), format!("unknown model `{model}`"), help);
     }
+}
+
+fn check_filter(
+    filter: &FilterFile,
+    personas: &[Persona],
+    place: &Place<'_>,
+    report: &mut Report<'_>,
+) {
+    let FilterFile {
+        personas: wanted,
+        sessions,
+    } = filter;
+    let there = personas.iter().map(|persona| &persona.id).collect();
+    let own = personas.iter().flat_map(|persona| &persona.sessions);
+    let known = own.map(|session| &session.id).collect();
+    let mut check = |key: &str, wanted: &[String], there: &BTreeSet<&String>| {
+        for (index, id) in wanted.iter().enumerate() {
+            if !there.contains(id) {
+                let told = format!("the suite has no `{id}` that could be loaded");
+                report.add(place.key(key).index(index).span(), told);
+            }
+        }
+    };
+    check("personas", wanted, &there);
+    check("sessions", sessions, &known);
 }
 
 /// Whether a limit is above the host's is for the host to say: this layer does not know it.

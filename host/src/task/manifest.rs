@@ -51,6 +51,12 @@ pub struct SuiteFile {
     /// The seed of everything drawn at random.
     #[serde(default)]
     pub seed: u64,
+    /// Plays some of the suite only.
+    #[serde(default)]
+    pub filter: FilterFile,
+    /// Episodes played at the same time. Default: the number of processors.
+    #[serde(default)]
+    pub jobs: Option<u32>,
     /// Bounds of a session.
     #[serde(default)]
     pub session: SessionLimits,
@@ -76,6 +82,17 @@ pub struct SuiteFile {
     /// What the agent's web is.
     #[serde(default)]
     pub web: WebFile,
+}
+
+/// What of a suite is played; empty lists leave nothing out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(default)]
+pub struct FilterFile {
+    /// Ids of personas.
+    pub personas: Vec<String>,
+    /// Ids of sessions; those that they depend on are played too.
+    pub sessions: Vec<String>,
 }
 
 /// What the agent's web is.

@@ -7,8 +7,8 @@ use jiff::civil::DateTime;
 use serde_json::Value;
 
 use super::manifest::{
-    Ablation, Category, LimitOverrides, ModelFile, Person, Protocol, ProviderFile, Reset, Scaffold,
-    Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
+    Ablation, Category, FilterFile, LimitOverrides, ModelFile, Person, Protocol, ProviderFile,
+    Reset, Scaffold, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
 };
 use crate::eval::matcher::Matcher;
 
@@ -28,6 +28,8 @@ pub struct Suite {
     pub judge: String,
     pub runs: Option<u32>,
     pub seed: u64,
+    pub filter: FilterFile,
+    pub jobs: Option<u32>,
     pub session: SessionLimits,
     pub reset: Reset,
     pub ablate: Option<Ablation>,

@@ -7,7 +7,9 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{EMBEDDED, Prepared, Shared, agents, clients, load_suite, prepared, shared};
+use super::{
+    EMBEDDED, Prepared, Shared, agents, clients, load_suite, prepared, processors, shared,
+};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
@@ -101,6 +103,13 @@ fn of_setting(
         "judge" => (json!(manifest.judge), !args.judge.is_empty()),
         "runs" => (json!(manifest.runs), args.runs.is_some()),
         "seed" => (json!(manifest.seed), args.seed.is_some()),
+        "filter.personas" => (json!(manifest.personas), !args.persona.is_empty()),
+        "filter.sessions" => (json!(manifest.sessions), !args.session.is_empty()),
+        "jobs" => {
+            let of_suite = value.as_u64().unwrap_or(processors() as u64);
+            let jobs = args.jobs.map_or(of_suite, u64::from);
+            (json!(jobs), args.jobs.is_some())
+        }
         "protocol" => (json!(manifest.protocol), args.protocol.is_some()),
         "scaffold" => (json!(manifest.scaffold), args.scaffold.is_some()),
         "ablate" => (json!(manifest.ablate), args.ablate.is_some()),
@@ -109,10 +118,11 @@ fn of_setting(
     Row {
         key: key.clone(),
         value,
-        from: if option {
-            format!("--{key}")
-        } else {
-            of_origin(from, path)
+        from: match key.as_str() {
+            "filter.personas" if option => "--persona".into(),
+            "filter.sessions" if option => "--session".into(),
+            key if option => format!("--{key}"),
+            _ => of_origin(from, path),
         },
     }
 }
@@ -237,8 +247,6 @@ fn millis(time: std::time::Duration) -> u64 {
 /// What only the command line says: which part is played, with which files, how and to where.
 fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row> {
     let Manifest {
-        personas,
-        sessions,
         shard,
         plugin_dirs,
         prompts,
@@ -251,15 +259,10 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
         replay,
         judge_cache,
     } = &args.tape;
-    let list = |list: &[String]| (!list.is_empty()).then(|| list.join(", "));
     let path = |path: &Option<camino::Utf8PathBuf>| path.as_ref().map(ToString::to_string);
-    let jobs = args.jobs.map(|jobs| jobs.to_string());
     let out = path(&args.out);
     let options = [
-        ("persona", list(personas), None),
-        ("session", list(sessions), None),
         ("shard", shard.map(|shard| shard.to_string()), None),
-        ("jobs", jobs, Some(super::processors().to_string())),
         (
             "out",
             out,
