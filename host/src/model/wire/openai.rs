@@ -46,11 +46,12 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
 fn message(message: &Message, give_back: Option<&str>) -> Value {
     match message {
         Message::System { text } => json!({"role": "system", "content": text}),
-        Message::User { text } => json!({"role": "user", "content": text}),
+        Message::User { text } | Message::Picture { text, image: None } => {
+            json!({"role": "user", "content": text})
+        }
         Message::Tool { call_id, text } => {
             json!({"role": "tool", "tool_call_id": call_id, "content": text})
         }
-        Message::Picture { text, image: None } => json!({"role": "user", "content": text}),
         Message::Picture {
             text,
             image: Some(image),
