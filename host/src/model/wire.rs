@@ -66,6 +66,9 @@ pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable
             message: error_message(&body).unwrap_or_else(|| error.to_string()),
         });
     }
+    if let Some(error) = base_resp(&body) {
+        return Err(error);
+    }
     match format {
         WireFormat::OpenAi => openai::reply(&body),
         WireFormat::Anthropic => anthropic::reply(&body),
@@ -87,6 +90,26 @@ pub(super) fn error_message(body: &Value) -> Option<String> {
         .iter()
         .find_map(|place| body.pointer(place)?.as_str());
     found.map(str::to_owned)
+}
+
+/// `MiniMax` says with status 200 what went wrong (<https://platform.minimax.io/docs/api-reference/errorcode>).
+fn base_resp(body: &Value) -> Option<Unreadable> {
+    let code = body.pointer("/base_resp/status_code")?.as_u64()?;
+    let status = match code {
+        0 => return None,
+        1004 | 2049 => 401,
+        1008 | 2056 => 402,
+        1002 | 1039 | 1041 => 429,
+        1000 | 1001 | 1013 | 1024 | 1033 => 500,
+        // What was asked, or what would be answered.
+        _ => 0,
+    };
+    let said = body.pointer("/base_resp/status_msg");
+    let said = said.and_then(Value::as_str).unwrap_or("no reason given");
+    Some(Unreadable::Error {
+        status,
+        message: format!("{said} ({code})"),
+    })
 }
 
 /// A number, or one of the names that `OpenAI` gives to what passes.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::one_line;
 
 /// What servers say with a status of 400 when the account, its key or the model's name is wrong, in lower case:
-/// Anthropic's unpaid account and its own limit, Gemini's keys, DashScope's debts, `OpenAI`'s budget, unknown models at
+/// Anthropic's unpaid account and its own limit, Gemini's keys, `DashScope`'s debts, `OpenAI`'s budget, unknown models at
 /// `OpenRouter` and `DeepSeek`.
 const ACCOUNT: [&str; 12] = [
     "credit balance is too low",

@@ -231,6 +231,14 @@ async fn an_account_or_key_that_is_refused_is_none_of_the_models_doing() {
         let refused = ResponseTemplate::new(400).set_body_json(body);
         check_infrastructure(vec![refused], expected, 1).await;
     }
+    let minimax = |code: u16, words: &str| {
+        let body = json!({"base_resp": {"status_code": code, "status_msg": words}});
+        ResponseTemplate::new(200).set_body_json(body)
+    };
+    let balance = minimax(1008, "insufficient balance");
+    check_infrastructure(vec![balance], "insufficient balance (1008)", 1).await;
+    let sensitive = minimax(1026, "input new_sensitive");
+    check_refused(vec![sensitive], "input new_sensitive (1026)", 1).await;
     for words in [
         "The account is overdue. (Ark)",
         "This key may not use the model.",

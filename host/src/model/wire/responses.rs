@@ -58,11 +58,12 @@ fn system_text(message: &Message) -> Option<&str> {
 fn items(message: &Message) -> Vec<Value> {
     match message {
         Message::System { .. } => Vec::new(),
-        Message::User { text } => vec![json!({"role": "user", "content": text})],
+        Message::User { text } | Message::Picture { text, image: None } => {
+            vec![json!({"role": "user", "content": text})]
+        }
         Message::Tool { call_id, text } => {
             vec![json!({"type": "function_call_output", "call_id": call_id, "output": text})]
         }
-        Message::Picture { text, image: None } => vec![json!({"role": "user", "content": text})],
         Message::Picture {
             text,
             image: Some(image),
