@@ -91,14 +91,14 @@ impl TurnDone {
         self.steps.iter().flat_map(Step::calls)
     }
 
-    /// How often this call was made without another one since.
-    fn repeated(&self, call: &ToolCall) -> usize {
-        self.calls().fold(
-            0,
-            |count, record| {
-                if same(record, call) { count + 1 } else { 0 }
-            },
-        )
+    /// Whether this call was made so often already without another one since.
+    fn repeats(&self, call: &ToolCall) -> bool {
+        let latest = self.steps.iter().rev().flat_map(|step| {
+            let calls: Vec<&CallRecord> = step.calls().collect();
+            calls.into_iter().rev()
+        });
+        let same = latest.take(SAME_CALL).filter(|record| same(record, call));
+        same.count() == SAME_CALL
     }
 
     /// The text to the user is complete.
@@ -283,7 +283,7 @@ impl<'a> Agent<'a> {
         let mut spawned = Vec::new();
         let mut pictures = Vec::new();
         for (place, call) in calls.iter().enumerate() {
-            let repeated = done.repeated(call) >= SAME_CALL;
+            let repeated = done.repeats(call);
             let called = match ended {
                 None if !repeated => {
                     let span = tracing::info_span!("call", tool = %call.name);
