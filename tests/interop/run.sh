@@ -1,5 +1,5 @@
 #!/bin/sh
-# Plays the law trainee's sessions of the embedded suite against a server of somebody else's: the litellm proxy, in two
+# Plays the law trainee's sessions of the embedded suite against a server of somebody else's: the litellm proxy, in all
 # wire formats. Its mocked model writes gibberish, so the agent does no work and the user agent is never understood; the
 # runs must end all the same.
 # Called by `make interop`, from the project's root. Needs python3 with venv, and PyPI for the first time.
@@ -39,6 +39,11 @@ cat >>"$dir/tasks/suite.toml" <<TOML
 base_url = "http://127.0.0.1:$PORT/v1"
 key_env = "INTEROP_KEY"
 
+[providers.responses]
+format = "responses"
+base_url = "http://127.0.0.1:$PORT/v1"
+key_env = "INTEROP_KEY"
+
 [providers.messages]
 format = "anthropic"
 base_url = "http://127.0.0.1:$PORT/v1"
@@ -63,7 +68,7 @@ play() {
     fi
     echo "interop: $*: 4 sessions $outcome, exit code 5"
 }
-for format in chat messages; do
+for format in chat responses messages; do
     play complete --agent "$format/gibberish"
     play judge_fault --agent nop --user "$format/gibberish" --judge "$format/gibberish"
 done
