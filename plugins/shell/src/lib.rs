@@ -5,6 +5,7 @@
 //! instance's memory and goes with it, `python3` asks the host, and what needs a network says that there is none.
 
 pub mod ends;
+pub mod interval;
 pub mod python_line;
 
 #[cfg(target_family = "wasm")]
@@ -30,3 +31,5 @@ mod builtin;
 mod disk;
 #[cfg(target_family = "wasm")]
 mod run;
+#[cfg(target_family = "wasm")]
+mod time;

@@ -12,6 +12,7 @@ use crate::bindings::exports::pibench::plugin::commands::{Command, Guest, Outcom
 use crate::builtin::{Python, ROOT, STOPPED, Unavailable};
 use crate::disk::Disk;
 use crate::ends::Ends;
+use crate::time::{Sleep, Time};
 
 /// What is kept of each stream, in bytes.
 const KEPT: usize = 64 << 10;
@@ -105,6 +106,7 @@ fn shell(working_directory: &str, timeout: u32) -> bashkit::Result<Bash> {
     let memory = InMemoryFs::with_limits(FsLimits::new().max_total_bytes(MEMORY_FILES));
     let files = MountableFs::new(Arc::new(memory));
     files.mount(ROOT, Arc::new(PosixFs::new(Disk)))?;
+    let time = Time::new();
     let mut builder = Bash::builder()
         .fs(Arc::new(files))
         // No `/etc`, no `/proc`: not even invented ones.
@@ -114,8 +116,9 @@ fn shell(working_directory: &str, timeout: u32) -> bashkit::Result<Bash> {
         .env("HOME", ROOT)
         .cwd(format!("{ROOT}/{working_directory}").trim_end_matches('/'))
         .limits(limits(timeout))
-        .builtin("python3", Box::new(Python))
-        .builtin("python", Box::new(Python));
+        .builtin("sleep", Box::new(Sleep(time)))
+        .builtin("python3", Box::new(Python(time)))
+        .builtin("python", Box::new(Python(time)));
     for command in Unavailable::ALL {
         builder = builder.builtin(command.name(), Box::new(command));
     }
