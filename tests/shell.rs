@@ -366,3 +366,61 @@ print(doctest.testmod())\"",
     )
     .await;
 }
+
+#[tokio::test]
+async fn gzip_goes_both_ways_and_lists() {
+    let mut desk = Desk::new();
+    desk.put("a.txt", "one\ntwo\n");
+    desk.put("sub/b.txt", "b\n");
+    for (line, expected) in [
+        (
+            "gzip -k a.txt; zcat a.txt.gz; ls",
+            "one\ntwo\na.txt\na.txt.gz\nsub\n",
+        ),
+        (
+            "rm a.txt; gunzip a.txt.gz; ls; cat a.txt",
+            "a.txt\nsub\none\ntwo\n",
+        ),
+        ("cat a.txt | gzip -9 | gzip -dc | tail -1", "two\n"),
+        ("tar czf t.tgz sub; zcat t.tgz | tar t", "sub/\nsub/b.txt\n"),
+        (
+            "gzip -l t.tgz | awk 'NR == 2 { print ($2 > 100), $4 }'",
+            "1 t.tar\n",
+        ),
+        // What shrinks to less than a hundredth is no attack by itself.
+        (
+            "head -c 1000000 /dev/zero > z; gzip z; wc -c < z.gz | awk '{ print ($1 < 5000) }'; zcat z.gz | wc -c",
+            "1\n1000000\n",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+    desk.fails("gunzip a.txt", "not in gzip format").await;
+    desk.fails(
+        "gzip -c a.txt > a.txt.gz; gunzip a.txt.gz",
+        "is there already",
+    )
+    .await;
+    desk.fails("gzip -r sub", "-r is not possible").await;
+}
+
+#[tokio::test]
+async fn loops_and_pipelines_have_room() {
+    let desk = Desk::new();
+    for (line, expected) in [
+        (
+            "n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; echo $n",
+            "30000\n",
+        ),
+        (
+            "awk 'BEGIN { for (i = 0; i < 300000; i++) s += i; print s }'",
+            "44999850000\n",
+        ),
+        (
+            "dd if=/dev/zero of=big bs=1M count=9 2>&1 | tail -1 > d; cat big big big big | cat | wc -c",
+            "37748736\n",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+}

@@ -14,7 +14,7 @@ async fn loops_and_fork_bombs_end_at_a_limit_of_the_shell() {
     for (line, limit) in [
         (
             "while true; do :; done",
-            "maximum command count exceeded (10000)",
+            "maximum command count exceeded (200000)",
         ),
         ("f() { f; }; f", "maximum function depth"),
         ("sleep 50; sleep 50", "waited longer than its 60 s"),
@@ -133,6 +133,52 @@ async fn output_without_end_keeps_its_two_ends() {
         }
         desk.check("echo on", "on\n").await;
     }
+}
+
+#[tokio::test]
+async fn output_that_a_limit_cuts_is_never_taken_for_whole() {
+    let desk = Desk::new();
+    for (line, said) in [
+        ("seq 1 200000 | wc -l", "seq: line limit (100000)"),
+        ("yes | head -20000 | wc -l", "yes: output limit"),
+        (
+            "head -c 20000000 /dev/zero | wc -c",
+            "1048576 bytes of /dev/zero",
+        ),
+        (
+            "head -c 9000 /dev/urandom | wc -c",
+            "8192 bytes of /dev/urandom",
+        ),
+        ("cat /dev/zero | wc -c", "1048576 bytes of /dev/zero"),
+        (
+            "seq 1 100000 | expand | expand | expand | cat | numfmt --padding=40 | wc -l",
+            "limit (",
+        ),
+    ] {
+        let output = desk.fails(line, said).await;
+        assert!(output.stopped.is_some(), "{line}: {output:?}");
+    }
+    for (line, expected) in [
+        ("seq 1 100000 | wc -l", "100000\n"),
+        ("yes | head -2", "y\ny\n"),
+        ("head -c 1048576 /dev/zero | wc -c", "1048576\n"),
+        ("tr -dc a-f < /dev/urandom | head -c 9 | wc -c", "9\n"),
+        (
+            "dd if=/dev/zero bs=1M count=20 2> /dev/null | wc -c",
+            "20971520\n",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+    // More than fits: an error, and nothing is written.
+    desk.check(
+        "dd if=/dev/zero bs=1M count=20 2> /dev/null | gzip > a.gz; cat a.gz a.gz > b.gz; cat b.gz a.gz > bomb.gz; zcat b.gz | wc -c",
+        "41943040\n",
+    )
+    .await;
+    desk.fails("gunzip bomb.gz", "more than 50331648 bytes")
+        .await;
+    desk.fails("cat bomb", "").await;
 }
 
 #[tokio::test]
