@@ -86,11 +86,10 @@ async fn an_endless_loop_with_fuel_runs_into_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_sleep_in_a_host_call_ends_at_the_deadline() {
-    assert_eq!(
-        fault("sleep", tight()).await,
-        GuestFault::Timeout { limit_ms: 300 }
-    );
+async fn a_sleep_past_the_deadline_ends_at_once_and_is_the_guests_fault() {
+    let fault = fault("sleep", tight()).await;
+    assert_eq!(fault, GuestFault::Slept { limit_ms: 300 });
+    assert!(!fault.is_infrastructure());
 }
 
 #[tokio::test]

@@ -235,3 +235,192 @@ async fn files_of_the_shell_are_those_of_the_file_tools() {
         ]
     );
 }
+
+/// None without the component: a machine without python3 builds the project without it.
+async fn desk_with_python() -> Option<Desk> {
+    let desk = Desk::new();
+    if desk.run("python3 --version").await.exit_code != 0 {
+        eprintln!("skipped: no python plugin");
+        return None;
+    }
+    Some(desk)
+}
+
+#[tokio::test]
+async fn a_database_that_a_program_leaves_open_is_free_for_the_next() {
+    let Some(mut desk) = desk_with_python().await else {
+        return;
+    };
+    desk.put(
+        "write.py",
+        "
+import os, sqlite3, sys
+db = sqlite3.connect('x.db')
+db.execute('create table if not exists t (n int)')
+db.execute('insert into t values (1)')
+db.commit()
+kept = db.execute('select n from t')
+if 'leave' in sys.argv: os._exit(0)
+",
+    );
+    for line in [
+        "python3 write.py",
+        "python3 write.py leave",
+        "python3 write.py",
+    ] {
+        desk.check(line, "").await;
+    }
+    let count = "python3 -c \"import sqlite3; print(sqlite3.connect('file:x.db?mode=ro', uri=True)\
+        .execute('select count(*) from t').fetchone()[0])\"";
+    desk.check(count, "3\n").await;
+    desk.check("ls", "write.py\nx.db\n").await;
+}
+
+#[tokio::test]
+async fn a_database_sorts_indexes_and_cleans_up_without_temporary_files() {
+    let Some(mut desk) = desk_with_python().await else {
+        return;
+    };
+    desk.put(
+        "big.py",
+        "
+import sqlite3
+db = sqlite3.connect('big.db')
+db.execute('create table t (n int, s text)')
+db.executemany('insert into t values (?, ?)', ((i * 7919 % 100003, 'x' * 40) for i in range(100_000)))
+db.commit()
+print(db.execute('select n from t order by s, n limit 1').fetchone())
+db.execute('create index by_n on t (n)')
+db.commit()
+db.execute('vacuum')
+print(db.execute('pragma integrity_check').fetchone())
+",
+    );
+    desk.check("python3 big.py", "(0,)\n('ok',)\n").await;
+}
+
+#[tokio::test]
+async fn python_has_time_zones_an_event_loop_pools_and_tests() {
+    let Some(mut desk) = desk_with_python().await else {
+        return;
+    };
+    desk.put(
+        "test_it.py",
+        "
+import unittest
+class It(unittest.IsolatedAsyncioTestCase):
+    async def test_it(self): self.assertEqual(1, 1)
+",
+    );
+    for (line, expected) in [
+        (
+            "python3 -c \"
+import datetime, zoneinfo
+noon = datetime.datetime(2026, 7, 1, 12, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))
+print(noon.astimezone(zoneinfo.ZoneInfo('UTC')).hour, len(zoneinfo.available_timezones()) > 400)\"",
+            "10 True\n",
+        ),
+        (
+            "python3 -c \"
+import asyncio
+async def one(n):
+    await asyncio.sleep(n)
+    print(n)
+    return n
+async def all():
+    print(await asyncio.gather(one(2), one(1), asyncio.to_thread(lambda: 3)))
+asyncio.run(all())\"",
+            "1\n2\n[2, 1, 3]\n",
+        ),
+        (
+            "python3 -c \"
+from concurrent.futures import ThreadPoolExecutor, as_completed
+with ThreadPoolExecutor(4) as pool:
+    print(list(pool.map(lambda n: n * n, range(4))), [f.result() for f in as_completed([pool.submit(int, '7')])])\"",
+            "[0, 1, 4, 9] [7]\n",
+        ),
+        ("python3 -m unittest 2>&1 | tail -1", "OK\n"),
+        (
+            "python3 -c \"
+import doctest
+def f():
+    '''
+    >>> f()
+    1
+    '''
+    return 1
+print(doctest.testmod())\"",
+            "TestResults(failed=0, attempted=1)\n",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+    desk.fails(
+        "python3 -c \"import zoneinfo; zoneinfo.ZoneInfo('No/Where')\"",
+        "No/Where",
+    )
+    .await;
+    desk.fails(
+        "python3 -c \"import asyncio; asyncio.run(asyncio.Event().wait())\"",
+        "the event loop waits",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn gzip_goes_both_ways_and_lists() {
+    let mut desk = Desk::new();
+    desk.put("a.txt", "one\ntwo\n");
+    desk.put("sub/b.txt", "b\n");
+    for (line, expected) in [
+        (
+            "gzip -k a.txt; zcat a.txt.gz; ls",
+            "one\ntwo\na.txt\na.txt.gz\nsub\n",
+        ),
+        (
+            "rm a.txt; gunzip a.txt.gz; ls; cat a.txt",
+            "a.txt\nsub\none\ntwo\n",
+        ),
+        ("cat a.txt | gzip -9 | gzip -dc | tail -1", "two\n"),
+        ("tar czf t.tgz sub; zcat t.tgz | tar t", "sub/\nsub/b.txt\n"),
+        (
+            "gzip -l t.tgz | awk 'NR == 2 { print ($2 > 100), $4 }'",
+            "1 t.tar\n",
+        ),
+        // What shrinks to less than a hundredth is no attack by itself.
+        (
+            "head -c 1000000 /dev/zero > z; gzip z; wc -c < z.gz | awk '{ print ($1 < 5000) }'; zcat z.gz | wc -c",
+            "1\n1000000\n",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+    desk.fails("gunzip a.txt", "not in gzip format").await;
+    desk.fails(
+        "gzip -c a.txt > a.txt.gz; gunzip a.txt.gz",
+        "is there already",
+    )
+    .await;
+    desk.fails("gzip -r sub", "-r is not possible").await;
+}
+
+#[tokio::test]
+async fn loops_and_pipelines_have_room() {
+    let desk = Desk::new();
+    for (line, expected) in [
+        (
+            "n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; echo $n",
+            "30000\n",
+        ),
+        (
+            "awk 'BEGIN { for (i = 0; i < 300000; i++) s += i; print s }'",
+            "44999850000\n",
+        ),
+        (
+            "dd if=/dev/zero of=big bs=1M count=9 2>&1 | tail -1 > d; cat big big big big | cat | wc -c",
+            "37748736\n",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+}

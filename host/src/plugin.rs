@@ -4,6 +4,7 @@
 pub mod app;
 mod bindings;
 mod cache;
+mod clock;
 pub mod compile;
 pub mod component;
 pub mod conformance;

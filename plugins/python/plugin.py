@@ -6,6 +6,7 @@ because the finished component has no files of its own.
 """
 
 import contextlib
+import os
 import sys
 
 import program
@@ -18,7 +19,7 @@ from wit_world.imports import log
 from wit_world.imports.evidence import CallStatus
 from wit_world.imports.types import Level, Source_Code, Source_Module, Source_Script
 
-snapshot.load_libraries()
+snapshot.load_libraries(os.path.join(os.path.dirname(__file__), "zones"))
 program.keep_mains(snapshot.code_of)
 
 

@@ -18,15 +18,26 @@ ROOT = "/workspace"
 # Programs without a file, and what they find in `sys.argv`.
 NAMELESS = {"<string>": "-c", "<stdin>": "-"}
 
-# Modules that are of use with `-m`, and their code: the finished component finds no file to compile them from.
+# Modules that are of use with `-m`, their code and package: the finished component finds no file to compile them from.
 MAINS = {}
-RUNNABLE = ("base64", "calendar", "gzip", "json.tool", "py_compile", "tarfile", "timeit", "zipfile.__main__")
+RUNNABLE = (
+    "base64",
+    "calendar",
+    "doctest",
+    "gzip",
+    "json.tool",
+    "py_compile",
+    "tarfile",
+    "timeit",
+    "unittest.__main__",
+    "zipfile.__main__",
+)
 
 
 def keep_mains(get_code):
     """Compiles what `-m` can run. Called once, while the component is made."""
     for name in RUNNABLE:
-        MAINS[name.removesuffix(".__main__")] = get_code(name)
+        MAINS[name.removesuffix(".__main__")] = get_code(name), name.rpartition(".")[0]
 
 
 def run(code, name, module, arguments, directory, environment):
@@ -37,15 +48,16 @@ def run(code, name, module, arguments, directory, environment):
     prepare(directory, environment)
     try:
         if module is not None:
-            compiled, name = module_code(module)
+            compiled, name, package = module_code(module)
         else:
+            package = None
             remember(name, code)
             compiled = compile(code, name, "exec", dont_inherit=True)
         script = module is None and name not in NAMELESS
         # Where the program's own modules are looked for first.
         sys.path.insert(0, os.path.dirname(os.path.abspath(name)) if script else os.getcwd())
         sys.argv = [NAMELESS.get(name, name), *arguments]
-        execute(compiled, name)
+        execute(compiled, name, package)
         status = 0
     except SystemExit as error:
         status = exit_status(error)
@@ -76,25 +88,27 @@ def remember(name, code):
 
 
 def module_code(module):
-    """The code of a module that is run, and its file name."""
+    """The code of a module that is run, its file name and its package."""
     if module in MAINS:
-        return MAINS[module], f"<{module}>"
+        code, package = MAINS[module]
+        return code, f"<{module}>", package
     path = module.replace(".", "/")
-    for candidate in (f"{path}.py", f"{path}/__main__.py"):
+    for candidate, package in ((f"{path}.py", module.rpartition(".")[0]), (f"{path}/__main__.py", module)):
         if os.path.isfile(candidate):
             with open(candidate, encoding="utf-8") as file:
                 code = file.read()
             remember(candidate, code)
-            return compile(code, candidate, "exec", dont_inherit=True), candidate
+            return compile(code, candidate, "exec", dont_inherit=True), candidate, package
     known = ", ".join(sorted(MAINS))
     print(f"python3: no module {module} can be run here; modules of the workspace can, and {known}", file=sys.stderr)
     raise SystemExit(1)
 
 
-def execute(code, name):
-    """Runs code as `__main__`."""
+def execute(code, name, package):
+    """Runs code as `__main__`, of a package if it is a module's."""
     main = types.ModuleType("__main__")
     main.__file__ = name
+    main.__package__ = package
     sys.modules["__main__"] = main
     exec(code, main.__dict__)
 

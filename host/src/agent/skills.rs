@@ -161,4 +161,64 @@ mod tests {
         check("---\nname: {a: b}\n---\nx", None);
         check(&format!("---\nname: a\n---\n{}", "x".repeat(SIZE)), None);
     }
+
+    /// The skills of the paper's Table 4, in its order.
+    const PUBLISHED: [&str; 21] = [
+        "Jargon Translator",
+        "PubMed Search",
+        "Local File Grounding",
+        "PDF Reader",
+        "JSON Translator",
+        "Customer Requirement Analysis",
+        "iFinD Finance Data Search",
+        "China Tax Law",
+        "Python Data Analysis",
+        "Data Analysis",
+        "Planning",
+        "News Aggregator",
+        "Defense Lawyer",
+        "Corporate Lawyer",
+        "Proactive Task Validator",
+        "One-Page Credit Analysis",
+        "Financial Analysis",
+        "Web Browsing",
+        "Local Web Search",
+        "Medical Literature Reader Pro",
+        "Law Exam Trainer",
+    ];
+
+    #[test]
+    fn the_embedded_skills_are_the_published_ones_and_name_the_tools_that_they_use() {
+        let toolbox = Toolbox::new(Scaffold::default(), []).unwrap();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasks/skills");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(root).unwrap() {
+            let folder = entry.unwrap().path();
+            let text = std::fs::read_to_string(folder.join("SKILL.md")).unwrap();
+            assert!(text.starts_with("---\n"), "{}", folder.display());
+            let folder = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            let skill = skill(&text, "", &folder, &toolbox).expect(&folder);
+            assert_eq!(skill.lacks, "", "{folder}: tools that there are not");
+            assert!(!skill.description.is_empty() && !skill.body.is_empty());
+            let by_name = skill.name.to_lowercase().replace(' ', "-");
+            assert_eq!(folder, by_name, "the folder is the name");
+
+            let head: Head = serde_saphyr::from_str(split(&text).0).unwrap();
+            let named = |tool: &str| {
+                skill.body.contains(&format!("`{tool}`"))
+                    || tool == "exec" && skill.body.to_lowercase().contains("python3")
+            };
+            for tool in toolbox.specs().iter().map(|spec| &spec.name) {
+                assert!(
+                    !named(tool) || head.tools.contains(tool),
+                    "{folder}: its text names `{tool}`, its head does not"
+                );
+            }
+            names.push(skill.name);
+        }
+        names.sort();
+        let mut published = PUBLISHED.to_vec();
+        published.sort_unstable();
+        assert_eq!(names, published);
+    }
 }

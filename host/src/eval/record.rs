@@ -161,6 +161,8 @@ pub enum GuestOutcome {
     Fuel,
     Memory,
     Timeout,
+    /// It slept past the end of its time.
+    Slept,
     /// Its answer breaks a rule of its interface.
     BadOutput,
     /// It answered with an error where it has none to give.

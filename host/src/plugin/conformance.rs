@@ -46,6 +46,8 @@ fn is_limit(fault: &GuestFault) -> bool {
         GuestFault::Fuel { .. }
         | GuestFault::Memory { .. }
         | GuestFault::Timeout { .. }
+        | GuestFault::Busy { .. }
+        | GuestFault::Slept { .. }
         | GuestFault::BadOutput { .. } => true,
         GuestFault::Trap { .. }
         | GuestFault::Failed { .. }

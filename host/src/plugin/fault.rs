@@ -20,6 +20,15 @@ pub enum GuestFault {
     /// The call's wall clock ran out. Infrastructure: a slow machine must not change a score.
     #[error("took longer than {limit_ms} ms")]
     Timeout { limit_ms: u64 },
+    /// A command of the shell did not end in its real time although a processor worked for it. That of the machine's own
+    /// copying which fuel does not count is the guest's doing, so it is an answer to the agent: no agent can end a run,
+    /// and no run that is resumed ends there again. On a machine that had no processor for it, it is a `Timeout`, and no
+    /// score comes of it.
+    #[error("kept a processor busy for longer than {limit_ms} ms")]
+    Busy { limit_ms: u64 },
+    /// The guest slept past the end of the call's time. Its sleep takes no real time, so this is the same each time.
+    #[error("slept past the end of its {limit_ms} ms")]
+    Slept { limit_ms: u64 },
     /// The guest's answer breaks a rule of its interface.
     #[error("gave a bad answer: {reason}")]
     BadOutput { reason: String },
@@ -51,7 +60,8 @@ impl GuestFault {
             Self::Trap { trap } => GuestOutcome::Trap { trap: trap.clone() },
             Self::Fuel { .. } => GuestOutcome::Fuel,
             Self::Memory { .. } => GuestOutcome::Memory,
-            Self::Timeout { .. } => GuestOutcome::Timeout,
+            Self::Timeout { .. } | Self::Busy { .. } => GuestOutcome::Timeout,
+            Self::Slept { .. } => GuestOutcome::Slept,
             Self::BadOutput { .. } => GuestOutcome::BadOutput,
             Self::Failed { .. } => GuestOutcome::Failed,
             Self::Overloaded { .. } => GuestOutcome::Overloaded,
@@ -66,6 +76,8 @@ impl GuestFault {
             Self::Fuel { .. } => "fuel",
             Self::Memory { .. } => "memory",
             Self::Timeout { .. } => "timeout",
+            Self::Busy { .. } => "busy",
+            Self::Slept { .. } => "slept",
             Self::BadOutput { .. } => "bad_output",
             Self::Failed { .. } => "failed",
             Self::Overloaded { .. } => "overloaded",

@@ -15,7 +15,7 @@ impl types::Host for State {}
 impl clock::Host for State {
     fn now(&mut self) -> clock::Datetime {
         self.granted(Grant::Clock);
-        super::convert::datetime(self.now.get())
+        super::convert::datetime(self.clocks.moment())
     }
 }
 

@@ -30,6 +30,8 @@ struct Took {
     fuel: u64,
     peak_memory: usize,
     run: Duration,
+    /// Of `run`, how long a processor worked for the call.
+    processor: Duration,
     denied: Option<Grant>,
 }
 
@@ -66,23 +68,24 @@ impl<G> Live<G> {
         if let Err(error) = arm(&mut self.store, limits) {
             return Ran {
                 result: Err(host(&error)),
-                took: self.took(limits, began),
+                took: self.took(limits, began, Duration::ZERO),
             };
         }
         self.store.data_mut().set_now(now);
-        let result = bounded_call(limits, call(self)).await;
+        let (result, processor) = metered(bounded_call(limits, call(self))).await;
         Ran {
             result: result
                 .map_err(|error| fault(&error, self.store.data().limiter.refused, limits)),
-            took: self.took(limits, began),
+            took: self.took(limits, began, processor),
         }
     }
 
-    fn took(&mut self, limits: Limits, began: Instant) -> Took {
+    fn took(&mut self, limits: Limits, began: Instant, processor: Duration) -> Took {
         Took {
             fuel: limits.fuel - self.store.get_fuel().unwrap_or(0).min(limits.fuel),
             peak_memory: self.store.data().limiter.peak,
             run: began.elapsed(),
+            processor,
             denied: self.store.data_mut().denied.take(),
         }
     }
@@ -101,6 +104,26 @@ async fn make_images(component: &Component) -> wasmtime::Result<()> {
     component.initialize_copy_on_write_image()
 }
 
+/// Also says how long a processor worked for the future, on whichever threads.
+async fn metered<F: Future>(future: F) -> (F::Output, Duration) {
+    let mut future = std::pin::pin!(future);
+    let mut processor = Duration::ZERO;
+    let output = std::future::poll_fn(|context| {
+        let began = thread_time();
+        let polled = future.as_mut().poll(context);
+        processor += thread_time().saturating_sub(began);
+        polled
+    });
+    let output = output.await;
+    (output, processor)
+}
+
+/// The processor time of this thread.
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 fn host(error: &wasmtime::Error) -> GuestFault {
     GuestFault::Host {
         reason: format!("{error:#}"),
@@ -111,6 +134,12 @@ impl<T> Ran<T> {
     /// The units that the call used.
     pub(super) fn fuel(&self) -> u64 {
         self.took.fuel
+    }
+
+    /// Whether a processor worked for the call in at least half of its real time: then the machine was not overloaded, and
+    /// a call that took too long did so by itself.
+    pub(super) fn was_served(&self) -> bool {
+        self.took.processor >= self.took.run / 2
     }
 
     /// As timing files keep it. `refused` says that the answer is a refusal.
@@ -125,6 +154,7 @@ impl<T> Ran<T> {
             fuel,
             peak_memory,
             run,
+            processor: _,
             denied,
         } = &self.took;
         let outcome = match (&self.result, denied) {

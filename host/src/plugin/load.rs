@@ -595,6 +595,7 @@ fn prepare(
     use super::bindings::{grader, shell, tool_app};
     let mut linker: Linker<State> = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    super::clock::add_to_linker(&mut linker)?;
     match world {
         World::ToolApp => {
             tool_app::ToolApp::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;

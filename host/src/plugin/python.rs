@@ -2,6 +2,7 @@
 //! time, with the workspace as the only files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::civil::DateTime;
 use wasmtime::StoreContextMut;
@@ -50,7 +51,8 @@ async fn started(
     let state = store.data();
     let surroundings = Surroundings {
         files: state.files.as_ref().map(Workspace::share),
-        now: state.now.get(),
+        now: state.clocks.moment(),
+        time: state.clocks.passed(),
         key: state.key,
     };
     let Some(Python { plugin }) = state.python.clone() else {
@@ -67,36 +69,63 @@ async fn started(
         wall: store.data().left(),
         ..plugin.capped(Limits::PYTHON)
     };
+    let (_, most) = surroundings.time;
     let (ended, used) = run(&plugin, limits, surroundings, &program, stdin).await;
-    store.set_fuel(fuel - used.min(fuel))?;
+    store.set_fuel(fuel - used.fuel.min(fuel))?;
+    store.data().clocks.resume(used.elapsed, most);
     match ended {
         Ok(outcome) => Ok(Ok(outcome)),
+        Err(GuestFault::Slept { .. }) => {
+            // Past the end, so that the shell's own timeout ends the command line.
+            store.data().clocks.resume(most + PAST_THE_END, most);
+            Ok(Err(
+                "stopped: it slept past the end of the command's time".into()
+            ))
+        }
         // The time is the whole command's.
         Err(GuestFault::Timeout { .. }) => Err(wasmtime::Trap::Interrupt.into()),
+        Err(fault) if fault.is_infrastructure() => Err(wasmtime::Error::new(fault)),
         Err(fault) => Ok(Err(format!("stopped: it {fault}"))),
     }
 }
+
+const PAST_THE_END: Duration = Duration::from_millis(1);
 
 /// What a program has of the shell that starts it.
 struct Surroundings {
     files: Option<Workspace>,
     now: DateTime,
+    /// What passed of the command's time, and what may pass.
+    time: (Duration, Duration),
     key: [u8; 32],
 }
 
-/// Runs a program; also says how much fuel it took.
+/// What a program took.
+struct Used {
+    fuel: u64,
+    /// What passed of the command's time when it ended.
+    elapsed: Duration,
+}
+
+/// Runs a program; also says what it took.
 async fn run(
     plugin: &Plugin,
     limits: Limits,
     surroundings: Surroundings,
     program: &Program,
     stdin: Vec<u8>,
-) -> (Result<Outcome, GuestFault>, u64) {
+) -> (Result<Outcome, GuestFault>, Used) {
     let host = |reason: String| GuestFault::Host { reason };
-    let Surroundings { files, now, key } = surroundings;
+    let Surroundings {
+        files,
+        now,
+        time: (elapsed, most),
+        key,
+    } = surroundings;
+    let unused = Used { fuel: 0, elapsed };
     let Some(pre) = &plugin.interpreter else {
         let reason = format!("`{}` runs no programs", plugin.name);
-        return (Err(host(reason)), 0);
+        return (Err(host(reason)), unused);
     };
     let streams = Stdio::new(stdin);
     let reach = Reach {
@@ -110,15 +139,19 @@ async fn run(
     .await;
     let mut live: Live<PythonRuntime> = match made {
         Ok(live) => live,
-        Err(fault) => return (Err(fault), 0),
+        Err(fault) => return (Err(fault), unused),
     };
     let ran = live
         .call(limits, now, async |live: &mut Live<PythonRuntime>| {
+            live.store.data().clocks.resume(elapsed, most);
             let interpreter = live.guest.pibench_plugin_interpreter();
             interpreter.call_run(&mut live.store, program).await
         })
         .await;
-    let used = ran.fuel();
+    let used = Used {
+        fuel: ran.fuel(),
+        elapsed: live.store.data().clocks.passed().0,
+    };
     // A program may leave by the system's door.
     let ended = match live.store.data().exited {
         Some(code) if ran.result.is_err() => Ok(code),

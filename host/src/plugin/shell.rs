@@ -111,6 +111,9 @@ impl Shell {
         };
         let ran = live
             .call(limits, command.now, async |live: &mut Live<Guest>| {
+                // What the agent gave, and nothing more: the shell's own timeout comes first.
+                let time = Duration::from_secs(command.timeout.into());
+                live.store.data().clocks.arm(time);
                 let commands = live.guest.pibench_plugin_commands();
                 commands.call_run(&mut live.store, &asked).await
             })
@@ -121,7 +124,12 @@ impl Shell {
         }
         let fuel = ran.fuel();
         self.measure(ran.record(SHELL, "run".into(), made, false));
-        checked(ran.result?, limits, fuel)
+        let served = ran.was_served();
+        match ran.result {
+            Ok(outcome) => checked(outcome, limits, fuel),
+            Err(GuestFault::Timeout { limit_ms }) if served => Err(GuestFault::Busy { limit_ms }),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// What the commands since the last call of this took.

@@ -18,12 +18,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
 use wasmtime_wasi::p2::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use super::engine::EngineLimits;
+use super::clock::{Clocks, Overslept};
+use super::engine::{EngineLimits, Profile};
 use super::fault::{GuestFault, bounded, escaped};
 use super::limits::Limits;
 use super::load::Plugin;
@@ -37,7 +37,7 @@ pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
     pub(super) limiter: Limiter,
-    pub(super) now: SessionNow,
+    pub(super) clocks: Clocks,
     pub(super) random: ChaCha12Rng,
     pub(super) log: Log,
     /// The workspace at the moment of grading; None for apps.
@@ -98,15 +98,16 @@ impl State {
         } else {
             [0; 32]
         };
-        let now = SessionNow::default();
+        // The shell's own bounds look at the clock without end, and it waits by sleeping.
+        let clocks = Clocks::new(plugin.profile != Profile::Shell);
         let mut table = ResourceTable::new();
         table.set_max_capacity(resources);
         let log = Log::new(grants.has(Grant::Log).then_some(log_bytes));
         let state = Self {
-            wasi: inert_wasi(key, &now, &log, stdio.as_ref()),
+            wasi: inert_wasi(key, &clocks, &log, stdio.as_ref()),
             table,
             limiter: Limiter::new(memory, plugin.profile.limits()),
-            now,
+            clocks,
             random: ChaCha12Rng::from_seed(key),
             log,
             workspace: view,
@@ -146,7 +147,7 @@ impl State {
     /// Sets the session's moment, for a guest that may know it.
     pub(super) fn set_now(&mut self, now: DateTime) {
         if self.grants.has(Grant::Clock) {
-            self.now.set(now);
+            self.clocks.set_moment(now);
         }
     }
 
@@ -249,11 +250,12 @@ pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<
     let state = store.data_mut();
     state.deadline = Instant::now() + limits.wall;
     state.limiter.arm();
+    state.clocks.arm(limits.wall);
     state.work = HostWork::new(limits.fuel);
     Ok(())
 }
 
-/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that sleeps. A panic of a
+/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that waits. A panic of a
 /// host function ends the call and nothing else: the store that it left is dropped, as after any fault.
 pub(super) async fn bounded_call<T>(
     limits: Limits,
@@ -288,10 +290,19 @@ pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limit
             reason: panic.to_string(),
         };
     }
+    if error.is::<Overslept>() {
+        return GuestFault::Slept {
+            limit_ms: milliseconds(limits.wall),
+        };
+    }
+    // That of a guest which this one waited for.
+    if let Some(fault) = error.downcast_ref::<GuestFault>() {
+        return fault.clone();
+    }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => GuestFault::Fuel { limit: limits.fuel },
         Some(Trap::Interrupt) => GuestFault::Timeout {
-            limit_ms: u64::try_from(limits.wall.as_millis()).unwrap_or(u64::MAX),
+            limit_ms: milliseconds(limits.wall),
         },
         _ if refused_memory => GuestFault::Memory {
             limit: limits.memory,
@@ -305,13 +316,16 @@ pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limit
     }
 }
 
-fn inert_wasi(key: [u8; 32], now: &SessionNow, log: &Log, stdio: Option<&Stdio>) -> WasiCtx {
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn inert_wasi(key: [u8; 32], clocks: &Clocks, log: &Log, stdio: Option<&Stdio>) -> WasiCtx {
     let derived = |label: &str| ChaCha12Rng::from_seed(blake3::derive_key(label, &key));
     let mut seed = [0; 16];
     seed.copy_from_slice(&blake3::derive_key("pibench 2026-11 wasi insecure seed", &key)[..16]);
     let mut wasi = WasiCtxBuilder::new();
-    wasi.wall_clock(now.clone())
-        .monotonic_clock(now.clone())
+    wasi.wall_clock(clocks.clone())
         .secure_random(derived("pibench 2026-11 wasi random"))
         .insecure_random(derived("pibench 2026-11 wasi insecure"))
         .insecure_random_seed(u128::from_le_bytes(seed))
@@ -340,57 +354,6 @@ impl WasiView for State {
             ctx: &mut self.wasi,
             table: &mut self.table,
         }
-    }
-}
-
-/// The session's moment, shared by our own clock and those of WASI.
-#[derive(Clone)]
-pub(super) struct SessionNow(Arc<Mutex<DateTime>>);
-
-/// What a guest sees that no moment was set for: a grader, and who is not granted the clock.
-const FIXED: DateTime = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
-
-impl Default for SessionNow {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(FIXED)))
-    }
-}
-
-impl SessionNow {
-    fn set(&self, now: DateTime) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
-    }
-
-    pub(super) fn get(&self) -> DateTime {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn since_1970(&self) -> Duration {
-        let seconds = self
-            .get()
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .map_or(0, |z| z.timestamp().as_second());
-        Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
-    }
-}
-
-impl HostWallClock for SessionNow {
-    fn resolution(&self) -> Duration {
-        Duration::from_secs(1)
-    }
-
-    fn now(&self) -> Duration {
-        self.since_1970()
-    }
-}
-
-impl HostMonotonicClock for SessionNow {
-    fn resolution(&self) -> u64 {
-        1_000_000_000
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.since_1970().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 

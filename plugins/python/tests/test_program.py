@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, {here!r})
 import program
 program.ROOT = {root!r}
-program.MAINS["known"] = compile("print('known runs')", "known", "exec")
+program.MAINS["known"] = compile("print('known runs')", "known", "exec"), ""
 sys.exit(program.run({code!r}, {name!r}, {module!r}, {arguments!r}, {directory!r}, {{"A": "b"}}))
 """
 
@@ -70,6 +70,10 @@ class Programs(unittest.TestCase):
         (self.root / "own.py").write_text("print(__name__)")
         self.check("__main__\n", module="own")
         self.check("known runs\n", module="known")
+        (self.root / "sub" / "__init__.py").touch()
+        (self.root / "sub" / "one.py").write_text("from . import two\nprint(two.N)")
+        (self.root / "sub" / "two.py").write_text("N = 2")
+        self.check("2\n", module="sub.one")
         ended = self.start(module="nothing")
         self.assertEqual(ended.returncode, 1)
         self.assertIn("no module nothing can be run here", ended.stderr)

@@ -5,12 +5,13 @@ use bashkit::{Builtin, BuiltinContext, ExecResult, Result, async_trait};
 use crate::bindings::pibench::plugin::python;
 use crate::bindings::pibench::plugin::types::{Program as WitProgram, Source};
 use crate::python_line::{Program, Request, parse};
+use crate::time::Time;
 
 /// Where the workspace stands in the shell's tree.
 pub(crate) const ROOT: &str = "/workspace";
 
 /// `python3`, and `python`.
-pub(crate) struct Python;
+pub(crate) struct Python(pub(crate) Time);
 
 #[async_trait]
 impl Builtin for Python {
@@ -67,7 +68,9 @@ impl Builtin for Python {
             working_directory: directory.to_string_lossy().into_owned(),
             environment,
         };
-        Ok(match python::run(&program, stdin) {
+        let ended = python::run(&program, stdin);
+        self.0.catch_up().await;
+        Ok(match ended {
             Ok(outcome) => ExecResult {
                 stdout: outcome.stdout.into(),
                 stderr: outcome.stderr.into(),

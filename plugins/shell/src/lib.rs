@@ -5,6 +5,8 @@
 //! instance's memory and goes with it, `python3` asks the host, and what needs a network says that there is none.
 
 pub mod ends;
+pub mod gzip;
+pub mod interval;
 pub mod python_line;
 
 #[cfg(target_family = "wasm")]
@@ -25,8 +27,14 @@ mod bindings {
     use crate::run::Component;
 }
 #[cfg(target_family = "wasm")]
+mod archive;
+#[cfg(target_family = "wasm")]
 mod builtin;
 #[cfg(target_family = "wasm")]
 mod disk;
 #[cfg(target_family = "wasm")]
+mod limits;
+#[cfg(target_family = "wasm")]
 mod run;
+#[cfg(target_family = "wasm")]
+mod time;

@@ -1,23 +1,17 @@
 //! One command line: the shell is set up with its limits, runs it, and what is left of its output is handed over.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use bashkit::{
-    Bash, Error, ExecOptions, ExecutionLimits, FsLimits, InMemoryFs, LimitExceeded, MountableFs,
-    PosixFs,
-};
+use bashkit::hooks::{HookAction, ToolEvent};
+use bashkit::{Bash, Error, ExecOptions, InMemoryFs, LimitExceeded, MountableFs, PosixFs};
 
+use crate::archive::Gzip;
 use crate::bindings::exports::pibench::plugin::commands::{Command, Guest, Outcome};
 use crate::builtin::{Python, ROOT, STOPPED, Unavailable};
 use crate::disk::Disk;
 use crate::ends::Ends;
-
-/// What is kept of each stream, in bytes.
-const KEPT: usize = 64 << 10;
-
-/// Files outside of the workspace, together, in bytes: they live in this instance's memory.
-const MEMORY_FILES: u64 = 64 << 20;
+use crate::limits::{self, DEVICES, KEPT};
+use crate::time::{Sleep, Time};
 
 /// The exit code of a command that waited too long, as the command `timeout` has it.
 const TIMED_OUT: i32 = 124;
@@ -61,18 +55,24 @@ async fn run(command: Command) -> Outcome {
         stdout: Ends::new(KEPT),
         stderr: Ends::new(KEPT),
     }));
-    let sink = Arc::clone(&streams);
+    let cuts = Cuts::default();
+    let (sink, seen) = (Arc::clone(&streams), cuts.clone());
     let options = ExecOptions::new().streaming(Box::new(move |stdout, stderr| {
         let mut streams = sink.lock().unwrap_or_else(PoisonError::into_inner);
         streams.stdout.push(stdout.as_bytes());
         streams.stderr.push(stderr.as_bytes());
+        stderr.lines().for_each(|line| seen.look_at(line));
     }));
-    let ended = match shell(&working_directory, timeout) {
+    let ended = match shell(&working_directory, timeout, cuts.clone()) {
         Ok(mut bash) => bash.exec_with_options(&line, options).await,
         Err(error) => Err(error),
     };
     let (exit_code, message, stopped) = match ended {
-        Ok(result) => (result.exit_code, None, None),
+        Ok(result) => match cuts.first() {
+            // In a pipeline the last command's success would hide it.
+            Some(cut) => (result.exit_code.max(1), None, Some(cut)),
+            None => (result.exit_code, None, None),
+        },
         Err(Error::ResourceLimit(LimitExceeded::Timeout(limit))) => {
             let reason = format!("it waited longer than its {} s", limit.as_secs());
             (TIMED_OUT, None, Some(reason))
@@ -100,11 +100,70 @@ async fn run(command: Command) -> Outcome {
     }
 }
 
+/// What a command could not give in full, in words; the first of it. Clones are the same.
+#[derive(Clone, Default)]
+struct Cuts(Arc<Mutex<Option<String>>>);
+
+impl Cuts {
+    /// `seq: line limit (100000) exceeded; output truncated`: so bashkit's commands say that they met a limit of theirs.
+    fn look_at(&self, line: &str) {
+        if line.contains(" limit (") && line.contains("exceed") {
+            self.note(format!("the output is not whole: {line}"));
+        }
+    }
+
+    fn note(&self, cut: String) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(cut);
+    }
+
+    fn first(&self) -> Option<String> {
+        let first = self.0.lock();
+        first.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Stops a command that would read more of a device than bashkit gives, without a word.
+fn endless(event: ToolEvent, cuts: &Cuts) -> HookAction<ToolEvent> {
+    let ToolEvent { name, args } = &event;
+    let device = DEVICES
+        .iter()
+        .find(|(device, _)| args.iter().any(|argument| argument == device));
+    let Some((device, most)) = device else {
+        return HookAction::Continue(event);
+    };
+    let wanted = match name.as_str() {
+        "head" => bytes_of_head(args),
+        "cat" if *device == "/dev/zero" => u64::MAX,
+        _ => 0,
+    };
+    if wanted <= *most {
+        return HookAction::Continue(event);
+    }
+    cuts.note(format!(
+        "{name} gets at most {most} bytes of {device}: use dd or python3"
+    ));
+    HookAction::Cancel("more than the device gives".into())
+}
+
+/// The bytes that `head` is asked for; all of them where that is not told plainly.
+fn bytes_of_head(arguments: &[String]) -> u64 {
+    let mut arguments = arguments.iter();
+    let count = arguments.find_map(|argument| argument.strip_prefix("-c"));
+    match count {
+        Some("") => arguments.next().and_then(|count| count.parse().ok()),
+        Some(count) => count.parse().ok(),
+        None => None,
+    }
+    .unwrap_or(u64::MAX)
+}
+
 /// A shell whose only door is the workspace.
-fn shell(working_directory: &str, timeout: u32) -> bashkit::Result<Bash> {
-    let memory = InMemoryFs::with_limits(FsLimits::new().max_total_bytes(MEMORY_FILES));
+fn shell(working_directory: &str, timeout: u32, cuts: Cuts) -> bashkit::Result<Bash> {
+    let memory = InMemoryFs::with_limits(limits::memory_files());
     let files = MountableFs::new(Arc::new(memory));
     files.mount(ROOT, Arc::new(PosixFs::new(Disk)))?;
+    let time = Time::new();
     let mut builder = Bash::builder()
         .fs(Arc::new(files))
         // No `/etc`, no `/proc`: not even invented ones.
@@ -113,24 +172,18 @@ fn shell(working_directory: &str, timeout: u32) -> bashkit::Result<Bash> {
         .hostname("workspace")
         .env("HOME", ROOT)
         .cwd(format!("{ROOT}/{working_directory}").trim_end_matches('/'))
-        .limits(limits(timeout))
-        .builtin("python3", Box::new(Python))
-        .builtin("python", Box::new(Python));
+        .limits(limits::execution(timeout))
+        .session_limits(limits::session())
+        .memory_limits(limits::variables())
+        .before_tool(Box::new(move |event| endless(event, &cuts)))
+        .builtin("sleep", Box::new(Sleep(time)))
+        .builtin("python3", Box::new(Python(time)))
+        .builtin("python", Box::new(Python(time)));
+    for name in ["gzip", "gunzip", "zcat"] {
+        builder = builder.builtin(name, Box::new(Gzip(name)));
+    }
     for command in Unavailable::ALL {
         builder = builder.builtin(command.name(), Box::new(command));
     }
     Ok(builder.build())
-}
-
-/// The bounds of one command line, below those of the host, so that a shell that runs into one can still say so.
-fn limits(timeout: u32) -> ExecutionLimits {
-    ExecutionLimits::new()
-        .max_commands(10_000)
-        .max_loop_iterations(10_000)
-        .max_total_loop_iterations(100_000)
-        .max_background_jobs(64)
-        // A stream is cut to its ends afterwards; what a redirection writes to a file is bounded by this too.
-        .max_stdout_bytes(64 << 20)
-        .max_stderr_bytes(1 << 20)
-        .timeout(Duration::from_secs(timeout.into()))
 }

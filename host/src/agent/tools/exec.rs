@@ -19,9 +19,11 @@ pub const EXEC: &str = "exec";
 
 const DESCRIPTION: &str = "\
     Runs a command line in a sandboxed bash: pipes, loops, functions and the usual commands (ls, find, grep, sed, awk, \
-    sort, jq, tar, diff, ...), and python3 with its standard library. It sees the workspace, as /workspace, and nothing \
-    else: files there stay, everything else (variables, /tmp, background jobs) is gone when the command ends. There is \
-    no network, and nothing can be installed. The answer has the output, the errors and the exit code.";
+    sort, jq, tar, diff, ...), and python3 with its standard library and PyYAML. It sees the workspace, as /workspace, \
+    and nothing else: files there stay, everything else (variables, /tmp, background jobs) is gone when the command \
+    ends. Python sees no /tmp, has no threads, processes, sockets or signals, and no ssl, bz2, lzma, ctypes or tkinter; \
+    pools and asyncio run their work one after the other. sed, awk and sort are for UTF-8 text: use python3 for other \
+    bytes. There is no network, and nothing can be installed. The answer has the output, the errors and the exit code.";
 
 /// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
 const MAX_SHOWN: usize = 10_000;

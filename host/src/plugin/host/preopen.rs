@@ -106,7 +106,7 @@ impl State {
     fn metadata(&mut self, path: &WorkspacePath) -> FsResult<DescriptorStat> {
         let found = self.act(0, |workspace| workspace.stat(path))?;
         let time = Some(Datetime {
-            seconds: self.now.since_1970().as_secs(),
+            seconds: self.clocks.moment_since_1970().as_secs(),
             nanoseconds: 0,
         });
         Ok(DescriptorStat {
