@@ -300,6 +300,35 @@ fn no_sql_of_a_database_runs() {
     assert!(!scene.path("suite/seeds/appworld/simple_note.json").exists());
 }
 
+/// Names that a terminal would obey, or that would pass for lines of ours.
+#[test]
+fn names_of_strangers_reach_no_terminal_as_they_are() {
+    let scene = Scene::new();
+    source(&scene);
+    let name = "clear\u{1b}[2J\nleft out: nothing";
+    scene.write(&format!("source/data/potter/{name}"), "");
+    database(
+        &scene,
+        "simple_note",
+        &format!("CREATE TABLE \"{name}\" (id INTEGER); INSERT INTO \"{name}\" VALUES (1);"),
+    );
+    let output = import(&scene);
+    let shown = "clear\\u{1b}[2J left out: nothing";
+    expect(
+        &output,
+        3,
+        &[
+            &format!("potter/{shown}: no part of the format"),
+            &format!("table `{shown}`: 1 rows: no app has a place"),
+        ],
+    );
+    let text = stderr(&output);
+    assert!(
+        !text.contains('\u{1b}') && !text.contains("\nleft out: nothing"),
+        "{text}"
+    );
+}
+
 /// What a database can be made to hold is bounded.
 #[test]
 fn huge_values_and_tables_are_refused() {

@@ -10,6 +10,7 @@ use super::{plugin_dirs, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::plugin::{Grader, GuestLimits, Limits, Plugins, World};
+use crate::report::escape;
 use crate::task::import::{ImportError, Report, import as import_pi_bench};
 use crate::task::manifest::PolicyFile;
 
@@ -83,10 +84,10 @@ fn show(report: &Report, out: &str) -> Exit {
         notes,
     } = report;
     for note in notes {
-        eprintln!("note: {note}");
+        eprintln!("note: {}", escape::line(note));
     }
     for line in left_out {
-        eprintln!("left out: {line}");
+        eprintln!("left out: {}", escape::line(line));
     }
     println!(
         "{out}/suite.toml: {personas} personas, {sessions} sessions, {intents} hidden intents, {rubrics} rubrics, \
