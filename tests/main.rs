@@ -22,6 +22,7 @@ mod hostile_pack;
 mod import;
 mod import_appworld;
 mod import_results;
+mod import_unfinished;
 mod limits;
 mod log;
 mod models;
