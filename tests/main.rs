@@ -21,6 +21,7 @@ mod hostile;
 mod hostile_pack;
 mod import;
 mod import_appworld;
+mod import_losses;
 mod import_results;
 mod import_unfinished;
 mod limits;
