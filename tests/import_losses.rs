@@ -242,3 +242,16 @@ fn the_folders_above_the_suite_are_made() {
     expect(&output, 0, &[]);
     assert!(scene.path(out).join("suite.toml").exists());
 }
+
+/// What is written first stands in a hidden folder, which goes away.
+#[test]
+fn problems_of_the_suite_name_the_place_that_it_would_have() {
+    let scene = Scene::new();
+    source(&scene);
+    let task = "source/data/potter/tasks/one/task.yaml";
+    scene.replace(task, "content: Tell what is there.", "content: ''");
+    let output = scene.run(&["import", "pi-bench", "source", "--out", "made/suite"]);
+    let place = "made/suite/personas/potter/sessions/one/session.toml:";
+    expect(&output, 3, &[place, "`content` is empty"]);
+    assert!(!stderr(&output).contains(".import-"), "{}", stderr(&output));
+}
