@@ -252,6 +252,6 @@ fn problems_of_the_suite_name_the_place_that_it_would_have() {
     scene.replace(task, "content: Tell what is there.", "content: ''");
     let output = scene.run(&["import", "pi-bench", "source", "--out", "made/suite"]);
     let place = "made/suite/personas/potter/sessions/one/session.toml:";
-    expect(&output, 3, &[place, "`content` is empty"]);
+    expect(&output, 3, &[place, "missing key `content`"]);
     assert!(!stderr(&output).contains(".import-"), "{}", stderr(&output));
 }

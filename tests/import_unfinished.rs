@@ -112,7 +112,7 @@ fn a_session_that_was_broken_off_and_evaluated_is_taken() {
     data(&scene);
     outputs(&scene, "some_model");
     let task = "outputs/some_model/baker/baker_task_001";
-    let talk = [
+    let chat = [
         ("user", "Please begin."),
         ("assistant", "First answer."),
         ("user", "Round up to whole bags."),
@@ -128,7 +128,7 @@ fn a_session_that_was_broken_off_and_evaluated_is_taken() {
         ];
         log.extend(end.map(ends));
         for (path, text) in [
-            ("history/20260202_100000-messages.jsonl", messages(&talk)),
+            ("history/20260202_100000-messages.jsonl", messages(&chat)),
             ("history/20260202_100000-log.jsonl", lines(&log)),
             (
                 "eval/results/20260202_120000_result.json",

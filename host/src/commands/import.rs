@@ -2,6 +2,8 @@
 
 mod results;
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
 use camino::Utf8Path;
 use serde_json::{Value, json};
@@ -78,6 +80,9 @@ async fn checks(plugins: &Plugins, script: &str) -> Result<Vec<String>, String> 
     Ok(checks.into_iter().map(|check| check.id).collect())
 }
 
+/// Nothing that is drawn while an app opens decides whether it does.
+const KEY: [u8; 32] = [0; 32];
+
 /// Opens an app as the first session of an imported episode does; why it cannot be otherwise, in its own words where it
 /// says some.
 async fn open(
@@ -88,7 +93,15 @@ async fn open(
 ) -> Result<(), String> {
     let plugin = plugins.get(app).map_err(|error| error.to_string())?;
     let seed = app_seed(people, records, false, app);
-    match App::open(plugin, Limits::APP, [0; 32], &seed, FIRST_CLOCK).await {
+    let again = Arc::clone(&plugin);
+    let opened = match App::open(plugin, Limits::APP, KEY, &seed, FIRST_CLOCK).await {
+        // A slow machine gets a second try.
+        Err(OpenError::Fault { fault, .. }) if fault.is_infrastructure() => {
+            App::open(again, Limits::APP, KEY, &seed, FIRST_CLOCK).await
+        }
+        other => other,
+    };
+    match opened {
         Ok(_) => Ok(()),
         Err(OpenError::Records { reason, .. }) => Err(reason),
         Err(error) => Err(error.to_string()),

@@ -161,8 +161,11 @@ pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Output
     })
 }
 
-/// The model and its folders, each behind its number, in the order of the runs.
-fn runs(root: &Folder, wanted: Option<&str>) -> Result<(String, Vec<(u64, String)>), Box<Problem>> {
+/// A model and its folders, each behind its number, in the order of the runs.
+type Runs = (String, Vec<(u64, String)>);
+
+/// The runs of the wanted model, or of the only one.
+fn runs(root: &Folder, wanted: Option<&str>) -> Result<Runs, Box<Problem>> {
     let mut models: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
     let mut twice: Vec<(String, Box<Problem>)> = Vec::new();
     for name in root.names("")? {

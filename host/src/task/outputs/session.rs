@@ -62,7 +62,7 @@ pub(super) fn read(folder: &mut Folder, path: &str, session: &Session) -> Result
     if messages.cut {
         return Err(left(folder, &said, "its last line is cut"));
     }
-    if log.lines.is_empty() {
+    if log.values.is_empty() {
         return Err(left(folder, &file, "nothing is logged"));
     }
     let mut turns = conversation(&messages)?;
@@ -151,7 +151,7 @@ fn by_the_rules(
         Err(error) => error.to_string(),
     };
     let message = format!("the session cannot have ended so after {count} turns: {reason}");
-    Err(match log.lines.iter().rfind(is_end) {
+    Err(match log.values.iter().rfind(|line| is_end(line)) {
         Some(line) => log.problem(line, message),
         None => log.of_file(message),
     })
@@ -173,7 +173,7 @@ fn latest(names: &[String], ending: &str) -> Option<String> {
 /// One turn for each message of the user.
 fn conversation(messages: &Lines<MessageLine>) -> Found<Vec<PlayedTurn>> {
     let mut turns: Vec<PlayedTurn> = Vec::new();
-    for line in &messages.lines {
+    for line in &messages.values {
         let MessageLine {
             role,
             message,
@@ -219,7 +219,7 @@ fn conversation(messages: &Lines<MessageLine>) -> Found<Vec<PlayedTurn>> {
 fn same_intents(log: &Lines<LogLine>, session: &Session) -> Found<Option<usize>> {
     let begins =
         |line: &&Placed<LogLine>| line.value.message.starts_with("Hidden intents initialized");
-    let Some(line) = log.lines.iter().find(begins) else {
+    let Some(line) = log.values.iter().find(begins) else {
         return Err(log.of_file("no line `Hidden intents initialized`"));
     };
     let intents: Vec<HiddenLine> =
@@ -243,7 +243,7 @@ fn same_intents(log: &Lines<LogLine>, session: &Session) -> Found<Option<usize>>
 fn judgements(log: &Lines<LogLine>, session: &Session, turns: &mut [PlayedTurn]) -> Found<()> {
     let mut turn = 0_usize;
     let mut settled = vec![Status::Open; session.intents.len()];
-    for line in &log.lines {
+    for line in &log.values {
         let message = &line.value.message;
         let stage_one = message.starts_with("Intent satisfaction completed");
         if stage_one || message.starts_with("Intent satisfaction skipped") {
@@ -377,13 +377,13 @@ fn place_of(
     })
 }
 
-fn is_end(line: &&Placed<LogLine>) -> bool {
+fn is_end(line: &Placed<LogLine>) -> bool {
     line.value.message.starts_with("Task finished")
 }
 
 /// How the session ended, and what broke.
 fn ending(log: &Lines<LogLine>, turns: &[PlayedTurn]) -> Found<(Outcome, Option<String>)> {
-    let Some(line) = log.lines.iter().rfind(is_end) else {
+    let Some(line) = log.values.iter().rfind(|line| is_end(line)) else {
         let fault = "the log has no end of the session: it was broken off";
         return Ok((Outcome::Infrastructure, Some(fault.into())));
     };
