@@ -18,7 +18,7 @@ const USERS: &str = "
     INSERT INTO users VALUES (1, 'Ida', 'Vale', 'Ida@vale.example', 'secret-1', '2025-01-01 00:00:00', 1, 0);
     INSERT INTO users VALUES (2, 'Bo', 'Lind', 'bo@lind.example', 'secret-2', '2025-01-01 00:00:00', 1, 1);";
 
-const DATABASES: [(&str, &str); 8] = [
+pub(crate) const DATABASES: [(&str, &str); 8] = [
     (
         "gmail",
         "CREATE TABLE emails (id INTEGER PRIMARY KEY, sender_id INTEGER, recipient_ids TEXT, subject TEXT, body TEXT,
@@ -146,7 +146,7 @@ const REFERENCE: [(&str, &str, &str); 8] = [
     ),
 ];
 
-fn source(scene: &Scene) {
+pub(crate) fn source(scene: &Scene) {
     let write = |path: &str, text: &str| {
         scene.write(&format!("source/data/potter/{path}"), text);
     };
@@ -166,7 +166,7 @@ fn source(scene: &Scene) {
     );
 }
 
-fn database(scene: &Scene, app: &str, tables: &str) {
+pub(crate) fn database(scene: &Scene, app: &str, tables: &str) {
     std::fs::create_dir_all(scene.path("dbs")).unwrap();
     let database = Connection::open(scene.path(&format!("dbs/{app}.db"))).unwrap();
     if app != "phone" {
@@ -175,7 +175,7 @@ fn database(scene: &Scene, app: &str, tables: &str) {
     database.execute_batch(tables).unwrap();
 }
 
-fn import(scene: &Scene) -> std::process::Output {
+pub(crate) fn import(scene: &Scene) -> std::process::Output {
     scene.run(&[
         "import", "pi-bench", "source", "--apps", "dbs", "--out", "suite",
     ])
@@ -293,11 +293,60 @@ fn no_sql_of_a_database_runs() {
         INSERT INTO kept VALUES (1, 1, 'Hidden');
         CREATE VIEW notes AS WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless)
             SELECT n AS id, 1 AS user_id, 'Endless' AS title FROM endless;
-        CREATE VIRTUAL TABLE note USING fts5(title);",
+        CREATE VIRTUAL TABLE note USING fts5(title);
+        CREATE TRIGGER taken INSTEAD OF INSERT ON notes BEGIN INSERT INTO kept VALUES (2, 1, 'Run'); END;",
+    );
+    database(
+        &scene,
+        "todoist",
+        // A view where a table is wanted, over one that would be taken, and a trigger on that.
+        "CREATE TABLE real (id INTEGER PRIMARY KEY, user_id INTEGER, name TEXT);
+        INSERT INTO real VALUES (1, 1, 'Hidden');
+        CREATE VIEW labels AS SELECT id, user_id, name || ' by a view' AS name FROM real;
+        CREATE TRIGGER more AFTER UPDATE ON real BEGIN INSERT INTO real VALUES (2, 1, 'Run'); END;",
     );
     let output = import(&scene);
-    expect(&output, 3, &["table `kept`: 1 rows: no app has a place"]);
-    assert!(!scene.path("suite/seeds/appworld/simple_note.json").exists());
+    expect(
+        &output,
+        3,
+        &[
+            "simple_note.db: table `kept`: 1 rows: no app has a place",
+            "todoist.db: table `real`: 1 rows: no app has a place",
+        ],
+    );
+    for app in ["simple_note", "todoist"] {
+        let records = scene.path(&format!("suite/seeds/appworld/{app}.json"));
+        assert!(!records.exists());
+    }
+}
+
+/// Names that a terminal would obey, or that would pass for lines of ours.
+#[test]
+fn names_of_strangers_reach_no_terminal_as_they_are() {
+    let scene = Scene::new();
+    source(&scene);
+    let name = "clear\u{1b}[2J\nleft out: nothing";
+    scene.write(&format!("source/data/potter/{name}"), "");
+    database(
+        &scene,
+        "simple_note",
+        &format!("CREATE TABLE \"{name}\" (id INTEGER); INSERT INTO \"{name}\" VALUES (1);"),
+    );
+    let output = import(&scene);
+    let shown = "clear\\u{1b}[2J left out: nothing";
+    expect(
+        &output,
+        3,
+        &[
+            &format!("potter/{shown}: no part of the format"),
+            &format!("table `{shown}`: 1 rows: no app has a place"),
+        ],
+    );
+    let text = stderr(&output);
+    assert!(
+        !text.contains('\u{1b}') && !text.contains("\nleft out: nothing"),
+        "{text}"
+    );
 }
 
 /// What a database can be made to hold is bounded.

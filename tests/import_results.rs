@@ -9,7 +9,7 @@ use crate::scene::{Scene, expect, files, stderr};
 const BEGIN: f64 = 1_770_000_000.0;
 
 /// Data in the public format: a task that another one depends on.
-fn data(scene: &Scene) {
+pub(crate) fn data(scene: &Scene) {
     let write = |path: &str, text: &str| {
         scene.write(&format!("source/data/baker/{path}"), text);
     };
@@ -58,12 +58,12 @@ const INTENTS: [[&str; 2]; 2] = [
 const SUITE: &str = "suite/suite.toml";
 
 /// The lines of a JSON lines file.
-fn lines(values: &[Value]) -> String {
+pub(crate) fn lines(values: &[Value]) -> String {
     let line = |value: &Value| format!("{value}\n");
     values.iter().map(line).collect()
 }
 
-fn messages(said: &[(&str, &str)]) -> String {
+pub(crate) fn messages(said: &[(&str, &str)]) -> String {
     let line = |(place, (role, message)): (usize, &(&str, &str))| {
         let seconds = u32::try_from(place).unwrap() * 10;
         json!({"role": role, "message": message, "round": place + 1, "timestamp": BEGIN + f64::from(seconds)})
@@ -71,7 +71,7 @@ fn messages(said: &[(&str, &str)]) -> String {
     lines(&said.iter().enumerate().map(line).collect::<Vec<_>>())
 }
 
-fn begins(task: usize) -> Value {
+pub(crate) fn begins(task: usize) -> Value {
     let intents: Vec<Value> = (1..)
         .zip(INTENTS[task])
         .map(|(idx, content)| json!({"idx": idx, "content": content, "status": "not_provided"}))
@@ -79,12 +79,12 @@ fn begins(task: usize) -> Value {
     json!({"message": "Hidden intents initialized not_provided=[1, 2]", "data": {"hidden_intents": intents}})
 }
 
-fn satisfied(yes: &[usize], open: &[usize]) -> Value {
+pub(crate) fn satisfied(yes: &[usize], open: &[usize]) -> Value {
     json!({"message": "Intent satisfaction completed newly_inferred", "data": {
         "newly_inferred_indexes": yes, "decisions": decisions(yes, open)}})
 }
 
-fn asked(yes: &[usize], open: &[usize]) -> Value {
+pub(crate) fn asked(yes: &[usize], open: &[usize]) -> Value {
     json!({"message": "Targeted followup completed matched", "data": {
         "matched_indexes": yes, "decisions": decisions(yes, open)}})
 }
@@ -102,15 +102,20 @@ fn decisions(yes: &[usize], open: &[usize]) -> Vec<Value> {
         .collect()
 }
 
-fn replied(updated: &[usize]) -> Value {
+pub(crate) fn replied(updated: &[usize]) -> Value {
     json!({"message": "Reply built updated_indexes", "data": {"updated_indexes": updated}})
 }
 
-fn ends(status: &str) -> Value {
+pub(crate) fn ends(status: &str) -> Value {
     json!({"message": format!("Task finished task_id=x status={status} turns=2 elapsed_ms=9 detail=-"), "data": {}})
 }
 
-fn result(task: &str, inferred: &[usize], matched: &[usize], turns: &[[u8; 3]]) -> String {
+pub(crate) fn result(
+    task: &str,
+    inferred: &[usize],
+    matched: &[usize],
+    turns: &[[u8; 3]],
+) -> String {
     let scores = |values: [u8; 3]| -> Vec<Value> {
         let criteria = [
             "The list names flour.",
@@ -146,7 +151,7 @@ fn result(task: &str, inferred: &[usize], matched: &[usize], turns: &[[u8; 3]]) 
 
 /// Writes the outputs of one run of both tasks. The first: an intent satisfied, one told. The second: one asked for, then
 /// one satisfied.
-fn outputs(scene: &Scene, model: &str) {
+pub(crate) fn outputs(scene: &Scene, model: &str) {
     let file = |task: &str, path: &str, text: &str| {
         scene.write(&format!("outputs/{model}/baker/{task}/{path}"), text);
     };
@@ -225,7 +230,7 @@ fn outputs(scene: &Scene, model: &str) {
     }
 }
 
-fn imported() -> Scene {
+pub(crate) fn imported() -> Scene {
     let scene = Scene::new();
     data(&scene);
     outputs(&scene, "some_model__run01");
@@ -233,7 +238,7 @@ fn imported() -> Scene {
     scene
 }
 
-fn import(scene: &Scene, args: &[&str]) -> std::process::Output {
+pub(crate) fn import(scene: &Scene, args: &[&str]) -> std::process::Output {
     let args = [
         &[
             "import", "results", "outputs", "--suite", SUITE, "--out", "run",
@@ -243,7 +248,7 @@ fn import(scene: &Scene, args: &[&str]) -> std::process::Output {
     scene.run(&args.concat())
 }
 
-fn read(scene: &Scene, path: &str) -> Value {
+pub(crate) fn read(scene: &Scene, path: &str) -> Value {
     serde_json::from_slice(&std::fs::read(scene.path(path)).unwrap()).unwrap()
 }
 
@@ -459,7 +464,7 @@ fn ends_of_sessions_are_translated() {
 
 /// What is said of the outputs after one edit; nothing is written then.
 #[track_caller]
-fn refuses(file: &str, from: &str, to: &str, said: &str) {
+pub(crate) fn refuses(file: &str, from: &str, to: &str, said: &str) {
     let scene = imported();
     let path = format!("outputs/some_model__run02/baker/{file}");
     scene.replace(&path, from, to);
@@ -485,12 +490,6 @@ fn what_is_malformed_is_refused_by_file_and_line() {
         "Order from the mill.",
         "Order from the shop.",
         "1:1: these are not the hidden intents",
-    );
-    refuses(
-        log,
-        "not_provided\"",
-        "provided\"",
-        "1:1: intent 1 starts as `provided`",
     );
     refuses(
         log,
@@ -538,7 +537,7 @@ fn what_is_malformed_is_refused_by_file_and_line() {
         result,
         "The list is sorted.",
         "The list is short.",
-        "20:25: this is not item `c2`",
+        "20:25: this is no item of session `baker_task_002`",
     );
     refuses(
         result,
@@ -546,6 +545,13 @@ fn what_is_malformed_is_refused_by_file_and_line() {
         "\"turn_index\": 3",
         "33:8: turn 3 is evaluated and was not played",
     );
+    refuses(
+        result,
+        "\"value\": 1",
+        "\"value\": 2",
+        "13:25: the value 2 is neither 0 nor 1",
+    );
+    refuses(talk, "1770000000.0", "1e300", "1:1: `timestamp`: 1");
 }
 
 #[test]

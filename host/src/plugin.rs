@@ -24,7 +24,7 @@ mod seats;
 pub mod shell;
 mod state;
 
-pub use app::App;
+pub use app::{App, OpenError};
 pub use document::Documents;
 pub use engine::Profile;
 pub use fault::GuestFault;

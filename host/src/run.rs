@@ -22,7 +22,7 @@ mod words;
 
 pub use audit::{Audited, audit};
 pub use dispatcher::{Finished, RunError, play, play_all};
-pub use episode::EpisodeError;
+pub use episode::{EpisodeError, app_seed};
 pub use estimate::estimate;
 pub use grade::grade;
 pub use log::Log;

@@ -2,16 +2,20 @@
 
 mod results;
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
 use camino::Utf8Path;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{plugin_dirs, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{Grader, GuestLimits, Limits, Plugins, World};
-use crate::task::import::{ImportError, Report, import as import_pi_bench};
-use crate::task::manifest::PolicyFile;
+use crate::plugin::{App, Grader, GuestLimits, Limits, OpenError, Plugins, World};
+use crate::report::escape;
+use crate::run::app_seed;
+use crate::task::import::{Databases, FIRST_CLOCK, ImportError, Report, import as import_pi_bench};
+use crate::task::manifest::{Person, PolicyFile};
 
 /// Imports, and says everything that was left out.
 pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {
@@ -50,6 +54,13 @@ fn pi_bench(
             .get(app)
             .is_ok_and(|plugin| plugin.world() == World::ToolApp)
     };
+    let mut open_app = |app: &str, people: &[Person], records: &Value| {
+        runtime.block_on(open(&plugins, app, people, records))
+    };
+    let apps = apps.map(|dir| Databases {
+        dir,
+        open_app: &mut open_app,
+    });
     match import_pi_bench(dir, apps, out, &mut list_checks, &has_app) {
         Ok(report) => Ok(show(&report, out.as_str())),
         Err(ImportError::Rejected(problems) | ImportError::Unloadable(problems)) => {
@@ -69,6 +80,34 @@ async fn checks(plugins: &Plugins, script: &str) -> Result<Vec<String>, String> 
     Ok(checks.into_iter().map(|check| check.id).collect())
 }
 
+/// Nothing that is drawn while an app opens decides whether it does.
+const KEY: [u8; 32] = [0; 32];
+
+/// Opens an app as the first session of an imported episode does; why it cannot be otherwise, in its own words where it
+/// says some.
+async fn open(
+    plugins: &Plugins,
+    app: &str,
+    people: &[Person],
+    records: &Value,
+) -> Result<(), String> {
+    let plugin = plugins.get(app).map_err(|error| error.to_string())?;
+    let seed = app_seed(people, records, false, app);
+    let again = Arc::clone(&plugin);
+    let opened = match App::open(plugin, Limits::APP, KEY, &seed, FIRST_CLOCK).await {
+        // A slow machine gets a second try.
+        Err(OpenError::Fault { fault, .. }) if fault.is_infrastructure() => {
+            App::open(again, Limits::APP, KEY, &seed, FIRST_CLOCK).await
+        }
+        other => other,
+    };
+    match opened {
+        Ok(_) => Ok(()),
+        Err(OpenError::Records { reason, .. }) => Err(reason),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn show(report: &Report, out: &str) -> Exit {
     let Report {
         personas,
@@ -83,10 +122,10 @@ fn show(report: &Report, out: &str) -> Exit {
         notes,
     } = report;
     for note in notes {
-        eprintln!("note: {note}");
+        eprintln!("note: {}", escape::line(note));
     }
     for line in left_out {
-        eprintln!("left out: {line}");
+        eprintln!("left out: {}", escape::line(line));
     }
     println!(
         "{out}/suite.toml: {personas} personas, {sessions} sessions, {intents} hidden intents, {rubrics} rubrics, \

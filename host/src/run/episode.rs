@@ -359,17 +359,19 @@ pub(super) fn chosen(
     Ok(tools.into_iter().filter(has).collect())
 }
 
-/// What an app starts from: the people with their passwords in this app, and the persona's records.
+/// What an app starts from: the persona's people and records.
 fn seed(persona: &Persona, app: &str) -> Value {
-    let people: Vec<Value> = persona
-        .people
-        .iter()
-        .map(|person| account(person, app))
-        .collect();
-    let records = persona.apps.get(app).cloned();
-    let mut seed = json!({ "people": people, "records": records.unwrap_or_else(|| json!({})) });
+    let none = json!({});
+    let records = persona.apps.get(app).unwrap_or(&none);
+    app_seed(&persona.people, records, persona.world, app)
+}
+
+/// People with their passwords in this app, and records, as an app is opened on them.
+pub fn app_seed(people: &[Person], records: &Value, world: bool, app: &str) -> Value {
+    let people: Vec<Value> = people.iter().map(|person| account(person, app)).collect();
+    let mut seed = json!({ "people": people, "records": records });
     // Apps that know no world are not asked to do without it.
-    if !persona.world {
+    if !world {
         seed["world"] = json!(false);
     }
     seed

@@ -45,6 +45,9 @@ pub enum TakeOverError {
     Folder(#[from] FolderError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// By its place in the run folder.
+    #[error("{0}")]
+    Unwritten(String),
     #[error("write {}: {source}", path.display())]
     Io {
         path: PathBuf,
@@ -78,19 +81,30 @@ pub fn take_over(
         .tempdir_in(parent)
         .map_err(failed)?;
     let unfinished = staging.path().join("run");
-    let results = {
-        let manifest = manifest(outputs, suite, suite_path, source);
-        let folder = RunFolder::create(&unfinished, &manifest)?;
-        let outline = outline_of(outputs, suite);
-        folder.put_outline(&outline)?;
-        for episode in &outputs.episodes {
-            write_episode(episode, outputs, suite, &folder)?;
-        }
-        let results = standing(folder.root(), &manifest, &outline)?;
-        folder.put_results(&results)?;
-        results
-    };
+    let manifest = manifest(outputs, suite, suite_path, source);
+    let results = fill(&unfinished, &manifest, outputs, suite).map_err(|error| {
+        // The folder that it names goes away: it is of what that would have become.
+        let (from, to) = (unfinished.to_string_lossy(), out.to_string_lossy());
+        TakeOverError::Unwritten(error.to_string().replace(&*from, &to))
+    })?;
     std::fs::rename(&unfinished, out).map_err(failed)?;
+    Ok(results)
+}
+
+fn fill(
+    root: &Path,
+    manifest: &Manifest,
+    outputs: &Outputs,
+    suite: &Suite,
+) -> Result<RunResults, TakeOverError> {
+    let folder = RunFolder::create(root, manifest)?;
+    let outline = outline_of(outputs, suite);
+    folder.put_outline(&outline)?;
+    for episode in &outputs.episodes {
+        write_episode(episode, outputs, suite, &folder)?;
+    }
+    let results = standing(folder.root(), manifest, &outline)?;
+    folder.put_results(&results)?;
     Ok(results)
 }
 

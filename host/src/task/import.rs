@@ -15,7 +15,9 @@ use std::io;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value, json};
 
+pub use self::appworld::OpenApp;
 use self::appworld::Seed;
+pub use self::session::FIRST_CLOCK;
 use self::source::{EpisodeYaml, Input, ProfileYaml, ToolsYaml};
 use self::write::Staging;
 use super::load::seed::{FOLDER, PEOPLE};
@@ -34,6 +36,13 @@ pub(super) const TOOL_PREFIX: &str = "mcp_appworld_";
 
 /// Asked for the check names of a rule script, given its text.
 pub type ListChecks<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<String>, String>;
+
+/// Databases of apps, which all personas start from.
+pub struct Databases<'a> {
+    /// The folder, with a file for each app.
+    pub dir: &'a Utf8Path,
+    pub open_app: OpenApp<'a>,
+}
 
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,11 +82,11 @@ pub enum ImportError {
 }
 
 /// Imports a folder that holds `data/<user>/...`, or the `data` folder itself, into the new folder `out`. The tools of an
-/// app that `has_app` does not know are left out, so that what is there can be played. `apps` is a folder of databases, one
-/// for each app, that all personas start from; without it their apps hold the generated world.
+/// app that `has_app` does not know are left out, so that what is there can be played. `apps` are
+/// databases that all personas start from; without them their apps hold the generated world.
 pub fn import(
     source: &Utf8Path,
-    apps: Option<&Utf8Path>,
+    apps: Option<Databases<'_>>,
     out: &Utf8Path,
     list_checks: ListChecks<'_>,
     has_app: &dyn Fn(&str) -> bool,
@@ -87,7 +96,7 @@ pub fn import(
     }
     let input =
         Input::open(source).map_err(|problem| ImportError::Rejected(Problems(vec![*problem])))?;
-    let seed = apps.map(appworld::read).transpose();
+    let seed = apps.map(|apps| seed(apps, has_app)).transpose();
     let seed = seed.map_err(|problem| ImportError::Rejected(Problems(vec![*problem])))?;
     let failed = |source| ImportError::Io {
         path: out.to_owned(),
@@ -115,10 +124,24 @@ pub fn import(
     }
     if let Err(Problems(mut problems)) = load(&staging.path("suite.toml")) {
         problems.retain(Problem::is_error);
-        return Err(ImportError::Unloadable(Problems(problems)));
+        // The folder that they are in goes away: they are of what it would have become.
+        let from = staging.path("");
+        let moved = problems
+            .into_iter()
+            .map(|problem| problem.moved(&from, out));
+        return Err(ImportError::Unloadable(Problems(moved.collect())));
     }
     staging.publish(out).map_err(failed)?;
     Ok(report)
+}
+
+/// What the apps start from: as much of the databases as they take.
+fn seed(apps: Databases<'_>, has_app: &dyn Fn(&str) -> bool) -> Result<Seed, Box<Problem>> {
+    let Databases { dir, open_app } = apps;
+    let mut seed = appworld::read(dir)?;
+    let names: Vec<&str> = appworld::names().filter(|app| has_app(app)).collect();
+    seed.fit(&names, open_app);
+    Ok(seed)
 }
 
 struct Importer<'a> {

@@ -18,12 +18,14 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use serde_json::Value;
 
+use self::session::Unread;
 use self::source::Folder;
 use super::import::to_id;
+use super::manifest::Protocol;
 use super::problem::{Problem, Problems};
 use super::suite::{Persona, Suite};
 use crate::eval::record::Outcome;
-use crate::eval::session::IntentChange;
+use crate::eval::session::{IntentChange, SessionError, Tracker};
 
 /// What a run of several writes behind the model's name.
 const RUN_SUFFIX: &str = "__run";
@@ -49,6 +51,8 @@ pub struct Episode {
     pub run: u32,
     /// The persona's id in the suite.
     pub persona: String,
+    /// As its folder is named; None of a persona that other runs have.
+    pub user: Option<String>,
     /// In the order of the suite, without those that are not there.
     pub sessions: Vec<Played>,
     /// The reference's own scores of the persona, fractions; None where its files tell none.
@@ -119,13 +123,26 @@ pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Output
         left_out: Vec::new(),
         problems: Vec::new(),
     };
+    for (run, (number, name)) in (1..).zip(&folders) {
+        if *number != run {
+            reader.leave_out(
+                &root,
+                name,
+                &format!("there is no run {run}; this is run {run} here"),
+            );
+        }
+    }
     let mut digest = blake3::Hasher::new();
     let mut episodes = Vec::new();
-    for (run, name) in (1..).zip(&folders) {
+    for (run, (_, name)) in (1..).zip(&folders) {
         let mut folder = Folder::open(&dir.join(name)).map_err(one)?;
         episodes.extend(reader.run(run, &mut folder).map_err(one)?);
         digest.update(folder.digest().as_bytes());
     }
+    // Who is in no run was not to be played; of the others every run has an episode.
+    let there = episodes.iter().filter(|episode| episode.user.is_some());
+    let played: Vec<String> = there.map(|episode| episode.persona.clone()).collect();
+    episodes.retain(|episode| played.contains(&episode.persona));
     if episodes.is_empty() && reader.problems.is_empty() {
         let problem = root.problem("", "no folder of a persona of the suite");
         reader.problems.push(problem.help(
@@ -144,44 +161,80 @@ pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Output
     })
 }
 
-/// The model and its folders in the order of the runs.
-fn runs(root: &Folder, wanted: Option<&str>) -> Result<(String, Vec<String>), Box<Problem>> {
-    let mut models: BTreeMap<String, Vec<String>> = BTreeMap::new();
+/// A model and its folders, each behind its number, in the order of the runs.
+type Runs = (String, Vec<(u64, String)>);
+
+/// The runs of the wanted model, or of the only one.
+fn runs(root: &Folder, wanted: Option<&str>) -> Result<Runs, Box<Problem>> {
+    let mut models: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
+    let mut twice: Vec<(String, Box<Problem>)> = Vec::new();
     for name in root.names("")? {
-        if !name.starts_with('.') && root.is_folder(&name) {
-            models.entry(base(&name).to_owned()).or_default().push(name);
+        if name.starts_with('.') || !root.is_folder(&name) {
+            continue;
+        }
+        let (model, number) = parts(&name);
+        let before = models
+            .entry(model.to_owned())
+            .or_default()
+            .insert(number, name.clone());
+        if let Some(before) = before {
+            let message = format!("run {number} a second time, beside `{before}`");
+            let problem = root.problem(&name, message).help("move one of them away");
+            twice.push((model.to_owned(), Box::new(problem)));
         }
     }
     // Names as the reference writes them into paths.
     let wanted = wanted.map(|model| model.replace('/', "_"));
     let known: Vec<String> = models.keys().cloned().collect();
     let known = known.join(", ");
-    match wanted {
+    let (model, folders) = match wanted {
         Some(model) => match models.remove_entry(&model) {
-            Some(found) => Ok(found),
-            None => Err(root.problem("", format!("no model `{model}`; there are: {known}"))),
+            Some(found) => found,
+            None => {
+                return Err(root.problem("", format!("no model `{model}`; there are: {known}")));
+            }
         },
         None if models.len() > 1 => {
             let problem = root.problem("", format!("outputs of several models: {known}"));
-            Err(Box::new(problem.help("choose one by --model")))
+            return Err(Box::new(problem.help("choose one by --model")));
         }
         None => {
             let only = models.pop_first();
-            only.ok_or_else(|| root.problem("", "no model's folder"))
+            only.ok_or_else(|| root.problem("", "no model's folder"))?
         }
+    };
+    match twice.into_iter().find(|(of, _)| *of == model) {
+        Some((_, problem)) => Err(problem),
+        None => Ok((model, folders.into_iter().collect())),
     }
 }
 
-/// The model's name without the number of the run.
-fn base(folder: &str) -> &str {
-    match folder.rsplit_once(RUN_SUFFIX) {
-        Some((model, number))
-            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            model
-        }
-        _ => folder,
-    }
+/// The model's name and the number of the run, which is the first where none is told.
+fn parts(folder: &str) -> (&str, u64) {
+    let number = |number: &str| {
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        number.parse().ok().filter(|_| digits)
+    };
+    folder
+        .rsplit_once(RUN_SUFFIX)
+        .and_then(|(model, run)| Some((model, number(run)?)))
+        .unwrap_or((folder, 1))
+}
+
+/// The rules of the released code, run again over the changes of a session that was taken over: an error, or another end
+/// than `ended`, where they do not give it.
+pub fn follow(
+    intents: usize,
+    turns: u32,
+    changes: &[IntentChange],
+    ended: Option<Outcome>,
+) -> Result<Tracker, SessionError> {
+    // What the limit was is told by a session that came to it only.
+    let limit = match ended {
+        Some(Outcome::MaxTurns) => turns,
+        _ => turns.saturating_add(1),
+    };
+    Tracker::replay(Protocol::PiBench, intents, limit, turns, changes, ended)
 }
 
 struct Reader<'a> {
@@ -193,50 +246,76 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// The episodes of one run. An error is of the folder; those of sessions are kept.
     fn run(&mut self, run: u32, folder: &mut Folder) -> Result<Vec<Episode>, Box<Problem>> {
-        let users = folder.names("")?;
-        for user in users.iter().filter(|user| folder.is_folder(user)) {
+        let users = folders(folder, "")?;
+        for user in &users {
             if !self.suite.personas.iter().any(|one| is(&one.id, user)) {
                 self.leave_out(folder, user, "no persona of the suite");
             }
         }
         let mut episodes = Vec::new();
         for persona in &self.suite.personas {
-            let user = users
-                .iter()
-                .find(|user| is(&persona.id, user) && folder.is_folder(user));
-            if let Some(user) = user {
-                episodes.push(self.episode(run, persona, user, folder)?);
+            let user = self.only(folder, "", &users, &persona.id);
+            if user.is_none() {
+                let what = "the persona is not there; its sessions of this run are unscored";
+                self.leave_out(folder, &persona.id, what);
             }
+            episodes.push(self.episode(run, persona, user, folder)?);
         }
         Ok(episodes)
+    }
+
+    /// The folder of an id. Of several that differ in what ids do not keep, that of the same spelling, or the first.
+    fn only<'n>(
+        &mut self,
+        folder: &Folder,
+        above: &str,
+        names: &'n [String],
+        id: &str,
+    ) -> Option<&'n str> {
+        let mut all: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| is(id, name))
+            .collect();
+        all.sort_by_key(|name| *name != id);
+        let (first, others) = all.split_first()?;
+        for other in others {
+            let path = Utf8Path::new(above).join(other);
+            let what = format!("the same here as `{first}`, which was taken");
+            self.leave_out(folder, path.as_str(), &what);
+        }
+        Some(first)
     }
 
     fn episode(
         &mut self,
         run: u32,
         persona: &Persona,
-        user: &str,
+        user: Option<&str>,
         folder: &mut Folder,
     ) -> Result<Episode, Box<Problem>> {
         let mut episode = Episode {
             run,
             persona: persona.id.clone(),
+            user: user.map(str::to_owned),
             sessions: Vec::new(),
             proc: None,
             comp: None,
         };
-        let tasks = folder.names(user)?;
+        let Some(user) = user else {
+            return Ok(episode);
+        };
+        let tasks = folders(folder, user)?;
         for task in &tasks {
-            let path = format!("{user}/{task}");
             let known = persona.sessions.iter().any(|session| is(&session.id, task));
             // Logs of the whole run; they say nothing of a session.
-            if !known && task != "run" && folder.is_folder(&path) {
-                self.leave_out(folder, &path, "no session of the suite");
+            if !known && task != "run" {
+                self.leave_out(folder, &format!("{user}/{task}"), "no session of the suite");
             }
         }
         let mut latest = String::new();
         for session in &persona.sessions {
-            let Some(task) = tasks.iter().find(|task| is(&session.id, task)) else {
+            let Some(task) = self.only(folder, user, &tasks, &session.id) else {
                 let path = format!("{user}/{}", session.id);
                 self.leave_out(folder, &path, "the session is not there; it is unscored");
                 continue;
@@ -256,7 +335,8 @@ impl Reader<'_> {
                         latest = evaluated;
                     }
                 }
-                Err(problem) => self.problems.push(*problem),
+                Err(Unread::Problem(problem)) => self.problems.push(*problem),
+                Err(Unread::Left(line)) => self.left_out.push(line),
             }
         }
         Ok(episode)
@@ -266,6 +346,13 @@ impl Reader<'_> {
         let path = folder.shown(path);
         self.left_out.push(format!("{path}: {what}"));
     }
+}
+
+/// The folders in a folder.
+fn folders(folder: &Folder, path: &str) -> Result<Vec<String>, Box<Problem>> {
+    let mut names = folder.names(path)?;
+    names.retain(|name| folder.is_folder(Utf8Path::new(path).join(name).as_str()));
+    Ok(names)
 }
 
 /// Whether a folder is of something that the import gave an id.
@@ -279,14 +366,15 @@ mod tests {
 
     #[test]
     fn the_number_of_a_run_is_no_part_of_the_model() {
-        for (folder, model) in [
-            ("m-1", "m-1"),
-            ("m-1__run02", "m-1"),
-            ("m__run", "m__run"),
-            ("m__runner", "m__runner"),
-            ("a__run1__run12", "a__run1"),
+        for (folder, model, number) in [
+            ("m-1", "m-1", 1),
+            ("m-1__run02", "m-1", 2),
+            ("m__run", "m__run", 1),
+            ("m__run+2", "m__run+2", 1),
+            ("m__runner", "m__runner", 1),
+            ("a__run1__run12", "a__run1", 12),
         ] {
-            assert_eq!(base(folder), model);
+            assert_eq!(parts(folder), (model, number));
         }
     }
 }

@@ -76,6 +76,19 @@ impl Problem {
         }
     }
 
+    /// The same problem of a file that is to be in the folder `to` and was read in `from`.
+    pub(super) fn moved(mut self, from: &Utf8Path, to: &Utf8Path) -> Self {
+        let Ok(rest) = self.file.strip_prefix(from) else {
+            return self;
+        };
+        self.file = to.join(rest);
+        if let Some(place) = &mut self.place {
+            let text = Arc::clone(place.source.inner());
+            place.source = NamedSource::new(printable(self.file.as_str()), text);
+        }
+        self
+    }
+
     /// Says how to put it right.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(printable(&help.into()));

@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::commands::run::{absolute, show};
 use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
+use crate::report::escape;
 use crate::run::imported::take_over;
 use crate::store::results::RunResults;
 use crate::task::load::load;
@@ -44,10 +45,10 @@ pub(super) fn results(
     let results = take_over(&outputs, &suite, path, source, out.as_std_path()).or_exit(Exit::Io)?;
     eprintln!("note: {NOT_TAKEN}");
     for line in differences(&outputs, &results) {
-        eprintln!("note: {line}");
+        eprintln!("note: {}", escape::line(&line));
     }
     for line in &outputs.left_out {
-        eprintln!("left out: {line}");
+        eprintln!("left out: {}", escape::line(line));
     }
     show(&results, false, out.as_std_path())?;
     Ok(if outputs.left_out.is_empty() {

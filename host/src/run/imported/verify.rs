@@ -3,9 +3,7 @@
 //! user agent was asked are not in it, so no rule is graded again.
 
 use super::{met, statuses};
-use crate::eval::record::Outcome;
 use crate::eval::score::{self, IntentCounts, ItemScore};
-use crate::eval::session::Tracker;
 use crate::run::Verified;
 use crate::store::event::{Event, SessionFinished, SessionStarted, Turn};
 use crate::store::folder::FolderError;
@@ -13,6 +11,7 @@ use crate::store::outline::{Outline, PersonaOutline, SessionOutline};
 use crate::store::standing::{episode, standing};
 use crate::store::trajectory::{Place, Trajectory};
 use crate::store::{Manifest, RunFolder};
+use crate::task::outputs::follow;
 
 /// Verifies every episode of an imported run.
 pub fn verify(
@@ -163,15 +162,8 @@ impl<'a> Replay<'a> {
 fn follows(session: &SessionOutline, finished: &SessionFinished, turns: &[Turn]) -> bool {
     let changes: Vec<_> = turns.iter().flat_map(|turn| turn.intents.clone()).collect();
     let count = u32::try_from(turns.len()).unwrap_or(u32::MAX);
-    // What the limit was is told by a session that came to it only.
-    let limit = match finished.outcome {
-        Outcome::MaxTurns => count,
-        _ => count.saturating_add(1),
-    };
-    let protocol = crate::task::manifest::Protocol::PiBench;
     let ended = turns.last().and_then(|turn| turn.outcome);
-    let intents = session.intents.len();
-    let tracker = Tracker::replay(protocol, intents, limit, count, &changes, ended);
+    let tracker = follow(session.intents.len(), count, &changes, ended);
     let recorded: Vec<_> = finished.intents.iter().map(|one| one.status).collect();
     tracker.is_ok_and(|tracker| {
         tracker.statuses() == recorded

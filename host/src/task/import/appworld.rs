@@ -6,24 +6,32 @@ mod amazon;
 mod database;
 mod file_system;
 mod gmail;
+mod opening;
 mod phone;
+mod row;
 mod simple_note;
 mod splitwise;
 mod spotify;
 mod todoist;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use camino::Utf8Path;
 use serde_json::{Map, Value, json};
 
-use self::database::{Database, Row};
+use self::database::Database;
+pub use self::opening::OpenApp;
+use self::row::Row;
 use super::super::manifest::Person;
 use super::super::pack::{Pack, ReadError};
 use super::super::problem::Problem;
 
 /// Bytes of one database.
 const FILE_LIMIT: u64 = 256 << 20;
+
+/// What `SQLite` keeps beside a database: changes that are not in it yet, and an index of them.
+const LOGS: [&str; 2] = ["-wal", "-journal"];
+const INDEX: &str = "-shm";
 
 /// The records of an app, as its seed has them.
 type Records = Map<String, Value>;
@@ -53,6 +61,11 @@ pub(super) struct Seed {
     pub(super) left_out: Vec<String>,
 }
 
+/// The apps that databases are read of.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    APPS.iter().map(|(app, _)| *app)
+}
+
 /// Reads every database of a folder that one of our apps has the name of.
 pub(super) fn read(dir: &Utf8Path) -> Result<Seed, Box<Problem>> {
     let mut pack = Pack::open(dir).map_err(|error| {
@@ -74,6 +87,22 @@ pub(super) fn read(dir: &Utf8Path) -> Result<Seed, Box<Problem>> {
             }
             Err(error) => return Err(problem(&file, format!("cannot {error}"))),
         };
+        if content.is_empty() {
+            return Err(problem(
+                &file,
+                "the file is empty, so no database".to_owned(),
+            ));
+        }
+        for ending in LOGS {
+            let log = format!("{file}{ending}");
+            if !matches!(pack.read(&log, 0), Ok(_) | Err(ReadError::Missing(_))) {
+                let help = format!(
+                    "close the program that writes it, and put them in: sqlite3 {file} 'PRAGMA wal_checkpoint(TRUNCATE)'"
+                );
+                let what = format!("holds changes that are not in `{file}` yet");
+                return Err(Box::new(problem(&log, what).help(help)));
+            }
+        }
         let mut database =
             Database::open(&content).map_err(|reason| problem(&file, reason.to_string()))?;
         let users = people.of_app(app, &mut database);
@@ -94,10 +123,15 @@ pub(super) fn read(dir: &Utf8Path) -> Result<Seed, Box<Problem>> {
         return Err(Box::new(Problem::of_file(dir, message)));
     }
     let names = pack.names("").unwrap_or_default();
-    for name in names.iter().filter(|name| {
-        let app = name.strip_suffix(".db");
-        app.is_none_or(|app| APPS.iter().all(|(known, _)| *known != app))
-    }) {
+    let of_app = |name: &str| {
+        let endings = LOGS.into_iter().chain([INDEX, ""]);
+        let mut bases = endings.filter_map(|ending| name.strip_suffix(ending));
+        bases.any(|base| {
+            let app = base.strip_suffix(".db");
+            app.is_some_and(|app| APPS.iter().any(|(known, _)| *known == app))
+        })
+    };
+    for name in names.iter().filter(|name| !of_app(name)) {
         seed.left_out
             .push(format!("{name}: there is no app of that name"));
     }
@@ -109,6 +143,9 @@ pub(super) fn read(dir: &Utf8Path) -> Result<Seed, Box<Problem>> {
 #[derive(Debug, Default)]
 struct People {
     all: Vec<Person>,
+    /// Places by address, and by first and last name.
+    by_email: HashMap<String, usize>,
+    by_name: HashMap<(String, String), Vec<usize>>,
 }
 
 impl People {
@@ -128,14 +165,12 @@ impl People {
                 users.numbers.insert(id, number.clone());
             }
             let email = row.text("email").or_else(|| {
-                let mut named = self.all.iter().filter(|person| {
-                    person.first_name == first_name && person.last_name == last_name
-                });
+                let name = (first_name.clone(), last_name.clone());
                 // Of two people with one name nobody knows whose phone it is.
-                named
-                    .next()
-                    .filter(|_| named.next().is_none())
-                    .map(|person| person.email.clone())
+                match self.by_name.get(&name).map(Vec::as_slice) {
+                    Some([place]) => Some(self.all[*place].email.clone()),
+                    _ => None,
+                }
             });
             let Some(email) = email.filter(|email| email.contains('@')) else {
                 database.skip("user", "no address, and nobody of that name in another app");
@@ -157,8 +192,11 @@ impl People {
     }
 
     fn person(&mut self, email: &str, first_name: String, last_name: String) -> &mut Person {
-        let place = self.all.iter().position(|person| person.email == email);
-        let place = place.unwrap_or_else(|| {
+        let place = self.by_email.get(email).copied().unwrap_or_else(|| {
+            let place = self.all.len();
+            self.by_email.insert(email.to_owned(), place);
+            let name = (first_name.clone(), last_name.clone());
+            self.by_name.entry(name).or_default().push(place);
             self.all.push(Person {
                 first_name,
                 last_name,
@@ -167,7 +205,7 @@ impl People {
                 password: None,
                 passwords: BTreeMap::new(),
             });
-            self.all.len() - 1
+            place
         });
         &mut self.all[place]
     }
@@ -201,7 +239,11 @@ impl Users {
     fn emails(&self, row: &Row, column: &str) -> Vec<Value> {
         let ids = row.integers(column);
         let known = ids.iter().filter_map(|id| self.emails.get(id));
-        known.map(|email| json!(email)).collect()
+        let known: Vec<Value> = known.map(|email| json!(email)).collect();
+        if known.len() < ids.len() {
+            row.lost(column, "not whole: somebody without an account");
+        }
+        known
     }
 }
 

@@ -20,7 +20,7 @@ use super::source::{self, TaskYaml};
 use super::{Importer, TOOL_PREFIX};
 
 /// The format has no clock: the first session of an episode opens here, each later one a day after. A Monday.
-const FIRST_CLOCK: DateTime = date(2026, 3, 2).at(9, 0, 0, 0);
+pub const FIRST_CLOCK: DateTime = date(2026, 3, 2).at(9, 0, 0, 0);
 
 /// What it wraps the results of app tools in.
 const RESULT_PREFIX: &str = "response.";

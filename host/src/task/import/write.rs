@@ -26,6 +26,7 @@ impl Staging {
             Some(parent) if !parent.as_str().is_empty() => parent,
             _ => Utf8Path::new("."),
         };
+        std::fs::create_dir_all(parent)?;
         let folder = tempfile::Builder::new()
             .prefix(".import-")
             .tempdir_in(parent)?;

@@ -1,20 +1,19 @@
 //! One session of the reference's outputs: its files found and joined into turns, its words translated, and everything
 //! that two files say held against each other.
 
+use jiff::Timestamp;
+
 use super::source::{
-    CriterionScore, Decision, Folder, HiddenLine, Lines, LogLine, MessageLine, Placed, ResultFile,
-    TurnEvaluation, Whole,
+    Decision, Folder, HiddenLine, Lines, LogLine, MessageLine, Placed, ResultFile, Whole,
 };
-use super::{Played, PlayedTurn};
+use super::{Played, PlayedTurn, follow};
 use crate::eval::record::{Outcome, Status};
 use crate::eval::session::{IntentChange, Style};
 use crate::task::problem::Problem;
-use crate::task::suite::{Grading, Item, Session};
+use crate::task::suite::Session;
 
 mod chat;
-
-/// What the reference writes before the name of a rule script's check.
-const CHECK_PREFIX: &str = "[tools] ";
+mod verdict;
 
 type Found<T> = Result<T, Box<Problem>>;
 
@@ -31,36 +30,86 @@ pub(super) struct Read {
     pub(super) notes: Vec<String>,
 }
 
+/// Why a session is not read.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// What is there contradicts itself, the format or the suite.
+    Problem(Box<Problem>),
+    /// It was not finished, or has no place here: left out, and unscored.
+    Left(String),
+}
+
+impl From<Box<Problem>> for Unread {
+    fn from(problem: Box<Problem>) -> Self {
+        Self::Problem(problem)
+    }
+}
+
 /// Reads `<user>/<task>`.
-pub(super) fn read(folder: &mut Folder, path: &str, session: &Session) -> Found<Read> {
+pub(super) fn read(folder: &mut Folder, path: &str, session: &Session) -> Result<Read, Unread> {
     let history = format!("{path}/history");
-    let Some(time) = latest(&folder.names(&history)?, "-messages.jsonl") else {
-        return Err(folder.problem(&history, "no <time>-messages.jsonl"));
+    let names = folder.names(&history)?;
+    let Some(time) = latest(&names, "-messages.jsonl") else {
+        return Err(left(folder, &history, "no <time>-messages.jsonl"));
     };
-    let mut turns = conversation(&folder.lines(&format!("{history}/{time}-messages.jsonl"))?)?;
-    let log: Lines<LogLine> = folder.lines(&format!("{history}/{time}-log.jsonl"))?;
-    same_intents(&log, session)?;
+    let said = format!("{history}/{time}-messages.jsonl");
+    let file = format!("{history}/{time}-log.jsonl");
+    if !names.contains(&format!("{time}-log.jsonl")) {
+        return Err(left(folder, &file, "no such file"));
+    }
+    let messages = folder.lines(&said)?;
+    let log: Lines<LogLine> = folder.lines(&file)?;
+    if messages.cut {
+        return Err(left(folder, &said, "its last line is cut"));
+    }
+    if log.values.is_empty() {
+        return Err(left(folder, &file, "nothing is logged"));
+    }
+    let mut turns = conversation(&messages)?;
+    if let Some(number) = same_intents(&log, session)? {
+        let what = format!("intent {number} starts as `provided`; here every intent starts open");
+        return Err(left(folder, &file, &what));
+    }
     judgements(&log, session, &mut turns)?;
     let (mut outcome, mut fault) = ending(&log, &turns)?;
-    settle(outcome, &mut turns);
-
     let mut notes = Vec::new();
-    let results = format!("{path}/eval/results");
-    let Some(evaluated) = latest(&folder.names(&results)?, "_result.json") else {
-        return Err(folder.problem(
-            &results,
-            "no <time>_result.json: the session was not evaluated",
-        ));
-    };
-    let result: Whole<ResultFile> = folder.json(&format!("{results}/{evaluated}_result.json"))?;
-    same_session(&result, path)?;
-    same_statuses(&result, &turns)?;
-    if !verdicts(&result, session, &mut turns)? && outcome.scored() {
-        outcome = Outcome::JudgeFault;
-        fault = Some("the result has no checklist: its judge gave no answer".into());
+    if log.cut {
+        let what = "its last line is cut; the session is unscored";
+        notes.push(format!("{}: {what}", folder.shown(&file)));
+        outcome = Outcome::Infrastructure;
+        fault = Some("the log is cut".into());
     }
-    let traces = format!("{path}/eval/trace_logs/{evaluated}");
-    let system = chat::read(folder, &traces, &mut turns, &mut notes)?;
+
+    let results = format!("{path}/eval/results");
+    let evaluated = latest(&folder.names(&results)?, "_result.json");
+    let (mut proc, mut comp, mut system) = (None, None, String::new());
+    if let Some(evaluated) = &evaluated {
+        let result: Whole<ResultFile> =
+            folder.json(&format!("{results}/{evaluated}_result.json"))?;
+        verdict::same_session(&result, path)?;
+        verdict::same_statuses(&result, &turns)?;
+        settle(outcome, &mut turns);
+        let verdicts = verdict::verdicts(&result, session, &mut turns)?;
+        let shown = folder.shown(path);
+        notes.extend(verdicts.unknown.iter().map(|criterion| {
+            format!("{shown}: `{criterion}` is no item of the suite; its verdicts are not there")
+        }));
+        if !verdicts.complete && outcome.scored() {
+            outcome = Outcome::JudgeFault;
+            fault = Some("the result has no checklist: its judge gave no answer".into());
+        }
+        proc = result.value.overall_proactiveness_average_score;
+        comp = result.value.overall_checklist_average_score;
+        let traces = format!("{path}/eval/trace_logs/{evaluated}");
+        system = chat::read(folder, &traces, &mut turns, &mut notes)?;
+    } else {
+        let what = "no <time>_result.json: the session was not evaluated and is unscored";
+        notes.push(format!("{}: {what}", folder.shown(&results)));
+        outcome = Outcome::Infrastructure;
+        fault = Some("the session was not evaluated".into());
+        settle(outcome, &mut turns);
+    }
+    by_the_rules(&log, session, &turns, outcome)?;
     Ok(Read {
         played: Played {
             session: session.id.clone(),
@@ -69,10 +118,42 @@ pub(super) fn read(folder: &mut Folder, path: &str, session: &Session) -> Found<
             fault,
             system,
         },
-        proc: result.value.overall_proactiveness_average_score,
-        comp: result.value.overall_checklist_average_score,
-        evaluated,
+        proc,
+        comp,
+        evaluated: evaluated.unwrap_or_default(),
         notes,
+    })
+}
+
+fn left(folder: &Folder, file: &str, what: &str) -> Unread {
+    let what = format!("{}: {what}; the session is unscored", folder.shown(file));
+    Unread::Left(what)
+}
+
+/// What `verify` will ask of the run: that the statuses and the end follow from the turns.
+fn by_the_rules(
+    log: &Lines<LogLine>,
+    session: &Session,
+    turns: &[PlayedTurn],
+    outcome: Outcome,
+) -> Found<()> {
+    let changes: Vec<IntentChange> = turns.iter().flat_map(|turn| turn.changes.clone()).collect();
+    let count = u32::try_from(turns.len()).unwrap_or(u32::MAX);
+    let reason = match follow(session.intents.len(), count, &changes, Some(outcome)) {
+        Ok(tracker) if tracker.outcome() == Some(outcome) => return Ok(()),
+        Ok(tracker) => {
+            let open = tracker
+                .statuses()
+                .iter()
+                .filter(|status| **status == Status::Open);
+            format!("{} of its intents are open", open.count())
+        }
+        Err(error) => error.to_string(),
+    };
+    let message = format!("the session cannot have ended so after {count} turns: {reason}");
+    Err(match log.values.iter().rfind(|line| is_end(line)) {
+        Some(line) => log.problem(line, message),
+        None => log.of_file(message),
     })
 }
 
@@ -92,7 +173,7 @@ fn latest(names: &[String], ending: &str) -> Option<String> {
 /// One turn for each message of the user.
 fn conversation(messages: &Lines<MessageLine>) -> Found<Vec<PlayedTurn>> {
     let mut turns: Vec<PlayedTurn> = Vec::new();
-    for line in &messages.lines {
+    for line in &messages.values {
         let MessageLine {
             role,
             message,
@@ -101,6 +182,10 @@ fn conversation(messages: &Lines<MessageLine>) -> Found<Vec<PlayedTurn>> {
         let answered = turns.last().is_none_or(|turn| turn.took.is_some());
         #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
         let at = (timestamp * 1000.0) as i64;
+        if Timestamp::from_millisecond(at).is_err() {
+            let message = format!("`timestamp`: {timestamp} seconds since 1970 are no moment");
+            return Err(messages.problem(line, message));
+        }
         match (role.as_str(), answered) {
             ("user", true) => turns.push(PlayedTurn {
                 message: message.clone(),
@@ -110,7 +195,8 @@ fn conversation(messages: &Lines<MessageLine>) -> Found<Vec<PlayedTurn>> {
             ("assistant", false) => {
                 if let Some(turn) = turns.last_mut() {
                     turn.response.clone_from(message);
-                    turn.took = Some(u64::try_from(at - turn.asked_at).unwrap_or_default());
+                    turn.took =
+                        Some(u64::try_from(at.saturating_sub(turn.asked_at)).unwrap_or_default());
                 }
             }
             ("user" | "assistant", _) => {
@@ -128,11 +214,12 @@ fn conversation(messages: &Lines<MessageLine>) -> Found<Vec<PlayedTurn>> {
     Ok(turns)
 }
 
-/// The results must be of the data that the suite was made of.
-fn same_intents(log: &Lines<LogLine>, session: &Session) -> Found<()> {
+/// The results must be of the data that the suite was made of. The answer is the number of an intent that the user told
+/// at once, where there is one.
+fn same_intents(log: &Lines<LogLine>, session: &Session) -> Found<Option<usize>> {
     let begins =
         |line: &&Placed<LogLine>| line.value.message.starts_with("Hidden intents initialized");
-    let Some(line) = log.lines.iter().find(begins) else {
+    let Some(line) = log.values.iter().find(begins) else {
         return Err(log.of_file("no line `Hidden intents initialized`"));
     };
     let intents: Vec<HiddenLine> =
@@ -147,21 +234,16 @@ fn same_intents(log: &Lines<LogLine>, session: &Session) -> Found<()> {
         let message = format!("these are not the hidden intents of session `{id}` of the suite");
         return Err(log.problem(line, message));
     }
-    if let Some(place) = intents.iter().position(|one| one.status == "provided") {
-        let message = format!(
-            "intent {} starts as `provided`; here every intent starts open",
-            place + 1
-        );
-        return Err(log.problem(line, message));
-    }
-    Ok(())
+    let provided = intents.iter().position(|one| one.status == "provided");
+    Ok(provided.map(|place| place + 1))
 }
 
 /// What the user agent found in each turn, in our words: its *inferred* is *completed*, its *provided* is *inferred* when
 /// the agent had asked and *provided* when it had not.
 fn judgements(log: &Lines<LogLine>, session: &Session, turns: &mut [PlayedTurn]) -> Found<()> {
     let mut turn = 0_usize;
-    for line in &log.lines {
+    let mut settled = vec![Status::Open; session.intents.len()];
+    for line in &log.values {
         let message = &line.value.message;
         let stage_one = message.starts_with("Intent satisfaction completed");
         if stage_one || message.starts_with("Intent satisfaction skipped") {
@@ -179,17 +261,28 @@ fn judgements(log: &Lines<LogLine>, session: &Session, turns: &mut [PlayedTurn])
         else {
             return Err(log.problem(line, format!("turn {turn} has no answer of the agent")));
         };
-        let change = |intent: usize, status, style| IntentChange {
-            turn: now,
-            intent,
-            status,
-            style,
+        let mut change = |intent: usize, status, style| {
+            let before = std::mem::replace(&mut settled[intent], status);
+            if before != Status::Open {
+                let number = intent + 1;
+                let message =
+                    format!("intent {number} is not open any more: it was {before:?} before");
+                return Err(log.problem(line, message.to_lowercase()));
+            }
+            Ok(IntentChange {
+                turn: now,
+                intent,
+                status,
+                style,
+            })
         };
         if stage_one {
             let decisions = decisions(log, line, session)?;
             played.satisfied = yes_or_no(&decisions);
             for intent in indexes(log, line, session, "newly_inferred_indexes")? {
-                played.changes.push(change(intent, Status::Completed, None));
+                played
+                    .changes
+                    .push(change(intent, Status::Completed, None)?);
             }
         } else if message.starts_with("Targeted followup completed") {
             let decisions = decisions(log, line, session)?;
@@ -203,7 +296,9 @@ fn judgements(log: &Lines<LogLine>, session: &Session, turns: &mut [PlayedTurn])
                     let message = format!("intent {} is asked for in no known style", intent + 1);
                     return Err(log.problem(line, message));
                 }
-                played.changes.push(change(intent, Status::Inferred, style));
+                played
+                    .changes
+                    .push(change(intent, Status::Inferred, style)?);
             }
         } else if message.starts_with("Reply built") {
             let answered = played
@@ -212,7 +307,7 @@ fn judgements(log: &Lines<LogLine>, session: &Session, turns: &mut [PlayedTurn])
                 .any(|change| change.status == Status::Inferred);
             for intent in indexes(log, line, session, "updated_indexes")? {
                 if !answered {
-                    played.changes.push(change(intent, Status::Provided, None));
+                    played.changes.push(change(intent, Status::Provided, None)?);
                 }
             }
         }
@@ -282,10 +377,13 @@ fn place_of(
     })
 }
 
+fn is_end(line: &Placed<LogLine>) -> bool {
+    line.value.message.starts_with("Task finished")
+}
+
 /// How the session ended, and what broke.
 fn ending(log: &Lines<LogLine>, turns: &[PlayedTurn]) -> Found<(Outcome, Option<String>)> {
-    let finished = |line: &&Placed<LogLine>| line.value.message.starts_with("Task finished");
-    let Some(line) = log.lines.iter().rfind(finished) else {
+    let Some(line) = log.values.iter().rfind(|line| is_end(line)) else {
         let fault = "the log has no end of the session: it was broken off";
         return Ok((Outcome::Infrastructure, Some(fault.into())));
     };
@@ -340,121 +438,5 @@ fn settle(outcome: Outcome, turns: &mut Vec<PlayedTurn>) {
             .retain(|change| change.status != Status::Provided),
         Outcome::Infrastructure => last.changes.clear(),
         _ => {}
-    }
-}
-
-fn same_session(result: &Whole<ResultFile>, path: &str) -> Found<()> {
-    let id = &result.value.task.task_id;
-    if path.rsplit('/').next() == Some(id) {
-        return Ok(());
-    }
-    Err(result.problem("task_id", format!("the result is of another task, `{id}`")))
-}
-
-/// The result's own account of the intents must be that of the log.
-fn same_statuses(result: &Whole<ResultFile>, turns: &[PlayedTurn]) -> Found<()> {
-    let Some(told) = &result.value.task.proactiveness else {
-        return Ok(());
-    };
-    let of_log = |status| {
-        let changes = turns.iter().flat_map(|turn| &turn.changes);
-        let found = changes.filter(|change| change.status == status);
-        let mut numbers: Vec<usize> = found.map(|change| change.intent + 1).collect();
-        numbers.sort_unstable();
-        numbers
-    };
-    for (name, told, status) in [
-        (
-            "inferred_intent_indexes",
-            &told.inferred_intent_indexes,
-            Status::Completed,
-        ),
-        (
-            "matched_intent_indexes",
-            &told.matched_intent_indexes,
-            Status::Inferred,
-        ),
-    ] {
-        let mut told = told.clone();
-        told.sort_unstable();
-        let logged = of_log(status);
-        if told != logged {
-            let message =
-                format!("`{name}` is {told:?}, and the log of the session has {logged:?}");
-            return Err(result.problem(name, message));
-        }
-    }
-    Ok(())
-}
-
-/// Puts the checklist's verdicts into their turns; false when the result should have some and has none.
-fn verdicts(
-    result: &Whole<ResultFile>,
-    session: &Session,
-    turns: &mut [PlayedTurn],
-) -> Found<bool> {
-    let Some(checklist) = &result.value.task.checklist else {
-        return Ok(session.checklist.is_empty());
-    };
-    let best = of_items(result, session, &checklist.criterion_scores)?;
-    for TurnEvaluation {
-        turn_index,
-        criterion_scores,
-        llm_evaluation,
-    } in &checklist.turn_evaluations
-    {
-        let verdicts = of_items(result, session, criterion_scores)?;
-        let place = turn_index.checked_sub(1);
-        let Some(turn) = place.and_then(|place| turns.get_mut(place)) else {
-            let message = format!("turn {turn_index} is evaluated and was not played");
-            return Err(result.problem("turn_evaluations", message));
-        };
-        turn.verdicts = verdicts;
-        turn.replies.clone_from(&llm_evaluation.raw_responses);
-    }
-    for (id, met) in best {
-        let ever = turns
-            .iter()
-            .flat_map(|turn| &turn.verdicts)
-            .any(|(item, yes)| *item == id && *yes);
-        if ever != met {
-            let message = format!("item `{id}` is not the best of its turns");
-            return Err(result.problem("criterion_scores", message));
-        }
-    }
-    Ok(true)
-}
-
-/// The scores of a list by item; they stand in the order of the task.
-fn of_items(
-    result: &Whole<ResultFile>,
-    session: &Session,
-    scores: &[CriterionScore],
-) -> Found<Vec<(String, bool)>> {
-    if scores.len() != session.checklist.len() {
-        let message = format!(
-            "{} criteria, and session `{}` of the suite has {}",
-            scores.len(),
-            session.id,
-            session.checklist.len()
-        );
-        return Err(result.problem("criterion_scores", message));
-    }
-    let mut found = Vec::new();
-    for (score, item) in scores.iter().zip(&session.checklist) {
-        if score.criterion.trim() != criterion(item) {
-            let message = format!("this is not item `{}` of the suite", item.id);
-            return Err(result.problem(&score.criterion, message));
-        }
-        found.push((item.id.clone(), score.value == 1));
-    }
-    Ok(found)
-}
-
-fn criterion(item: &Item) -> String {
-    let text = item.criterion.trim();
-    match item.grading {
-        Grading::Rubric { .. } => text.to_owned(),
-        Grading::Rule(_) => format!("{CHECK_PREFIX}{text}"),
     }
 }

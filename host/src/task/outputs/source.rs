@@ -180,7 +180,9 @@ pub(super) struct Placed<T> {
 #[derive(Debug)]
 pub(super) struct Lines<T> {
     source: Source,
-    pub(super) lines: Vec<Placed<T>>,
+    pub(super) values: Vec<Placed<T>>,
+    /// Whether the file ends within a line, as that of a program that was killed: what there is of it is not taken.
+    pub(super) cut: bool,
 }
 
 impl<T> Lines<T> {
@@ -280,18 +282,24 @@ impl Folder {
         path: &str,
     ) -> Result<Lines<T>, Box<Problem>> {
         let source = self.text(path)?;
-        let mut lines = Vec::new();
+        let (mut values, mut cut) = (Vec::new(), false);
         let mut start = 0;
         for line in source.text.split_inclusive('\n') {
             let span = start..start + line.trim_end().len();
             if !line.trim().is_empty() {
-                let value =
-                    serde_json::from_str(line).map_err(|error| at(&source, start, &error))?;
-                lines.push(Placed { value, span });
+                match serde_json::from_str(line) {
+                    Ok(value) => values.push(Placed { value, span }),
+                    Err(error) if error.is_eof() && !line.ends_with('\n') => cut = true,
+                    Err(error) => return Err(at(&source, start, &error)),
+                }
             }
             start += line.len();
         }
-        Ok(Lines { source, lines })
+        Ok(Lines {
+            source,
+            values,
+            cut,
+        })
     }
 
     fn text(&mut self, path: &str) -> Result<Source, Box<Problem>> {

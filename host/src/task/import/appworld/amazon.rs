@@ -64,6 +64,9 @@ const CARD: [&str; 8] = [
 ];
 const SIZES: [&str; 5] = ["extra-small", "small", "medium", "large", "extra-large"];
 
+/// The least measure of a product.
+const LEAST: f64 = 0.01;
+
 /// Centimetres of an inch.
 const INCH: f64 = 2.54;
 
@@ -122,10 +125,12 @@ fn sellers(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value> 
             continue;
         };
         known.sellers.insert(id);
-        let rating = row.value("rating").as_f64().unwrap_or_default();
-        sellers.push(
-            json!({ "id": key("seller", id), "name": name, "rating": rating.clamp(0.0, 5.0) }),
-        );
+        let rating = row.number("rating").unwrap_or_default();
+        let taken = rating.clamp(0.0, 5.0);
+        if taken.to_bits() != rating.to_bits() {
+            row.lost("rating", "changed to the nearest from 0 to 5");
+        }
+        sellers.push(json!({ "id": key("seller", id), "name": name, "rating": taken }));
     }
     sellers
 }
@@ -142,7 +147,7 @@ fn products(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value>
         let seller = row
             .integer("seller_id")
             .filter(|id| known.sellers.contains(id));
-        let price = row.value("price").as_f64().filter(|price| *price > 0.0);
+        let price = row.number("price").filter(|price| *price > 0.0);
         let (Some(id), Some(seller), Some(name), Some(price)) =
             (row.id(), seller, row.text("name"), price)
         else {
@@ -152,7 +157,9 @@ fn products(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value>
         let size = row
             .text("relative_size")
             .map(|size| size.to_lowercase().replace([' ', '_'], "-"));
-        let size = json!(size.filter(|size| SIZES.contains(&size.as_str())));
+        let size = size.filter(|size| SIZES.contains(&size.as_str()));
+        let size = row.or_lost(size, "relative_size", "a size that the app does not have");
+        let size = json!(size);
         let color = json!(row.text("color"));
         let (first, looks) = families.entry(name.clone()).or_insert((id, Vec::new()));
         let look = (color.clone(), size.clone());
@@ -170,8 +177,8 @@ fn products(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value>
             "description": row.text("description").unwrap_or_else(|| name.clone()),
             "name": name,
             "price": dollars(price),
-            "stock": row.integer("inventory_quantity").unwrap_or_default().max(0),
-            "delivery_days": row.integer("delivery_days").unwrap_or(1).max(0),
+            "stock": row.within("inventory_quantity", 0, i64::MAX).unwrap_or_default(),
+            "delivery_days": row.within("delivery_days", 0, i64::MAX).unwrap_or(1),
             "weight": measure(&row, "weight", 1.0),
             "length": measure(&row, "length", INCH),
             "width": measure(&row, "width", INCH),
@@ -189,17 +196,25 @@ fn dollars(amount: f64) -> f64 {
 
 /// A measure in our units, to the hundredth; as good as nothing where there is none.
 fn measure(row: &Row, column: &str, unit: f64) -> f64 {
-    let measure = row.value(column).as_f64().unwrap_or_default() * unit;
-    ((measure * 100.0).round() / 100.0).max(0.01)
+    let Some(measure) = row.number(column) else {
+        return LEAST;
+    };
+    let measure = (measure * unit * 100.0).round() / 100.0;
+    if measure < LEAST {
+        row.lost(column, "changed to the least that the app takes");
+    }
+    measure.max(LEAST)
 }
 
 fn promo_codes(database: &mut Database, _: &Users, _: &mut Known) -> Vec<Value> {
     let mut codes = Vec::new();
     for row in database.rows("promo", &["id", "type", "code", "discount"]) {
         let percent = row
-            .value("discount")
-            .as_f64()
+            .number("discount")
             .filter(|_| row.text("type").as_deref() == Some("percent"));
+        if percent.is_some_and(|percent| percent.fract() != 0.0) {
+            row.lost("discount", "changed to whole percent");
+        }
         #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
         let percent = percent.map(|percent| percent.round() as i64);
         match (
@@ -353,7 +368,7 @@ fn orders(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
             "address": key("address", address),
             "card": key("card", card),
             "items": lines,
-            "discount": row.value("discount").as_f64().filter(|discount| *discount > 0.0).map(dollars),
+            "discount": row.number("discount").filter(|discount| *discount > 0.0).map(dollars),
             "created_at": created,
         })));
     }
@@ -361,19 +376,21 @@ fn orders(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
 }
 
 fn order_item(row: &Row, known: &Known, ordered: Option<&str>) -> Value {
-    let quantity = row.integer("ordered_quantity").unwrap_or(1).max(1);
-    let part = |column| row.integer(column).unwrap_or_default().clamp(0, quantity);
+    let quantity = row.within("ordered_quantity", 1, i64::MAX).unwrap_or(1);
+    let part = |column| row.within(column, 0, quantity).unwrap_or_default();
     // Nothing arrives before it is ordered.
     let arrival = |column| {
-        row.moment(column)
-            .filter(|moment| ordered.is_none_or(|ordered| moment.as_str() >= ordered))
+        let moment = row.moment(column);
+        let moment =
+            moment.filter(|moment| ordered.is_none_or(|ordered| moment.as_str() >= ordered));
+        row.or_lost(moment, column, "no moment after the order")
     };
     record(json!({
         "product": known.product(row),
         "quantity": quantity,
         "returned": part("returned_quantity"),
         "gift_wrapped": part("gift_wrap_quantity"),
-        "price": row.value("price").as_f64().map(dollars),
+        "price": row.number("price").map(dollars),
         "expected_delivery_at": arrival("expected_delivery_at"),
         "delivered_at": arrival("delivered_at"),
     }))
@@ -394,13 +411,13 @@ fn cart(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value>
             database.skip("cart_entry", "no known owner or product");
             continue;
         };
-        let quantity = row.integer("quantity").unwrap_or(1).max(1);
-        let wrapped = row.integer("gift_wrap_quantity").unwrap_or_default();
+        let quantity = row.within("quantity", 1, i64::MAX).unwrap_or(1);
+        let wrapped = row.within("gift_wrap_quantity", 0, quantity);
         items.push(json!({
             "owner": owner,
             "product": product,
             "quantity": quantity,
-            "gift_wrapped": wrapped.clamp(0, quantity),
+            "gift_wrapped": wrapped.unwrap_or_default(),
         }));
     }
     items
@@ -417,7 +434,7 @@ fn wishes(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
             database.skip("wish_list_entry", "no known owner or product");
             continue;
         };
-        let quantity = row.integer("quantity").unwrap_or(1).max(1);
+        let quantity = row.within("quantity", 1, i64::MAX).unwrap_or(1);
         items.push(json!({ "owner": owner, "product": product, "quantity": quantity }));
     }
     items

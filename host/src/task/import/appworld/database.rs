@@ -2,13 +2,13 @@
 //! trigger, virtual table or extension of it runs, what is read is bounded, and no other file is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use jiff::civil::DateTime;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB};
-use serde_json::{Number, Value};
+
+use super::row::{Losses, Row};
 
 /// Rows of one table.
 const ROW_LIMIT: usize = 500_000;
@@ -20,77 +20,24 @@ const VALUE_LIMIT: i32 = 16 << 20;
 const STEPS: i32 = 1_000_000;
 const LOOKS: u32 = 2_000;
 
-/// One row: the columns that are there.
+/// A table as the database describes it.
 #[derive(Debug)]
-pub(super) struct Row(BTreeMap<&'static str, Value>);
-
-impl Row {
-    pub(super) fn id(&self) -> Option<i64> {
-        self.integer("id")
-    }
-
-    pub(super) fn integer(&self, column: &str) -> Option<i64> {
-        self.0.get(column)?.as_i64()
-    }
-
-    pub(super) fn text(&self, column: &str) -> Option<String> {
-        match self.0.get(column)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
-            // SQLite keeps what looks like a number as one.
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn flag(&self, column: &str) -> bool {
-        self.integer(column).is_some_and(|flag| flag != 0)
-    }
-
-    /// The value as it is; null where there is none.
-    pub(super) fn value(&self, column: &str) -> Value {
-        self.0.get(column).cloned().unwrap_or_default()
-    }
-
-    /// A moment as records have it: `2026-02-27T18:00:00`.
-    pub(super) fn moment(&self, column: &str) -> Option<String> {
-        let text = self.text(column)?;
-        let text = text.replacen(' ', "T", 1);
-        let moment: DateTime = text.parse().ok()?;
-        Some(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string())
-    }
-
-    /// A day: `2026-02-27`.
-    pub(super) fn day(&self, column: &str) -> Option<String> {
-        let moment = self.moment(column)?;
-        moment.split('T').next().map(str::to_owned)
-    }
-
-    /// A list that is kept as JSON.
-    pub(super) fn list(&self, column: &str) -> Vec<Value> {
-        let Some(Value::String(text)) = self.0.get(column) else {
-            return Vec::new();
-        };
-        match serde_json::from_str(text) {
-            Ok(Value::Array(items)) => items,
-            _ => Vec::new(),
-        }
-    }
-
-    pub(super) fn integers(&self, column: &str) -> Vec<i64> {
-        self.list(column).iter().filter_map(Value::as_i64).collect()
-    }
+struct Table {
+    columns: Vec<String>,
+    /// Whether its rows have ids of their own, by which they can be put in order.
+    numbered: bool,
 }
 
 /// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
-    /// Columns by table.
-    tables: BTreeMap<String, Vec<String>>,
+    tables: BTreeMap<String, Table>,
     /// What was read, by table.
     used: BTreeMap<String, BTreeSet<String>>,
     /// Rows that were not taken, by table and reason.
     skipped: BTreeMap<(String, &'static str), usize>,
+    losses: Losses,
     broken: Option<String>,
 }
 
@@ -128,6 +75,7 @@ impl Database {
             tables: BTreeMap::new(),
             used: BTreeMap::new(),
             skipped: BTreeMap::new(),
+            losses: Losses::default(),
             broken: None,
         };
         database.tables = database.read_tables()?;
@@ -135,21 +83,23 @@ impl Database {
     }
 
     /// Ordinary tables only, by what the database says of itself.
-    fn read_tables(&self) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
-        let names = "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%'";
+    fn read_tables(&self) -> rusqlite::Result<BTreeMap<String, Table>> {
+        let names = "SELECT name, wr FROM pragma_table_list \
+            WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%'";
         let mut statement = self.connection.prepare(names)?;
-        let names: Vec<String> = statement
-            .query_map([], |row| row.get(0))?
+        let names: Vec<(String, bool)> = statement
+            .query_map([], |row| Ok((row.get(0)?, !row.get::<_, bool>(1)?)))?
             .collect::<Result<_, _>>()?;
         let mut tables = BTreeMap::new();
-        for name in names {
+        for (name, numbered) in names {
+            // Generated columns among them, whose expressions have the limits of every query.
             let mut columns = self
                 .connection
-                .prepare("SELECT name FROM pragma_table_info(?1)")?;
+                .prepare("SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1")?;
             let columns: Vec<String> = columns
                 .query_map([&name], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
-            tables.insert(name, columns);
+            tables.insert(name, Table { columns, numbered });
         }
         Ok(tables)
     }
@@ -176,7 +126,12 @@ impl Database {
         let columns: Vec<&'static str> = wanted
             .iter()
             .copied()
-            .filter(|column| self.tables[&table].iter().any(|known| known == column))
+            .filter(|column| {
+                self.tables[&table]
+                    .columns
+                    .iter()
+                    .any(|known| known == column)
+            })
             .collect();
         let used = self.used.entry(table.clone()).or_default();
         used.extend(columns.iter().map(|column| (*column).to_owned()));
@@ -195,31 +150,32 @@ impl Database {
             return Ok(Vec::new());
         }
         let list: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
-        let order = if columns.contains(&"id") {
-            "\"id\""
-        } else {
-            "rowid"
+        let all = list.join(", ");
+        let order = match self.tables.get(table) {
+            _ if columns.contains(&"id") => "\"id\"",
+            Some(table) if !table.numbered => &all,
+            _ => "rowid",
         };
         let query = format!(
-            "SELECT {} FROM {} ORDER BY {order} LIMIT {}",
-            list.join(", "),
+            "SELECT {all} FROM {} ORDER BY {order} LIMIT {}",
             quoted(table),
             ROW_LIMIT + 1
         );
         let mut statement = self.connection.prepare(&query)?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
+        let name: Rc<str> = table.into();
         while let Some(row) = rows.next()? {
             if found.len() == ROW_LIMIT {
                 return Err(rusqlite::Error::ToSqlConversionFailure(
                     format!("more than {ROW_LIMIT} rows").into(),
                 ));
             }
-            let mut values = BTreeMap::new();
+            let mut values = Row::new(&name, found.len(), &self.losses);
             for (place, column) in columns.iter().enumerate() {
-                values.insert(*column, value(row.get_ref(place)?));
+                values.take(column, row.get_ref(place)?);
             }
-            found.push(Row(values));
+            found.push(values);
         }
         Ok(found)
     }
@@ -244,7 +200,13 @@ impl Database {
         for ((table, reason), count) in &self.skipped {
             lines.push(format!("table `{table}`: {count} rows: {reason}"));
         }
-        for (table, columns) in &self.tables {
+        for ((table, column, reason), rows) in self.losses.borrow().iter() {
+            let count = rows.len();
+            lines.push(format!(
+                "table `{table}`, column `{column}`: {count} values: {reason}"
+            ));
+        }
+        for (table, Table { columns, .. }) in &self.tables {
             let Some(used) = self.used.get(table) else {
                 match self.count(table, "") {
                     Ok(0) => {}
@@ -284,13 +246,4 @@ impl Database {
 /// A name as SQL takes any.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn value(value: ValueRef<'_>) -> Value {
-    match value {
-        ValueRef::Null | ValueRef::Blob(_) => Value::Null,
-        ValueRef::Integer(number) => number.into(),
-        ValueRef::Real(number) => Number::from_f64(number).map_or(Value::Null, Value::Number),
-        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
-    }
 }

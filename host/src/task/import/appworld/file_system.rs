@@ -63,5 +63,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
 /// The app has no change before the beginning.
 fn later(row: &Row) -> Option<String> {
     let (created, updated) = (row.moment("created_at"), row.moment("updated_at"));
-    updated.filter(|updated| created.as_ref().is_none_or(|created| updated >= created))
+    let updated =
+        updated.filter(|updated| created.as_ref().is_none_or(|created| updated >= created));
+    row.or_lost(updated, "updated_at", "before it was created")
 }

@@ -58,6 +58,8 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
         // Only what stands before it can be answered, in its own conversation.
         let answered =
             answered.filter(|id| known.get(id).is_some_and(|(other, _)| *other == thread));
+        let reason = "no email before it in its conversation";
+        let answered = row.or_lost(answered, "response_to_email_id", reason);
         let people = to.iter().chain([&from]).cloned().collect();
         known.insert(id, (thread.clone(), people));
         emails.push(record(json!({
@@ -71,6 +73,11 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "reply_to": answered.map(|id| key("email", id)),
             "attachments": names.get(&id),
         })));
+    }
+    for (_, names) in names.into_iter().filter(|(id, _)| !known.contains_key(id)) {
+        for _ in names {
+            database.skip("attachment", "of an email that is not there");
+        }
     }
     let mut threads = Vec::new();
     let mut of_thread = BTreeMap::new();
@@ -88,6 +95,18 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
         };
         if let Some(id) = row.id() {
             of_thread.insert(id, first);
+        }
+        let conversation = |id: &i64| known.get(id).map(|(conversation, _)| conversation);
+        let inside = |id: &i64| {
+            *id == first
+                || (conversation(id).is_some_and(Option::is_some)
+                    && conversation(id) == conversation(&first))
+        };
+        if !ids.iter().all(inside) {
+            row.lost(
+                "email_ids",
+                "not whole: emails of another conversation, or not there",
+            );
         }
         threads.push(record(json!({
             "owner": owner,
@@ -175,6 +194,7 @@ fn drafts(
         let thread = row
             .integer("belongs_to_email_thread_id")
             .and_then(|thread| of_thread.get(&thread));
+        let thread = row.or_lost(thread, "belongs_to_email_thread_id", "no known thread");
         let conversation = |email: &i64| known.get(email).map(|(conversation, _)| conversation);
         let answered = row.integer("response_to_email_id");
         let answered = answered.filter(|email| {
@@ -184,7 +204,10 @@ fn drafts(
                         && conversation(email) == conversation(first))
             })
         });
+        let reason = "no email of the draft's conversation";
+        let answered = row.or_lost(answered, "response_to_email_id", reason);
         let sent = row.moment("scheduled_send_at").filter(|_| !to.is_empty());
+        let sent = row.or_lost(sent, "scheduled_send_at", "nobody to send it to");
         drafts.push(record(json!({
             "owner": owner,
             "to": to,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Time;
 use serde_json::json;
 
 use super::{Database, Records, Row, Users, put, record};
@@ -54,7 +55,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "email": row.text("email"),
             "phone_number": number,
             "relationships": row.list("relationships"),
-            "birthday": row.text("birthday"),
+            "birthday": row.day("birthday"),
             "home_address": row.text("home_address"),
             "work_address": row.text("work_address"),
             "created_at": row.moment("created_at"),
@@ -101,7 +102,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
     let mut alarms = Vec::new();
     database.derived("alarm", &["search_text"]);
     for row in database.rows("alarm", &ALARM) {
-        let (Some(owner), Some(time)) = (users.email(&row, "user_id"), row.text("time")) else {
+        let (Some(owner), Some(time)) = (users.email(&row, "user_id"), time(&row)) else {
             database.skip("alarm", "no known owner or no time");
             continue;
         };
@@ -111,7 +112,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "repeat_days": days(&row),
             "label": row.text("label"),
             "enabled": row.flag("enabled"),
-            "snooze_minutes": row.integer("snooze_minutes").map(|minutes| minutes.clamp(0, 60)),
+            "snooze_minutes": row.within("snooze_minutes", 0, 60),
             "vibration": row.integer("vibration").map(|flag| flag != 0),
             "created_at": row.moment("created_at"),
         })));
@@ -121,6 +122,18 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
     put(&mut records, "text_messages", messages);
     put(&mut records, "alarms", alarms);
     records
+}
+
+/// Hours and minutes, without the seconds that some write behind; what is no time is for the app to refuse.
+fn time(row: &Row) -> Option<String> {
+    let text = row.text("time")?;
+    let Ok(time) = text.parse::<Time>() else {
+        return Some(text);
+    };
+    if time.second() != 0 {
+        row.lost("time", "changed: its seconds are not kept");
+    }
+    Some(time.strftime("%H:%M").to_string())
 }
 
 /// The days that there are, as the app writes them.
@@ -134,9 +147,14 @@ fn days(row: &Row) -> Vec<String> {
         "saturday",
         "sunday",
     ];
-    let days = row.list("repeat_days");
-    let days = days
-        .iter()
-        .filter_map(|day| Some(day.as_str()?.to_lowercase()));
-    days.filter(|day| DAYS.contains(&day.as_str())).collect()
+    let mut days = Vec::new();
+    for day in row.list("repeat_days") {
+        let day = day.as_str().unwrap_or_default().to_lowercase();
+        if DAYS.contains(&day.as_str()) {
+            days.push(day);
+        } else {
+            row.lost("repeat_days", "not whole: no day of the week");
+        }
+    }
+    days
 }

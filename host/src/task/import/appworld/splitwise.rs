@@ -173,8 +173,14 @@ fn expense(
     mut debts: Vec<(Value, i64)>,
 ) -> Result<Value, &'static str> {
     let payer = users.email(row, "payer_id").ok_or("no known payer")?;
-    let creator = users.email(row, "user_id").unwrap_or_else(|| payer.clone());
+    let creator = row.or_lost(
+        users.email(row, "user_id"),
+        "user_id",
+        "changed to the payer",
+    );
+    let creator = creator.unwrap_or_else(|| payer.clone());
     let amount = cents(row, "amount").ok_or("no amount")?;
+    // No share is above the limit of amounts, and there are fewer than a million.
     let rest = amount - debts.iter().map(|(_, share)| share).sum::<i64>();
     if rest < 0 {
         return Err("the shares are more than what was paid");
@@ -188,7 +194,10 @@ fn expense(
     let part = |person: &Value| debts.iter().any(|(debtor, _)| debtor == person);
     let creator = match group.map(|group| members.get(&group)) {
         None if creator == payer || part(&creator) => creator,
-        None => payer.clone(),
+        None => {
+            row.lost("user_id", "changed to the payer");
+            payer.clone()
+        }
         Some(None) => return Err("no known group"),
         Some(Some(members)) => {
             let debtors = debts.iter().map(|(debtor, _)| debtor);
@@ -216,10 +225,13 @@ fn expense(
     })))
 }
 
+/// The most cents of an amount: sums of all of a table's are far from overflowing.
+const MOST: i64 = 1_000_000_000_000;
+
 /// Whole cents above zero.
 fn cents(row: &Row, column: &str) -> Option<i64> {
-    let dollars = row.value(column).as_f64()?;
+    let dollars = row.number(column)?;
     #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
     let cents = (dollars * 100.0).round() as i64;
-    (cents > 0).then_some(cents)
+    (1..=MOST).contains(&cents).then_some(cents)
 }

@@ -94,29 +94,42 @@ fn artists(database: &mut Database) -> (Vec<Value>, Known) {
 fn performers(row: &Row, artists: &Known) -> Vec<String> {
     let mut ids: Vec<i64> = Vec::new();
     for id in row.integers("artist_ids") {
-        if artists.contains(&id) && !ids.contains(&id) {
+        if !artists.contains(&id) {
+            row.lost("artist_ids", "not whole: an artist that is not there");
+        } else if ids.len() == ARTISTS && !ids.contains(&id) {
+            row.lost("artist_ids", "not whole: more than 5 artists");
+        } else if !ids.contains(&id) {
             ids.push(id);
         }
     }
-    ids.iter()
-        .take(ARTISTS)
-        .map(|id| key("artist", *id))
-        .collect()
+    ids.iter().map(|id| key("artist", *id)).collect()
 }
 
 /// Likes that no record of somebody's stands for: the app counts those itself.
 fn other_likes(row: &Row, counted: usize) -> u64 {
-    let all = row.integer("like_count").unwrap_or_default();
-    u64::try_from(all)
+    let Some(all) = row.integer("like_count") else {
+        return 0;
+    };
+    let others = u64::try_from(all)
+        .ok()
+        .and_then(|all| all.checked_sub(counted as u64));
+    let reason = "changed: fewer likes than there are records of";
+    row.or_lost(others, "like_count", reason)
         .unwrap_or_default()
-        .saturating_sub(counted as u64)
 }
 
 /// The rating with the number of its reviews; nothing without one.
 fn rating(row: &Row) -> (Option<f64>, Option<i64>) {
     let count = row.integer("review_count").filter(|count| *count > 0);
-    let rating = row.value("rating").as_f64();
-    let rating = rating.filter(|rating| count.is_some() && (1.0..=5.0).contains(rating));
+    let rating = row
+        .number("rating")
+        .filter(|rating| *rating != 0.0 || count.is_some());
+    if let Some(rating) = rating
+        && !(count.is_some() && (1.0..=5.0).contains(&rating))
+    {
+        row.lost("rating", "not from 1 to 5, or of no reviews");
+        return (None, None);
+    }
     (rating, count.filter(|_| rating.is_some()))
 }
 
@@ -201,6 +214,7 @@ fn songs(
         let album = row
             .integer("album_id")
             .filter(|album| albums.contains(album));
+        let album = row.or_lost(album, "album_id", "no album that is there");
         known.insert(id);
         songs.push(record(json!({
             "id": key("song", id),
@@ -210,7 +224,7 @@ fn songs(
             "genre": genre,
             "release_date": day,
             "duration": duration,
-            "plays": row.integer("play_count").unwrap_or_default().max(0),
+            "plays": row.within("play_count", 0, i64::MAX).unwrap_or_default(),
             "likes": other_likes(&row, likes.count("song", id)),
         })));
     }
@@ -230,9 +244,13 @@ fn playlists(
         if let (Some(playlist), Some(song)) = (row.integer("playlist_id"), song) {
             let songs = inside.entry(playlist).or_default();
             let song = key("song", song);
-            if !songs.contains(&song) {
+            if songs.contains(&song) {
+                database.skip("playlist_song", "a song a second time");
+            } else {
                 songs.push(song);
             }
+        } else {
+            database.skip("playlist_song", "no known playlist or song");
         }
     }
     let columns = [
@@ -270,6 +288,9 @@ fn playlists(
             "rating": rating,
             "review_count": reviews,
         })));
+    }
+    for _ in inside.values().flatten() {
+        database.skip("playlist_song", "of a playlist that is not there");
     }
     (playlists, readable)
 }
@@ -358,7 +379,11 @@ fn named(marks: Vec<Mark>, when: &str) -> Vec<Value> {
 
 /// Who likes what, read before the things: their numbers of likes are told without these.
 #[derive(Debug, Default)]
-struct Likes(BTreeMap<&'static str, Vec<Like>>);
+struct Likes {
+    all: BTreeMap<&'static str, Vec<Like>>,
+    /// How many a thing has.
+    counts: BTreeMap<(&'static str, i64), usize>,
+}
 
 /// Who, what and when.
 type Like = (Value, i64, Option<String>);
@@ -374,7 +399,8 @@ fn likes(database: &mut Database, users: &Users) -> Likes {
         for row in database.rows(table, &["id", "user_id", column, "liked_at"]) {
             match (users.email(&row, "user_id"), row.integer(column)) {
                 (Some(owner), Some(id)) if seen.insert((owner.to_string(), id)) => {
-                    let all = likes.0.entry(thing).or_default();
+                    *likes.counts.entry((thing, id)).or_default() += 1;
+                    let all = likes.all.entry(thing).or_default();
                     all.push((owner, id, row.moment("liked_at")));
                 }
                 _ => database.skip(table, "no known user or thing, or a second time"),
@@ -385,14 +411,13 @@ fn likes(database: &mut Database, users: &Users) -> Likes {
 }
 
 impl Likes {
-    fn count(&self, thing: &str, id: i64) -> usize {
-        let all = self.0.get(thing).into_iter().flatten();
-        all.filter(|(_, of, _)| *of == id).count()
+    fn count(&self, thing: &'static str, id: i64) -> usize {
+        self.counts.get(&(thing, id)).copied().unwrap_or_default()
     }
 
     fn records(&self, database: &mut Database, thing: &'static str, known: &Known) -> Vec<Value> {
         let mut marks = Vec::new();
-        for (owner, id, at) in self.0.get(thing).into_iter().flatten() {
+        for (owner, id, at) in self.all.get(thing).into_iter().flatten() {
             if known.contains(id) {
                 marks.push((
                     format!("{thing}s"),

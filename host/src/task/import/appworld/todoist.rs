@@ -104,8 +104,7 @@ fn labels(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
 
 /// One that we have; else the app's own.
 fn color(row: &Row) -> Option<String> {
-    let color = row.text("color")?.to_lowercase();
-    COLORS.contains(&color.as_str()).then_some(color)
+    row.word("color", &COLORS)
 }
 
 fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value> {
@@ -118,6 +117,7 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
         let (Some(project), Some(person)) =
             (row.integer("project_id"), users.email(&row, "user_id"))
         else {
+            database.skip("project_collaborator_link", "no known project or user");
             continue;
         };
         if row.flag("is_favorite") {
@@ -138,6 +138,8 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
             (row.integer("project_id"), users.email(&row, "invitee_id"))
         {
             invited.entry(project).or_default().push(person);
+        } else {
+            database.skip("project_invite", "no known project or user");
         }
     }
     let mut sections = sections(database, known);
@@ -153,6 +155,10 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
         let own = (id, owner.to_string());
         let mut members = vec![owner.clone()];
         if row.flag("is_inbox") {
+            // Theirs is there from the beginning, as the app has it.
+            for column in ["color", "description"] {
+                row.or_lost(None::<()>, column, "of an Inbox");
+            }
             known.inboxes.insert(id, owner);
             known.members.insert(id, members);
             continue;
@@ -163,22 +169,30 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
             }
         }
         let mut waiting = invited.remove(&id).unwrap_or_default();
-        waiting.retain(|person| !members.contains(person));
-        waiting.dedup();
+        let mut seen = BTreeSet::new();
+        waiting.retain(|person| !members.contains(person) && seen.insert(person.to_string()));
         projects.push(record(json!({
             "id": key("project", id),
             "owner": owner,
             "name": name,
             "color": color(&row),
             "description": row.text("description"),
-            "favorite": favorites.contains(&own),
-            "archived": archived.contains(&own),
+            "favorite": favorites.remove(&own),
+            "archived": archived.remove(&own),
             "collaborators": members[1..],
             "invited": waiting,
             "sections": sections.remove(&id),
             "created_at": row.moment("created_at"),
         })));
         known.members.insert(id, members);
+    }
+    for _ in favorites.iter().chain(&archived) {
+        let reason =
+            "a favorite or archive mark of another than the project's owner, or of an Inbox";
+        database.skip("project_collaborator_link", reason);
+    }
+    for _ in sections.values().flatten() {
+        database.skip("section", "of an Inbox, or of a project that is not there");
     }
     projects
 }
@@ -195,6 +209,8 @@ fn sections(database: &mut Database, known: &mut Known) -> BTreeMap<i64, Vec<Str
         {
             known.sections.insert(id, name.clone());
             sections.entry(project).or_default().push(name);
+        } else {
+            database.skip("section", "no project or no name");
         }
     }
     sections
@@ -216,25 +232,30 @@ fn tasks(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value
             continue;
         };
         let inside = |column| {
-            users
-                .email(&row, column)
-                .filter(|one| members.contains(one))
+            let one = users.email(&row, column);
+            let one = one.filter(|one| members.contains(one));
+            row.or_lost(one, column, "nobody in the project")
         };
         let inbox = known.inboxes.get(&project);
         let creator = inbox.cloned().or_else(|| inside("user_id"));
         let to = inside("assignee_id");
         let by = inside("assigner_id").filter(|_| to.is_some());
-        let labels = known.labels_of_task.get(&id).into_iter().flatten();
+        let by = row.or_lost(by, "assigner_id", "nobody is assigned");
         let owner = creator.as_ref().or(members.first());
-        let labels: BTreeSet<&String> = labels
-            .filter_map(|label| known.labels.get(label))
-            .filter(|(of, _)| Some(of) == owner)
-            .map(|(_, name)| name)
-            .collect();
+        let mut labels: BTreeSet<&String> = BTreeSet::new();
+        for label in known.labels_of_task.remove(&id).unwrap_or_default() {
+            match known.labels.get(&label) {
+                Some((of, name)) if Some(of) == owner => {
+                    labels.insert(name);
+                }
+                _ => database.skip("task_label_link", "no label of the task's creator"),
+            }
+        }
         let section = row
             .integer("section_id")
             .filter(|_| inbox.is_none())
             .and_then(|section| known.sections.get(&section));
+        let section = row.or_lost(section, "section_id", "no section of a project");
         let mut task = work(&row, &title);
         if let Value::Object(fields) = &mut task {
             let more = record(json!({
@@ -250,6 +271,9 @@ fn tasks(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value
         }
         tasks.push(task);
         known.tasks.insert(id, project);
+    }
+    for _ in known.labels_of_task.values().flatten() {
+        database.skip("task_label_link", "of a task that is not there");
     }
     tasks
 }
@@ -275,20 +299,17 @@ fn sub_tasks(database: &mut Database, known: &Known) -> Vec<Value> {
 
 /// What tasks and sub-tasks have in common.
 fn work(row: &Row, title: &str) -> Value {
-    let word = |column, known: &[&str]| {
-        let word = row.text(column)?.to_lowercase();
-        known.contains(&word.as_str()).then_some(word)
-    };
-    let unit = word("duration_unit", &["minutes", "hours", "days"]);
-    let duration = row.value("duration").as_f64();
+    let unit = row.word("duration_unit", &["minutes", "hours", "days"]);
+    let duration = row.number("duration");
     let duration = duration.filter(|duration| *duration > 0.0 && unit.is_some());
+    let duration = row.or_lost(duration, "duration", "not above 0, or in no known unit");
     record(json!({
         "title": title,
         "description": row.text("description"),
         "due_date": row.day("due_date"),
         "duration": duration,
         "duration_unit": unit.filter(|_| duration.is_some()),
-        "priority": word("priority", &["low", "medium", "high"]),
+        "priority": row.word("priority", &["low", "medium", "high"]),
         "completed": row.flag("is_completed"),
         "created_at": row.moment("created_at"),
     }))
@@ -301,6 +322,8 @@ fn comments(database: &mut Database, users: &Users, known: &Known) -> Vec<Value>
         if let (Some(comment), Some(name)) = (row.integer("task_comment_id"), row.text("file_name"))
         {
             names.entry(comment).or_default().push(name);
+        } else {
+            database.skip("attachment", "no comment or no name");
         }
     }
     let mut comments = Vec::new();
@@ -327,6 +350,9 @@ fn comments(database: &mut Database, users: &Users, known: &Known) -> Vec<Value>
             "attachments": row.id().and_then(|id| names.remove(&id)),
             "created_at": row.moment("created_at"),
         })));
+    }
+    for _ in names.values().flatten() {
+        database.skip("attachment", "of a comment that is not there");
     }
     comments
 }
@@ -364,6 +390,7 @@ fn notifications(database: &mut Database, users: &Users, known: &Known) -> Vec<V
             .unwrap_or_default();
         let task = data["task_id"].as_i64();
         let task = task.filter(|task| known.tasks.contains_key(task));
+        let task = row.or_lost(task, "data", "no task that is there");
         notifications.push(record(json!({
             "owner": owner,
             "type": kind,
