@@ -77,7 +77,7 @@ async fn the_shell_and_the_file_tools_work_on_the_same_files() {
     let (_, result) = call(5);
     assert!(
         result.ends_with(
-            "The command was stopped: maximum command count exceeded (10000)\nExit code: 137"
+            "The command was stopped: maximum command count exceeded (200000)\nExit code: 137"
         ),
         "{result}"
     );
