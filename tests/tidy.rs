@@ -156,9 +156,10 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
         &[".spawn(", "tokio::spawn", "spawn_blocking"],
         &[
             "host/src/run/dispatcher.rs",
-            // The epoch ticker and the progress display: threads, no tasks.
+            // The epoch ticker, the progress display, and the hashing of plugins: threads, no tasks.
             "host/src/plugin/engine.rs",
             "host/src/report/progress.rs",
+            "host/src/commands/run.rs",
             // The compiling process, and the alarm in it.
             "host/src/plugin/compile.rs",
         ],

@@ -204,13 +204,13 @@ mod tests {
             assert_eq!(folder, by_name, "the folder is the name");
 
             let head: Head = serde_saphyr::from_str(split(&text).0).unwrap();
-            let named = |tool: &str| {
+            let told = |tool: &str| {
                 skill.body.contains(&format!("`{tool}`"))
                     || tool == "exec" && skill.body.to_lowercase().contains("python3")
             };
             for tool in toolbox.specs().iter().map(|spec| &spec.name) {
                 assert!(
-                    !named(tool) || head.tools.contains(tool),
+                    !told(tool) || head.tools.contains(tool),
                     "{folder}: its text names `{tool}`, its head does not"
                 );
             }
