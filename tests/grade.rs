@@ -225,7 +225,7 @@ fn a_changed_or_unfinished_run_is_not_graded() {
     for (file, said) in [
         (JOURNAL, "was changed after the run"),
         ("results.json", "was changed after the run"),
-        ("seal.json", "seal.json"),
+        ("seal.json", "after the run"),
     ] {
         let _ = std::fs::remove_dir_all(scene.path("copy"));
         copy(&scene.path("run"), &scene.path("copy"));

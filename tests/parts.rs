@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::models::{play, run, server};
+use crate::models::{KEY, play, run, server};
 use crate::scene::{Scene, embedded, expect, files};
 
 /// The files of a run folder that do not depend on when and where it was played.
@@ -251,7 +251,7 @@ async fn an_interrupted_run_says_how_to_go_on_and_does() {
     let mut command = scene.command(&[begin.as_slice(), &into, &with].concat());
     command
         .env("OPENAI_BASE_URL", format!("{}/v1", late.uri()))
-        .env("OPENAI_API_KEY", "k")
+        .env("OPENAI_API_KEY", KEY)
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -261,7 +261,7 @@ async fn an_interrupted_run_says_how_to_go_on_and_does() {
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
-    expect(&output, 130, &["run --resume run"]);
+    expect(&output, 130, &["Interrupted. Go on with", "run --resume"]);
     assert!(!crate::scene::stderr(&output).contains("panicked"));
     assert!(!scene.path("run/results.json").exists());
     let quick = server(play).await;

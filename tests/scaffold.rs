@@ -220,7 +220,7 @@ async fn a_call_in_a_row_is_refused_the_fourth_time_and_one_after_another_call_i
     let calls: Vec<&Value> = steps.iter().filter(|step| step["step"] == "call").collect();
     let results: Vec<&str> = calls
         .iter()
-        .map(|call| call["result"].as_str().unwrap())
+        .map(|call| call["record"]["result"].as_str().unwrap())
         .collect();
     let refused: Vec<bool> = results
         .iter()

@@ -40,7 +40,6 @@ fn each_setting_says_its_value_and_where_that_comes_from() {
     check(&scene, &[], "seed", 1, "tasks/suite.toml:5");
     check(&scene, &["--seed", "9"], "seed", 9, "--seed");
     check(&scene, &["--set", "jobs=3"], "jobs", 3, "--set jobs=3");
-    check(&scene, &["--jobs", "2"], "jobs", 2, "--jobs");
     let only = ["--set", "filter.personas=[\"law_trainee\"]"];
     let from = "--set filter.personas=[\"law_trainee\"]";
     let personas = serde_json::json!(["law_trainee"]);
@@ -97,14 +96,7 @@ fn each_setting_says_its_value_and_where_that_comes_from() {
     check(&scene, &with, "limits.app.fuel", 300_000_000, policy);
     check(&scene, &with, "limits.app.wall_ms", 1000, policy);
     check(&scene, &with, "policy", policy, "--policy");
-    check(&scene, &["--jobs", "3"], "jobs", "3", "--jobs");
-    check(
-        &scene,
-        &["--persona", "law_trainee"],
-        "persona",
-        "law_trainee",
-        "--persona",
-    );
+    check(&scene, &["--jobs", "3"], "jobs", 3, "--jobs");
     let (digest, _) = shown(&scene, &[], "plugin.rules.sha256");
     assert_eq!(digest.as_str().unwrap().len(), 64);
     let table = scene.run(&["run", SUITE, "--print-config"]);
