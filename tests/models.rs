@@ -121,9 +121,17 @@ pub(crate) fn run(scene: &Scene, args: &[&str], server: &MockServer) -> Output {
 pub(crate) async fn server(
     respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
 ) -> MockServer {
+    server_at("/v1/chat/completions", respond).await
+}
+
+/// A server that answers at one path, to who has the key.
+pub(crate) async fn server_at(
+    at: &str,
+    respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
+) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
-        .and(path("/v1/chat/completions"))
+        .and(path(at))
         .and(header("authorization", format!("Bearer {KEY}")))
         .respond_with(respond)
         .mount(&server)

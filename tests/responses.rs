@@ -1,24 +1,16 @@
 //! A model that speaks the responses format: what the tests' own model says, in the items of that format.
 
 use serde_json::{Value, json};
-use wiremock::matchers::{header, method, path};
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::models::{KEY, message, run};
+use crate::models::{message, run, server_at};
 use crate::scene::{Scene, embedded, expect};
 
 /// Encrypted thinking that the server gives with each answer, and wants back.
 const SEALED: &str = "gAAAAA-sealed";
 
 pub(crate) async fn server() -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .and(path("/v1/responses"))
-        .and(header("authorization", format!("Bearer {KEY}")))
-        .respond_with(respond)
-        .mount(&server)
-        .await;
-    server
+    server_at("/v1/responses", respond).await
 }
 
 fn respond(request: &Request) -> ResponseTemplate {
