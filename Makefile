@@ -83,7 +83,8 @@ lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
-ci: lint interop-serve test
+ci:
+	./.ci/run
 
 clean:
 	cargo clean
