@@ -79,6 +79,25 @@ fn code_of_another_installation_or_plugin_is_made_again() {
 }
 
 #[test]
+fn a_plugin_that_changed_after_it_was_told_of_is_not_loaded() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("app.wasm");
+    for (later, loaded) in [("app", true), ("grader", false)] {
+        std::fs::copy(hostile("app"), &file).unwrap();
+        let plugins = Plugins::new([].into(), vec![dir.path().to_owned()], cache());
+        let told = plugins.papers("app").unwrap();
+        std::fs::copy(hostile(later), &file).unwrap();
+        match plugins.get("app") {
+            Ok(plugin) => assert_eq!((plugin.sha256 == told.sha256, loaded), (true, true)),
+            Err(error) => {
+                assert!(!loaded, "{error}");
+                assert!(error.to_string().contains("was changed since"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_link_in_the_cache_is_not_followed() {
     replaced(|file, code| {
         let elsewhere = file.with_file_name("elsewhere");

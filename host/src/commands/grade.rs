@@ -133,7 +133,7 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
     let dirs: Vec<PathBuf> = own
         .chain(was.plugin_dirs.iter().map(PathBuf::from))
         .collect();
-    let (limits, plugins) = on_terms(&suite, dirs.clone(), loaded.as_ref())?;
+    let (limits, plugins) = on_terms(&suite, dirs.clone(), loaded.as_ref(), args.jobs)?;
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -444,7 +445,7 @@ fn shared(suite: &Suite, args: &RunArgs) -> Result<Shared, Failure> {
     known(suite, args)?;
     let dirs = plugin_dirs(args.plugins.as_deref());
     let policy = policy(args.policy.as_deref())?;
-    let (limits, plugins) = on_terms(suite, dirs.clone(), policy.as_ref())?;
+    let (limits, plugins) = on_terms(suite, dirs.clone(), policy.as_ref(), args.jobs)?;
     Ok(Shared {
         prompts: Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?,
         marks: marks(suite, &plugins)?,
@@ -599,7 +600,7 @@ fn reopened_with(
             .or_exit(Exit::InvalidInput);
     }
     let dirs = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
-    let (limits, plugins) = on_terms(&suite, dirs, policy.as_ref())?;
+    let (limits, plugins) = on_terms(&suite, dirs, policy.as_ref(), jobs)?;
     if marks(&suite, &plugins)? != manifest.plugins {
         return Err(anyhow!(
             "go on with {dir}: a plugin, or what it may use, was changed since"
@@ -622,7 +623,7 @@ pub(super) fn plan(
 ) -> Plan {
     // The suite's own pages, until the command line says otherwise.
     let web = Arc::new(Web::offline(Corpus::new(suite.corpus.clone())));
-    let jobs = jobs.or(suite.jobs);
+    let jobs = at_once(&suite, jobs);
     Plan {
         suite,
         protocol: manifest.protocol,
@@ -634,7 +635,7 @@ pub(super) fn plan(
         web,
         seed: manifest.seed,
         runs: manifest.runs,
-        jobs: jobs.map_or_else(processors, |jobs| jobs as usize),
+        jobs,
         sessions: manifest.sessions.clone(),
         personas: manifest.personas.clone(),
         ablate: manifest.ablate,
@@ -650,6 +651,12 @@ pub(super) fn plan(
         spending: Spending::default(),
         log: None,
     }
+}
+
+/// Episodes that are played at once: what the command line says, else the suite, else one for each processor.
+fn at_once(suite: &Suite, jobs: Option<u32>) -> usize {
+    let jobs = jobs.or(suite.jobs);
+    jobs.map_or_else(processors, |jobs| jobs as usize)
 }
 
 fn processors() -> usize {
@@ -823,17 +830,19 @@ pub(super) fn roles(
     Ok((roles, spending))
 }
 
-/// The plugins of a suite under a policy, and the limits of all guests.
+/// The plugins of a suite under a policy, and the limits of all guests. `jobs` as on the command line.
 pub(super) fn on_terms(
     suite: &Suite,
     dirs: Vec<PathBuf>,
     policy: Option<&LoadedPolicy>,
+    jobs: Option<u32>,
 ) -> Result<(GuestLimits, Arc<Plugins>), Failure> {
     let policy = policy
         .map(|loaded| loaded.policy.clone())
         .unwrap_or_default();
     let limits = guest_limits(suite, &policy)?;
-    let plugins = plugins(suite.plugins.clone(), dirs, &limits, policy)?;
+    let places = limits.for_episodes(at_once(suite, jobs));
+    let plugins = plugins(suite.plugins.clone(), dirs, &places, policy)?;
     Ok((limits, Arc::new(plugins)))
 }
 
@@ -850,29 +859,54 @@ pub(super) fn marks(
     suite: &Suite,
     plugins: &Plugins,
 ) -> Result<BTreeMap<String, PluginMark>, Failure> {
+    let needed = suite.plugin_names();
+    // The largest first.
+    let own = [PYTHON, SHELL, DOCUMENT].into_iter();
+    let own = own.filter(|name| !needed.contains(*name));
+    let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
+    let papers = |name: &str| {
+        if needed.contains(name) {
+            plugins.get(name).map(|plugin| plugin.papers())
+        } else {
+            plugins.papers(name)
+        }
+    };
     let mut marks = BTreeMap::new();
-    // They have tens of megabytes, which are hashed while the others are loaded.
-    std::thread::scope(|scope| {
-        let own = [SHELL, PYTHON, DOCUMENT].map(|name| {
-            let papers = scope.spawn(move || plugins.papers(name));
-            (name, papers)
-        });
-        for name in suite.plugin_names() {
-            let plugin = plugins.get(&name).or_exit(Exit::InvalidInput)?;
-            marks.insert(name.clone(), mark(&name, plugin.papers()));
-        }
-        for (name, papers) in own {
-            let papers = papers.join();
-            match papers.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-                Ok(papers) => {
-                    marks.insert(name.to_owned(), mark(name, papers));
-                }
-                // A machine may be without Python: the shell says so where a command needs it.
-                Err(LoadError::Missing { .. }) if name == PYTHON => {}
-                Err(error) => return Err(error).or_exit(Exit::InvalidInput),
+    for (name, papers) in side_by_side(&names, papers) {
+        match papers {
+            Ok(papers) => {
+                marks.insert(name.to_owned(), mark(name, papers));
             }
+            // A machine may be without Python: the shell says so where a command needs it.
+            Err(LoadError::Missing { .. }) if name == PYTHON && !needed.contains(PYTHON) => {}
+            Err(error) => return Err(error).or_exit(Exit::InvalidInput),
         }
-        Ok(marks)
+    }
+    Ok(marks)
+}
+
+/// Does something for each name, on all processors: reading and hashing some 100 MB is most of the start of a run. In the
+/// order of the names.
+fn side_by_side<'a, T: Send>(
+    names: &[&'a str],
+    work: impl Fn(&str) -> T + Sync,
+) -> BTreeMap<&'a str, T> {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        while let Some(&name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((name, work(name)));
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..processors()).map(|_| scope.spawn(take)).collect();
+        let done = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        done.flatten().collect()
     })
 }
 

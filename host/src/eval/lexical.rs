@@ -2,7 +2,7 @@
 //! it was shown: a request, a staged file, a tool's result. It compares texts and never says what they mean.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use serde_json::Value;
 
@@ -58,8 +58,7 @@ fn write_leaves(key: &str, value: &Value, lines: &mut Vec<String>) {
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// Hashes of every span of [`SPAN`] characters. A false hit has a chance of about 2^-61 per pair of spans.
-    /// The hasher is not seeded: the same texts give the same set on every run.
-    windows: HashSet<u64, BuildHasherDefault<DefaultHasher>>,
+    windows: HashSet<u64, BuildHasherDefault<Spread>>,
 }
 
 impl Seen {
@@ -96,7 +95,12 @@ impl Seen {
     }
 
     fn add_windows(&mut self, text: &str) {
-        self.windows.extend(Folded::new(text).windows());
+        let mut rolling = Rolling::default();
+        self.windows.reserve(text.len().saturating_sub(SPAN));
+        let windows = collapsed(text)
+            .flat_map(fold)
+            .filter_map(|it| rolling.push(it));
+        self.windows.extend(windows);
     }
 
     /// Per plain character: whether a copied span covers it.
@@ -132,26 +136,96 @@ struct Folded {
 
 impl Folded {
     fn new(text: &str) -> Self {
-        let plain: Vec<char> = collapse(text).chars().collect();
-        let fold = |(at, character): (usize, &char)| {
-            character.to_lowercase().map(move |folded| (folded, at))
-        };
-        let folded = plain.iter().enumerate().flat_map(fold).collect();
+        let plain: Vec<char> = collapsed(text).collect();
+        let folded = |(at, &character): (usize, &char)| fold(character).map(move |it| (it, at));
+        let folded = plain.iter().enumerate().flat_map(folded).collect();
         Self { plain, folded }
     }
 
     /// The hash of the span that starts at each folded character, as far as whole spans go.
     fn windows(&self) -> impl Iterator<Item = u64> {
-        let code = |at: usize| u64::from(u32::from(self.folded[at].0)) + 1;
-        let leaving = (1..SPAN).fold(1, |power, _| times(power, BASE));
-        let mut hash = 0;
-        (0..self.folded.len()).filter_map(move |at| {
-            if at >= SPAN {
-                hash = plus(hash, MODULUS - times(code(at - SPAN), leaving));
-            }
-            hash = plus(times(hash, BASE), code(at));
-            (at + 1 >= SPAN).then_some(hash)
-        })
+        let mut rolling = Rolling::default();
+        let characters = self.folded.iter().map(|&(character, _)| character);
+        characters.filter_map(move |character| rolling.push(character))
+    }
+}
+
+/// The characters of [`collapse`].
+fn collapsed(text: &str) -> impl Iterator<Item = char> {
+    let words = text.split_whitespace().enumerate();
+    words.flat_map(|(at, word)| (at > 0).then_some(' ').into_iter().chain(word.chars()))
+}
+
+/// One character may fold into several.
+fn fold(character: char) -> impl Iterator<Item = char> {
+    // Nearly all are ASCII, for which the tables are not needed.
+    let (plain, others) = if character.is_ascii() {
+        (Some(character.to_ascii_lowercase()), None)
+    } else {
+        (None, Some(character.to_lowercase()))
+    };
+    plain.into_iter().chain(others.into_iter().flatten())
+}
+
+/// The hash of the last [`SPAN`] characters.
+struct Rolling {
+    last: [u64; SPAN],
+    length: usize,
+    hash: u64,
+}
+
+impl Default for Rolling {
+    fn default() -> Self {
+        Self {
+            last: [0; SPAN],
+            length: 0,
+            hash: 0,
+        }
+    }
+}
+
+impl Rolling {
+    /// The weight of the character that leaves.
+    const LEAVING: u64 = {
+        let (mut power, mut times_left) = (1, SPAN - 1);
+        while times_left > 0 {
+            power = times(power, BASE);
+            times_left -= 1;
+        }
+        power
+    };
+
+    /// The hash with this character, once there are as many as a span has.
+    fn push(&mut self, character: char) -> Option<u64> {
+        let code = u64::from(u32::from(character)) + 1;
+        let slot = &mut self.last[self.length % SPAN];
+        let left = std::mem::replace(slot, code);
+        self.hash = plus(self.hash, MODULUS - times(left, Self::LEAVING));
+        self.hash = plus(times(self.hash, BASE), code);
+        self.length += 1;
+        (self.length >= SPAN).then_some(self.hash)
+    }
+}
+
+/// The hash of a hash: it is as good as random already, and only its bits have to reach both ends of the word, of which a
+/// table uses the top and the bottom.
+#[derive(Debug, Clone, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    /// For whatever is no window.
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(self.0 ^ u64::from(byte));
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -162,16 +236,20 @@ const MODULUS: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x0bad_5eed_1234_5677;
 
 /// Both below the modulus.
-fn times(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "61 bits of the product, then the rest of its 122"
+)]
+const fn times(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
     // 2^61 is 1 modulo 2^61 - 1, so the high part is added to the low one instead of a slow division.
-    let low = product & u128::from(MODULUS);
-    u64::try_from((low + (product >> 61)) % u128::from(MODULUS)).unwrap_or(0)
+    plus(product as u64 & MODULUS, (product >> 61) as u64)
 }
 
-/// Both at most the modulus.
-fn plus(a: u64, b: u64) -> u64 {
-    (a + b) % MODULUS
+/// Both at most the modulus; the sum is below it.
+const fn plus(a: u64, b: u64) -> u64 {
+    let sum = a + b;
+    if sum >= MODULUS { sum - MODULUS } else { sum }
 }
 
 #[cfg(test)]

@@ -2,23 +2,17 @@
 //! It matches text only: which pieces are the agent's own words is for `lexical` to say, and what a match means for
 //! the session is not known here.
 
+mod pattern;
+
 use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
-use regex_automata::meta::{BuildError, Config, Regex as Pattern};
-use regex_automata::util::syntax;
 use thiserror::Error;
 
+use self::pattern::Pattern;
 use super::lexical::{SEPARATOR, collapse};
 use crate::task::manifest::MatcherFile;
-
-/// Bytes of one compiled pattern, and of the states that it may cache while it matches. Task files are not trusted:
-/// `(a{1000}){1000}` must be refused, not built. The largest sensible pattern stays far below.
-const PATTERN_LIMIT: usize = 1 << 20;
-
-/// Nesting of one pattern, so that parsing it cannot use up the stack.
-const NESTING_LIMIT: u32 = 64;
 
 /// Characters of one question. Long enough for a question with its reason and the choices that it offers.
 const QUESTION_LIMIT: usize = 400;
@@ -79,9 +73,7 @@ impl Piece {
     }
 
     fn holds(&self, pattern: &Pattern) -> bool {
-        self.spans
-            .iter()
-            .any(|span| pattern.is_match(span.as_bytes()))
+        self.spans.iter().any(|span| pattern.is_match(span))
     }
 }
 
@@ -117,8 +109,9 @@ pub enum MatcherError {
 pub struct Matcher {
     /// Empty: everywhere.
     within: Vec<Within>,
-    all: Vec<Vec<Pattern>>,
-    none: Vec<Pattern>,
+    /// A pattern for each group.
+    all: Vec<Pattern>,
+    none: Option<Pattern>,
 }
 
 impl Matcher {
@@ -136,7 +129,10 @@ impl Matcher {
         Ok(Self {
             within: numbered(within, "within", |text, place| Within::new(text, place))?,
             all: numbered(all, "all", |texts, place| group(texts, place))?,
-            none: numbered(none, "none", |text, place| pattern(text, place))?,
+            none: match &none[..] {
+                [] => None,
+                none => Some(any(none, "none")?),
+            },
         })
     }
 
@@ -147,10 +143,8 @@ impl Matcher {
 
     /// Whether the piece would match if it stood in a place that the matcher looks at.
     pub fn reads(&self, piece: &Piece) -> bool {
-        self.all
-            .iter()
-            .all(|group| group.iter().any(|pattern| piece.holds(pattern)))
-            && !self.none.iter().any(|pattern| piece.holds(pattern))
+        self.all.iter().all(|group| piece.holds(group))
+            && !self.none.as_ref().is_some_and(|none| piece.holds(none))
     }
 
     fn matches(&self, piece: &Piece) -> bool {
@@ -226,50 +220,31 @@ fn numbered<In, Out>(
         .collect()
 }
 
-fn group(alternatives: &[String], place: String) -> Result<Vec<Pattern>, MatcherError> {
+fn group(alternatives: &[String], place: String) -> Result<Pattern, MatcherError> {
     if alternatives.is_empty() {
         return Err(MatcherError::EmptyGroup { place });
     }
-    numbered(alternatives, &place, |text, place| pattern(text, place))
+    any(alternatives, &place)
 }
 
-/// Compiled for a suite of thousands of patterns that are tried on a few short texts each: what `regex` prepares for long
-/// texts (prefilters, whole automata) was most of what loading a suite took, and so were Unicode's tables, which a pattern
-/// of ASCII characters does without.
+fn any(alternatives: &[String], list: &str) -> Result<Pattern, MatcherError> {
+    let patterns = numbered(alternatives, list, |text, place| pattern(text, place))?;
+    Ok(Pattern::any(patterns))
+}
+
 fn pattern(text: &str, place: String) -> Result<Pattern, MatcherError> {
-    let syntax = syntax::Config::new()
-        .case_insensitive(true)
-        .unicode(!text.is_ascii())
-        .utf8(false)
-        .nest_limit(NESTING_LIMIT);
-    let config = Config::new()
-        .utf8_empty(false)
-        .auto_prefilter(false)
-        .dfa(false)
-        .onepass(false)
-        .nfa_size_limit(Some(PATTERN_LIMIT))
-        .hybrid_cache_capacity(PATTERN_LIMIT);
-    let built = Pattern::builder()
-        .syntax(syntax)
-        .configure(config)
-        .build(text);
-    let pattern = text.to_owned();
-    match built {
-        Ok(regex) if regex.is_match("") => Err(MatcherError::MatchesEmpty { place, pattern }),
-        Ok(regex) => Ok(regex),
-        Err(error) => Err(MatcherError::Pattern {
+    let pattern = || text.to_owned();
+    match Pattern::new(text) {
+        Ok(found) if found.is_match("") => Err(MatcherError::MatchesEmpty {
             place,
-            pattern,
-            source: reason(&error),
+            pattern: pattern(),
         }),
-    }
-}
-
-/// In the words of the crate that people know.
-fn reason(error: &BuildError) -> regex::Error {
-    match error.syntax_error() {
-        Some(syntax) => regex::Error::Syntax(syntax.to_string()),
-        None => regex::Error::CompiledTooBig(PATTERN_LIMIT),
+        Ok(found) => Ok(found),
+        Err(source) => Err(MatcherError::Pattern {
+            place,
+            pattern: pattern(),
+            source,
+        }),
     }
 }
 

@@ -99,10 +99,12 @@ fn play(steps: &[Step], messages: &[Message]) -> Reply {
         save: _,
     }) = calls.clone().nth(done)
     {
-        let results = saved(steps, messages, done);
         let arguments = match arguments {
             Value::Null => json!({}),
-            arguments => placeholder::fill(arguments, &results),
+            arguments => {
+                let named = saved(steps, messages, done, &arguments.to_string());
+                placeholder::fill(arguments, &named)
+            }
         };
         let id = call_id(done + 1);
         return call(vec![ToolCall {
@@ -146,8 +148,14 @@ fn has_answered(messages: &[Message]) -> bool {
         .any(|message| matches!(message, Message::Assistant { .. }))
 }
 
-/// The results that the first `done` calls saved: the latest first, each with its name.
-fn saved<'a>(steps: &'a [Step], messages: &[Message], done: usize) -> Vec<(&'a str, Value)> {
+/// The results that the first `done` calls saved under names that this text may name: the latest first.
+fn saved<'a>(
+    steps: &'a [Step],
+    messages: &[Message],
+    done: usize,
+    text: &str,
+) -> Vec<(&'a str, Value)> {
+    let named = |name: &&str| text.contains("{{") && text.contains(*name);
     let names = steps.iter().filter_map(|step| match step {
         Step::Call { save, .. } => Some(save.as_deref()),
         Step::Say { .. } => None,
@@ -155,7 +163,10 @@ fn saved<'a>(steps: &'a [Step], messages: &[Message], done: usize) -> Vec<(&'a s
     let mut results: Vec<(&str, Value)> = names
         .take(done)
         .enumerate()
-        .filter_map(|(place, name)| Some((name?, result(messages, &call_id(place + 1))?)))
+        .filter_map(|(place, name)| {
+            let name = name.filter(named)?;
+            Some((name, result(messages, &call_id(place + 1))?))
+        })
         .collect();
     results.reverse();
     results

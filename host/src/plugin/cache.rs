@@ -1,13 +1,14 @@
 //! Compiled components on disk. A file is used only when its keyed hash says that this installation wrote it: wasmtime
 //! trusts what it deserializes, so a stranger's file would be a stranger's machine code.
 
+pub(super) mod known;
+
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -43,19 +44,19 @@ impl Cache {
         }
     }
 
-    /// The component, from the cache or compiled and put there. Of several processes that want the same one, one
-    /// compiles it.
+    /// The component whose bytes have this hash, from the cache or compiled and put there. Of several processes that want
+    /// the same one, one compiles it.
     pub(super) fn component(
         &self,
         engine: &Engine,
         profile: Profile,
-        wasm: &[u8],
+        sha256: &str,
         compile: impl FnOnce() -> Result<Vec<u8>, CompileError>,
     ) -> Result<Component, CompileError> {
         let Some(opened) = &self.0 else {
             return fresh(engine, &compile()?);
         };
-        let name = name(engine, profile, wasm);
+        let name = name(engine, profile, sha256);
         let file = opened.dir.join(format!("{name}.cwasm"));
         if let Some(component) = opened.read(engine, &file) {
             return Ok(component);
@@ -135,15 +136,10 @@ fn read_key(dir: &Path, path: &Path) -> std::io::Result<[u8; 32]> {
     Ok(key)
 }
 
-fn name(engine: &Engine, profile: Profile, wasm: &[u8]) -> String {
+fn name(engine: &Engine, profile: Profile, sha256: &str) -> String {
     let mut hasher = DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
-    format!(
-        "{}-{}-{:016x}",
-        hex(&Sha256::digest(wasm)),
-        profile.name(),
-        hasher.finish()
-    )
+    format!("{sha256}-{}-{:016x}", profile.name(), hasher.finish())
 }
 
 /// Lower-case hexadecimal.
@@ -160,10 +156,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 impl Opened {
     /// None when there is no file or it is not ours; such a file is removed.
     fn read(&self, engine: &Engine, path: &Path) -> Option<Component> {
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.read(true).custom_flags(NOFOLLOW).open(path).ok()?;
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
+        let bytes = Self::bytes(path)?;
         let component = self
             .verified(path, &bytes)
             .and_then(|code| deserialize(engine, code).ok());
@@ -172,6 +165,16 @@ impl Opened {
             let _ = fs::remove_file(path);
         }
         component
+    }
+
+    fn bytes(path: &Path) -> Option<Vec<u8>> {
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.read(true).custom_flags(NOFOLLOW).open(path).ok()?;
+        // Room for all of it at once: it may have megabytes.
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+        std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
+        Some(bytes)
     }
 
     /// Waits until no other process compiles this component; the lock is held until the answer is dropped. None where

@@ -1,10 +1,11 @@
 //! What a component file says of itself, read without compiling it: what it imports and exports, and its version. It
 //! never says whether the component is sound: that is for the compiler.
 
+use serde::{Deserialize, Serialize};
 use wasmparser::{ComponentTypeRef, KnownCustom, Parser, Payload};
 
 /// What the file says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// In the order of the file.
     pub imports: Vec<Import>,
@@ -14,7 +15,7 @@ pub struct Facts {
 }
 
 /// One import of a component.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     pub name: String,
     /// Whether it is an interface, as all imports that the host knows are.

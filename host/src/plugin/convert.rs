@@ -4,6 +4,7 @@ use jiff::civil::DateTime;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::map::Entry;
 
 use super::bindings::grader::pibench::plugin::evidence as wit;
 use super::bindings::tool_app::pibench::plugin::types::Datetime;
@@ -142,11 +143,15 @@ impl<'de> Visitor<'de> for Bounded<'_> {
         let mut fields = serde_json::Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             let value = entries.next_value_seed(inner.again())?;
-            if fields.contains_key(&key) {
-                let key = bounded(&key);
-                return Err(serde::de::Error::custom(format!("it has `{key}` twice")));
+            match fields.entry(key) {
+                Entry::Vacant(place) => {
+                    place.insert(value);
+                }
+                Entry::Occupied(place) => {
+                    let key = bounded(place.key());
+                    return Err(serde::de::Error::custom(format!("it has `{key}` twice")));
+                }
             }
-            fields.insert(key, value);
         }
         Ok(Value::Object(fields))
     }

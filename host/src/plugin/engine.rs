@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
-use super::limits::Limits;
+use super::limits::{GuestLimits, Kind, Limits};
 
 /// How often a running guest gives way to others and looks at its deadline.
 const TICK: Duration = Duration::from_millis(5);
@@ -38,8 +38,6 @@ pub struct EngineLimits {
     pub wasm_stack: usize,
     /// Stack of wasm frames and of the host functions that they call.
     pub async_stack: usize,
-    /// Instances of components at once. Above all `Limits::live_stores` of the profile's guests together.
-    pub pool: u32,
 }
 
 const KIB: usize = 1 << 10;
@@ -53,7 +51,6 @@ impl EngineLimits {
         memory: Limits::GRADER.memory,
         wasm_stack: 512 * KIB,
         async_stack: 2048 * KIB,
-        pool: 1120,
     };
 
     /// Python's own recursion limit (1,000 frames) must come before the end of the wasm stack.
@@ -61,7 +58,6 @@ impl EngineLimits {
         memory: Limits::PYTHON.memory,
         wasm_stack: 8 << 20,
         async_stack: (8 << 20) + 1536 * KIB,
-        pool: 16,
         ..Self::APP
     };
 
@@ -70,7 +66,6 @@ impl EngineLimits {
         memory: Limits::SHELL.memory,
         wasm_stack: 2048 * KIB,
         async_stack: 3584 * KIB,
-        pool: 16,
         ..Self::APP
     };
 }
@@ -103,17 +98,42 @@ impl Profile {
     }
 }
 
+/// Instances that a pool can hold beyond those that have a seat: one that is dropped gives back its seat first.
+const SLACK: usize = 5;
+
+/// How many instances of each profile there may be at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Allocation {
+    /// As many as there are, made one by one.
+    OnDemand,
+    /// In pools that have room for the live stores of these limits. A place costs address space and, when the engine is
+    /// made, a call of the system.
+    Pooled(GuestLimits),
+}
+
+impl Allocation {
+    /// Instances of components at once: all that the seats of the profile's guests allow, and some.
+    fn places(limits: &GuestLimits, profile: Profile) -> usize {
+        let kinds = Kind::ALL
+            .into_iter()
+            .filter(|kind| kind.profile() == profile);
+        kinds.map(|kind| limits.of(kind).live_stores).sum::<usize>() + SLACK
+    }
+}
+
 /// An engine of a profile.
 ///
 /// Falls back to on-demand allocation where the address space is too small for the pool.
-fn build(profile: Profile, on_demand: bool) -> wasmtime::Result<Engine> {
-    let engine = if on_demand {
-        compiler(profile)?
-    } else {
-        Engine::new(&config(profile, true)).or_else(|error| {
-            tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
-            compiler(profile)
-        })?
+fn build(profile: Profile, allocation: Allocation) -> wasmtime::Result<Engine> {
+    let engine = match allocation {
+        Allocation::OnDemand => compiler(profile)?,
+        Allocation::Pooled(limits) => {
+            let places = u32::try_from(Allocation::places(&limits, profile))?;
+            Engine::new(&config(profile, Some(places))).or_else(|error| {
+                tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
+                compiler(profile)
+            })?
+        }
     };
     start_ticker(&engine);
     Ok(engine)
@@ -122,10 +142,10 @@ fn build(profile: Profile, on_demand: bool) -> wasmtime::Result<Engine> {
 /// An engine of a profile that allocates on demand, and runs nothing: it has no ticker. What it compiles fits a pooled
 /// one.
 pub(super) fn compiler(profile: Profile) -> wasmtime::Result<Engine> {
-    Engine::new(&config(profile, false))
+    Engine::new(&config(profile, None))
 }
 
-fn config(profile: Profile, pooled: bool) -> Config {
+fn config(profile: Profile, places: Option<u32>) -> Config {
     let limits = profile.limits();
     let mut config = Config::new();
     config
@@ -142,13 +162,13 @@ fn config(profile: Profile, pooled: bool) -> Config {
         .memory_init_cow(true)
         .max_wasm_stack(limits.wasm_stack)
         .async_stack_size(limits.async_stack);
-    if pooled {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
+    if let Some(places) = places {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits, places)));
     }
     config
 }
 
-fn pool(limits: EngineLimits) -> PoolingAllocationConfig {
+fn pool(limits: EngineLimits, count: u32) -> PoolingAllocationConfig {
     let EngineLimits {
         table_elements,
         tables,
@@ -158,7 +178,6 @@ fn pool(limits: EngineLimits) -> PoolingAllocationConfig {
         // Settings of the engine as a whole.
         wasm_stack: _,
         async_stack: _,
-        pool: count,
     } = limits;
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(count)
@@ -199,16 +218,16 @@ fn start_ticker(engine: &Engine) {
 
 /// Engines by profile, each built when it is first needed.
 pub(super) struct Engines {
-    on_demand: bool,
+    allocation: Allocation,
     app: Mutex<Option<Engine>>,
     python: Mutex<Option<Engine>>,
     shell: Mutex<Option<Engine>>,
 }
 
 impl Engines {
-    pub(super) fn new(on_demand: bool) -> Self {
+    pub(super) fn new(allocation: Allocation) -> Self {
         Self {
-            on_demand,
+            allocation,
             app: Mutex::default(),
             python: Mutex::default(),
             shell: Mutex::default(),
@@ -225,7 +244,7 @@ impl Engines {
         if let Some(engine) = &*cell {
             return Ok(engine.clone());
         }
-        let engine = build(profile, self.on_demand)?;
+        let engine = build(profile, self.allocation)?;
         *cell = Some(engine.clone());
         Ok(engine)
     }
@@ -237,11 +256,12 @@ mod tests {
 
     #[test]
     fn a_pool_is_larger_than_all_live_stores_of_its_guests() {
-        let places =
-            |limits: &[Limits]| -> usize { limits.iter().map(|limits| limits.live_stores).sum() };
-        let app = [Limits::APP, Limits::GRADER, Limits::DOCUMENT];
-        assert!(places(&app) < EngineLimits::APP.pool as usize);
-        assert!(places(&[Limits::PYTHON]) < EngineLimits::PYTHON.pool as usize);
-        assert!(places(&[Limits::SHELL]) < EngineLimits::SHELL.pool as usize);
+        let mut limits = GuestLimits::default();
+        limits.app.live_stores = 3;
+        let places = |profile| Allocation::places(&limits, profile);
+        let app = 3 + limits.grader.live_stores + limits.document.live_stores;
+        assert!(app < places(Profile::App) && places(Profile::App) < app + 10);
+        assert!(limits.python.live_stores < places(Profile::Python));
+        assert!(limits.shell.live_stores < places(Profile::Shell));
     }
 }

@@ -247,6 +247,10 @@ impl Kind {
     }
 }
 
+/// Apps, graders and readers of documents that one episode has at once, generously: whoever has more takes the place of an
+/// app between two calls.
+const OF_AN_EPISODE: usize = 16;
+
 /// The limits of all guests of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct GuestLimits {
@@ -280,6 +284,15 @@ impl GuestLimits {
             Kind::Shell => self.shell,
             Kind::Document => self.document,
         }
+    }
+
+    /// These limits with no more places than so many episodes at once can use.
+    pub fn for_episodes(mut self, episodes: usize) -> Self {
+        let places = episodes.saturating_mul(OF_AN_EPISODE);
+        for limits in [&mut self.app, &mut self.grader, &mut self.document] {
+            limits.live_stores = limits.live_stores.min(places);
+        }
+        self
     }
 
     /// These limits with lower values. An error names the table and the limit that was to be raised.

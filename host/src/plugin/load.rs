@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use camino::Utf8PathBuf;
 use serde_json::Value;
@@ -14,10 +14,11 @@ use super::bindings::{
     document_reader::DocumentReaderPre, grader::GraderPre, python_runtime::PythonRuntimePre,
     shell::ShellPre, tool_app::ToolAppPre,
 };
+use super::cache::known::{Known, Stamp};
 use super::cache::{Cache, hex};
 use super::compile::{self, CompileError};
 use super::component::Facts;
-use super::engine::{Engines, Profile};
+use super::engine::{Allocation, Engines, Profile};
 use super::fault::{GuestFault, bounded};
 use super::limits::{GuestLimits, Kind, Limits};
 use super::lock::{self, LockError};
@@ -90,6 +91,8 @@ pub enum LoadError {
     Lock(#[from] LockError),
     #[error("use the policy for plugin `{name}`: {reason}")]
     Policy { name: String, reason: String },
+    #[error("load plugin `{name}` from {}: the file was changed since this program looked at it", path.display())]
+    Changed { name: String, path: PathBuf },
     #[error("load plugin `{name}` from {}: it imports {import}, which no plugin gets", path.display())]
     Import {
         name: String,
@@ -149,9 +152,8 @@ pub struct Papers {
     pub cap: Option<Limits>,
 }
 
-/// A component file that was read and judged.
-struct Examined {
-    wasm: Vec<u8>,
+/// A component file that was judged.
+struct Judged {
     world: World,
     kind: Kind,
     /// Whether it may be compiled in this process.
@@ -239,7 +241,10 @@ pub struct Plugins {
     named: BTreeMap<String, Utf8PathBuf>,
     dirs: Vec<PathBuf>,
     terms: Terms,
-    loaded: Mutex<HashMap<String, Arc<Plugin>>>,
+    /// A place for each name that was asked for, filled once its plugin is loaded.
+    loaded: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Plugin>>>>>>,
+    /// The hashes that `papers` gave out, by name: what is loaded later has to have them.
+    told: Mutex<HashMap<String, String>>,
     seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
 }
 
@@ -285,36 +290,34 @@ impl Plugins {
             let places = terms.limits.of(kind).live_stores;
             (kind, Arc::new(Seats::new(places)))
         };
+        let allocation = if terms.on_demand {
+            Allocation::OnDemand
+        } else {
+            Allocation::Pooled(terms.limits)
+        };
         Self {
-            engines: Engines::new(terms.on_demand),
+            engines: Engines::new(allocation),
             cache: Cache::open(cache),
             named,
             dirs,
             seats: Kind::ALL.into_iter().map(seats).collect(),
             terms,
             loaded: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 
     /// The plugin of that name, compiled and checked.
     pub fn get(&self, name: &str) -> Result<Arc<Plugin>, LoadError> {
-        // The lock is held while a plugin is compiled: two sessions never compile one plugin twice.
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plugin) = loaded.get(name) {
+        let place = Arc::clone(held(&self.loaded).entry(name.to_owned()).or_default());
+        // Held while the plugin is compiled: two sessions never compile one plugin twice, and nobody waits for another's.
+        let mut place = held(&place);
+        if let Some(plugin) = &*place {
             return Ok(Arc::clone(plugin));
         }
         let plugin = Arc::new(self.load_file(name, &self.find(name)?)?);
-        loaded.insert(name.to_owned(), Arc::clone(&plugin));
+        *place = Some(Arc::clone(&plugin));
         Ok(plugin)
-    }
-
-    /// What was loaded so far, by name.
-    pub fn loaded(&self) -> BTreeMap<String, Arc<Plugin>> {
-        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        loaded
-            .iter()
-            .map(|(name, plugin)| (name.clone(), Arc::clone(plugin)))
-            .collect()
     }
 
     /// The names of all tool apps that there are.
@@ -326,7 +329,9 @@ impl Plugins {
         let names: BTreeSet<String> = self.named.keys().cloned().chain(found).collect();
         let mut apps = Vec::new();
         for name in names {
-            if self.examined(&name, &self.find(&name)?)?.world == World::ToolApp {
+            let path = self.find(&name)?;
+            let known = self.known(&name, &path)?;
+            if self.judged(&name, &path, known)?.world == World::ToolApp {
                 apps.push(name);
             }
         }
@@ -357,20 +362,26 @@ impl Plugins {
 
     /// What is known of a plugin before it is compiled: for one that is loaded when it is first used.
     pub fn papers(&self, name: &str) -> Result<Papers, LoadError> {
-        Ok(self.examined(name, &self.find(name)?)?.papers)
+        let path = self.find(name)?;
+        let known = self.known(name, &path)?;
+        let papers = self.judged(name, &path, known)?.papers;
+        held(&self.told).insert(name.to_owned(), papers.sha256.clone());
+        Ok(papers)
     }
 
     /// Loads a component file under a name.
     pub fn load_file(&self, name: &str, path: &Path) -> Result<Plugin, LoadError> {
-        let Examined {
-            wasm,
-            world,
-            kind,
-            vouched,
-            papers,
-        } = self.examined(name, path)?;
-        let (component, (pre, interpreter)) =
-            self.compiled(name, path, &wasm, kind, world, vouched)?;
+        let wasm = self.read(name, path)?;
+        let judged = self.judged(name, path, examined(name, path, &wasm)?)?;
+        let told = held(&self.told).get(name).cloned();
+        if told.is_some_and(|told| told != judged.papers.sha256) {
+            return Err(LoadError::Changed {
+                name: name.to_owned(),
+                path: path.to_owned(),
+            });
+        }
+        let (component, (pre, interpreter)) = self.compiled(name, path, &wasm, &judged)?;
+        let Judged { kind, papers, .. } = judged;
         let Papers {
             sha256,
             size,
@@ -400,17 +411,32 @@ impl Plugins {
         })
     }
 
-    /// Reads a component file and decides what it may be and use.
-    fn examined(&self, name: &str, path: &Path) -> Result<Examined, LoadError> {
-        let wasm = self.read(name, path)?;
-        let not_component = |reason: String| LoadError::NotComponent {
-            name: name.to_owned(),
-            path: path.to_owned(),
-            reason: bounded(&reason),
-        };
-        let facts = Facts::of(&wasm).map_err(not_component)?;
-        let world = world(&facts)
-            .ok_or_else(|| not_component(format!("it exports neither {TOOLS} nor {GRADING}")))?;
+    /// What a component file holds, from the cache where it was read before and has not changed since.
+    fn known(&self, name: &str, path: &Path) -> Result<Known, LoadError> {
+        let stamp = Stamp::of(path);
+        if let Some(known) = stamp.and_then(|stamp| self.cache.known(&stamp)) {
+            return Ok(known);
+        }
+        let known = examined(name, path, &self.read(name, path)?)?;
+        if let Some(stamp) = stamp
+            && Stamp::of(path) == Some(stamp)
+        {
+            self.cache.remember(&stamp, &known);
+        }
+        Ok(known)
+    }
+
+    /// Decides what a component file may be and use.
+    fn judged(&self, name: &str, path: &Path, known: Known) -> Result<Judged, LoadError> {
+        let Known {
+            sha256,
+            size,
+            facts,
+        } = known;
+        let world = world(&facts).ok_or_else(|| {
+            let reason = format!("it exports neither {TOOLS} nor {GRADING}");
+            not_component(name, path, &reason)
+        })?;
         if let Some(import) = foreign_import(&facts, world) {
             return Err(LoadError::Import {
                 name: name.to_owned(),
@@ -418,10 +444,9 @@ impl Plugins {
                 import,
             });
         }
-        let sha256 = hex(&Sha256::digest(&wasm));
         let pinned = match lock::beside(path)? {
             Some(lock) => {
-                lock.check(path, &sha256, wasm.len() as u64, &facts)?;
+                lock.check(path, &sha256, size as u64, &facts)?;
                 true
             }
             None => false,
@@ -429,13 +454,13 @@ impl Plugins {
         let origin = self.origin(path);
         let kind = kind(name, world);
         let (grants, cap) = self.terms_of(name, kind, origin, &facts)?;
-        Ok(Examined {
+        Ok(Judged {
             world,
             kind,
             vouched: pinned && origin == Origin::Own,
             papers: Papers {
                 sha256,
-                size: wasm.len(),
+                size,
                 declared: declared(&facts),
                 facts,
                 origin,
@@ -443,7 +468,6 @@ impl Plugins {
                 grants,
                 cap,
             },
-            wasm,
         })
     }
 
@@ -454,10 +478,14 @@ impl Plugins {
         name: &str,
         path: &Path,
         wasm: &[u8],
-        kind: Kind,
-        world: World,
-        vouched: bool,
+        judged: &Judged,
     ) -> Result<(Component, Prepared), LoadError> {
+        let Judged {
+            world,
+            kind,
+            vouched,
+            papers,
+        } = judged;
         let failed = |source: CompileError| LoadError::Compile {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -475,9 +503,11 @@ impl Plugins {
                 .precompile_component(wasm)
                 .map_err(|error| CompileError::Invalid(bounded(&format!("{error:#}")))),
         };
-        let component = self.cache.component(&engine, profile, wasm, compile);
+        let component = self
+            .cache
+            .component(&engine, profile, &papers.sha256, compile);
         let component = component.map_err(failed)?;
-        let prepared = prepare(&engine, &component, world).map_err(invalid)?;
+        let prepared = prepare(&engine, &component, *world).map_err(invalid)?;
         Ok((component, prepared))
     }
 
@@ -530,6 +560,28 @@ impl Plugins {
         }
         Ok(wasm)
     }
+}
+
+/// Reads what a component says of itself.
+fn examined(name: &str, path: &Path, wasm: &[u8]) -> Result<Known, LoadError> {
+    let facts = Facts::of(wasm).map_err(|reason| not_component(name, path, &reason))?;
+    Ok(Known {
+        sha256: hex(&Sha256::digest(wasm)),
+        size: wasm.len(),
+        facts,
+    })
+}
+
+fn not_component(name: &str, path: &Path, reason: &str) -> LoadError {
+    LoadError::NotComponent {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        reason: bounded(reason),
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn declared(facts: &Facts) -> Grants {

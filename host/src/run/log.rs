@@ -14,7 +14,6 @@ use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
 use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
-use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use tracing_subscriber::filter::{EnvFilter, Targets};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::prelude::*;
@@ -28,8 +27,6 @@ const FILE: &str = "log.jsonl";
 #[derive(Debug)]
 pub struct Log {
     dispatch: Dispatch,
-    /// Writes what is left when the run's plan is dropped. A killed process loses the last lines.
-    _writer: WorkerGuard,
 }
 
 impl Log {
@@ -38,17 +35,15 @@ impl Log {
     pub fn open(folder: &Path, level: LevelFilter, stderr: EnvFilter) -> io::Result<Self> {
         let path = folder.join(FILE);
         let file = File::options().append(true).create(true).open(path)?;
-        let (writer, guard) = tracing_appender::non_blocking(file);
         // Our own only: what libraries say at the lower levels holds whole requests, keys among them.
         let ours = Targets::new().with_target("pibench_host", level);
-        let lines = Lines { writer }.with_filter(ours);
+        let lines = Lines { file }.with_filter(ours);
         let told = fmt::layer()
             .with_writer(io::stderr)
             .without_time()
             .with_filter(stderr);
         Ok(Self {
             dispatch: Dispatch::new(registry().with(lines).with(told)),
-            _writer: guard,
         })
     }
 
@@ -88,7 +83,7 @@ impl<F> Drop for Logged<F> {
 
 /// A JSON object a line: for each span that ends and for each event, with the spans that it is in.
 struct Lines {
-    writer: NonBlocking,
+    file: File,
 }
 
 /// What is kept of a span until it ends.
@@ -120,8 +115,8 @@ impl Lines {
         line.extend(fields);
         let mut text = Value::from(line).to_string();
         text.push('\n');
-        // A full queue drops lines: a run does not wait for its log.
-        let _ = self.writer.clone().write_all(text.as_bytes());
+        // In one piece, at the file's end: lines of threads do not mix. A full disk stops the journal, not the log.
+        let _ = (&self.file).write_all(text.as_bytes());
     }
 }
 

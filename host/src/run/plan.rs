@@ -97,6 +97,11 @@ impl Roles {
         !matches!(self.agent, AgentRole::Client(_) | AgentRole::External(_)) && user && judge
     }
 
+    /// Whether a scripted judge takes part, which goes by the agent's own words.
+    pub fn lexical(&self) -> bool {
+        matches!(self.user, UserAgent::Lexical) || matches!(self.judge, Judge::Lexical)
+    }
+
     /// Whether anybody is paid.
     pub fn paid(&self) -> bool {
         !self.scripted()

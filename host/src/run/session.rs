@@ -48,7 +48,8 @@ struct Play<'e, 'a> {
     session: &'a Session,
     tracker: Tracker,
     checklist: Checklist,
-    words: OwnWords,
+    /// Of scripted judges only: others read the texts themselves.
+    words: Option<OwnWords>,
     /// The conversation so far.
     messages: Arc<Vec<Utterance>>,
     calls: Arc<Vec<CallRecord>>,
@@ -231,11 +232,14 @@ impl<'e, 'a> Play<'e, 'a> {
                 })?,
             );
         }
-        let mut words = OwnWords::new(plan.protocol);
-        words.shown(system);
-        for file in &session.files {
-            words.shown(&String::from_utf8_lossy(&file.content));
-        }
+        let words = plan.roles.lexical().then(|| {
+            let mut words = OwnWords::new(plan.protocol);
+            words.shown(system);
+            for file in &session.files {
+                words.shown(&String::from_utf8_lossy(&file.content));
+            }
+            words
+        });
         Ok(Self {
             session,
             tracker: Tracker::new(
@@ -262,7 +266,7 @@ impl<'e, 'a> Play<'e, 'a> {
     fn replay(&mut self, turns: &[Turn], opening: String) -> Result<String, EpisodeError> {
         let mut message = opening;
         for turn in turns {
-            let pieces = self.words.pieces(turn);
+            let pieces = self.own_words(turn);
             Arc::make_mut(&mut self.pieces).extend(pieces);
             self.usage += turn.usage;
             self.keep(turn);
@@ -275,6 +279,11 @@ impl<'e, 'a> Play<'e, 'a> {
         self.tracker = tracker(self.episode.plan, self.session, turns)
             .map_err(|error| self.record(&error.to_string()))?;
         Ok(message)
+    }
+
+    fn own_words(&mut self, turn: &Turn) -> Vec<Piece> {
+        let words = self.words.as_mut();
+        words.map(|words| words.pieces(turn)).unwrap_or_default()
     }
 
     fn record(&self, reason: &str) -> EpisodeError {
@@ -310,7 +319,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let mut turn = self.turn_of(number, clock, message, &done).await?;
         let now = &self.episode.environment.jobs;
         turn.jobs = (*now != jobs).then(|| now.clone());
-        let pieces = self.words.pieces(&turn);
+        let pieces = self.own_words(&turn);
         self.keep(&turn);
         self.end_of_turn(&done, number)?;
         let evidence = self.evidence(&turn, &done, pieces);

@@ -1,6 +1,6 @@
 //! The suite as the rest of the host works with it: read, validated, every reference resolved. Built by `load` only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
 use jiff::civil::DateTime;
@@ -54,17 +54,16 @@ pub struct Page {
 }
 
 impl Suite {
-    /// The plugins that the suite needs: its personas' apps and its rules' graders, sorted, each once.
-    pub fn plugin_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.personas.iter().flat_map(Persona::app_names).collect();
+    /// The plugins that the suite needs: its personas' apps and its rules' graders, each once.
+    pub fn plugin_names(&self) -> BTreeSet<String> {
+        let apps = self.personas.iter().flat_map(Persona::app_names);
+        let mut names: BTreeSet<String> = apps.collect();
         let sessions = self.personas.iter().flat_map(|persona| &persona.sessions);
         for item in sessions.flat_map(|session| &session.checklist) {
             if let Grading::Rule(rule) = &item.grading {
-                names.push(rule.grader.clone());
+                names.insert(rule.grader.clone());
             }
         }
-        names.sort();
-        names.dedup();
         names
     }
 }

@@ -39,7 +39,7 @@ pub struct TurnEvidence {
     pub files: Vec<FileEvidence>,
     /// The session's `files_read`, as they are now.
     pub files_read: Vec<FileEvidence>,
-    /// The agent's own words of this turn, for the lexical matchers.
+    /// The agent's own words of this turn, for the lexical matchers; empty where no judge is scripted.
     pub pieces: Vec<Piece>,
     /// All messages of the session up to and with this turn's response. Shared with the session, as are the next ones:
     /// they grow with every turn.

@@ -1,0 +1,169 @@
+//! One pattern of a matcher: read and bounded when a suite is loaded, compiled when it is first tried. A suite has thousands
+//! of alternatives, and a run tries few of them: compiling all was most of what loading took.
+
+use std::sync::OnceLock;
+
+use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::util::syntax;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// Bytes of one compiled pattern, and of the states that it may cache while it matches. Task files are not trusted:
+/// `(a{1000}){1000}` must be refused, not built. The largest sensible pattern stays far below.
+const SIZE: usize = 1 << 20;
+
+/// Bytes of a compiled pattern for each unit of [`units`], generously.
+const UNIT: usize = 64;
+
+/// Nesting of one pattern, so that parsing it cannot use up the stack.
+const NESTING: u32 = 64;
+
+/// Alternatives that can be compiled, as one.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    syntax: Hir,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    /// What cannot be read or would be too large is refused.
+    pub(super) fn new(text: &str) -> Result<Self, regex::Error> {
+        // Unicode's tables are large, and a pattern of ASCII characters does without.
+        let config = syntax::Config::new()
+            .case_insensitive(true)
+            .unicode(!text.is_ascii())
+            .utf8(false)
+            .nest_limit(NESTING);
+        let syntax = syntax::parse_with(text, &config)
+            .map_err(|error| regex::Error::Syntax(error.to_string()))?;
+        // The units are an upper bound: what is above the limit by them may still be small enough.
+        if units(&syntax).saturating_mul(UNIT) > SIZE {
+            compile(&syntax, Some(SIZE)).map_err(|error| match error.size_limit() {
+                Some(most) => regex::Error::CompiledTooBig(most),
+                None => regex::Error::Syntax(error.to_string()),
+            })?;
+        }
+        Ok(Self::of(syntax))
+    }
+
+    /// What matches where one of these does: one automaton is made and tried sooner than each of many.
+    pub(super) fn any(alternatives: Vec<Self>) -> Self {
+        let syntax = alternatives.into_iter().map(|one| one.syntax).collect();
+        Self::of(Hir::alternation(syntax))
+    }
+
+    fn of(syntax: Hir) -> Self {
+        Self {
+            syntax,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// Whether the text holds it anywhere.
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        let least = self.syntax.properties().minimum_len();
+        if least.is_none_or(|least| text.len() < least) {
+            // None: it matches nothing at all.
+            return false;
+        }
+        // Each alternative is below the limit, so there is none here.
+        let compiled = self
+            .compiled
+            .get_or_init(|| compile(&self.syntax, None).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+/// Compiled for patterns that are tried on a few short texts each: what `regex` prepares for long texts (prefilters, whole
+/// automata) and for those who ask where a match is would take longer than it saves.
+fn compile(syntax: &Hir, most: Option<usize>) -> Result<Regex, BuildError> {
+    let config = Config::new()
+        .utf8_empty(false)
+        .auto_prefilter(false)
+        .dfa(false)
+        .onepass(false)
+        .which_captures(WhichCaptures::Implicit)
+        .nfa_size_limit(most)
+        .hybrid_cache_capacity(SIZE);
+    Regex::builder().configure(config).build_from_hir(syntax)
+}
+
+/// How many states and transitions a compiled pattern has at most.
+fn units(syntax: &Hir) -> usize {
+    let sum = |parts: &[Hir]| parts.iter().map(units).fold(1, usize::saturating_add);
+    match syntax.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 1,
+        // A range of characters falls apart into sequences of bytes: six at most, of four.
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(24) + 1,
+        HirKind::Repetition(repeated) => {
+            let times = repeated.max.unwrap_or(repeated.min.saturating_add(1));
+            let times = usize::try_from(times).unwrap_or(usize::MAX);
+            (units(&repeated.sub) + 1).saturating_mul(times.max(1))
+        }
+        HirKind::Capture(capture) => units(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_compiled_when_it_is_first_tried() {
+        let pattern = Pattern::new("due .{0,40}friday").unwrap();
+        assert!(pattern.compiled.get().is_none());
+        assert!(!pattern.is_match("due"), "shorter than any match");
+        assert!(pattern.compiled.get().is_none());
+        assert!(pattern.is_match("It is DUE on Friday."));
+        assert!(pattern.compiled.get().is_some());
+    }
+
+    #[test]
+    fn alternatives_match_where_one_of_them_does() {
+        let all = ["friday", "week ?end", "the 3rd"].map(|text| Pattern::new(text).unwrap());
+        let any = Pattern::any(all.into());
+        for (text, expected) in [
+            ("by Friday", true),
+            ("at the WEEKEND", true),
+            ("on the 3rd", true),
+            ("on the 4th", false),
+            ("", false),
+        ] {
+            assert_eq!(any.is_match(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn size_is_what_is_compiled_and_not_what_is_feared() {
+        for large in [r"[\u{00}-\u{10ffff}é]{200}", r"[a-z]{9000}"] {
+            assert!(Pattern::new(large).is_ok(), "{large}");
+        }
+        for larger in ["(a{1000}){1000}", r"\wé{1,9}(\w{100}){100}"] {
+            let refused = Pattern::new(larger).unwrap_err();
+            assert!(
+                matches!(refused, regex::Error::CompiledTooBig(_)),
+                "{refused}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_bounded_below_the_limit_compiles(
+            text in "([a-cé.]|\\\\w|\\[\\^?a-fü\\]|\\((ab|c)\\)){1,6}([*+?]|\\{[0-9]{1,2},[0-9]{2,3}\\})?",
+        ) {
+            if let Ok(pattern) = Pattern::new(&text) {
+                let compiled = compile(&pattern.syntax, Some(SIZE));
+                prop_assert!(compiled.is_ok(), "{text}");
+                let bytes = compiled.unwrap().memory_usage();
+                let most = units(&pattern.syntax) * UNIT;
+                prop_assert!(bytes <= 2 * most + 4096, "{text}: {bytes} bytes, {most} at most");
+            }
+        }
+    }
+}
