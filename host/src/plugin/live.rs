@@ -30,7 +30,7 @@ struct Took {
     fuel: u64,
     peak_memory: usize,
     run: Duration,
-    /// Of `run`, how long a processor worked for the call.
+    /// Of `run`, how long a processor worked for the call; zero where that was not measured.
     processor: Duration,
     denied: Option<Grant>,
 }
@@ -64,6 +64,27 @@ impl<G> Live<G> {
         now: DateTime,
         call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
     ) -> Ran<T> {
+        self.run(limits, now, call, false).await
+    }
+
+    /// As [`call`](Self::call), and [`Ran::was_served`] can say whether a processor worked for it.
+    pub(super) async fn metered_call<T>(
+        &mut self,
+        limits: Limits,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
+    ) -> Ran<T> {
+        self.run(limits, now, call, true).await
+    }
+
+    /// `meter`: costs two calls of the system each time that the guest runs on.
+    async fn run<T>(
+        &mut self,
+        limits: Limits,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
+        meter: bool,
+    ) -> Ran<T> {
         let began = Instant::now();
         if let Err(error) = arm(&mut self.store, limits) {
             return Ran {
@@ -72,7 +93,12 @@ impl<G> Live<G> {
             };
         }
         self.store.data_mut().set_now(now);
-        let (result, processor) = metered(bounded_call(limits, call(self))).await;
+        let call = bounded_call(limits, call(self));
+        let (result, processor) = if meter {
+            metered(call).await
+        } else {
+            (call.await, Duration::ZERO)
+        };
         Ran {
             result: result
                 .map_err(|error| fault(&error, self.store.data().limiter.refused, limits)),
@@ -136,7 +162,7 @@ impl<T> Ran<T> {
         self.took.fuel
     }
 
-    /// Whether a processor worked for the call in at least half of its real time: then the machine was not overloaded, and
+    /// Of a metered call: whether a processor worked for it in at least half of its real time: then the machine was not overloaded, and
     /// a call that took too long did so by itself.
     pub(super) fn was_served(&self) -> bool {
         self.took.processor >= self.took.run / 2

@@ -34,7 +34,10 @@ use crate::workspace::{View, Workspace};
 
 /// The data of one store.
 pub(super) struct State {
-    wasi: WasiCtx,
+    /// Made when the guest first asks for it, which most never do.
+    wasi: Option<WasiCtx>,
+    /// For `wasi`: streams of its own.
+    stdio: Option<Stdio>,
     table: ResourceTable,
     pub(super) limiter: Limiter,
     pub(super) clocks: Clocks,
@@ -104,7 +107,8 @@ impl State {
         table.set_max_capacity(resources);
         let log = Log::new(grants.has(Grant::Log).then_some(log_bytes));
         let state = Self {
-            wasi: inert_wasi(key, &clocks, &log, stdio.as_ref()),
+            wasi: None,
+            stdio,
             table,
             limiter: Limiter::new(memory, plugin.profile.limits()),
             clocks,
@@ -350,10 +354,17 @@ fn inert_wasi(key: [u8; 32], clocks: &Clocks, log: &Log, stdio: Option<&Stdio>) 
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
-        }
+        let Self {
+            wasi,
+            key,
+            clocks,
+            log,
+            stdio,
+            table,
+            ..
+        } = self;
+        let ctx = wasi.get_or_insert_with(|| inert_wasi(*key, clocks, log, stdio.as_ref()));
+        WasiCtxView { ctx, table }
     }
 }
 
