@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::layer::{Base, Layer};
-use crate::search::Index;
+use crate::search::{Index, Words};
 use crate::text::Text;
 use crate::tool::ToolError;
 use crate::{clock, random, world};
@@ -301,6 +301,14 @@ impl Accounts {
     /// What graders see of those that are not as in the world: see [`Layer::state`].
     pub fn state(&self, mut view: impl FnMut(&Account) -> Value) -> Vec<Value> {
         self.by_email.state(|_, account| view(account))
+    }
+
+    /// The words of [`name`](Self::name) and address, by which somebody is found.
+    pub fn words(&self, email: &Email) -> Rc<Words> {
+        self.by_email.words(email, |account| {
+            let name = account.map_or_else(|| email.to_string(), Account::name);
+            format!("{name} {email}")
+        })
     }
 
     /// First and last name, or the address where there is no account.

@@ -1,10 +1,13 @@
 //! Rows with ids: counted from 1 in the order in which they are inserted, after those of the world, and never given
 //! again.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::layer::{Base, Layer};
+use crate::search::Words;
 
 /// Records of one kind, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,6 +39,11 @@ impl<T: Base<u32>> Table<T> {
 
     pub fn get(&self, id: u32) -> Option<&T> {
         self.rows.get(&id)
+    }
+
+    /// See [`Layer::words`].
+    pub fn words(&self, id: u32, text: impl FnOnce(Option<&T>) -> String) -> Rc<Words> {
+        self.rows.words(&id, text)
     }
 
     pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {

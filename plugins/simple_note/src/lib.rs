@@ -212,7 +212,10 @@ impl SimpleNote {
         let notes = self.notes.iter().map(|(_, note)| note);
         let mut notes: Vec<&Note> = notes.filter(|note| wanted(note)).collect();
         notes.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
-        let mut notes = listing::matching(notes, query.as_deref(), |note| note.searchable());
+        let mut notes = listing::matching_words(notes, query.as_deref(), |note| {
+            let text = |note: Option<&Note>| note.map_or_else(String::new, Note::searchable);
+            vec![self.notes.words(note.id, text)]
+        });
         listing::sort(&mut notes, sort_by.as_deref(), SORT_FIELDS)?;
         if !dont_reorder_pinned.unwrap_or_default() {
             notes.sort_by_key(|note| !note.pinned);
