@@ -183,21 +183,43 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
     /// What graders see: the rows that are not as in the world, by key. The view of a world's row that was changed gets
     /// `world`, an object with the fields of it that the world has otherwise, as they are there; of a row that is gone
     /// remains `{"id": .., "world": "removed"}`.
-    pub fn state(&self, mut view: impl FnMut(&K, &V) -> Value) -> Vec<Value>
+    pub fn state<'a, S: Serialize>(
+        &'a self,
+        mut view: impl FnMut(&'a K, &'a V) -> S,
+    ) -> Vec<RowState<S>>
     where
         K: Serialize,
     {
-        let state = |(key, row): (&K, &Option<V>)| {
+        let state = |(key, row): (&'a K, &'a Option<V>)| {
             let Some(row) = row else {
-                return json!({"id": key, "world": "removed"});
+                return RowState::OfWorld(json!({"id": key, "world": "removed"}));
             };
-            let mut state = view(key, row);
-            if let Some(base) = self.of_base(key) {
-                state["world"] = differing(&state, view(key, base));
-            }
-            state
+            let state = view(key, row);
+            let Some(base) = self.of_base(key) else {
+                return RowState::Own(state);
+            };
+            let mut state = json!(state);
+            state["world"] = differing(&state, json!(view(key, base)));
+            RowState::OfWorld(state)
         };
         self.changed.iter().map(state).collect()
+    }
+}
+
+/// What graders see of a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum RowState<S> {
+    /// The view of one that the world does not have.
+    Own(S),
+    OfWorld(Value),
+}
+
+impl From<RowState<Value>> for Value {
+    fn from(row: RowState<Value>) -> Self {
+        match row {
+            RowState::Own(state) | RowState::OfWorld(state) => state,
+        }
     }
 }
 
@@ -392,7 +414,7 @@ mod tests {
             json!({"id": 6, "word": "six"}),
         ];
         let state = layer.state(|id, word| json!({"id": id, "word": word}));
-        assert_eq!(state, expected);
+        assert_eq!(json!(state), json!(expected));
         assert!(layer.added().eq([(&6, &"six")]));
     }
 }

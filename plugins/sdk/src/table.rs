@@ -4,9 +4,8 @@
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::layer::{Base, Layer};
+use crate::layer::{Base, Layer, RowState};
 use crate::search::Words;
 
 /// Records of one kind, by id.
@@ -65,7 +64,10 @@ impl<T: Base<u32>> Table<T> {
     }
 
     /// See [`Layer::state`].
-    pub fn state(&self, mut view: impl FnMut(u32, &T) -> Value) -> Vec<Value> {
+    pub fn state<'a, S: Serialize>(
+        &'a self,
+        mut view: impl FnMut(u32, &'a T) -> S,
+    ) -> Vec<RowState<S>> {
         self.rows.state(|id, row| view(*id, row))
     }
 }
