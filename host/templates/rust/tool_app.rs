@@ -85,7 +85,7 @@ impl ToolApp for {{ type }} {
         Ok(())
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         let record = |(email, count): (&Email, &u32)| json!({ "id": email, "count": count });
         json!({ "counters": self.counts.iter().map(record).collect::<Vec<_>>() })
     }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use pibench_sdk::layer::Layer;
+use pibench_sdk::layer::{Layer, RowState};
 use pibench_sdk::list::List;
 use pibench_sdk::search::Index;
 use pibench_sdk::text::Text;
@@ -168,7 +168,7 @@ impl Catalogue {
         &self,
         seller: impl Fn(&Seller) -> Value,
         product: impl Fn(&Product) -> Value,
-    ) -> (Vec<Value>, Vec<Value>) {
+    ) -> (Vec<RowState<Value>>, Vec<RowState<Value>>) {
         (
             self.sellers.state(|_, it| seller(it)),
             self.products.state(|_, it| product(it)),

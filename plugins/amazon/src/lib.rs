@@ -172,7 +172,6 @@ use pibench_sdk::export_tool_app;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::Tools;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::catalogue::Catalogue;
 use crate::customer::{Address, Card, Customer};
@@ -226,7 +225,7 @@ impl ToolApp for Amazon {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         self.view_state()
     }
 }

@@ -1,7 +1,7 @@
 use pibench_sdk::app;
 use pibench_sdk::testkit::{self, Session};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 

@@ -2,6 +2,8 @@
 
 use pibench_sdk::account::{Account, Email};
 use pibench_sdk::clock;
+use pibench_sdk::layer::RowState;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Amazon;
@@ -9,6 +11,24 @@ use crate::browsing::Offer;
 use crate::catalogue::{Product, ProductId, Sale, Seller};
 use crate::feedback::{Answer, Question, Review};
 use crate::order::{Bill, Order, OrderItem};
+
+/// What graders see.
+#[derive(Debug, Serialize)]
+pub(crate) struct State {
+    users: Vec<RowState<Value>>,
+    sellers: Vec<RowState<Value>>,
+    products: Vec<RowState<Value>>,
+    promo_codes: Vec<Value>,
+    addresses: Vec<Value>,
+    payment_cards: Vec<Value>,
+    cart_items: Vec<Value>,
+    wish_list_items: Vec<Value>,
+    browsing_history: Vec<Value>,
+    orders: Vec<Value>,
+    reviews: Vec<RowState<Value>>,
+    questions: Vec<RowState<Value>>,
+    answers: Vec<RowState<Value>>,
+}
 
 impl Amazon {
     pub(crate) fn view_product(&self, offer: &Offer) -> Value {
@@ -165,7 +185,7 @@ impl Amazon {
     }
 
     /// See the crate's documentation.
-    pub(crate) fn view_state(&self) -> Value {
+    pub(crate) fn view_state(&self) -> State {
         let seller = |seller: &Seller| json!({"id": seller.id, "name": seller.name, "rating": seller.rating});
         let (sellers, products) = self.catalogue.state(seller, state_of_product);
         let addresses = self.addresses.values().map(|address| {
@@ -186,21 +206,23 @@ impl Amazon {
             json!({"id": promo.code, "percent": promo.percent, "valid_until": promo.valid_until})
         });
         let feedback = &self.feedback;
-        json!({
-            "users": self.accounts.state(|user| self.state_of_user(user)),
-            "sellers": sellers,
-            "products": products,
-            "promo_codes": promo_codes.collect::<Value>(),
-            "addresses": addresses.collect::<Value>(),
-            "payment_cards": cards.collect::<Value>(),
-            "cart_items": self.state_of_carts(),
-            "wish_list_items": self.state_of_wish_lists(),
-            "browsing_history": self.state_of_histories(),
-            "orders": self.orders.values().map(state_of_order).collect::<Value>(),
-            "reviews": feedback.reviews.state(|_, review| state_of_review(review)),
-            "questions": feedback.questions.state(|_, question| state_of_question(question)),
-            "answers": feedback.answers.state(|_, answer| state_of_answer(answer)),
-        })
+        State {
+            users: self.accounts.state(|user| self.state_of_user(user)),
+            sellers,
+            products,
+            promo_codes: promo_codes.collect(),
+            addresses: addresses.collect(),
+            payment_cards: cards.collect(),
+            cart_items: self.state_of_carts(),
+            wish_list_items: self.state_of_wish_lists(),
+            browsing_history: self.state_of_histories(),
+            orders: self.orders.values().map(state_of_order).collect(),
+            reviews: feedback.reviews.state(|_, review| state_of_review(review)),
+            questions: feedback
+                .questions
+                .state(|_, question| state_of_question(question)),
+            answers: feedback.answers.state(|_, answer| state_of_answer(answer)),
+        }
     }
 
     fn state_of_user(&self, account: &Account) -> Value {

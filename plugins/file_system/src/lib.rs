@@ -128,7 +128,7 @@ impl ToolApp for FileSystem {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         let places = self.tree.walk();
         let entry = |entry: &Entry| {
             let Dates {

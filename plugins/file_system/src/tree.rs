@@ -287,7 +287,8 @@ impl Tree {
 
     /// What graders see of the entries: see [`Table::state`].
     pub(crate) fn state(&self, view: impl Fn(&Entry) -> Value) -> Vec<Value> {
-        self.entries.state(|_, entry| view(entry))
+        let entries = self.entries.state(|_, entry| view(entry));
+        entries.into_iter().map(Value::from).collect()
     }
 
     /// Every entry with its owner and its path as paths are shown, by id.

@@ -79,7 +79,6 @@ use pibench_sdk::export_tool_app;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::Tools;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::mail::{Mail, MessageId};
 
@@ -209,7 +208,7 @@ impl ToolApp for Gmail {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         self.view_state()
     }
 

@@ -2,11 +2,13 @@
 //! of tools, and checks no rights.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::layer::Layer;
 use pibench_sdk::list::List;
+use pibench_sdk::search::Words;
 use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
 
@@ -148,6 +150,15 @@ impl Mail {
             thread,
             message_id: copy.message,
             message: self.messages.get(&copy.message)?,
+        })
+    }
+
+    /// The words of an email's subject and body.
+    pub(crate) fn words(&self, email: &EmailRef) -> Rc<Words> {
+        self.messages.words(&email.message_id, |message| {
+            message.map_or_else(String::new, |message| {
+                format!("{}\n{}", message.subject, message.body)
+            })
         })
     }
 

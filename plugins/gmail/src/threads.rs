@@ -1,9 +1,11 @@
 //! The tools about threads and the emails in them: lists, flags, labels. Nothing here sends.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::search::Words;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
@@ -161,21 +163,17 @@ impl Gmail {
             .collect();
         let mut rows: Vec<&Opened> = threads.iter().collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.thread.id)));
-        let mut rows = listing::matching(rows, list.query.as_deref(), |row| self.searchable(row));
+        let mut rows = listing::matching_words(rows, list.query.as_deref(), |row| self.words(row));
         listing::sort(&mut rows, list.sort_by.as_deref(), &sort_fields())?;
         let page = listing::page(rows, list.page_index, list.page_limit);
         Ok(page.into_iter().map(|row| self.view_row(row)).collect())
     }
 
-    fn searchable(&self, thread: &Opened) -> String {
-        let emails = thread
-            .emails
-            .iter()
-            .map(|email| format!("{}\n{}\n", email.message.subject, email.message.body));
-        let people = thread
-            .participants()
-            .into_iter()
-            .map(|person| format!("{} {person}\n", self.accounts.name(person)));
+    fn words(&self, thread: &Opened) -> Vec<Rc<Words>> {
+        let emails = thread.emails.iter();
+        let emails = emails.map(|email| self.mail.words(email));
+        let people = thread.participants().into_iter();
+        let people = people.map(|person| self.accounts.words(person));
         emails.chain(people).collect()
     }
 

@@ -1,14 +1,84 @@
 //! What the tools answer and what graders see.
 
+use jiff::civil::DateTime;
 use pibench_sdk::account::{Account, Email};
+use pibench_sdk::layer::RowState;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::mail::{Attachment, Copy, Draft, EmailRef, Thread};
+use crate::mail::{Attachment, Draft, DraftId, EmailId, EmailRef, Thread, ThreadId};
 use crate::threads::Opened;
 
 /// How many characters of the latest email a list shows.
 const PREVIEW: usize = 100;
+
+/// What graders see.
+#[derive(Debug, Serialize)]
+pub(crate) struct State<'a> {
+    users: Vec<RowState<UserState<'a>>>,
+    threads: Vec<RowState<Option<ThreadState<'a>>>>,
+    emails: Vec<RowState<Option<EmailState<'a>>>>,
+    drafts: Vec<DraftState<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct UserState<'a> {
+    id: &'a Email,
+    first_name: &'a str,
+    last_name: &'a str,
+    registered_at: DateTime,
+}
+
+#[derive(Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags that are set one by one"
+)]
+struct ThreadState<'a> {
+    id: ThreadId,
+    owner: &'a Email,
+    subject: &'a str,
+    read: bool,
+    label: Option<&'a str>,
+    snoozed_until: Option<DateTime>,
+    starred: bool,
+    archived: bool,
+    spam: bool,
+    email_ids: Vec<EmailId>,
+    draft_ids: Vec<DraftId>,
+    created_at: DateTime,
+    updated_at: DateTime,
+}
+
+#[derive(Debug, Serialize)]
+struct EmailState<'a> {
+    id: EmailId,
+    thread_id: ThreadId,
+    owner: &'a Email,
+    sender: &'a Email,
+    recipients: &'a [Email],
+    subject: &'a str,
+    body: &'a str,
+    attachments: Vec<&'a str>,
+    response_to_email_id: Option<EmailId>,
+    created_at: DateTime,
+}
+
+#[derive(Debug, Serialize)]
+struct DraftState<'a> {
+    id: DraftId,
+    owner: &'a Email,
+    recipients: &'a [Email],
+    subject: &'a str,
+    body: &'a str,
+    attachments: Vec<&'a str>,
+    belongs_to_email_thread_id: Option<ThreadId>,
+    response_to_email_id: Option<EmailId>,
+    scheduled_send_at: Option<DateTime>,
+    created_at: DateTime,
+    updated_at: DateTime,
+}
 
 impl Gmail {
     /// A thread in a list.
@@ -84,73 +154,53 @@ impl Gmail {
     }
 
     /// See the crate's documentation.
-    pub(crate) fn view_state(&self) -> Value {
-        let user = |user: &Account| {
-            json!({
-                "id": user.email,
-                "first_name": user.first_name,
-                "last_name": user.last_name,
-                "registered_at": user.registered_at,
-            })
-        };
-        let thread = |_: &u32, thread: &Thread| {
-            let opened = Opened::new(&self.mail, thread);
-            opened.map_or(Value::Null, |opened| self.state_of_thread(&opened))
-        };
-        let email = |id: &u32, _: &Copy| {
-            let email = self.mail.email(*id);
-            email.map_or(Value::Null, |email| self.state_of_email(email))
-        };
-        json!({
-            "users": self.accounts.state(user),
-            "threads": self.mail.threads.state(thread),
-            "emails": self.mail.emails.state(email),
-            "drafts": self.mail.drafts.values().map(state_of_draft).collect::<Vec<_>>(),
-        })
+    pub(crate) fn view_state(&self) -> State<'_> {
+        State {
+            users: self.accounts.state(state_of_user),
+            threads: self.mail.threads.state(|_, thread| {
+                let opened = Opened::new(&self.mail, thread);
+                opened.map(|opened| self.state_of_thread(&opened))
+            }),
+            emails: self.mail.emails.state(|id, _| {
+                let email = self.mail.email(*id);
+                email.map(|email| self.state_of_email(email))
+            }),
+            drafts: self.mail.drafts.values().map(state_of_draft).collect(),
+        }
     }
 
-    fn state_of_thread(&self, opened: &Opened) -> Value {
-        let Thread {
-            id,
-            owner,
-            read,
-            label,
-            snoozed_until,
-            starred,
-            archived,
-            spam,
-            ..
-        } = opened.thread;
-        json!({
-            "id": id,
-            "owner": owner,
-            "subject": opened.subject(),
-            "read": read,
-            "label": label,
-            "snoozed_until": snoozed_until,
-            "starred": starred,
-            "archived": archived,
-            "spam": spam,
-            "email_ids": opened.emails.iter().map(|email| email.id).collect::<Vec<_>>(),
-            "draft_ids": self.drafts_of(opened.thread).map(|draft| draft.id).collect::<Vec<_>>(),
-            "created_at": opened.created_at,
-            "updated_at": opened.updated_at,
-        })
+    fn state_of_thread<'a>(&'a self, opened: &Opened<'a>) -> ThreadState<'a> {
+        let thread = opened.thread;
+        ThreadState {
+            id: thread.id,
+            owner: &thread.owner,
+            subject: opened.subject(),
+            read: thread.read,
+            label: thread.label.as_deref(),
+            snoozed_until: thread.snoozed_until,
+            starred: thread.starred,
+            archived: thread.archived,
+            spam: thread.spam,
+            email_ids: opened.emails.iter().map(|email| email.id).collect(),
+            draft_ids: self.drafts_of(thread).map(|draft| draft.id).collect(),
+            created_at: opened.created_at,
+            updated_at: opened.updated_at,
+        }
     }
 
-    fn state_of_email(&self, email: EmailRef) -> Value {
-        json!({
-            "id": email.id,
-            "thread_id": email.thread.id,
-            "owner": email.thread.owner,
-            "sender": email.message.from,
-            "recipients": email.message.to,
-            "subject": email.message.subject,
-            "body": email.message.body,
-            "attachments": file_names(&email.message.attachments),
-            "response_to_email_id": self.answered(email),
-            "created_at": email.message.sent_at,
-        })
+    fn state_of_email<'a>(&'a self, email: EmailRef<'a>) -> EmailState<'a> {
+        EmailState {
+            id: email.id,
+            thread_id: email.thread.id,
+            owner: &email.thread.owner,
+            sender: &email.message.from,
+            recipients: &email.message.to,
+            subject: &email.message.subject,
+            body: &email.message.body,
+            attachments: file_names(&email.message.attachments),
+            response_to_email_id: self.answered(email),
+            created_at: email.message.sent_at,
+        }
     }
 
     /// The copy of the answered email in the same mailbox, if its owner got one.
@@ -204,20 +254,29 @@ fn view_head(opened: &Opened) -> Value {
     })
 }
 
-fn state_of_draft(draft: &Draft) -> Value {
-    json!({
-        "id": draft.id,
-        "owner": draft.owner,
-        "recipients": draft.content.to,
-        "subject": draft.content.subject,
-        "body": draft.content.body,
-        "attachments": file_names(&draft.content.attachments),
-        "belongs_to_email_thread_id": draft.thread,
-        "response_to_email_id": draft.response_to,
-        "scheduled_send_at": draft.scheduled_send_at,
-        "created_at": draft.created_at,
-        "updated_at": draft.updated_at,
-    })
+fn state_of_user(user: &Account) -> UserState<'_> {
+    UserState {
+        id: &user.email,
+        first_name: &user.first_name,
+        last_name: &user.last_name,
+        registered_at: user.registered_at,
+    }
+}
+
+fn state_of_draft(draft: &Draft) -> DraftState<'_> {
+    DraftState {
+        id: draft.id,
+        owner: &draft.owner,
+        recipients: &draft.content.to,
+        subject: &draft.content.subject,
+        body: &draft.content.body,
+        attachments: file_names(&draft.content.attachments),
+        belongs_to_email_thread_id: draft.thread,
+        response_to_email_id: draft.response_to,
+        scheduled_send_at: draft.scheduled_send_at,
+        created_at: draft.created_at,
+        updated_at: draft.updated_at,
+    }
 }
 
 fn view_attachments(attachments: &[Attachment]) -> Value {

@@ -168,7 +168,7 @@ impl ToolApp for Phone {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         let contact = |id: u32, contact: &Contact| {
             let mut view = contact.view();
             view["id"] = json!(id);

@@ -1,12 +1,12 @@
 //! The condition `app`: which records an app holds, and what became of them since the session began.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::condition::{Finding, Undecided};
 use crate::diff::{Pair, pairs};
 use crate::matcher::{Captures, Fields, Names};
 use crate::range::Range;
-use crate::scene::Scene;
+use crate::scene::{Lists, ParsedApp, Scene};
 use crate::table::{ConfigError, Node, Table};
 
 /// How many records a reason mentions.
@@ -73,16 +73,12 @@ impl App {
 
     /// An app of which the session has no state counts as one without records.
     pub(crate) fn judge(&self, scene: &Scene) -> Result<Finding, Undecided> {
-        let (before, now) = match scene.apps.iter().find(|state| state.app == self.name) {
-            Some(state) => (
-                lists_of(&self.name, &state.before)?,
-                lists_of(&self.name, &state.now)?,
-            ),
-            None => (Map::new(), Map::new()),
-        };
-        self.known_lists(&before, &now)?;
-        let mut pairs = pairs(&before, &now);
-        pairs.retain(|pair| self.looks_at(&pair.list));
+        let none = Lists::new();
+        let state = scene.apps.iter().find(|state| state.name() == self.name);
+        let (before, now) = state.map_or(Ok((&none, &none)), ParsedApp::lists)?;
+        self.known_lists(before, now)?;
+        let mut pairs = pairs(before, now);
+        pairs.retain(|pair| self.looks_at(pair.list));
         let fitting: Vec<&Pair> = pairs.iter().filter(|pair| self.fits(pair)).collect();
         let mentioned: Vec<String> = fitting
             .iter()
@@ -115,11 +111,7 @@ impl App {
     }
 
     /// A list that the state has never had is a slip of the author.
-    pub(crate) fn known_lists(
-        &self,
-        before: &Map<String, Value>,
-        now: &Map<String, Value>,
-    ) -> Result<(), Undecided> {
+    pub(crate) fn known_lists(&self, before: &Lists, now: &Lists) -> Result<(), Undecided> {
         if before.is_empty() && now.is_empty() {
             return Ok(());
         }
@@ -154,7 +146,7 @@ impl App {
             only,
             count: _,
         } = self;
-        let Some(record) = shown(pair, *change).filter(|_| self.looks_at(&pair.list)) else {
+        let Some(record) = shown(pair, *change).filter(|_| self.looks_at(pair.list)) else {
             return false;
         };
         let fields =
@@ -162,7 +154,7 @@ impl App {
         now.as_ref().is_none_or(|wanted| fields(wanted, record))
             && was
                 .as_ref()
-                .is_none_or(|wanted| pair.before.as_ref().is_some_and(|it| fields(wanted, it)))
+                .is_none_or(|wanted| pair.before().is_some_and(|it| fields(wanted, it)))
             && !except
                 .as_ref()
                 .is_some_and(|unwanted| fields(unwanted, record))
@@ -183,8 +175,8 @@ impl App {
 }
 
 /// The record to look at, if the change is the wanted one.
-fn shown(pair: &Pair, change: Option<Change>) -> Option<&Value> {
-    let (before, now) = (pair.before.as_ref(), pair.now.as_ref());
+fn shown<'a>(pair: &'a Pair, change: Option<Change>) -> Option<&'a Value> {
+    let (before, now) = (pair.before(), pair.now());
     let both = before.and(now);
     match change {
         None => now,
@@ -236,12 +228,4 @@ fn change(node: &Node) -> Result<Change, ConfigError> {
     named.ok_or_else(|| {
         node.error("must be \"added\", \"removed\", \"changed\", \"unchanged\" or \"touched\"")
     })
-}
-
-/// The record lists of a state.
-pub(crate) fn lists_of(app: &str, state: &str) -> Result<Map<String, Value>, Undecided> {
-    match serde_json::from_str(state) {
-        Ok(Value::Object(lists)) => Ok(lists),
-        _ => Err(Undecided(format!("the state of {app} is no JSON object"))),
-    }
 }

@@ -1,7 +1,6 @@
 //! The conditions `called` and `order`: which calls were made, how often, and in which order.
 
 use pibench_sdk::grader::CallStatus;
-use regex::Regex;
 use serde_json::Value;
 
 use crate::condition::{Finding, Undecided};
@@ -20,7 +19,6 @@ const NEAR_MISSES: usize = 2;
 /// What is asked of one call.
 struct Pattern {
     tools: Vec<String>,
-    names: Regex,
     arguments: Option<Fields>,
     result: Option<Matcher>,
     status: Option<CallStatus>,
@@ -38,7 +36,6 @@ impl Pattern {
             .map(tool)
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            names: wildcards(&tools, &table.path)?,
             tools,
             arguments: table.read("arguments", |node| Fields::parse(node, names))?,
             result: table.read("result", |node| Matcher::parse(node, names))?,
@@ -51,14 +48,14 @@ impl Pattern {
     }
 
     fn names(&self, call: &ParsedCall) -> bool {
-        self.names.is_match(&call.call.tool)
+        let mut tools = self.tools.iter();
+        tools.any(|tool| is_named(tool, &call.call.tool))
     }
 
     /// None for a call that fits; else what differs.
     fn mismatch(&self, call: &ParsedCall, captures: &Captures) -> Option<String> {
         let Self {
             tools: _,
-            names: _,
             arguments,
             result,
             status,
@@ -119,17 +116,23 @@ fn tool(node: Node) -> Result<String, ConfigError> {
     Ok(name)
 }
 
-/// One expression for tool names in which `*` stands for any characters.
-fn wildcards(tools: &[String], path: &str) -> Result<Regex, ConfigError> {
-    let one = |tool: &String| {
-        tool.split('*')
-            .map(regex::escape)
-            .collect::<Vec<_>>()
-            .join(".*")
+/// Whether a tool's name is this one, in which `*` stands for any characters. An expression would cost more to compile
+/// than all the names of a session to compare.
+fn is_named(wanted: &str, name: &str) -> bool {
+    let Some((head, tail)) = wanted.split_once('*') else {
+        return wanted == name;
     };
-    let all = tools.iter().map(one).collect::<Vec<_>>().join("|");
-    Regex::new(&format!("(?s)^(?:{all})$"))
-        .map_err(|_| ConfigError::new(&format!("{path}.tool"), "is too long"))
+    let Some(mut rest) = name.strip_prefix(head) else {
+        return false;
+    };
+    let mut tail = tail;
+    while let Some((part, others)) = tail.split_once('*') {
+        let Some((_, after)) = rest.split_once(part) else {
+            return false;
+        };
+        (rest, tail) = (after, others);
+    }
+    rest.ends_with(tail)
 }
 
 /// None for any.
@@ -430,5 +433,22 @@ impl Search<'_> {
             .map(|reason| format!("; but {reason}"))
             .unwrap_or_default();
         format!("step {} ({title}) was not made{after}{near}", step + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::is_named;
+
+    proptest! {
+        #[test]
+        fn a_star_stands_for_any_characters(wanted in "[ab*_]{0,8}", name in "[ab_]{0,8}") {
+            let parts: Vec<String> = wanted.split('*').map(regex::escape).collect();
+            let expression = format!("^(?:{})$", parts.join(".*"));
+            let expected = regex::Regex::new(&expression).unwrap().is_match(&name);
+            prop_assert_eq!(is_named(&wanted, &name), expected);
+        }
     }
 }

@@ -4,22 +4,24 @@
 //! under `world`, the fields that were otherwise, and of one that is gone only the id is left. Here they become pairs
 //! like all others, so that a record of the world that is first changed in the session counts as changed, not as added.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use crate::matcher::{same, shown};
+use crate::scene::Lists;
 
-/// A record at two moments; at one of them at least.
+/// A record at two moments; at one of them at least. It is copied only where the world has a say in it.
 #[derive(Debug)]
-pub(crate) struct Pair {
-    pub(crate) list: String,
-    pub(crate) before: Option<Value>,
-    pub(crate) now: Option<Value>,
+pub(crate) struct Pair<'a> {
+    pub(crate) list: &'a str,
+    before: Option<Cow<'a, Value>>,
+    now: Option<Cow<'a, Value>>,
 }
 
 /// All records of two states, by list and id.
-pub(crate) fn pairs(before: &Map<String, Value>, now: &Map<String, Value>) -> Vec<Pair> {
+pub(crate) fn pairs<'a>(before: &'a Lists, now: &'a Lists) -> Vec<Pair<'a>> {
     let mut pairs: BTreeMap<(&str, String), [Option<Seen>; 2]> = BTreeMap::new();
     for (moment, state) in [before, now].into_iter().enumerate() {
         for (list, record) in records(state) {
@@ -32,7 +34,7 @@ pub(crate) fn pairs(before: &Map<String, Value>, now: &Map<String, Value>) -> Ve
         let before = before.or_else(|| now.as_ref().map(Seen::world));
         let now = now.or_else(|| before.as_ref().map(Seen::world));
         Pair {
-            list: list.to_owned(),
+            list,
             before: before.and_then(|seen| seen.record),
             now: now.and_then(|seen| seen.record),
         }
@@ -43,52 +45,61 @@ pub(crate) fn pairs(before: &Map<String, Value>, now: &Map<String, Value>) -> Ve
 }
 
 /// A record as one state tells it.
-struct Seen {
+struct Seen<'a> {
     /// None for one of the world that is gone.
-    record: Option<Value>,
+    record: Option<Cow<'a, Value>>,
     /// What it is in the world; none for a record of its own.
     world: Option<Value>,
 }
 
-impl Seen {
-    fn new(record: &Value) -> Self {
+impl<'a> Seen<'a> {
+    fn new(record: &'a Value) -> Self {
+        if record.get("world").is_none() {
+            return Self {
+                record: Some(Cow::Borrowed(record)),
+                world: None,
+            };
+        }
         let mut own = record.clone();
         let world = own.as_object_mut().and_then(|own| own.remove("world"));
-        match world {
-            None => Self {
-                record: Some(own),
-                world: None,
-            },
-            Some(Value::Object(fields)) => {
-                let mut world = own.clone();
-                for (field, value) in fields {
-                    world[field] = value;
-                }
-                Self {
-                    record: Some(own),
-                    world: Some(world),
-                }
-            }
-            Some(_) => Self {
+        let Some(Value::Object(fields)) = world else {
+            return Self {
                 record: None,
                 world: Some(own),
-            },
+            };
+        };
+        let mut world = own.clone();
+        for (field, value) in fields {
+            world[field] = value;
+        }
+        Self {
+            record: Some(Cow::Owned(own)),
+            world: Some(world),
         }
     }
 
     /// The same record as it is in the world.
     fn world(&self) -> Self {
         Self {
-            record: self.world.clone(),
+            record: self.world.clone().map(Cow::Owned),
             world: self.world.clone(),
         }
     }
 }
 
-impl Pair {
+impl Pair<'_> {
+    pub(crate) fn before(&self) -> Option<&Value> {
+        self.before.as_deref()
+    }
+
+    pub(crate) fn now(&self) -> Option<&Value> {
+        self.now.as_deref()
+    }
+
     pub(crate) fn differs(&self) -> bool {
-        match (&self.before, &self.now) {
-            (Some(before), Some(now)) => !same(before, now),
+        match (self.before(), self.now()) {
+            // Of a state that did not change there is one copy.
+            (Some(before), Some(now)) => !std::ptr::eq(before, now) && !same(before, now),
             _ => true,
         }
     }
@@ -104,7 +115,7 @@ impl Pair {
 
     /// As reasons name it: `tasks 4`.
     pub(crate) fn title(&self) -> String {
-        let record = self.now.as_ref().or(self.before.as_ref());
+        let record = self.now().or(self.before());
         let record = record.unwrap_or(&Value::Null);
         format!(
             "{} {}",
@@ -167,7 +178,8 @@ mod tests {
     /// What is told of the records that differ.
     fn told(before: &Value, now: &Value) -> Vec<String> {
         let state = |records: &Value| Map::from_iter([("tasks".to_owned(), records.clone())]);
-        let pairs = pairs(&state(before), &state(now));
+        let (before, now) = (state(before), state(now));
+        let pairs = pairs(&before, &now);
         let differing = pairs.iter().filter(|pair| pair.differs());
         differing.map(Pair::told).collect()
     }

@@ -13,6 +13,9 @@ use crate::table::{ConfigError, Node};
 /// How many files that came near a reason mentions.
 const NEAR_MISSES: usize = 2;
 
+/// What makes a path a glob.
+const SPECIAL: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+
 /// What is asked of files.
 pub(crate) struct File {
     path: Pathname,
@@ -39,7 +42,8 @@ struct Wanted {
 #[derive(Debug, Clone)]
 struct Pathname {
     text: String,
-    glob: GlobMatcher,
+    /// None for a path that is one file's.
+    glob: Option<GlobMatcher>,
     /// The folder below which all fitting files are.
     folder: String,
     /// Whether they may be in folders of that folder.
@@ -54,16 +58,18 @@ impl Pathname {
         if !text.split('/').all(plain) {
             return Err(wrong("must be a relative path without `.` and `..`"));
         }
-        let glob = GlobBuilder::new(&text)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| wrong(&format!("is no glob: {}", error.kind())))?
-            .compile_matcher();
+        let glob = || {
+            let glob = GlobBuilder::new(&text).literal_separator(true).build();
+            glob.map(|glob| glob.compile_matcher())
+                .map_err(|error| wrong(&format!("is no glob: {}", error.kind())))
+        };
+        // A glob is an expression, which costs more to compile than all else that is read here.
+        let glob = text.contains(SPECIAL).then(glob).transpose()?;
         let parts: Vec<&str> = text.split('/').collect();
         let folders = &parts[..parts.len() - 1];
         let fixed = folders
             .iter()
-            .take_while(|part| !part.contains(['*', '?', '[', '{', '\\', '}']))
+            .take_while(|part| !part.contains(SPECIAL))
             .count();
         let folder = folders[..fixed].join("/");
         let deep = fixed < folders.len() || text.contains("**") || text.contains('{');
@@ -73,6 +79,13 @@ impl Pathname {
             folder,
             deep,
         })
+    }
+
+    fn is_match(&self, path: &str) -> bool {
+        let Some(glob) = &self.glob else {
+            return path == self.text;
+        };
+        glob.is_match(path)
     }
 
     /// The paths and sizes of the files that fit.
@@ -91,7 +104,7 @@ impl Pathname {
         };
         let files = entries
             .into_iter()
-            .filter(|entry| !entry.directory && self.glob.is_match(&entry.path));
+            .filter(|entry| !entry.directory && self.is_match(&entry.path));
         Ok(files.map(|entry| (entry.path, entry.size)).collect())
     }
 }
@@ -195,7 +208,7 @@ impl File {
             };
         }
         let gone = scene.changes.iter().find(|change| {
-            self.path.glob.is_match(&change.path)
+            self.path.is_match(&change.path)
                 && scene.last_change(&change.path) == Some(ChangeKind::Deleted)
         });
         let pass = deleted.is_none_or(|wanted| wanted == gone.is_some());

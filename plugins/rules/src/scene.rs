@@ -4,7 +4,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use pibench_sdk::grader::{AppState, Call, ChangeKind, Evidence, FileChange, Speaker, Workspace};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::condition::Undecided;
 
 /// Everything that a condition may look at.
 pub(crate) struct Scene<'a> {
@@ -12,7 +14,7 @@ pub(crate) struct Scene<'a> {
     /// The response of each turn that has one: the agent's messages, joined by line feeds.
     pub(crate) responses: BTreeMap<u32, String>,
     pub(crate) changes: &'a [FileChange],
-    pub(crate) apps: &'a [AppState],
+    pub(crate) apps: Vec<ParsedApp<'a>>,
     pub(crate) workspace: &'a dyn Workspace,
 }
 
@@ -41,7 +43,7 @@ impl<'a> Scene<'a> {
             calls: evidence.calls.iter().map(ParsedCall::new).collect(),
             responses,
             changes: &evidence.changes,
-            apps: &evidence.apps,
+            apps: evidence.apps.iter().map(ParsedApp::new).collect(),
             workspace,
         }
     }
@@ -80,6 +82,48 @@ impl<'a> ParsedCall<'a> {
             }
         })
     }
+}
+
+/// The record lists of a state, by name.
+pub(crate) type Lists = Map<String, Value>;
+
+/// An app and the JSON of its states, read when it is first looked at.
+pub(crate) struct ParsedApp<'a> {
+    state: &'a AppState,
+    /// Each is none where its text is no object.
+    before: OnceCell<Option<Lists>>,
+    now: OnceCell<Option<Lists>>,
+}
+
+impl<'a> ParsedApp<'a> {
+    fn new(state: &'a AppState) -> Self {
+        Self {
+            state,
+            before: OnceCell::new(),
+            now: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'a str {
+        &self.state.app
+    }
+
+    /// The states at the start and now: one and the same where nothing happened.
+    pub(crate) fn lists(&self) -> Result<(&Lists, &Lists), Undecided> {
+        let AppState { app, before, now } = self.state;
+        let wrong = || Undecided(format!("the state of {app} is no JSON object"));
+        let first = self.before.get_or_init(|| object(before));
+        let first = first.as_ref().ok_or_else(wrong)?;
+        if before == now {
+            return Ok((first, first));
+        }
+        let second = self.now.get_or_init(|| object(now));
+        Ok((first, second.as_ref().ok_or_else(wrong)?))
+    }
+}
+
+fn object(text: &str) -> Option<Lists> {
+    serde_json::from_str(text).ok()
 }
 
 /// JSON where the text is JSON, else the text itself.

@@ -1,11 +1,9 @@
 //! The condition `unchanged`: nothing became of any record of the apps but what is named.
 
-use serde_json::{Map, Value};
-
-use crate::app::{App, lists_of};
+use crate::app::App;
 use crate::condition::{Finding, Undecided};
 use crate::diff::pairs;
-use crate::scene::Scene;
+use crate::scene::{Lists, Scene};
 use crate::table::{ConfigError, Node};
 
 /// How many changes a reason mentions.
@@ -37,17 +35,16 @@ impl Unchanged {
 
     pub(crate) fn judge(&self, scene: &Scene) -> Result<Finding, Undecided> {
         let mut changes = Vec::new();
-        for state in scene.apps {
+        for state in &scene.apps {
             let looked_at = self
                 .apps
                 .as_ref()
-                .is_none_or(|apps| apps.contains(&state.app));
+                .is_none_or(|apps| apps.iter().any(|app| app == state.name()));
             if !looked_at {
                 continue;
             }
-            let before = lists_of(&state.app, &state.before)?;
-            let now = lists_of(&state.app, &state.now)?;
-            changes.extend(self.unexpected(&state.app, &before, &now)?);
+            let (before, now) = state.lists()?;
+            changes.extend(self.unexpected(state.name(), before, now)?);
         }
         let reason = if changes.is_empty() {
             "nothing else changed".to_owned()
@@ -62,12 +59,7 @@ impl Unchanged {
         })
     }
 
-    fn unexpected(
-        &self,
-        app: &str,
-        before: &Map<String, Value>,
-        now: &Map<String, Value>,
-    ) -> Result<Vec<String>, Undecided> {
+    fn unexpected(&self, app: &str, before: &Lists, now: &Lists) -> Result<Vec<String>, Undecided> {
         let exceptions: Vec<&App> = self.except.iter().filter(|it| it.is_about(app)).collect();
         for exception in &exceptions {
             exception.known_lists(before, now)?;

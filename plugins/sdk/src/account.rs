@@ -12,10 +12,9 @@ use std::rc::Rc;
 
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::layer::{Base, Layer};
-use crate::search::Index;
+use crate::layer::{Base, Layer, RowState};
+use crate::search::{Index, Words};
 use crate::text::Text;
 use crate::tool::ToolError;
 use crate::{clock, random, world};
@@ -25,7 +24,7 @@ const REGISTERED_AT: DateTime = jiff::civil::datetime(2020, 1, 1, 0, 0, 0, 0);
 
 /// An email address in lower case, trimmed: the same address is the same value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[serde(from = "String")]
 pub struct Email(Text);
 
 impl Email {
@@ -299,8 +298,19 @@ impl Accounts {
     }
 
     /// What graders see of those that are not as in the world: see [`Layer::state`].
-    pub fn state(&self, mut view: impl FnMut(&Account) -> Value) -> Vec<Value> {
+    pub fn state<'a, S: Serialize>(
+        &'a self,
+        mut view: impl FnMut(&'a Account) -> S,
+    ) -> Vec<RowState<S>> {
         self.by_email.state(|_, account| view(account))
+    }
+
+    /// The words of [`name`](Self::name) and address, by which somebody is found.
+    pub fn words(&self, email: &Email) -> Rc<Words> {
+        self.by_email.words(email, |account| {
+            let name = account.map_or_else(|| email.to_string(), Account::name);
+            format!("{name} {email}")
+        })
     }
 
     /// First and last name, or the address where there is no account.

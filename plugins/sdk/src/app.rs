@@ -36,8 +36,10 @@ pub trait ToolApp: Sized + Clone + Serialize + DeserializeOwned + 'static {
     /// The state as graders see it: an object of record lists, each record with an `id`, without tokens or passwords,
     /// in an order that depends on the state alone. Of the world only what differs: [`Layer::state`].
     ///
+    /// What is written straight from the records, as a struct of references, costs a tenth of a tree of [`Value`]s.
+    ///
     /// [`Layer::state`]: crate::layer::Layer::state
-    fn state(&self) -> Value;
+    fn state(&self) -> impl Serialize;
 
     /// Brings the state up to the clock. Called before every call and every [`state`](Self::state); for apps where
     /// something falls due by itself.
@@ -111,7 +113,8 @@ fn count(value: &Value) -> usize {
 /// The state of an open app as graders see it; json.
 pub fn state<A: ToolApp>(app: &mut A) -> String {
     app.tick();
-    app.state().to_string()
+    // As with a snapshot: it fails only for maps whose keys are no strings.
+    serde_json::to_string(&app.state()).unwrap_or_default()
 }
 
 /// Makes a type that implements [`ToolApp`] the component's `tools` interface. Once per plugin; natively it only checks
@@ -172,7 +175,7 @@ mod tests {
             Ok(())
         }
 
-        fn state(&self) -> Value {
+        fn state(&self) -> impl Serialize {
             json!({})
         }
     }

@@ -3,13 +3,17 @@
 //! The base is a `static` of the component, sorted by key, so opening it costs nothing. Only what differs from it is
 //! ever copied, saved or shown to graders. An app that is opened without the world has an empty base.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::iter::Peekable;
+use std::rc::Rc;
 use std::slice;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::search::Words;
 
 /// A record of which the world may hold some.
 pub trait Base<K>: Clone + 'static {
@@ -19,15 +23,18 @@ pub trait Base<K>: Clone + 'static {
 
 /// Records by key. It is used like a `BTreeMap`; a base row is copied when it is first changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "K: Serialize, V: Serialize",
+    deserialize = "K: Deserialize<'de>, V: Deserialize<'de>"
+))]
 pub struct Layer<K: Ord, V> {
     world: bool,
     /// What is not as in the base; `None` for a base row that is gone. Saved as pairs, for keys need not be texts.
     #[serde(with = "pairs")]
-    #[serde(bound(
-        serialize = "K: Serialize, V: Serialize",
-        deserialize = "K: Deserialize<'de>, V: Deserialize<'de>"
-    ))]
     changed: BTreeMap<K, Option<V>>,
+    /// See [`Layer::words`]. Whatever changes a row takes its words away.
+    #[serde(skip)]
+    words: RefCell<BTreeMap<K, Rc<Words>>>,
 }
 
 impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
@@ -36,6 +43,7 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
         Self {
             world,
             changed: BTreeMap::new(),
+            words: RefCell::default(),
         }
     }
 
@@ -60,7 +68,20 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
         self.get(key).is_some()
     }
 
+    /// The words by which a row is found, or what stands in its place if there is none: counted when they are first
+    /// asked for, and again after the row has changed. `text` must follow from key and row alone, and be the same at every call.
+    pub fn words(&self, key: &K, text: impl FnOnce(Option<&V>) -> String) -> Rc<Words> {
+        if let Some(words) = self.words.borrow().get(key) {
+            return Rc::clone(words);
+        }
+        let words = Rc::new(Words::of(&text(self.get(key))));
+        let mut known = self.words.borrow_mut();
+        known.insert(key.clone(), Rc::clone(&words));
+        words
+    }
+
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.words.get_mut().remove(key);
         if !self.changed.contains_key(key) {
             let row = self.of_base(key)?.clone();
             self.changed.insert(key.clone(), Some(row));
@@ -70,6 +91,7 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
 
     /// The row of this key, made first if there is none.
     pub fn get_or_insert_with(&mut self, key: &K, make: impl FnOnce() -> V) -> &mut V {
+        self.words.get_mut().remove(key);
         let base = if self.changed.contains_key(key) {
             None
         } else {
@@ -83,10 +105,12 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
 
     /// Puts a row in the place of an earlier one, if there was any.
     pub fn insert(&mut self, key: K, row: V) {
+        self.words.get_mut().remove(&key);
         self.changed.insert(key, Some(row));
     }
 
     pub fn remove(&mut self, key: &K) -> Option<V> {
+        self.words.get_mut().remove(key);
         let base = self.of_base(key);
         let own = self.changed.remove(key);
         if base.is_some() {
@@ -159,21 +183,43 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
     /// What graders see: the rows that are not as in the world, by key. The view of a world's row that was changed gets
     /// `world`, an object with the fields of it that the world has otherwise, as they are there; of a row that is gone
     /// remains `{"id": .., "world": "removed"}`.
-    pub fn state(&self, mut view: impl FnMut(&K, &V) -> Value) -> Vec<Value>
+    pub fn state<'a, S: Serialize>(
+        &'a self,
+        mut view: impl FnMut(&'a K, &'a V) -> S,
+    ) -> Vec<RowState<S>>
     where
         K: Serialize,
     {
-        let state = |(key, row): (&K, &Option<V>)| {
+        let state = |(key, row): (&'a K, &'a Option<V>)| {
             let Some(row) = row else {
-                return json!({"id": key, "world": "removed"});
+                return RowState::OfWorld(json!({"id": key, "world": "removed"}));
             };
-            let mut state = view(key, row);
-            if let Some(base) = self.of_base(key) {
-                state["world"] = differing(&state, view(key, base));
-            }
-            state
+            let state = view(key, row);
+            let Some(base) = self.of_base(key) else {
+                return RowState::Own(state);
+            };
+            let mut state = json!(state);
+            state["world"] = differing(&state, json!(view(key, base)));
+            RowState::OfWorld(state)
         };
         self.changed.iter().map(state).collect()
+    }
+}
+
+/// What graders see of a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum RowState<S> {
+    /// The view of one that the world does not have.
+    Own(S),
+    OfWorld(Value),
+}
+
+impl From<RowState<Value>> for Value {
+    fn from(row: RowState<Value>) -> Self {
+        match row {
+            RowState::Own(state) | RowState::OfWorld(state) => state,
+        }
     }
 }
 
@@ -261,6 +307,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::search::rank_counted;
 
     static ROWS: &[(u32, &str)] = &[(1, "one"), (2, "two"), (5, "five")];
 
@@ -329,6 +376,15 @@ mod tests {
                 prop_assert!((0..9).all(|key| layer.get(&key) == map.get(&key)));
                 prop_assert!((0..9).all(|key| layer.iter_from(&key).eq(map.range(key..))));
                 prop_assert!(layer.next_id() > map.last_key_value().map_or(0, |(key, _)| *key));
+                // Asked for after each deed, so that what is kept would be stale.
+                for key in 0..9 {
+                    let found = |text: &str| {
+                        let words = layer.words(&key, |row| row.copied().unwrap_or("none").to_owned());
+                        rank_counted(text, &[vec![words]]) == [0]
+                    };
+                    prop_assert!(found(map.get(&key).copied().unwrap_or("none")));
+                    prop_assert!(!found("other"));
+                }
             }
         }
     }
@@ -358,7 +414,7 @@ mod tests {
             json!({"id": 6, "word": "six"}),
         ];
         let state = layer.state(|id, word| json!({"id": id, "word": word}));
-        assert_eq!(state, expected);
+        assert_eq!(json!(state), json!(expected));
         assert!(layer.added().eq([(&6, &"six")]));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::search;
+use crate::search::{self, Words};
 use crate::tool::ToolError;
 
 /// The number of the page, from 0.
@@ -81,11 +82,26 @@ pub fn matching<T>(rows: Vec<T>, query: Option<&str>, text: impl Fn(&T) -> Strin
         return rows;
     };
     let texts: Vec<String> = rows.iter().map(text).collect();
+    picked(rows, search::rank(query, &texts))
+}
+
+/// The same for rows whose words are counted already.
+pub fn matching_words<T>(
+    rows: Vec<T>,
+    query: Option<&str>,
+    words: impl Fn(&T) -> Vec<Rc<Words>>,
+) -> Vec<T> {
+    let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
+        return rows;
+    };
+    let texts: Vec<Vec<Rc<Words>>> = rows.iter().map(words).collect();
+    picked(rows, search::rank_counted(query, &texts))
+}
+
+fn picked<T>(rows: Vec<T>, hits: Vec<usize>) -> Vec<T> {
     let mut rows: Vec<Option<T>> = rows.into_iter().map(Some).collect();
-    search::rank(query, &texts)
-        .into_iter()
-        .filter_map(|index| rows[index].take())
-        .collect()
+    let hits = hits.into_iter();
+    hits.filter_map(|index| rows[index].take()).collect()
 }
 
 /// Sorts by `+field` or `-field`; without it the rows stay as they are. 422 for a field that is not in the list.

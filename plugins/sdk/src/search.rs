@@ -1,9 +1,14 @@
 //! Full-text search over a handful of texts: stemmed terms, any of which may match, ranked by BM25.
 //!
-//! [`rank`] needs no preparation, which is enough for the records of one account. What is large, searched often and
-//! seldom changed, such as a catalogue, has an [`Index`]; it is never part of a snapshot.
+//! [`rank`] needs no preparation, which is enough for a few texts. What is searched again and again while single records
+//! change, such as a mailbox, keeps the [`Words`] of each record ([`Layer::words`] does); what is large and seldom
+//! changed, such as a catalogue, has an [`Index`]. Neither is ever part of a snapshot.
+//!
+//! [`Layer::words`]: crate::layer::Layer::words
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -33,12 +38,89 @@ pub fn rank<T: AsRef<str>>(query: &str, texts: &[T]) -> Vec<usize> {
     best_first(&score(&texts, terms.len()))
 }
 
+/// The words of a text, counted once.
+#[derive(Debug, Clone, Default)]
+pub struct Words {
+    /// How often each stem stands in the text, by ascending [`Stems::number`].
+    stems: Vec<(u32, u32)>,
+    count: u32,
+}
+
+impl Words {
+    pub fn of(text: &str) -> Self {
+        let mut numbers: Vec<u32> =
+            STEMS.with_borrow_mut(|stems| words(text).map(|word| stems.number(word)).collect());
+        numbers.sort_unstable();
+        let count = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        let stems = numbers.chunk_by(|a, b| a == b);
+        // A text is far below 4 GiB.
+        let stems = stems.map(|same| (same[0], same.len() as u32)).collect();
+        Self { stems, count }
+    }
+
+    fn times(&self, stem: u32) -> u32 {
+        let found = self.stems.binary_search_by_key(&stem, |(stem, _)| *stem);
+        found.map_or(0, |place| self.stems[place].1)
+    }
+}
+
+/// As [`rank`], of texts whose words are counted: each is in parts, of which none ends within a word.
+pub fn rank_counted(query: &str, texts: &[Vec<Rc<Words>>]) -> Vec<usize> {
+    let terms = numbered_terms(query);
+    let counted = |parts: &Vec<Rc<Words>>| {
+        let times = |stem: u32| parts.iter().map(|part| part.times(stem)).sum();
+        Counted {
+            of_term: terms.iter().map(|stem| stem.map_or(0, times)).collect(),
+            words: parts.iter().map(|part| part.count).sum(),
+        }
+    };
+    let texts: Vec<Counted> = texts.iter().map(counted).collect();
+    best_first(&score(&texts, terms.len()))
+}
+
+/// The query's stems in the order in which [`rank`] adds up what they are worth: sums of floats depend on it. A stem
+/// without a number stands in no text.
+fn numbered_terms(query: &str) -> Vec<Option<u32>> {
+    let terms = query_terms(&Stemmer::create(Algorithm::English), query);
+    let mut numbers = vec![None; terms.len()];
+    STEMS.with_borrow(|stems| {
+        for (term, place) in &terms {
+            numbers[*place] = stems.numbers.get(term.as_str()).copied();
+        }
+    });
+    numbers
+}
+
+thread_local! {
+    static STEMS: RefCell<Stems> = RefCell::default();
+}
+
+/// Numbers for stems, so that words are compared once and counted by number. A number holds as long as the instance.
+#[derive(Default)]
+struct Stems {
+    numbers: HashMap<Box<str>, u32>,
+    /// Most words stand in many texts, and each is stemmed once.
+    of_words: HashMap<Box<str>, u32>,
+}
+
+impl Stems {
+    fn number(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.of_words.get(word) {
+            return *number;
+        }
+        let stem = stem(&Stemmer::create(Algorithm::English), word);
+        // As many as there are different words in memory.
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(stem.into()).or_insert(next);
+        self.of_words.insert(word.into(), number);
+        number
+    }
+}
+
 /// The words of many texts, counted once. It answers as [`rank`] does.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
-    /// The number of each stem, the place of its entry in `places`.
-    stems: BTreeMap<String, usize>,
-    /// Where each stem stands: text and how often, by text.
+    /// Where each stem stands, by its number: text and how often, by text.
     places: Vec<Vec<(usize, u32)>>,
     /// The number of words of each text.
     words: Vec<u32>,
@@ -46,51 +128,30 @@ pub struct Index {
 
 impl<T: AsRef<str>> FromIterator<T> for Index {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
-        let stemmer = Stemmer::create(Algorithm::English);
         let mut index = Self::default();
-        // Most words stand in many texts, and each is stemmed once.
-        let mut known = BTreeMap::new();
-        for text in texts {
-            index.push(&stemmer, &mut known, text.as_ref());
+        for (number, text) in texts.into_iter().enumerate() {
+            let Words { stems, count } = Words::of(text.as_ref());
+            index.words.push(count);
+            for (stem, times) in stems {
+                let stem = stem as usize;
+                if stem >= index.places.len() {
+                    index.places.resize_with(stem + 1, Vec::new);
+                }
+                index.places[stem].push((number, times));
+            }
         }
         index
     }
 }
 
 impl Index {
-    fn push(&mut self, stemmer: &Stemmer, known: &mut BTreeMap<String, usize>, text: &str) {
-        let number = self.words.len();
-        let mut count = 0;
-        for word in words(text) {
-            count += 1;
-            let stem = known.get(word).copied().unwrap_or_else(|| {
-                let next = self.stems.len();
-                let stem = *self.stems.entry(stem(stemmer, word)).or_insert(next);
-                if stem == next {
-                    self.places.push(Vec::new());
-                }
-                known.insert(word.to_owned(), stem);
-                stem
-            });
-            match self.places[stem].last_mut() {
-                Some((text, times)) if *text == number => *times += 1,
-                _ => self.places[stem].push((number, 1)),
-            }
-        }
-        self.words.push(count);
-    }
-
     /// The indices of the texts that hold at least one of the query's terms, best first, equals in their order.
     pub fn rank(&self, query: &str) -> Vec<usize> {
-        let stemmer = Stemmer::create(Algorithm::English);
-        let mut terms: Vec<(String, usize)> = query_terms(&stemmer, query).into_iter().collect();
-        // The same order of additions as without an index: sums of floats depend on it.
-        terms.sort_by_key(|(_, number)| *number);
         let mean = mean_words(self.words.iter().copied(), self.words.len());
         let mut scores = vec![0.0; self.words.len()];
-        for (term, _) in &terms {
-            let stem = self.stems.get(term);
-            let places = stem.map_or(&[][..], |stem| &self.places[*stem]);
+        for stem in numbered_terms(query) {
+            let places = stem.and_then(|stem| self.places.get(stem as usize));
+            let places = places.map_or(&[][..], Vec::as_slice);
             let rarity = rarity(self.words.len(), places.len());
             for (text, times) in places {
                 scores[*text] += weight(rarity, *times, length(self.words[*text], mean));
@@ -207,12 +268,24 @@ fn is_stop_word(word: &str) -> bool {
 
 /// Runs of letters and digits; where a script has no blanks between words, each character.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|run| !run.is_empty())
-        .flat_map(|run| {
-            let each = run.chars().any(is_ideograph);
-            run.split_inclusive(move |_| each)
-        })
+    let (mut rest, mut each) = (text, "");
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(first) = each.chars().next() {
+                let (character, others) = each.split_at(first.len_utf8());
+                each = others;
+                return Some(character);
+            }
+            let run = &rest[rest.find(char::is_alphanumeric)?..];
+            let end = run.find(|c: char| !c.is_alphanumeric());
+            let (run, others) = run.split_at(end.unwrap_or(run.len()));
+            rest = others;
+            if run.is_ascii() || !run.chars().any(is_ideograph) {
+                return Some(run);
+            }
+            each = run;
+        }
+    })
 }
 
 /// Chinese characters and the Japanese syllabaries.
@@ -231,10 +304,16 @@ mod tests {
         "今天开会",
     ];
 
+    fn counted(text: &str) -> Rc<Words> {
+        Rc::new(Words::of(text))
+    }
+
     fn check(query: &str, expected: &[usize]) {
         assert_eq!(rank(query, &TEXTS), expected, "{query}");
         let index: Index = TEXTS.iter().collect();
         assert_eq!(index.rank(query), expected, "{query}, with an index");
+        let words: Vec<_> = TEXTS.iter().map(|text| vec![counted(text)]).collect();
+        assert_eq!(rank_counted(query, &words), expected, "{query}, counted");
     }
 
     #[test]
@@ -270,6 +349,18 @@ mod tests {
     fn no_texts_have_no_hits() {
         assert!(rank::<&str>("x", &[]).is_empty());
         assert!(Index::default().rank("x").is_empty());
+        assert!(rank_counted("x", &[]).is_empty());
+    }
+
+    #[test]
+    fn a_text_is_cut_into_runs_and_a_run_with_ideographs_into_characters() {
+        let cut = |text| words(text).collect::<Vec<_>>();
+        assert_eq!(
+            cut(" It's 3 o'clock, Ärger_x\n"),
+            ["It", "s", "3", "o", "clock", "Ärger", "x"]
+        );
+        assert_eq!(cut("B7会x, ok"), ["B", "7", "会", "x", "ok"]);
+        assert_eq!(cut(" .,"), [""; 0]);
     }
 
     proptest::proptest! {
@@ -282,7 +373,11 @@ mod tests {
             query in "([a-cA-C]{1,2}|the|[sy]k?(y|ies|is)|[ÄäİΣσ会]{1,3})( [a-c]{1,2}(ing|ed|s)?){0,3}",
         ) {
             let index: Index = texts.iter().collect();
-            proptest::prop_assert_eq!(index.rank(&query), rank(&query, &texts));
+            let expected = rank(&query, &texts);
+            proptest::prop_assert_eq!(&index.rank(&query), &expected);
+            let parts = |text: &String| text.split(' ').map(counted).collect();
+            let words: Vec<Vec<Rc<Words>>> = texts.iter().map(parts).collect();
+            proptest::prop_assert_eq!(&rank_counted(&query, &words), &expected);
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Rows with ids: counted from 1 in the order in which they are inserted, after those of the world, and never given
 //! again.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::rc::Rc;
 
-use crate::layer::{Base, Layer};
+use serde::{Deserialize, Serialize};
+
+use crate::layer::{Base, Layer, RowState};
+use crate::search::Words;
 
 /// Records of one kind, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +40,11 @@ impl<T: Base<u32>> Table<T> {
         self.rows.get(&id)
     }
 
+    /// See [`Layer::words`].
+    pub fn words(&self, id: u32, text: impl FnOnce(Option<&T>) -> String) -> Rc<Words> {
+        self.rows.words(&id, text)
+    }
+
     pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
         self.rows.get_mut(&id)
     }
@@ -57,7 +64,10 @@ impl<T: Base<u32>> Table<T> {
     }
 
     /// See [`Layer::state`].
-    pub fn state(&self, mut view: impl FnMut(u32, &T) -> Value) -> Vec<Value> {
+    pub fn state<'a, S: Serialize>(
+        &'a self,
+        mut view: impl FnMut(u32, &'a T) -> S,
+    ) -> Vec<RowState<S>> {
         self.rows.state(|id, row| view(*id, row))
     }
 }

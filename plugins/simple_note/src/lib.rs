@@ -28,6 +28,7 @@ mod world;
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Accounts, Email};
 use pibench_sdk::app::ToolApp;
+use pibench_sdk::layer::RowState;
 use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
 use pibench_sdk::table::Table;
@@ -76,6 +77,12 @@ struct Note {
     pinned: bool,
     created_at: DateTime,
     updated_at: DateTime,
+}
+
+/// What graders see.
+#[derive(Serialize)]
+struct State<'a> {
+    notes: Vec<RowState<&'a Note>>,
 }
 
 impl ToolApp for SimpleNote {
@@ -142,24 +149,11 @@ impl ToolApp for SimpleNote {
         Ok(())
     }
 
-    fn state(&self) -> Value {
-        let view = |_, note: &Note| {
-            let Note {
-                id,
-                owner,
-                title,
-                content,
-                tags,
-                pinned,
-                created_at,
-                updated_at,
-            } = note;
-            json!({
-                "id": id, "owner": owner, "title": title, "content": content, "tags": tags, "pinned": pinned,
-                "created_at": created_at, "updated_at": updated_at,
-            })
-        };
-        json!({"notes": self.notes.state(view)})
+    fn state(&self) -> impl Serialize {
+        // Nothing of a note is hidden from graders.
+        State {
+            notes: self.notes.state(|_, note| note),
+        }
     }
 }
 
@@ -212,7 +206,10 @@ impl SimpleNote {
         let notes = self.notes.iter().map(|(_, note)| note);
         let mut notes: Vec<&Note> = notes.filter(|note| wanted(note)).collect();
         notes.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
-        let mut notes = listing::matching(notes, query.as_deref(), |note| note.searchable());
+        let mut notes = listing::matching_words(notes, query.as_deref(), |note| {
+            let text = |note: Option<&Note>| note.map_or_else(String::new, Note::searchable);
+            vec![self.notes.words(note.id, text)]
+        });
         listing::sort(&mut notes, sort_by.as_deref(), SORT_FIELDS)?;
         if !dont_reorder_pinned.unwrap_or_default() {
             notes.sort_by_key(|note| !note.pinned);

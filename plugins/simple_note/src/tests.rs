@@ -323,6 +323,38 @@ fn a_search_filters_by_words_tags_and_pins() {
 }
 
 #[test]
+fn a_note_is_found_by_what_it_says_after_every_change() {
+    let mut session = ida();
+    let check = |session: &mut Session<SimpleNote>, query: &str, expected: &[u64]| {
+        let found = session.ok("search_notes", json!({"query": query}));
+        let rows = found.as_array().unwrap().iter();
+        let ids: Vec<u64> = rows.map(|note| note["note_id"].as_u64().unwrap()).collect();
+        assert_eq!(ids, expected, "{query}");
+    };
+    check(&mut session, "milk", &[1]);
+    check(&mut session, "tiger", &[]);
+    session.ok(
+        "update_note",
+        json!({"note_id": 1, "title": "Tigers", "content": "None.", "tags": ["zoo"]}),
+    );
+    check(&mut session, "milk", &[]);
+    check(&mut session, "tiger", &[1]);
+    check(&mut session, "zoo", &[1]);
+    session.ok(
+        "add_content_to_note",
+        json!({"note_id": 2, "append_or_prepend": "append", "added_content": " Tiger."}),
+    );
+    session.ok("update_note", json!({"note_id": 1, "title": "Lions"}));
+    check(&mut session, "tiger", &[2]);
+    session.ok("delete_note", json!({"note_id": 2}));
+    check(&mut session, "tiger", &[]);
+    let record = json!({"notes": [{"owner": "ida@vale.test", "title": "A tiger", "content": ""}]});
+    app::add(&mut session.app, &record.to_string()).unwrap();
+    let found = session.ok("search_notes", json!({"query": "tiger"}));
+    assert_eq!(found[0]["title"], "A tiger");
+}
+
+#[test]
 fn a_search_that_cannot_be_is_refused() {
     let fields =
         "sort_by must be + or - and one of created_at, updated_at, title, note_id, not \"+size\".";

@@ -67,7 +67,6 @@ use pibench_sdk::export_tool_app;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::{ToolError, Tools};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::ledger::Ledger;
 
@@ -166,7 +165,7 @@ impl ToolApp for Splitwise {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         self.view_state()
     }
 }

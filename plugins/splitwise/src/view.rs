@@ -1,11 +1,20 @@
 //! What the tools answer and what graders see.
 
 use pibench_sdk::account::Email;
+use pibench_sdk::layer::RowState;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Splitwise;
 use crate::ledger::{Expense, Group, Share};
 use crate::money::decimal;
+
+/// What graders see.
+#[derive(Debug, Serialize)]
+pub(crate) struct State {
+    groups: Vec<RowState<Value>>,
+    expenses: Vec<RowState<Value>>,
+}
 
 impl Splitwise {
     pub(crate) fn view_group(&self, group: &Group) -> Value {
@@ -64,11 +73,14 @@ impl Splitwise {
     }
 
     /// See the crate's documentation.
-    pub(crate) fn view_state(&self) -> Value {
-        json!({
-            "groups": self.ledger.groups.state(|_, group| state_of_group(group)),
-            "expenses": self.ledger.expenses.state(|_, expense| state_of_expense(expense)),
-        })
+    pub(crate) fn view_state(&self) -> State {
+        State {
+            groups: self.ledger.groups.state(|_, group| state_of_group(group)),
+            expenses: self
+                .ledger
+                .expenses
+                .state(|_, expense| state_of_expense(expense)),
+        }
     }
 }
 

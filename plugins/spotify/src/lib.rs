@@ -136,7 +136,6 @@ use pibench_sdk::layer::Layer;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::Tools;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::catalogue::{Catalogue, SongId};
 use crate::marks::Marks;
@@ -206,7 +205,7 @@ impl ToolApp for Spotify {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         self.view_state()
     }
 

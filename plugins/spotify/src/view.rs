@@ -2,6 +2,8 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Account, Email};
+use pibench_sdk::layer::RowState;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
@@ -14,6 +16,26 @@ use crate::rows::{ReviewRow, Row};
 
 /// Where shareable links lead: nowhere.
 const SITE: &str = "https://spotify.example";
+
+/// What graders see.
+#[derive(Debug, Serialize)]
+pub(crate) struct State {
+    users: Vec<RowState<Value>>,
+    artists: Vec<RowState<Value>>,
+    albums: Vec<RowState<Value>>,
+    songs: Vec<RowState<Value>>,
+    playlists: Vec<RowState<Value>>,
+    reviews: Vec<Value>,
+    library_songs: Value,
+    library_albums: Value,
+    liked_songs: Value,
+    liked_albums: Value,
+    liked_playlists: Value,
+    followed_artists: Value,
+    downloaded_songs: Value,
+    plays: Value,
+    players: Vec<Value>,
+}
 
 impl Spotify {
     /// What every view of a song begins with. Its id is named `song_id` in lists of songs, `id` within other things.
@@ -164,7 +186,7 @@ impl Spotify {
     }
 
     /// See the crate's documentation.
-    pub(crate) fn view_state(&self) -> Value {
+    pub(crate) fn view_state(&self) -> State {
         let user = |user: &Account| {
             json!({
                 "id": user.email,
@@ -173,9 +195,10 @@ impl Spotify {
                 "registered_at": user.registered_at,
             })
         };
-        let mut reviews = self
+        let reviews = self
             .reviews
             .state(|place, review| state_of_review(&review_row((place, review))));
+        let mut reviews: Vec<Value> = reviews.into_iter().map(Value::from).collect();
         reviews.sort_by_key(|review| review["id"].as_u64());
         let Catalogue {
             artists,
@@ -183,23 +206,25 @@ impl Spotify {
             songs,
             index: _,
         } = &self.catalogue;
-        json!({
-            "users": self.accounts.state(user),
-            "artists": artists.state(|_, artist| state_of_artist(artist)),
-            "albums": albums.state(|_, album| state_of_album(album)),
-            "songs": songs.state(|_, song| state_of_song(song)),
-            "playlists": self.playlists.state(|_, playlist| state_of_playlist(playlist)),
-            "reviews": reviews,
-            "library_songs": state_of_marks(&self.library_songs, "song_id", "added_at"),
-            "library_albums": state_of_marks(&self.library_albums, "album_id", "added_at"),
-            "liked_songs": state_of_marks(&self.liked_songs, "song_id", "liked_at"),
-            "liked_albums": state_of_marks(&self.liked_albums, "album_id", "liked_at"),
-            "liked_playlists": state_of_marks(&self.liked_playlists, "playlist_id", "liked_at"),
-            "followed_artists": state_of_marks(&self.followed_artists, "artist_id", "followed_at"),
-            "downloaded_songs": state_of_marks(&self.downloaded_songs, "song_id", "downloaded_at"),
-            "plays": self.state_of_plays(),
-            "players": self.players.iter().map(state_of_player).collect::<Vec<_>>(),
-        })
+        State {
+            users: self.accounts.state(user),
+            artists: artists.state(|_, artist| state_of_artist(artist)),
+            albums: albums.state(|_, album| state_of_album(album)),
+            songs: songs.state(|_, song| state_of_song(song)),
+            playlists: self
+                .playlists
+                .state(|_, playlist| state_of_playlist(playlist)),
+            reviews,
+            library_songs: state_of_marks(&self.library_songs, "song_id", "added_at"),
+            library_albums: state_of_marks(&self.library_albums, "album_id", "added_at"),
+            liked_songs: state_of_marks(&self.liked_songs, "song_id", "liked_at"),
+            liked_albums: state_of_marks(&self.liked_albums, "album_id", "liked_at"),
+            liked_playlists: state_of_marks(&self.liked_playlists, "playlist_id", "liked_at"),
+            followed_artists: state_of_marks(&self.followed_artists, "artist_id", "followed_at"),
+            downloaded_songs: state_of_marks(&self.downloaded_songs, "song_id", "downloaded_at"),
+            plays: self.state_of_plays(),
+            players: self.players.iter().map(state_of_player).collect(),
+        }
     }
 
     fn state_of_plays(&self) -> Value {

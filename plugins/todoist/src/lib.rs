@@ -115,7 +115,6 @@ use pibench_sdk::records::Records;
 use pibench_sdk::table::Table;
 use pibench_sdk::tool::Tools;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::comments::Comment;
 use crate::labels::Label;
@@ -184,7 +183,7 @@ impl ToolApp for Todoist {
         self.add_records(records)
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         self.view_state()
     }
 }

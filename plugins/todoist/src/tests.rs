@@ -4,7 +4,7 @@ use pibench_sdk::app;
 use pibench_sdk::testkit::{self, Session};
 use pibench_sdk::tool::ToolError;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 

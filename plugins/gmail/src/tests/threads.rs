@@ -65,6 +65,41 @@ fn threads_are_found_by_words_of_any_email_and_by_people() {
 }
 
 #[test]
+fn what_is_found_once_is_found_as_it_is_after_every_change() {
+    let mut session = ida();
+    let check = |session: &mut Session<Gmail>, query: &str, expected: &[u64]| {
+        let found = session.ok("show_inbox_threads", json!({"query": query}));
+        assert_eq!(ids(&found, "email_thread_id"), expected, "{query}");
+    };
+    check(&mut session, "tiger", &[]);
+    check(&mut session, "rent", &[3]);
+    // A reply, a record of a later session, and a name for an address that had none.
+    let reply = json!({"email_thread_id": 1, "email_id": 4, "body": "With a tiger."});
+    session.ok("reply_to_email", reply);
+    check(&mut session, "tiger", &[1]);
+    let record = json!({"emails": [{"thread": "lease", "from": OUTSIDE, "to": [IDA], "subject": "Zebras", "body": "No."}]});
+    app::add(&mut session.app, &record.to_string()).unwrap();
+    check(&mut session, "zebra", &[3]);
+    check(&mut session, "quill", &[]);
+    session.ok(
+        "signup",
+        json!({"first_name": "Una", "last_name": "Quill", "email": OUTSIDE, "password": "po"}),
+    );
+    check(&mut session, "quill", &[3]);
+    // Who takes up a snapshot finds the same.
+    let mut again = session.clone();
+    again.app = Gmail::restore(&session.app.snapshot()).unwrap();
+    for query in ["tiger", "zebra", "quill", "lind"] {
+        let found = session.ok("show_inbox_threads", json!({"query": query}));
+        assert_eq!(
+            again.ok("show_inbox_threads", json!({"query": query})),
+            found,
+            "{query}"
+        );
+    }
+}
+
+#[test]
 fn every_filter_filters() {
     for (filter, expected) in [
         (json!({"label": "home"}), &[3][..]),
