@@ -46,6 +46,7 @@ mod show;
 mod supply;
 mod tidy;
 mod tools;
+mod trajectory;
 mod verify;
 mod viewer;
 mod web_recorded;

@@ -16,6 +16,7 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod trajectory;
 mod verify;
 mod view;
 
@@ -49,6 +50,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
         Command::Show(args) => show::show(&args),
+        Command::Trajectory(args) => trajectory::trajectory(&args),
         Command::View(args) => view::view(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Grade(args) => grade::grade(&args),
