@@ -26,6 +26,7 @@ mod import_results;
 mod import_unfinished;
 mod limits;
 mod log;
+mod long_session;
 mod models;
 mod parts;
 mod prompts;
