@@ -100,7 +100,7 @@ impl<'a> Replay<'a> {
         self.problems.push(problem);
     }
 
-    /// A session begins. Apps that cannot say their state are told.
+    /// A session begins. Apps that cannot say their state, and could when it was played, are told.
     pub(super) async fn begin(
         &mut self,
         started: &SessionStarted,
@@ -115,7 +115,9 @@ impl<'a> Replay<'a> {
         self.change(&started.changes)?;
         self.blob(&started.system)?;
         self.keep(&started.apps)?;
-        let (before, faults) = self.states().await?;
+        let (mut before, mut faults) = self.states().await?;
+        before.retain(|name, _| started.apps.contains_key(name));
+        faults.retain(|fault| !started.faults.contains(fault));
         self.session = Some(InSession {
             session,
             started: started.clone(),
