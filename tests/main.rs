@@ -6,6 +6,7 @@ mod audit;
 mod authors;
 mod bad_input;
 mod boundary;
+mod broken_folder;
 mod cassette;
 mod check;
 mod compare;

@@ -525,14 +525,24 @@ fn prepared(
 
 /// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
 pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, jobs, |suite, names, prompts| {
+    let opened = RunFolder::open(dir.as_std_path());
+    reopened_with(dir, opened, jobs, |suite, names, prompts| {
         roles(names, prompts, &mut clients(suite, tape))
     })
 }
 
-/// The same with another user agent and judge, and no agent: for judging it again.
+/// The same to look at it: no model is asked, and nothing is written to the folder.
+pub(super) fn looked_at(dir: &Utf8Path) -> Result<Plan, Failure> {
+    let opened = RunFolder::read(dir.as_std_path());
+    reopened_with(dir, opened, None, |suite, names, prompts| {
+        roles(names, prompts, &mut clients(suite, Tape::Silent))
+    })
+}
+
+/// That with another user agent and judge, and no agent: for judging it again.
 pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, None, |suite, _, prompts| {
+    let opened = RunFolder::read(dir.as_std_path());
+    reopened_with(dir, opened, None, |suite, _, prompts| {
         let names = Names {
             agent: "nop".into(),
             user: judge.to_owned(),
@@ -552,10 +562,11 @@ pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, Failur
 
 fn reopened_with(
     dir: &Utf8Path,
+    opened: Result<(RunFolder, Manifest), FolderError>,
     jobs: Option<u32>,
     cast: impl FnOnce(&Suite, Names, &Prompts) -> Result<(Roles, Spending), Failure>,
 ) -> Result<Plan, Failure> {
-    let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
+    let (folder, manifest) = opened.map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
             Exit::InvalidInput
         } else {
