@@ -33,6 +33,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
 use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms};
+use crate::report::escape;
 use crate::task::load::LoadedPolicy;
 use crate::task::manifest::PolicyFile;
 use crate::task::problem::{Problem, lines, render};
@@ -108,6 +109,17 @@ fn plugins(
         on_demand: false,
     };
     Ok(Plugins::on_terms(named, dirs, &cache_dir(), terms))
+}
+
+/// A policy may be for several suites, so that a plugin of none of this one's folders is no error; but it may be a slip of
+/// the pen too.
+fn warn_of_unknown<'a>(plugins: &Plugins, named: impl Iterator<Item = &'a String>) {
+    for name in named.filter(|name| !plugins.is_there(name)) {
+        eprintln!(
+            "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
+            escape::line(name)
+        );
+    }
 }
 
 /// The operator's policy: what the file says, or nothing.

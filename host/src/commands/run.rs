@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
-use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
+use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
 use crate::eval::estimate::{Estimate, assumptions};
@@ -657,6 +657,7 @@ pub(super) fn plan(
         grader_limits: limits.grader,
         python_limits: limits.python,
         shell_limits: limits.shell,
+        document_limits: limits.document,
         folder,
         spending: Spending::default(),
         log: None,
@@ -844,7 +845,9 @@ pub(super) fn on_terms(
         .map(|loaded| loaded.policy.clone())
         .unwrap_or_default();
     let limits = guest_limits(suite, &policy)?;
+    let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
     let plugins = plugins(suite.plugins.clone(), dirs, &limits, policy)?;
+    warn_of_unknown(&plugins, in_policy.iter());
     Ok((limits, Arc::new(plugins)))
 }
 
