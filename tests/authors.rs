@@ -272,7 +272,17 @@ fn a_name_that_is_none_a_folder_that_is_there_and_a_missing_sdk_are_refused() {
     expect(
         &scene.run(&["plugin", "test", app.to_str().unwrap(), "--config", "{"]),
         2,
-        &["--config {", "no JSON"],
+        &["--config `{`", "no JSON"],
     );
+    let long = "{".repeat(1000);
+    let output = scene.run(&[
+        "plugin",
+        "inspect",
+        app.to_str().unwrap(),
+        "--config",
+        &long,
+    ]);
+    expect(&output, 2, &["{{{ ...`: no JSON"]);
+    assert!(output.stderr.len() < 200, "it is not echoed whole");
     assert!(!scene.path("wrote").exists());
 }

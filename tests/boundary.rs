@@ -36,7 +36,7 @@ async fn an_honest_guest_of_text_works() {
     let mut app = Guest::honest().open(tight()).await.unwrap();
     assert_eq!(call(&mut app).await.unwrap(), json!({}));
     assert_eq!(app.snapshot().await.unwrap(), b"{}");
-    assert_eq!(app.state().await.unwrap(), "{}");
+    assert_eq!(&*app.state().await.unwrap(), "{}");
     let plugin = Guest::honest().load().unwrap();
     let tools = App::list_tools(&plugin, tight()).await.unwrap();
     assert_eq!(tools[0].name, "guest__t");
@@ -377,7 +377,7 @@ async fn a_call_that_nobody_waits_for_leaves_the_app_as_it_was() {
     let dropped = tokio::time::timeout(Duration::from_millis(20), call(&mut app)).await;
     assert!(dropped.is_err());
     assert!(!app.is_live(), "its instance went with it");
-    assert_eq!(app.state().await.unwrap(), "{}");
+    assert_eq!(&*app.state().await.unwrap(), "{}");
 }
 
 /// The fuel of opening an app and of two calls.

@@ -121,7 +121,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-fn docx(body: &str) -> Vec<u8> {
+pub(crate) fn docx(body: &str) -> Vec<u8> {
     let xml = format!(r#"<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>"#);
     package(&[("word/document.xml", &xml)])
 }

@@ -9,7 +9,7 @@ use crate::scene::{files, root};
 
 type Door = fn(&[u8]);
 
-const DOORS: [(&str, Door); 7] = [
+const DOORS: [(&str, Door); 10] = [
     ("component", fuzz::component),
     ("json", fuzz::json),
     ("task", fuzz::task),
@@ -17,6 +17,9 @@ const DOORS: [(&str, Door); 7] = [
     ("judge", fuzz::judge),
     ("lock", fuzz::lock),
     ("policy", fuzz::policy),
+    ("outputs", fuzz::outputs),
+    ("databases", fuzz::databases),
+    ("journal", fuzz::journal),
 ];
 
 #[test]

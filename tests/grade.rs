@@ -247,6 +247,38 @@ fn a_changed_or_unfinished_run_is_not_graded() {
 }
 
 #[test]
+fn a_policy_that_lowers_a_limit_holds_for_the_grading_and_is_named() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let table = "version = 1\n[limits.grader]\nfuel = ";
+    scene.write("roomy.toml", &format!("{table}1900000000\n"));
+    scene.write("tight.toml", &format!("{table}1000\n"));
+    let graded = grade(&scene, "roomy", &["--policy", "roomy.toml"]);
+    assert_eq!(graded["comp"], 100.0);
+    let limits = &manifest(&scene, "roomy")["limits"];
+    assert_eq!(limits["grader"]["fuel"], 1_900_000_000);
+    assert!(manifest(&scene, "run")["policy"].is_null());
+
+    let args = ["grade", "run", "--out", "tight", "--policy", "tight.toml"];
+    let output = scene.run(&[&args[..], &["--json"]].concat());
+    expect(&output, 5, &[]);
+    let graded: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(graded["faults"][0]["cause"], "fuel", "{graded:#}");
+    assert!(graded["comp"].as_f64().unwrap() < 100.0);
+    let policy = scene.path("tight.toml").canonicalize().unwrap();
+    assert_eq!(
+        manifest(&scene, "tight")["policy"],
+        policy.to_str().unwrap()
+    );
+    expect(&scene.run(&["verify", "tight"]), 0, &[]);
+
+    scene.write("raised.toml", &format!("{table}3000000000\n"));
+    let args = ["grade", "run", "--out", "third", "--policy", "raised.toml"];
+    expect(&scene.run(&args), 3, &["the policy", "fuel"]);
+    assert!(!scene.path("third").exists());
+}
+
+#[test]
 fn a_grading_that_was_cut_off_goes_on_and_another_is_not_written_over_it() {
     let scene = Scene::new();
     scene.play("run", &["--agent", "reactive"]);

@@ -12,7 +12,8 @@ use pibench_host::plugin::{App, Grader, GuestFault, Limits, Plugin, Plugins};
 use pibench_host::workspace::{Quota, View, Workspace, WorkspacePath};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, cache, expect, hostile, root};
+use crate::scaffold::suite;
+use crate::scene::{Scene, cache, expect, files, hostile, root};
 
 fn plugin(name: &str) -> Arc<Plugin> {
     let plugins = Plugins::new(BTreeMap::new(), Vec::new(), cache());
@@ -337,4 +338,62 @@ fn a_run_with_a_hostile_grader_finishes_with_its_fault_named() {
         &[],
     );
     assert!(root().exists());
+}
+
+/// A suite of two sessions with the hostile app, of which the agent calls these tools in the first; a rule of the second
+/// is shown what the app holds.
+fn with_hostile_app(tools: &[&str]) -> Scene {
+    let scene = Scene::new();
+    let (app, grader) = (hostile("app"), hostile("grader"));
+    suite(
+        &scene,
+        &format!(
+            "[plugins]\nhostile_app = \"{}\"\nhostile_grader = \"{}\"\n",
+            app.display(),
+            grader.display()
+        ),
+        "tools = [\"hostile_app__*\"]\n",
+    );
+    let second = "tasks/p/sessions/two/session.toml";
+    let text = std::fs::read_to_string(scene.path(second)).unwrap();
+    let rule = "[[checklist]]\nid = \"r\"\ncriterion = \"never\"\n[checklist.rule]\ngrader = \"hostile_grader\"\nconfig = { do = \"pass\" }\n";
+    scene.write(second, &(text + rule));
+    let session = "tasks/p/sessions/one/session.toml";
+    let text = std::fs::read_to_string(scene.path(session)).unwrap();
+    let step = |tool: &&str| format!("[[reference]]\ntool = \"hostile_app__{tool}\"\n");
+    let steps: String = tools.iter().map(step).collect();
+    scene.write(session, &(text + &steps));
+    scene
+}
+
+#[test]
+fn an_app_that_cannot_say_its_state_when_a_session_begins_is_a_guests_fault_and_not_run_again() {
+    for (tools, exit) in [(["count", "spoil"], 5), (["count", "draw"], 0)] {
+        let scene = with_hostile_app(&tools);
+        let args = ["run", "tasks/suite.toml", "--out", "run", "--json"];
+        let output = scene.run(&args);
+        expect(&output, exit, &[]);
+        let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let outcomes: Vec<&Value> = results["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|session| &session["outcome"])
+            .collect();
+        assert_eq!(outcomes, ["complete"; 2], "{results}");
+        let faults = results["faults"].as_array().unwrap();
+        assert_eq!(faults.is_empty(), exit == 0, "{faults:?}");
+        for fault in faults {
+            assert_eq!(fault["kind"], "guest", "{fault}");
+            assert_eq!(fault["cause"], "trap", "{fault}");
+            assert_eq!(fault["session"], "two", "{fault}");
+        }
+        // Nothing is left to play, and the record holds what was seen.
+        let before = files(&scene.path("run/journal"));
+        expect(&scene.run(&["run", "--resume", "run"]), exit, &[]);
+        assert_eq!(files(&scene.path("run/journal")), before);
+        expect(&scene.run(&["verify", "run"]), 0, &[]);
+        expect(&scene.run(&["grade", "run", "--out", "again"]), exit, &[]);
+        assert_eq!(files(&scene.path("again/journal")), before);
+    }
 }

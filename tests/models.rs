@@ -31,6 +31,10 @@ pub(crate) fn text(content: &str) -> ResponseTemplate {
     completion(&said(content))
 }
 
+pub(crate) fn called(name: &str, arguments: &Value) -> ResponseTemplate {
+    completion(&call(name, arguments))
+}
+
 fn said(content: &str) -> Value {
     json!({ "role": "assistant", "content": content })
 }

@@ -195,3 +195,36 @@ async fn a_picture_is_shown_behind_the_results() {
     );
     assert_eq!(steps[5]["path"], "a.png");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_sleeps_too_long_ends_with_124_and_the_session_goes_on() {
+    let scene = Scene::new();
+    let deeds = vec![
+        vec![(
+            "exec",
+            json!({ "command": "echo kept > a.txt; sleep 1h; echo never > a.txt", "timeout": 30 }),
+        )],
+        vec![("exec", json!({ "command": "cat a.txt" }))],
+    ];
+    session(&scene, deeds).await;
+    let steps = steps(&scene);
+    let result = |place: usize| {
+        steps[place]["record"]["result"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let slept = result(1);
+    assert!(
+        slept.contains("waited longer than its 30 s") && slept.ends_with("Exit code: 124"),
+        "{slept}"
+    );
+    assert_eq!(result(3), "kept\nExit code: 0");
+    let turns = turns(&scene);
+    assert!(turns[0]["faults"].is_null(), "{}", turns[0]["faults"]);
+    assert_eq!(
+        turns.last().unwrap()["session"],
+        "two",
+        "it goes on to its end"
+    );
+}

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, embedded, expect};
+use crate::documents::docx;
+use crate::scaffold::suite;
+use crate::scene::{Scene, embedded, expect, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 
@@ -214,4 +216,88 @@ fn what_is_set_belongs_to_the_run() {
         2,
         &["cannot be used with"],
     );
+}
+
+#[test]
+fn the_document_readers_limits_are_lowered_as_the_others_are() {
+    let scene = Scene::new();
+    suite(&scene, "[limits.document]\nwall_ms = 20000\n", "");
+    let session = "tasks/p/sessions/one/session.toml";
+    let text = std::fs::read_to_string(scene.path(session)).unwrap();
+    let more = "[[files]]\nsource = \"a.docx\"\n[[reference]]\ntool = \"read_file\"\narguments = { path = \"a.docx\" }\n";
+    scene.write(session, &(text + more));
+    let document = docx("<w:p><w:r><w:t>Two keys.</w:t></w:r></w:p>");
+    std::fs::write(scene.path("tasks/p/sessions/one/a.docx"), document).unwrap();
+    scene.write(
+        "policy.toml",
+        "version = 1\n[limits.document]\nfuel = 1000\n",
+    );
+
+    check(
+        &scene,
+        &[],
+        "limits.document.wall_ms",
+        20_000,
+        "tasks/suite.toml:6",
+    );
+    let set = ["--set", "limits.document.fuel=900"];
+    let from = "--set limits.document.fuel=900";
+    check(&scene, &set, "limits.document.fuel", 900, from);
+    let policy = scene.path("policy.toml").canonicalize().unwrap();
+    let with = ["--policy", "policy.toml"];
+    check(
+        &scene,
+        &with,
+        "limits.document.fuel",
+        1000,
+        policy.to_str().unwrap(),
+    );
+    let raised = ["run", SUITE, "--set", "limits.document.fuel=900000000000"];
+    expect(
+        &scene.run(&raised),
+        3,
+        &["[limits.document]: fuel = 900000000000"],
+    );
+    let zero = ["run", SUITE, "--set", "limits.document.fuel=0"];
+    expect(&scene.run(&zero), 3, &["`fuel` must be above 0"]);
+
+    let read = |out: &str, more: &[&str]| -> String {
+        let output = scene.run(&[&["run", SUITE, "--out", out], more].concat());
+        expect(&output, 0, &[]);
+        let journal = scene.path(out).join("journal/p.r1.jsonl");
+        std::fs::read_to_string(journal).unwrap()
+    };
+    let granted = read("granted", &[]);
+    assert!(
+        granted.contains("Two keys.") && !granted.contains("fuel"),
+        "{granted}"
+    );
+    let denied = read("denied", &with);
+    assert!(
+        denied.contains("used up its fuel of 1000 units") && !denied.contains("Two keys."),
+        "{denied}"
+    );
+}
+
+#[test]
+fn a_policy_that_names_a_plugin_that_is_not_there_is_told() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let said = |plugin: &str, args: &[&str]| {
+        let policy = format!("version = 1\n[plugins.{plugin}]\nlimits.fuel = 100000\n");
+        scene.write("policy.toml", &policy);
+        stderr(&scene.run(&[args, &["--policy", "policy.toml"]].concat()))
+    };
+    for args in [
+        ["run", SUITE, "--print-config"].as_slice(),
+        &["check", SUITE],
+    ] {
+        let unknown = said("ruels", args);
+        assert!(
+            unknown.contains("The policy names plugin ruels, which is in no folder of plugins"),
+            "{unknown}"
+        );
+        let known = said("rules", args);
+        assert!(!known.contains("The policy names"), "{known}");
+    }
 }

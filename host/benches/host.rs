@@ -211,17 +211,17 @@ fn shell(bench: &mut Criterion) {
 /// How long a model of the bench takes to answer.
 const ANSWER: Duration = Duration::from_millis(500);
 
-/// Sessions at the same time; each asks its model six times, so that 3.0 s are the model's own.
-const SESSIONS: usize = 300;
-
-/// A session of four intents: the agent answers five turns with one call each, and the memory step takes the sixth.
-fn write_suite(dir: &Path, base_url: &str) {
+/// A session of four intents: the agent answers five turns with one call each, and the memory step takes the sixth, so
+/// that 3.0 s are the model's own. `tools`: of the persona's apps.
+fn write_suite(dir: &Path, base_url: &str, sessions: usize, tools: &str) {
     let suite = format!(
         "version = 1\nid = \"load\"\npersonas = [\"p\"]\n[providers.mock]\nbase_url = \"{base_url}/v1\"\n\
-         concurrency = {SESSIONS}\n"
+         concurrency = {sessions}\n"
     );
-    let persona = "version = 1\nid = \"p\"\nname = \"Ada Quill\"\nprofile = \"A clerk.\"\n\
-                   [[episode]]\nsession = \"s\"\n";
+    let persona = format!(
+        "version = 1\nid = \"p\"\nname = \"Ada Quill\"\nprofile = \"A clerk.\"\ntools = [{tools}]\n\
+         [[episode]]\nsession = \"s\"\n"
+    );
     let mut session = "version = 1\nid = \"s\"\ntitle = \"Load\"\nclock = 2026-03-02T09:00:00\n\
                        request = \"Sort the shelf.\"\n"
         .to_owned();
@@ -235,7 +235,7 @@ fn write_suite(dir: &Path, base_url: &str) {
         std::fs::write(path, text).expect("a file");
     };
     write("suite.toml", &suite);
-    write("p/persona.toml", persona);
+    write("p/persona.toml", &persona);
     write("p/sessions/s/session.toml", &session);
 }
 
@@ -263,8 +263,9 @@ fn peak(pid: u32) -> Option<u64> {
     Some(kib / 1024)
 }
 
-/// Many sessions at once on a slow model: what the harness adds to the model's own time. One figure each, for three
-/// whole runs; a run takes seconds, so nothing is sampled.
+/// Many sessions at once on a slow model: what the harness adds to the model's own time, and the memory of so many live
+/// sessions, without apps and with one that is open in each. One figure for each whole run; a run takes seconds, so
+/// nothing is sampled.
 fn many_sessions(_: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -277,11 +278,20 @@ fn many_sessions(_: &mut Criterion) {
             .respond_with(respond)
             .mount(&server),
     );
-    let dir = tempfile::tempdir().expect("a folder");
-    write_suite(dir.path(), &server.uri());
-    let sessions = SESSIONS.to_string();
-    for run in 1..=3 {
-        let out = format!("run{run}");
+    for (sessions, tools, what) in [
+        (300, "", "300 sessions at once"),
+        (300, "", "300 sessions at once"),
+        (300, "", "300 sessions at once"),
+        (1000, "", "1,000 sessions at once"),
+        (
+            1000,
+            "\"simple_note__*\"",
+            "1,000 sessions at once, each with a notebook",
+        ),
+    ] {
+        let dir = tempfile::tempdir().expect("a folder");
+        write_suite(dir.path(), &server.uri(), sessions, tools);
+        let sessions = sessions.to_string();
         let played = program(
             dir.path(),
             &[
@@ -290,7 +300,7 @@ fn many_sessions(_: &mut Criterion) {
                 "--agent",
                 "mock/m",
                 "--out",
-                &out,
+                "run",
                 "--runs",
                 &sessions,
                 "--jobs",
@@ -298,7 +308,7 @@ fn many_sessions(_: &mut Criterion) {
             ],
         );
         println!(
-            "{SESSIONS} sessions at once, six calls of {} ms each: {played} (the model's own: 3.00 s)",
+            "{what}, six calls of {} ms each: {played} (the model's own: 3.00 s)",
             ANSWER.as_millis(),
         );
     }

@@ -163,7 +163,8 @@ function opening(context) {
     el("h2", {}, "Start ", el("small", {}, started.clock)),
     (record.wakes || []).map(wakeView),
     record.system && fold("System prompt", () => pre(record.system)),
-    changesView(started.changes, (record.diffs || {}).start, "Staged files"));
+    changesView(started.changes, (record.diffs || {}).start, "Staged files"),
+    (started.faults || []).map(faultView));
 }
 
 /** A turn of the agent between two sessions: a job was due, or the heartbeat came. */

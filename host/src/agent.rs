@@ -10,7 +10,7 @@ mod memory;
 pub mod schedule;
 mod skills;
 mod subagent;
-mod tokens;
+pub mod tokens;
 pub mod tools;
 
 use std::time::{Duration, Instant};

@@ -37,6 +37,8 @@ pub enum Command {
     View(ViewArgs),
     /// Follow runs in the terminal while another process plays them.
     Show(ShowArgs),
+    /// Print sessions of a run whole, as JSON: messages, reasoning, calls with their results, file diffs, usage, timing.
+    Trajectory(TrajectoryArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
@@ -332,6 +334,22 @@ pub struct ShowArgs {
     /// Print how far they are, and stop.
     #[arg(long)]
     pub once: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TrajectoryArgs {
+    /// The run folder.
+    #[arg(value_name = "RUN")]
+    pub dir: Utf8PathBuf,
+    /// Only this persona's (may be repeated).
+    #[arg(long, value_name = "P")]
+    pub persona: Vec<String>,
+    /// Only this session (may be repeated). Default: all that are played to their end.
+    #[arg(long, value_name = "ID")]
+    pub session: Vec<String>,
+    /// Only that of this run: 1, 2, 3, ...
+    #[arg(long, value_name = "N")]
+    pub run: Option<u32>,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod trajectory;
 mod verify;
 mod view;
 
@@ -32,6 +33,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
 use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms};
+use crate::report::escape;
 use crate::task::load::LoadedPolicy;
 use crate::task::manifest::PolicyFile;
 use crate::task::problem::{Problem, lines, render};
@@ -49,6 +51,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
         Command::Show(args) => show::show(&args),
+        Command::Trajectory(args) => trajectory::trajectory(&args),
         Command::View(args) => view::view(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Grade(args) => grade::grade(&args),
@@ -106,6 +109,17 @@ fn plugins(
         on_demand: false,
     };
     Ok(Plugins::on_terms(named, dirs, &cache_dir(), terms))
+}
+
+/// A policy may be for several suites, so that a plugin of none of this one's folders is no error; but it may be a slip of
+/// the pen too.
+fn warn_of_unknown<'a>(plugins: &Plugins, named: impl Iterator<Item = &'a String>) {
+    for name in named.filter(|name| !plugins.is_there(name)) {
+        eprintln!(
+            "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
+            escape::line(name)
+        );
+    }
 }
 
 /// The operator's policy: what the file says, or nothing.

@@ -55,6 +55,20 @@ pub struct Failure {
     pub error: anyhow::Error,
 }
 
+impl Failure {
+    /// The error with its causes. A cause that the error above it names by itself is told once.
+    pub fn reason(&self) -> String {
+        let mut causes = self.error.chain().map(ToString::to_string);
+        let mut reason = causes.next().unwrap_or_default();
+        for cause in causes {
+            if !reason.ends_with(&cause) {
+                reason = format!("{reason}: {cause}");
+            }
+        }
+        reason
+    }
+}
+
 /// Names the exit of an error where it passes.
 pub trait OrExit<T> {
     fn or_exit(self, exit: Exit) -> Result<T, Failure>;
@@ -66,5 +80,38 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
             exit,
             error: error.into(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("write {path}: {source}")]
+    struct Named {
+        path: &'static str,
+        source: std::io::Error,
+    }
+
+    fn check(error: anyhow::Error, expected: &str) {
+        let exit = Exit::Io;
+        assert_eq!(Failure { exit, error }.reason(), expected);
+    }
+
+    #[test]
+    fn a_cause_is_told_once_whether_the_error_names_it_or_not() {
+        let full = || std::io::Error::other("the disk is full");
+        let named = || Named {
+            path: "a",
+            source: full(),
+        };
+        check(named().into(), "write a: the disk is full");
+        let above = anyhow::Error::from(named()).context("play b");
+        check(above, "play b: write a: the disk is full");
+        let unnamed = Err::<(), _>(full()).context("play b").unwrap_err();
+        check(unnamed, "play b: the disk is full");
     }
 }

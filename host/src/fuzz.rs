@@ -2,6 +2,8 @@
 //! asserts what must be true of what was accepted. `tests/fuzz` drives them; `tests/fuzz_cases.rs` repeats seeds and
 //! findings. Nothing else calls this.
 
+mod record;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,6 +11,7 @@ use std::path::Path;
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
+pub use self::record::{databases, journal, outputs};
 use crate::plugin::lock::Lock;
 use crate::plugin::{Limits, Plugins, convert};
 use crate::task::check::check;

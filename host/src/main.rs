@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => {
             // What a file holds may stand in the reason: it must not reach the terminal as it is.
-            let reason = lines(&format!("{:#}", failure.error));
+            let reason = lines(&failure.reason());
             eprintln!("error: failed to {reason}");
             if failure.exit == Exit::Bug {
                 eprintln!(

@@ -15,7 +15,7 @@ const MESSAGE: usize = 4;
 const PICTURE: usize = 1_600;
 
 /// Tokens of a text: a third of its ASCII bytes, and one for each other character.
-pub(super) fn of_text(text: &str) -> usize {
+pub fn of_text(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     // The bytes of other characters that begin one.
     let others = text.bytes().filter(|byte| *byte >= 0xC0).count();

@@ -17,7 +17,6 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let (mut sources, mut broken, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for judge in &args.judge {
-        // One after the other: each holds the run folder's lock.
         let plan = reopened_for(&args.run, judge, tape(&args.tape, !sources.is_empty())?)?;
         let audited = runtime.block_on(run::audit(&plan, args.sample as usize, args.seed));
         let run::Audited {

@@ -9,7 +9,10 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
-use super::{guest_limits, offered_tools, plugin_dirs, plugins, policy, runtime, show_problems};
+use super::{
+    guest_limits, offered_tools, plugin_dirs, plugins, policy, runtime, show_problems,
+    warn_of_unknown,
+};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
@@ -118,7 +121,9 @@ fn check_suite(
     let policy = policy_of(args)?;
     let limits = guest_limits(&suite, &policy)?;
     let dirs = plugin_dirs(args.plugins.as_deref());
+    let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
     let plugins = plugins(suite.plugins.clone(), dirs, &limits, policy)?;
+    warn_of_unknown(&plugins, in_policy.iter());
     for name in suite.plugin_names() {
         if let Err(error) = plugins.get(&name) {
             problems.push(Problem::of_file(&suite.path, error.to_string()));

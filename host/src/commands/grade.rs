@@ -27,7 +27,7 @@ use crate::user::prompts::Prompts;
 
 /// Grades a run folder into another.
 pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
-    let (played, manifest) = RunFolder::open(args.run.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let (played, manifest) = RunFolder::read(args.run.as_std_path()).or_exit(Exit::InvalidInput)?;
     sound(&args.run, &played).or_exit(Exit::InvalidInput)?;
     let plan = planned(args, &played, &manifest)?;
     let runtime = runtime()?;

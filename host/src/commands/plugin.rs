@@ -47,6 +47,10 @@ fn load(path: &Utf8Path) -> Result<Arc<Plugin>, Failure> {
 /// A `--config` of the command line.
 fn config(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| anyhow::anyhow!("read --config {text}: no JSON: {error}"))
+        .map_err(|error| {
+            let shown: String = text.chars().take(60).collect();
+            let cut = if shown.len() < text.len() { " ..." } else { "" };
+            anyhow::anyhow!("read --config `{shown}{cut}`: no JSON: {error}")
+        })
         .or_exit(Exit::Usage)
 }

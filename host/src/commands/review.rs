@@ -1,14 +1,13 @@
 //! `pibench-host review`: the simulator's doubtful moves, for a person to look at.
 
-use super::run::reopened;
+use super::run::looked_at;
 use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::cassette::Tape;
 use crate::run::{self, Doubtful};
 
 /// Lists them. Finding some is no fault: they are for a person to judge.
 pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
-    let plan = reopened(&args.run, None, Tape::Silent)?;
+    let plan = looked_at(&args.run)?;
     let (doubtful, sessions) = run::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {
         println!("{}", serde_json::to_string(&doubtful).or_exit(Exit::Bug)?);

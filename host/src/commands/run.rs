@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
-use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems};
+use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
 use crate::eval::estimate::{Estimate, assumptions};
@@ -526,14 +526,24 @@ fn prepared(
 
 /// The plan of a run folder, as it was made: nothing that a score depends on may have changed since.
 pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, jobs, |suite, names, prompts| {
+    let opened = RunFolder::open(dir.as_std_path());
+    reopened_with(dir, opened, jobs, |suite, names, prompts| {
         roles(names, prompts, &mut clients(suite, tape))
     })
 }
 
-/// The same with another user agent and judge, and no agent: for judging it again.
+/// The same to look at it: no model is asked, and nothing is written to the folder.
+pub(super) fn looked_at(dir: &Utf8Path) -> Result<Plan, Failure> {
+    let opened = RunFolder::read(dir.as_std_path());
+    reopened_with(dir, opened, None, |suite, names, prompts| {
+        roles(names, prompts, &mut clients(suite, Tape::Silent))
+    })
+}
+
+/// That with another user agent and judge, and no agent: for judging it again.
 pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
-    reopened_with(dir, None, |suite, _, prompts| {
+    let opened = RunFolder::read(dir.as_std_path());
+    reopened_with(dir, opened, None, |suite, _, prompts| {
         let names = Names {
             agent: "nop".into(),
             user: judge.to_owned(),
@@ -553,10 +563,11 @@ pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, Failur
 
 fn reopened_with(
     dir: &Utf8Path,
+    opened: Result<(RunFolder, Manifest), FolderError>,
     jobs: Option<u32>,
     cast: impl FnOnce(&Suite, Names, &Prompts) -> Result<(Roles, Spending), Failure>,
 ) -> Result<Plan, Failure> {
-    let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(|error| {
+    let (folder, manifest) = opened.map_err(|error| {
         let exit = if matches!(error, FolderError::Read { .. }) {
             Exit::InvalidInput
         } else {
@@ -647,6 +658,7 @@ pub(super) fn plan(
         grader_limits: limits.grader,
         python_limits: limits.python,
         shell_limits: limits.shell,
+        document_limits: limits.document,
         folder,
         spending: Spending::default(),
         log: None,
@@ -841,8 +853,10 @@ pub(super) fn on_terms(
         .map(|loaded| loaded.policy.clone())
         .unwrap_or_default();
     let limits = guest_limits(suite, &policy)?;
+    let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
     let places = limits.for_episodes(at_once(suite, jobs));
     let plugins = plugins(suite.plugins.clone(), dirs, &places, policy)?;
+    warn_of_unknown(&plugins, in_policy.iter());
     Ok((limits, Arc::new(plugins)))
 }
 

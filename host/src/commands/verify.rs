@@ -3,10 +3,9 @@
 use anyhow::anyhow;
 use camino::Utf8Path;
 
-use super::{run::reopened, runtime};
+use super::{run::looked_at, runtime};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::cassette::Tape;
 use crate::report::escape::line;
 use crate::run;
 use crate::store::RunFolder;
@@ -18,7 +17,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     if manifest.imported.is_some() {
         return imported(&args.run);
     }
-    let plan = reopened(&args.run, None, Tape::Silent)?;
+    let plan = looked_at(&args.run)?;
     let verified = runtime()?.block_on(run::verify(&plan)).or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
@@ -27,7 +26,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
 
 /// A run that another program played: its record is held to be what that program wrote.
 fn imported(dir: &Utf8Path) -> Result<Exit, Failure> {
-    let (folder, manifest) = RunFolder::open(dir.as_std_path()).or_exit(Exit::Io)?;
+    let (folder, manifest) = RunFolder::read(dir.as_std_path()).or_exit(Exit::Io)?;
     let outline = read_outline(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
     let outline = outline
         .ok_or_else(|| anyhow!("verify {dir}: it has no outline.json"))

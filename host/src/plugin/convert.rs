@@ -228,8 +228,8 @@ fn change(change: &FileChange) -> wit::FileChange {
 fn app(app: &AppState) -> wit::AppState {
     wit::AppState {
         app: app.app.clone(),
-        before: app.before.clone(),
-        now: app.now.clone(),
+        before: app.before.to_string(),
+        now: app.now.to_string(),
     }
 }
 

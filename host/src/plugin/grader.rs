@@ -30,8 +30,8 @@ pub struct Evidence<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppState {
     pub app: String,
-    pub before: String,
-    pub now: String,
+    pub before: Arc<str>,
+    pub now: Arc<str>,
 }
 
 /// One thing that a grader can tell.

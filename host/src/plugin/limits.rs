@@ -114,20 +114,21 @@ impl Limits {
             live_stores,
             queue_ms,
         } = by;
+        none_raised(&LimitOverride::from(self).named(), &by.named())?;
         Ok(Self {
-            fuel: lower("fuel", self.fuel, fuel)?,
-            wall: lower_time("wall_ms", self.wall, wall_ms)?,
-            memory: lower_size("memory_bytes", self.memory, memory_bytes)?,
-            result_bytes: lower_size("result_bytes", self.result_bytes, result_bytes)?,
-            json_depth: lower_size("json_depth", self.json_depth, json_depth)?,
-            json_nodes: lower_size("json_nodes", self.json_nodes, json_nodes)?,
-            log_bytes: lower_size("log_bytes", self.log_bytes, log_bytes)?,
-            hostcall_bytes: lower_size("hostcall_bytes", self.hostcall_bytes, hostcall_bytes)?,
-            handles: lower_size("handles", self.handles, handles)?,
-            resources: lower_size("resources", self.resources, resources)?,
-            snapshot_bytes: lower_size("snapshot_bytes", self.snapshot_bytes, snapshot_bytes)?,
-            live_stores: lower_size("live_stores", self.live_stores, live_stores)?,
-            queue: lower_time("queue_ms", self.queue, queue_ms)?,
+            fuel: fuel.unwrap_or(self.fuel),
+            wall: time(wall_ms, self.wall),
+            memory: size(memory_bytes, self.memory),
+            result_bytes: size(result_bytes, self.result_bytes),
+            json_depth: size(json_depth, self.json_depth),
+            json_nodes: size(json_nodes, self.json_nodes),
+            log_bytes: size(log_bytes, self.log_bytes),
+            hostcall_bytes: size(hostcall_bytes, self.hostcall_bytes),
+            handles: size(handles, self.handles),
+            resources: size(resources, self.resources),
+            snapshot_bytes: size(snapshot_bytes, self.snapshot_bytes),
+            live_stores: size(live_stores, self.live_stores),
+            queue: time(queue_ms, self.queue),
         })
     }
 
@@ -193,14 +194,11 @@ impl LoadLimits {
             compile_wall_ms,
             compile_memory_bytes,
         } = by;
+        none_raised(&LoadOverride::from(self).named(), &by.named())?;
         Ok(Self {
-            component_bytes: lower_size("component_bytes", self.component_bytes, component_bytes)?,
-            compile_wall: lower_time("compile_wall_ms", self.compile_wall, compile_wall_ms)?,
-            compile_memory: lower_size(
-                "compile_memory_bytes",
-                self.compile_memory,
-                compile_memory_bytes,
-            )?,
+            component_bytes: size(component_bytes, self.component_bytes),
+            compile_wall: time(compile_wall_ms, self.compile_wall),
+            compile_memory: size(compile_memory_bytes, self.compile_memory),
         })
     }
 
@@ -301,6 +299,7 @@ impl GuestLimits {
             app,
             grader,
             shell,
+            document,
             load,
         } = by;
         let of = |table: &'static str| move |reason: String| format!("[limits.{table}]: {reason}");
@@ -318,7 +317,7 @@ impl GuestLimits {
                 })
                 .map_err(of("grader"))?,
             shell: self.shell.lowered(shell).map_err(of("shell"))?,
-            document: self.document,
+            document: self.document.lowered(document).map_err(of("document"))?,
             load: self.load.lowered(load).map_err(of("load"))?,
         })
     }
@@ -345,26 +344,81 @@ impl GuestLimits {
     }
 }
 
-fn lower_size(name: &str, host: usize, to: Option<u64>) -> Result<usize, String> {
-    lower(
-        name,
-        host,
-        to.map(|to| usize::try_from(to).unwrap_or(usize::MAX)),
-    )
-}
-
-fn lower_time(name: &str, host: Duration, to: Option<u64>) -> Result<Duration, String> {
-    lower(name, host, to.map(Duration::from_millis))
-}
-
-fn lower<T: PartialOrd + std::fmt::Debug>(name: &str, host: T, to: Option<T>) -> Result<T, String> {
-    match to {
-        None => Ok(host),
-        Some(value) if value <= host => Ok(value),
-        Some(value) => Err(format!(
-            "{name} = {value:?} is above the host's limit of {host:?}"
-        )),
+/// The limits under the names that files have for them.
+impl From<Limits> for LimitOverride {
+    fn from(limits: Limits) -> Self {
+        let Limits {
+            fuel,
+            wall,
+            memory,
+            result_bytes,
+            json_depth,
+            json_nodes,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            snapshot_bytes,
+            live_stores,
+            queue,
+        } = limits;
+        Self {
+            fuel: Some(fuel),
+            wall_ms: millis(wall),
+            memory_bytes: Some(memory as u64),
+            result_bytes: Some(result_bytes as u64),
+            json_depth: Some(json_depth as u64),
+            json_nodes: Some(json_nodes as u64),
+            log_bytes: Some(log_bytes as u64),
+            hostcall_bytes: Some(hostcall_bytes as u64),
+            handles: Some(handles as u64),
+            resources: Some(resources as u64),
+            snapshot_bytes: Some(snapshot_bytes as u64),
+            live_stores: Some(live_stores as u64),
+            queue_ms: millis(queue),
+        }
     }
+}
+
+/// The limits under the names that files have for them.
+impl From<LoadLimits> for LoadOverride {
+    fn from(limits: LoadLimits) -> Self {
+        let LoadLimits {
+            component_bytes,
+            compile_wall,
+            compile_memory,
+        } = limits;
+        Self {
+            component_bytes: Some(component_bytes as u64),
+            compile_wall_ms: millis(compile_wall),
+            compile_memory_bytes: Some(compile_memory as u64),
+        }
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as overrides have it")]
+fn millis(time: Duration) -> Option<u64> {
+    Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn size(to: Option<u64>, host: usize) -> usize {
+    to.map_or(host, |to| usize::try_from(to).unwrap_or(usize::MAX))
+}
+
+fn time(to: Option<u64>, host: Duration) -> Duration {
+    to.map_or(host, Duration::from_millis)
+}
+
+fn none_raised(host: &[(String, u64)], by: &[(String, u64)]) -> Result<(), String> {
+    for (name, to) in by {
+        let known = host.iter().find(|(known, _)| known == name);
+        if let Some((_, limit)) = known.filter(|(_, limit)| to > limit) {
+            return Err(format!(
+                "{name} = {to} is above the host's limit of {limit}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -224,3 +224,38 @@ pub(super) fn not_run(
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_was_served_when_a_processor_worked_for_half_of_its_time() {
+        let ran = |processor: u64| Ran {
+            result: Ok(()),
+            took: Took {
+                fuel: 0,
+                peak_memory: 0,
+                run: Duration::from_secs(1),
+                processor: Duration::from_millis(processor),
+                denied: None,
+            },
+        };
+        assert!(ran(1000).was_served() && ran(500).was_served());
+        assert!(!ran(499).was_served() && !ran(0).was_served());
+    }
+
+    #[tokio::test]
+    async fn only_work_counts_as_a_processors_time() {
+        let ((), waited) = metered(tokio::task::yield_now()).await;
+        let ((), worked) = metered(async {
+            let until = thread_time() + Duration::from_millis(20);
+            while thread_time() < until {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        assert!(worked >= Duration::from_millis(19), "{worked:?}");
+        assert!(waited < worked, "{waited:?}");
+    }
+}

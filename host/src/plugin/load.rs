@@ -338,6 +338,11 @@ impl Plugins {
         Ok(apps)
     }
 
+    /// Whether there is a file for this plugin.
+    pub fn is_there(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
     fn find(&self, name: &str) -> Result<PathBuf, LoadError> {
         if let Some(path) = self.named.get(name) {
             return Ok(path.clone().into_std_path_buf());

@@ -2,11 +2,13 @@
 //! what it says, is not loaded. It says what was meant, not that it is good: whoever can write the plugin can write
 //! the lock.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use toml::Spanned;
 
 use super::cache::hex;
 use super::component::Facts;
@@ -96,14 +98,18 @@ impl Lock {
         if too_deep(text).is_some() {
             return Err(format!("nested deeper than {DEPTH_LIMIT} levels"));
         }
-        let lock: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        if lock.version != VERSION {
+        let Written { version, plugins } =
+            toml::from_str(text).map_err(|error| error.to_string())?;
+        if version != VERSION {
             return Err(format!(
-                "version {} of the format is not known; this host reads version {VERSION}",
-                lock.version
+                "version {version} of the format is not known; this host reads version {VERSION}"
             ));
         }
-        Ok(lock)
+        one_for_each(text, &plugins)?;
+        Ok(Self {
+            version,
+            plugins: plugins.into_iter().map(Spanned::into_inner).collect(),
+        })
     }
 
     /// Whether a component is what the lock says.
@@ -148,6 +154,38 @@ impl Lock {
             }),
         }
     }
+}
+
+/// The file as it is written, with the place of each entry.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    version: u32,
+    #[serde(default, rename = "plugin")]
+    plugins: Vec<Spanned<Locked>>,
+}
+
+/// Each entry is of a file of its own, and named after it: of two that say different things, nobody could tell which holds.
+fn one_for_each(text: &str, plugins: &[Spanned<Locked>]) -> Result<(), String> {
+    let line = |entry: &Spanned<Locked>| text[..entry.span().start].matches('\n').count() + 1;
+    let mut seen = BTreeMap::new();
+    for entry in plugins {
+        let Locked { name, source, .. } = entry.get_ref();
+        if *source != format!("{name}.wasm") {
+            return Err(format!(
+                "line {}: plugin `{name}` has the file `{source}`, and the file of a plugin is `{name}.wasm`",
+                line(entry)
+            ));
+        }
+        if let Some(first) = seen.insert(name, entry) {
+            return Err(format!(
+                "line {}: plugin `{name}` stands in line {} already",
+                line(entry),
+                line(first)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Writes the lock of a folder: every component file in it. What is no plugin is an error that names it.
@@ -264,6 +302,38 @@ mod tests {
         ] {
             let error = Lock::parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_named_after_its_file_and_stands_there_once() {
+        let entry = |name: &str, source: &str| {
+            format!(
+                "[[plugin]]\nname = \"{name}\"\nversion = \"\"\nwit = \"0.1.0\"\nsha256 = \"00\"\nsize = 1\nsource = \"{source}\"\n"
+            )
+        };
+        let lock = |entries: &[(&str, &str)]| {
+            let entries = entries.iter().map(|(name, source)| entry(name, source));
+            Lock::parse(&format!("version = 1\n{}", entries.collect::<String>()))
+        };
+        let good = lock(&[("a", "a.wasm"), ("b", "b.wasm")]).unwrap();
+        assert_eq!(good.plugins.len(), 2);
+        for (entries, said) in [
+            (
+                [("a", "a.wasm"), ("b", "a.wasm")],
+                "line 9: plugin `b` has the file `a.wasm`, and the file of a plugin is `b.wasm`",
+            ),
+            (
+                [("a", "a.wasm"), ("b", "../b.wasm")],
+                "line 9: plugin `b` has the file `../b.wasm`",
+            ),
+            (
+                [("a", "a.wasm"), ("a", "a.wasm")],
+                "line 9: plugin `a` stands in line 2 already",
+            ),
+        ] {
+            let error = lock(&entries).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
         }
     }
 

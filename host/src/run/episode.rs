@@ -22,7 +22,7 @@ use crate::model::ToolSpec;
 use crate::model::place::Place;
 use crate::plugin::app::{OpenError, app_key};
 use crate::plugin::shell::SHELL;
-use crate::plugin::{App, Documents, Grader, Limits, LoadError, Shell};
+use crate::plugin::{App, Documents, Grader, LoadError, Shell};
 use crate::report::progress::Progress;
 use crate::store::event::{
     AppMark, EpisodeStarted, Event, Fault, Jobs, SessionStarted, Step, Turn, VERSION,
@@ -316,7 +316,7 @@ async fn open(
             plan.shell_limits,
             app_key(plan.seed, run, &persona.id, SHELL),
         ),
-        documents: Documents::new(Arc::clone(&plan.plugins), Limits::DOCUMENT),
+        documents: Documents::new(Arc::clone(&plan.plugins), plan.document_limits),
         clock,
         toolbox,
         web: Arc::clone(&plan.web),
@@ -572,7 +572,7 @@ impl Episode<'_> {
     }
 
     /// The apps' states as graders see them. An app that faults has none.
-    pub(super) async fn states(&mut self) -> (BTreeMap<String, String>, Vec<Fault>) {
+    pub(super) async fn states(&mut self) -> (BTreeMap<String, Arc<str>>, Vec<Fault>) {
         let mut states = BTreeMap::new();
         let mut faults = Vec::new();
         for (name, app) in &mut self.environment.apps {

@@ -283,6 +283,7 @@ fn session_of(
         system: folder.put_blob(played.system.as_bytes())?,
         changes: Vec::new(),
         apps: BTreeMap::new(),
+        faults: Vec::new(),
     };
     let statuses = statuses(session.intents.len(), &turns);
     let items = items(session, &turns);

@@ -43,6 +43,7 @@ pub struct Plan {
     pub grader_limits: Limits,
     pub python_limits: Limits,
     pub shell_limits: Limits,
+    pub document_limits: Limits,
     pub folder: RunFolder,
     /// What is spent, and how much may be.
     pub spending: Spending,

@@ -55,6 +55,7 @@ impl<'a> RecordedSession<'a> {
                 system: String::new(),
                 changes: Vec::new(),
                 apps: BTreeMap::new(),
+                faults: Vec::new(),
             },
             staged: BTreeMap::new(),
             turns,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use camino::Utf8Path;
 
@@ -44,7 +45,7 @@ pub(super) struct InSession<'a> {
     pub(super) turns: Vec<Turn>,
     pub(super) checklist: Checklist,
     /// The apps' states when it began.
-    before: BTreeMap<String, String>,
+    before: BTreeMap<String, Arc<str>>,
 }
 
 /// Rule verdicts made again.
@@ -100,7 +101,7 @@ impl<'a> Replay<'a> {
         self.problems.push(problem);
     }
 
-    /// A session begins. Apps that cannot say their state are told.
+    /// A session begins. Apps that cannot say their state, and could when it was played, are told.
     pub(super) async fn begin(
         &mut self,
         started: &SessionStarted,
@@ -115,7 +116,13 @@ impl<'a> Replay<'a> {
         self.change(&started.changes)?;
         self.blob(&started.system)?;
         self.keep(&started.apps)?;
-        let (before, faults) = self.states().await?;
+        let (mut before, mut faults) = if session.has_rules() {
+            self.states().await?
+        } else {
+            Default::default()
+        };
+        before.retain(|name, _| started.apps.contains_key(name));
+        faults.retain(|fault| !started.faults.contains(fault));
         self.session = Some(InSession {
             session,
             started: started.clone(),
@@ -190,7 +197,7 @@ impl<'a> Replay<'a> {
         let Some(open) = &self.session else {
             return Ok(Graded::default());
         };
-        let state = |(app, before): (&String, &String)| AppState {
+        let state = |(app, before): (&String, &Arc<str>)| AppState {
             app: app.clone(),
             before: before.clone(),
             now: now.get(app).unwrap_or(before).clone(),
@@ -275,7 +282,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The apps' states as graders see them, and those apps that could not say theirs.
-    async fn states(&mut self) -> Result<(BTreeMap<String, String>, Vec<Fault>), EpisodeError> {
+    async fn states(&mut self) -> Result<(BTreeMap<String, Arc<str>>, Vec<Fault>), EpisodeError> {
         let (mut states, mut faults) = (BTreeMap::new(), Vec::new());
         for (name, mark) in self.apps.clone() {
             let Some(snapshot) = self.blob(&mark.snapshot)? else {

@@ -14,6 +14,7 @@ use super::plan::{AgentRole, Plan};
 use super::record;
 use super::wake::HEARTBEAT;
 use super::words::OwnWords;
+use crate::agent::environment::guest_fault;
 use crate::agent::{
     Agent, Channel, RESULTS_FOLDER, SessionClock, Setup, TurnDone, TurnEnd, TurnLimits,
 };
@@ -57,7 +58,7 @@ struct Play<'e, 'a> {
     /// The agent's own words so far.
     pieces: Arc<Vec<Piece>>,
     /// The apps' states when the session began.
-    before: BTreeMap<String, String>,
+    before: States,
     marks: BTreeMap<String, AppMark>,
     usage: RoleUsage,
     started: SessionStarted,
@@ -77,16 +78,26 @@ pub(super) async fn play<'a>(
     });
     episode.environment.clock = SessionClock::new(session.clock);
     episode.environment.calls = 0;
-    let (started, turns) = match in_flight {
-        Some(InFlight { started, turns }) => (started, turns),
-        None => (start(episode, session).await?, Vec::new()),
+    let (started, turns, before) = if let Some(InFlight { started, turns }) = in_flight {
+        let (before, faults) = if session.has_rules() {
+            let (plan, persona) = (episode.plan, &episode.persona.id);
+            states_before(plan, persona, episode.run, &started.apps).await?
+        } else {
+            Default::default()
+        };
+        // Those of guests are in its record already.
+        none_outside(episode, session, &faults)?;
+        (started, turns, before)
+    } else {
+        let (started, before) = start(episode, session).await?;
+        (started, Vec::new(), before)
     };
     let model = model(episode, session);
     let system = String::from_utf8_lossy(&episode.plan.folder.blob(&started.system)?).into_owned();
     let toolbox = episode.environment.toolbox.clone();
     let setup = setup(episode.plan, channel(session));
     let mut agent = Agent::new(&model, setup, &toolbox, system.clone());
-    let mut play = Play::new(episode, session, &started, &system).await?;
+    let mut play = Play::new(episode, session, &started, before, &system);
     for turn in &turns {
         agent.replay(turn);
     }
@@ -137,11 +148,14 @@ fn channel(session: &Session) -> Channel {
     }
 }
 
-/// Stages the files, binds the apps, sets the clock.
+/// The apps' states as graders see them, by app.
+type States = BTreeMap<String, Arc<str>>;
+
+/// Stages the files, binds the apps, sets the clock. Also the apps' states, where a rule may ask for them.
 async fn start(
     episode: &mut Episode<'_>,
     session: &Session,
-) -> Result<SessionStarted, EpisodeError> {
+) -> Result<(SessionStarted, States), EpisodeError> {
     for file in &session.files {
         write(
             &mut episode.environment.workspace,
@@ -158,8 +172,16 @@ async fn start(
     let system = episode.plan.folder.put_blob(system.as_bytes())?;
     let changes = episode.take_changes(0)?;
     let marks = episode.mark_apps(&mut BTreeMap::new()).await?;
-    if let Some(fault) = marks.faults.first() {
-        return Err(infrastructure(episode, session, 0, &fault.message));
+    let (mut before, unread) = if session.has_rules() {
+        episode.states().await
+    } else {
+        Default::default()
+    };
+    before.retain(|app, _| marks.apps.contains_key(app));
+    let faults = [marks.faults, unread].concat();
+    none_outside(episode, session, &faults)?;
+    for fault in &faults {
+        tracing::warn!(source = %fault.source, message = %fault.message, "fault");
     }
     let started = SessionStarted {
         session: session.id.clone(),
@@ -168,11 +190,47 @@ async fn start(
         system,
         changes,
         apps: marks.apps,
+        faults,
     };
     episode
         .journal
         .append(&Event::SessionStarted(started.clone()))?;
-    Ok(started)
+    Ok((started, before))
+}
+
+/// The apps' states as they were, by what the record keeps of them; of an app that faults there is none.
+async fn states_before(
+    plan: &Plan,
+    persona: &str,
+    run: u32,
+    apps: &BTreeMap<String, AppMark>,
+) -> Result<(States, Vec<Fault>), EpisodeError> {
+    let (mut before, mut faults) = (BTreeMap::new(), Vec::new());
+    for (name, mark) in apps {
+        let key = app_key(plan.seed, run, persona, name);
+        let (plugin, snapshot) = (plan.plugins.get(name)?, plan.folder.blob(&mark.snapshot)?);
+        let mut app = App::resume(plugin, plan.app_limits, key, snapshot, mark.calls).await?;
+        match app.state().await {
+            Ok(state) => {
+                before.insert(name.clone(), state);
+            }
+            Err(fault) => faults.push(guest_fault(name, &fault)),
+        }
+    }
+    Ok((before, faults))
+}
+
+/// A fault of the machine at the session's beginning ends the episode; one of a guest is data.
+fn none_outside(
+    episode: &Episode<'_>,
+    session: &Session,
+    faults: &[Fault],
+) -> Result<(), EpisodeError> {
+    let outside = |fault: &&Fault| fault.kind == FaultKind::Infrastructure;
+    match faults.iter().find(outside) {
+        Some(fault) => Err(infrastructure(episode, session, 0, &fault.message)),
+        None => Ok(()),
+    }
 }
 
 /// What the agent is told first: a user's message as it is; a signal as what it is, so that nobody seems to have said it.
@@ -205,33 +263,14 @@ fn infrastructure(
 }
 
 impl<'e, 'a> Play<'e, 'a> {
-    async fn new(
+    fn new(
         episode: &'e mut Episode<'a>,
         session: &'a Session,
         started: &SessionStarted,
+        before: States,
         system: &str,
-    ) -> Result<Self, EpisodeError> {
+    ) -> Self {
         let plan = episode.plan;
-        let mut before = BTreeMap::new();
-        for (name, mark) in &started.apps {
-            let key = app_key(plan.seed, episode.run, &episode.persona.id, name);
-            let snapshot = plan.folder.blob(&mark.snapshot)?;
-            let mut app = App::resume(
-                plan.plugins.get(name)?,
-                plan.app_limits,
-                key,
-                snapshot,
-                mark.calls,
-            )
-            .await?;
-            let state = app.state().await;
-            before.insert(
-                name.clone(),
-                state.map_err(|fault| {
-                    infrastructure(episode, session, 0, &format!("{name} {fault}"))
-                })?,
-            );
-        }
         let words = plan.roles.lexical().then(|| {
             let mut words = OwnWords::new(plan.protocol);
             words.shown(system);
@@ -240,7 +279,7 @@ impl<'e, 'a> Play<'e, 'a> {
             }
             words
         });
-        Ok(Self {
+        Self {
             session,
             tracker: Tracker::new(
                 plan.protocol,
@@ -259,7 +298,7 @@ impl<'e, 'a> Play<'e, 'a> {
             started: started.clone(),
             turns: Vec::new(),
             episode,
-        })
+        }
     }
 
     /// Takes the turns of the record; the message that opens the next one.
@@ -656,7 +695,7 @@ impl<'e, 'a> Play<'e, 'a> {
         }
         let (states, faults) = self.episode.states().await;
         turn.faults.extend(faults);
-        let state = |(app, before): (&String, &String)| AppState {
+        let state = |(app, before): (&String, &Arc<str>)| AppState {
             app: app.clone(),
             before: before.clone(),
             now: states.get(app).unwrap_or(before).clone(),

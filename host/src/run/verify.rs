@@ -144,7 +144,9 @@ impl<'a, 'v> Episode<'a, 'v> {
         let is_recorded = |verdict: &&ItemVerdict| turn.items.contains(verdict);
         let differs = again.verdicts.iter().find(|verdict| !is_recorded(verdict));
         for fault in again.unread {
-            self.replay.problem(fault.message);
+            if !turn.faults.contains(&fault) {
+                self.replay.problem(fault.message);
+            }
         }
         if let Some(verdict) = differs {
             let ItemVerdict {

@@ -68,6 +68,9 @@ pub struct SessionStarted {
     /// The apps' states, by app.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub apps: BTreeMap<String, AppMark>,
+    /// Apps that could not say their state: graders see none of theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
 }
 
 /// The state of an app at a moment.

@@ -193,8 +193,9 @@ pub enum FolderError {
 #[derive(Debug)]
 pub struct RunFolder {
     root: PathBuf,
-    /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends.
-    _lock: Lock,
+    /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends. None for one
+    /// that is only read and has no file to lock.
+    _lock: Option<Lock>,
 }
 
 #[derive(Debug)]
@@ -228,7 +229,10 @@ impl RunFolder {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        fs::create_dir_all(parent).map_err(failed)?;
+        fs::create_dir_all(parent).map_err(|source| FolderError::Write {
+            path: parent.to_owned(),
+            source,
+        })?;
         let new = tempfile::Builder::new()
             .prefix(".new-run-")
             .tempdir_in(parent)
@@ -253,6 +257,35 @@ impl RunFolder {
         Ok((Self::lock(path)?, manifest))
     }
 
+    /// An existing folder, to look at it: nothing in it is written, so that it may stand on read-only media, and must not
+    /// be. Others may look at it too; nobody may work on it.
+    pub fn read(path: &Path) -> Result<(Self, Manifest), FolderError> {
+        let manifest = read_manifest(path)?;
+        let failed = |error: std::io::Error| FolderError::Read {
+            path: path.join("lock"),
+            reason: error.to_string(),
+        };
+        let root = fs::canonicalize(path).map_err(failed)?;
+        let lock = match File::open(root.join("lock")) {
+            Ok(file) => Some(file),
+            // A copy may be without.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        match lock.as_ref().map(File::try_lock_shared) {
+            Some(Err(fs::TryLockError::WouldBlock)) => {
+                return Err(FolderError::Locked { path: root });
+            }
+            Some(Err(fs::TryLockError::Error(error))) => return Err(failed(error)),
+            Some(Ok(())) | None => {}
+        }
+        let folder = Self {
+            root,
+            _lock: lock.map(|file| Lock { _file: file }),
+        };
+        Ok((folder, manifest))
+    }
+
     fn lock(path: &Path) -> Result<Self, FolderError> {
         let root = fs::canonicalize(path).map_err(|source| FolderError::Write {
             path: path.to_owned(),
@@ -272,7 +305,7 @@ impl RunFolder {
                 sweep(&root)?;
                 Ok(Self {
                     root,
-                    _lock: Lock { _file: file },
+                    _lock: Some(Lock { _file: file }),
                 })
             }
             Err(fs::TryLockError::WouldBlock) => Err(FolderError::Locked { path: root }),

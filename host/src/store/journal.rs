@@ -215,6 +215,29 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_is_told_with_the_file_and_takes_nothing_of_what_is_written() {
+        let (_dir, path) = written(2);
+        let (mut journal, _) = Journal::resume(&path).unwrap();
+        let disk = std::mem::replace(&mut journal.file, full());
+        let error = journal.append(&Event::EpisodeFinished).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains("j.jsonl") && said.contains("No space left"),
+            "{said}"
+        );
+        assert_eq!(events(&path).unwrap().len(), 2);
+        // With room again, the chain goes on where it was.
+        journal.file = disk;
+        journal.append(&Event::EpisodeFinished).unwrap();
+        assert_eq!(events(&path).unwrap().len(), 3);
+    }
+
+    /// A device that is always full.
+    fn full() -> File {
+        OpenOptions::new().write(true).open("/dev/full").unwrap()
+    }
+
+    #[test]
     fn a_journal_is_never_overwritten() {
         let (_dir, path) = written(1);
         assert!(matches!(

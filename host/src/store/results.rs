@@ -168,6 +168,12 @@ pub fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
                 .iter()
                 .map(|fault| line(&turn.session, Some(turn.turn), fault))
                 .collect(),
+            Event::SessionStarted(started) => {
+                let faults = started.faults.iter();
+                faults
+                    .map(|fault| line(&started.session, None, fault))
+                    .collect()
+            }
             Event::SessionFinished(finished) => {
                 let faults = finished.faults.iter();
                 faults

@@ -1,13 +1,17 @@
 //! One session in one file, for readers: what its journal lines say, together, and what became of each file. Made from
-//! the journal and the blobs, and never read back.
+//! the journal and the blobs; nothing that plays or scores reads it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
 use super::event::{SessionFinished, SessionStarted, Turn, VERSION};
-use super::folder::{FolderError, RunFolder};
-use crate::eval::record::{ChangeKind, FileChange};
+use super::folder::{FolderError, RunFolder, Timing, read_timings};
+use super::standing::is_plain;
+use crate::eval::record::{ChangeKind, FileChange, GuestCall};
 use crate::task::manifest::Category;
 
 /// Bytes of a file, before or after, above which no difference is shown: the time is quadratic in the worst case.
@@ -16,9 +20,8 @@ const MAX_BYTES: usize = 256 << 10;
 /// Lines around a change.
 const CONTEXT: usize = 3;
 
-/// `trajectories/<persona>.r<run>/<session>.json`. Messages, reasoning, calls with their whole results and the tokens
-/// stand in `turns`, on the session clock; how long each turn took in real time is in `timing.jsonl`, since it differs
-/// from run to run.
+/// `trajectories/<persona>.r<run>/<session>.json`, and what `pibench-host trajectory` prints. Messages, reasoning, calls
+/// with their whole results and the tokens stand in `turns`, on the session clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trajectory {
     /// 1.
@@ -34,6 +37,23 @@ pub struct Trajectory {
     pub finished: SessionFinished,
     /// What each turn made of each file.
     pub diffs: Vec<FileDiff>,
+    /// What each turn took in real time. It differs from run to run: so the file of the run folder is without, and
+    /// `pibench-host trajectory` puts it in from `timing.jsonl`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timing: Vec<TurnTiming>,
+}
+
+/// What a turn took in real time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnTiming {
+    /// 1, 2, 3, ...
+    pub turn: u32,
+    /// Milliseconds, from the message to the journal's line: the models' time and the tools'.
+    pub ms: u64,
+    /// UTC.
+    pub ended: String,
+    /// The calls into guests since the turn before, in the order of apps, graders, shell.
+    pub guests: Vec<GuestCall>,
 }
 
 /// What a turn made of a file.
@@ -83,7 +103,72 @@ impl Trajectory {
             turns,
             finished,
             diffs,
+            timing: Vec::new(),
         })
+    }
+}
+
+/// The trajectories of a run folder, with what their turns took.
+#[derive(Debug)]
+pub struct Timed<'a> {
+    folder: &'a Path,
+    /// By persona, run and session.
+    timings: BTreeMap<(String, u32, String), Vec<TurnTiming>>,
+}
+
+impl<'a> Timed<'a> {
+    /// Reads what the turns took.
+    pub fn new(folder: &'a Path) -> Self {
+        let mut timings: BTreeMap<_, Vec<TurnTiming>> = BTreeMap::new();
+        for timing in read_timings(folder) {
+            let Timing {
+                persona,
+                run,
+                session,
+                turn,
+                ms,
+                ended,
+                guests,
+            } = timing;
+            let turns = timings.entry((persona, run, session)).or_default();
+            turns.push(TurnTiming {
+                turn,
+                ms,
+                ended,
+                guests,
+            });
+        }
+        Self { folder, timings }
+    }
+
+    /// One session; None while it is not played to its end.
+    pub fn trajectory(
+        &mut self,
+        persona: &str,
+        run: u32,
+        session: &str,
+    ) -> Result<Option<Trajectory>, FolderError> {
+        let path = Path::new("trajectories")
+            .join(format!("{persona}.r{run}"))
+            .join(format!("{session}.json"));
+        let path = self.folder.join(path);
+        let failed = |reason: String| FolderError::Read {
+            path: path.clone(),
+            reason,
+        };
+        if !is_plain(persona) || !is_plain(session) {
+            return Err(failed("a name in it is no part of a path".into()));
+        }
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        let mut trajectory: Trajectory =
+            serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+        let key = (persona.to_owned(), run, session.to_owned());
+        trajectory.timing = self.timings.remove(&key).unwrap_or_default();
+        Ok(Some(trajectory))
     }
 }
 

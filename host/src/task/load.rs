@@ -19,8 +19,7 @@ use serde_json::Value;
 use super::catalog;
 use super::document::{Document, Place, Report};
 use super::manifest::{
-    FilterFile, LimitOverride, LimitOverrides, LoadOverride, ModelFile, PersonaFile, ProviderFile,
-    SuiteFile,
+    FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile, SuiteFile,
 };
 use super::pack::{Pack, ReadError, plain};
 use super::problem::{Problem, Problems, Source};
@@ -684,60 +683,26 @@ pub(super) fn check_limits(limits: &LimitOverrides, place: &Place<'_>, report: &
         app,
         grader,
         shell,
+        document,
         load,
-    } = *limits;
-    check_limit(app, &place.key("app"), report);
-    check_limit(grader, &place.key("grader"), report);
-    check_limit(shell, &place.key("shell"), report);
-    let LoadOverride {
-        component_bytes,
-        compile_wall_ms,
-        compile_memory_bytes,
-    } = load;
-    let values = [
-        ("component_bytes", component_bytes),
-        ("compile_wall_ms", compile_wall_ms),
-        ("compile_memory_bytes", compile_memory_bytes),
-    ];
-    check_above_zero(&values, &place.key("load"), report);
+    } = limits;
+    for (kind, limit) in [
+        ("app", app),
+        ("grader", grader),
+        ("shell", shell),
+        ("document", document),
+    ] {
+        check_limit(limit, &place.key(kind), report);
+    }
+    check_above_zero(&load.named(), &place.key("load"), report);
 }
 
-pub(super) fn check_limit(limit: LimitOverride, place: &Place<'_>, report: &mut Report<'_>) {
-    let LimitOverride {
-        fuel,
-        wall_ms,
-        memory_bytes,
-        result_bytes,
-        json_depth,
-        json_nodes,
-        log_bytes,
-        hostcall_bytes,
-        handles,
-        resources,
-        snapshot_bytes,
-        live_stores,
-        queue_ms,
-    } = limit;
-    let values = [
-        ("fuel", fuel),
-        ("wall_ms", wall_ms),
-        ("memory_bytes", memory_bytes),
-        ("result_bytes", result_bytes),
-        ("json_depth", json_depth),
-        ("json_nodes", json_nodes),
-        ("log_bytes", log_bytes),
-        ("hostcall_bytes", hostcall_bytes),
-        ("handles", handles),
-        ("resources", resources),
-        ("snapshot_bytes", snapshot_bytes),
-        ("live_stores", live_stores),
-        ("queue_ms", queue_ms),
-    ];
-    check_above_zero(&values, place, report);
+pub(super) fn check_limit(limit: &LimitOverride, place: &Place<'_>, report: &mut Report<'_>) {
+    check_above_zero(&limit.named(), place, report);
 }
 
-fn check_above_zero(values: &[(&str, Option<u64>)], place: &Place<'_>, report: &mut Report<'_>) {
-    for (key, _) in values.iter().filter(|(_, value)| *value == Some(0)) {
+fn check_above_zero(limits: &[(String, u64)], place: &Place<'_>, report: &mut Report<'_>) {
+    for (key, _) in limits.iter().filter(|(_, value)| *value == 0) {
         report.add_with_help(
             place.key(key).span(),
             format!("`{key}` must be above 0"),

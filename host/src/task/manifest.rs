@@ -220,6 +220,8 @@ pub struct LimitOverrides {
     pub grader: LimitOverride,
     /// Of a command with a timeout of 60 seconds; fuel and time scale with another.
     pub shell: LimitOverride,
+    /// Reading a document for `read_file`.
+    pub document: LimitOverride,
     /// Loading a component.
     pub load: LoadOverride,
 }
@@ -268,6 +270,28 @@ pub struct LoadOverride {
     pub compile_wall_ms: Option<u64>,
     /// Compiling it: address space of the compiling process, in bytes.
     pub compile_memory_bytes: Option<u64>,
+}
+
+impl LimitOverride {
+    /// What is set, by the names that files have for it.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        named(self)
+    }
+}
+
+impl LoadOverride {
+    /// What is set, by the names that files have for it.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        named(self)
+    }
+}
+
+fn named(limits: &impl Serialize) -> Vec<(String, u64)> {
+    let Ok(Value::Object(limits)) = serde_json::to_value(limits) else {
+        return Vec::new();
+    };
+    let set = |(name, value): (String, Value)| Some((name, value.as_u64()?));
+    limits.into_iter().filter_map(set).collect()
 }
 
 /// `policy.toml`: what the operator lets plugins of others have. A plugin gets what it asks for by its imports and is

@@ -139,6 +139,14 @@ pub struct Session {
     pub dependency_only: bool,
 }
 
+impl Session {
+    /// Whether graders are asked about it.
+    pub fn has_rules(&self) -> bool {
+        let is_rule = |item: &Item| matches!(item.grading, Grading::Rule(_));
+        self.checklist.iter().any(is_rule)
+    }
+}
+
 /// One hidden intent.
 #[derive(Debug, Clone)]
 pub struct Intent {

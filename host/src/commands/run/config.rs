@@ -13,12 +13,12 @@ use super::{
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
-use crate::plugin::{GuestLimits, Limits, LoadLimits};
+use crate::plugin::GuestLimits;
 use crate::report::escape;
 use crate::store::Manifest;
 use crate::store::folder::PluginMark;
 use crate::task::load::{LoadedPolicy, Origin, Setting, settings};
-use crate::task::manifest::LimitOverrides;
+use crate::task::manifest::{LimitOverride, LimitOverrides, LoadOverride};
 
 /// One setting as it is shown.
 #[derive(Debug, Serialize)]
@@ -176,72 +176,23 @@ fn named(limits: &GuestLimits) -> Vec<(String, u64)> {
         document,
         load,
     } = limits;
-    let mut named = Vec::new();
-    for (kind, limits) in [
+    let kinds = [
         ("app", app),
         ("grader", grader),
         ("python", python),
         ("shell", shell),
         ("document", document),
-    ] {
-        named.extend(of_kind(kind, limits));
-    }
-    let LoadLimits {
-        component_bytes,
-        compile_wall,
-        compile_memory,
-    } = load;
-    named.extend([
-        (
-            "limits.load.component_bytes".into(),
-            *component_bytes as u64,
-        ),
-        ("limits.load.compile_wall_ms".into(), millis(*compile_wall)),
-        (
-            "limits.load.compile_memory_bytes".into(),
-            *compile_memory as u64,
-        ),
-    ]);
-    named
-}
-
-fn of_kind(kind: &str, limits: &Limits) -> Vec<(String, u64)> {
-    let Limits {
-        fuel,
-        wall,
-        memory,
-        result_bytes,
-        json_depth,
-        json_nodes,
-        log_bytes,
-        hostcall_bytes,
-        handles,
-        resources,
-        snapshot_bytes,
-        live_stores,
-        queue,
-    } = *limits;
-    let all = [
-        ("fuel", fuel),
-        ("wall_ms", millis(wall)),
-        ("memory_bytes", memory as u64),
-        ("result_bytes", result_bytes as u64),
-        ("json_depth", json_depth as u64),
-        ("json_nodes", json_nodes as u64),
-        ("log_bytes", log_bytes as u64),
-        ("hostcall_bytes", hostcall_bytes as u64),
-        ("handles", handles as u64),
-        ("resources", resources as u64),
-        ("snapshot_bytes", snapshot_bytes as u64),
-        ("live_stores", live_stores as u64),
-        ("queue_ms", millis(queue)),
     ];
-    all.map(|(name, value)| (format!("limits.{kind}.{name}"), value))
-        .into()
-}
-
-fn millis(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    let mut named = Vec::new();
+    let mut add = |kind: &str, limits: Vec<(String, u64)>| {
+        let limits = limits.into_iter();
+        named.extend(limits.map(|(name, value)| (format!("limits.{kind}.{name}"), value)));
+    };
+    for (kind, limits) in kinds {
+        add(kind, LimitOverride::from(*limits).named());
+    }
+    add("load", LoadOverride::from(*load).named());
+    named
 }
 
 /// What only the command line says: which part is played, with which files, how and to where.

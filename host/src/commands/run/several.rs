@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::model::client::Clients;
 use crate::report::table;
 use crate::run::{Finished, Plan, play_all};
+use crate::store::RunFolder;
 use crate::store::folder::runs_in;
 use crate::store::results::RunResults;
 use crate::task::suite::Suite;
@@ -132,7 +133,8 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
             ..args.clone()
         };
         let recording = tape(&own.tape, true)?;
-        let mut plan = reopened_with(run, args.jobs, |suite, names, prompts| {
+        let opened = RunFolder::open(run.as_std_path());
+        let mut plan = reopened_with(run, opened, args.jobs, |suite, names, prompts| {
             let clients = match &mut shared {
                 Some(clients) => {
                     clients.tape(recording);

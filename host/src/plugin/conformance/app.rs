@@ -493,7 +493,7 @@ async fn same_end(one: &mut App, other: &mut App, when: &str) -> Result<(), Stri
     Ok(())
 }
 
-async fn state(app: &mut App) -> Result<String, String> {
+async fn state(app: &mut App) -> Result<Arc<str>, String> {
     app.state()
         .await
         .map_err(|fault| format!("state: it {fault}"))

@@ -387,7 +387,9 @@ fn apps(draw: &mut Draw) -> Vec<AppState> {
     let record = |draw: &mut Draw| json!({ "id": draw.odd(), "title": text(draw), "tags": [text(draw)], "at": null });
     let state = |draw: &mut Draw| {
         let records: Vec<Value> = (0..draw.below(20)).map(|_| record(draw)).collect();
-        json!({ "notes": records, "emails": [], "": [] }).to_string()
+        json!({ "notes": records, "emails": [], "": [] })
+            .to_string()
+            .into()
     };
     ["simple_note", "gmail", "no_such_app"]
         .map(|app| AppState {

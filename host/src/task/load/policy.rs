@@ -29,7 +29,7 @@ pub fn policy(path: &Utf8Path) -> Result<LoadedPolicy, Problems> {
         let plugins = root.key("plugins");
         for (name, plugin) in &file.plugins {
             let place = plugins.key(name).key("limits");
-            check_limit(plugin.limits, &place, report);
+            check_limit(&plugin.limits, &place, report);
             for (key, value) in [
                 ("live_stores", plugin.limits.live_stores),
                 ("queue_ms", plugin.limits.queue_ms),

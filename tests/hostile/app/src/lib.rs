@@ -12,6 +12,8 @@ struct Hostile {
     accounts: Accounts,
     count: u64,
     drawn: Vec<u64>,
+    #[serde(default)]
+    spoilt: bool,
 }
 
 impl ToolApp for Hostile {
@@ -68,6 +70,14 @@ impl ToolApp for Hostile {
                 },
             )
             .public(
+                "spoil",
+                "Cannot say its state any more.",
+                |app: &mut Self, _: NoArguments| {
+                    app.spoilt = true;
+                    Ok(json!({}))
+                },
+            )
+            .public(
                 "wide",
                 "Answers very many values.",
                 |_: &mut Self, _: NoArguments| Ok(json!(vec![1; 100_000])),
@@ -79,6 +89,7 @@ impl ToolApp for Hostile {
             accounts,
             count: 0,
             drawn: Vec::new(),
+            spoilt: false,
         }
     }
 
@@ -91,6 +102,7 @@ impl ToolApp for Hostile {
     }
 
     fn state(&self) -> Value {
+        assert!(!self.spoilt, "a state that cannot be said");
         json!({ "counters": [{ "id": 1, "count": self.count }] })
     }
 }

@@ -1,0 +1,98 @@
+//! A session in one document, with what its turns took; the run folder's files are without, and the same each time.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, expect};
+
+/// What `trajectory` prints, a document each line.
+fn printed(scene: &Scene, args: &[&str]) -> Vec<Value> {
+    let output = scene.run(&[&["trajectory", "run"], args].concat());
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let documents = text.lines();
+    documents
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn schema(scene: &Scene) -> jsonschema::Validator {
+    let output = scene.run(&["schema", "trajectory"]);
+    expect(&output, 0, &[]);
+    jsonschema::validator_for(&serde_json::from_slice(&output.stdout).unwrap()).unwrap()
+}
+
+#[test]
+fn one_document_has_a_session_with_what_each_turn_and_each_call_of_a_guest_took() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reactive", "--runs", "2"]);
+    let schema = schema(&scene);
+    let documents = printed(&scene, &[]);
+    assert_eq!(documents.len(), 8, "four sessions in two runs");
+    let mut guests = 0;
+    for mut document in documents {
+        assert_eq!(document["version"], 1);
+        assert!(
+            schema.is_valid(&document),
+            "{:?}",
+            schema.iter_errors(&document).next()
+        );
+        let turns = document["turns"].as_array().unwrap().len();
+        let timing = document.as_object_mut().unwrap().remove("timing").unwrap();
+        let timing = timing.as_array().unwrap();
+        let numbers: Vec<u64> = timing
+            .iter()
+            .map(|turn| turn["turn"].as_u64().unwrap())
+            .collect();
+        assert_eq!(numbers, (1..=turns as u64).collect::<Vec<u64>>());
+        for turn in timing {
+            assert!(turn["ms"].is_u64() && turn["ended"].as_str().unwrap().ends_with('Z'));
+            for call in turn["guests"].as_array().unwrap() {
+                assert!(call["instantiate_us"].is_u64() && call["run_us"].as_u64().unwrap() > 0);
+                guests += 1;
+            }
+        }
+        // Without it, the document is the file of the run folder.
+        let path = format!(
+            "run/trajectories/{}.r{}/{}.json",
+            document["persona"].as_str().unwrap(),
+            document["run"],
+            document["started"]["session"].as_str().unwrap()
+        );
+        let text = std::fs::read(scene.path(&path)).unwrap();
+        assert_eq!(document, serde_json::from_slice::<Value>(&text).unwrap());
+    }
+    assert!(guests > 8, "{guests}");
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+#[test]
+fn the_sessions_are_chosen_by_name_and_one_that_is_not_there_is_an_error() {
+    let scene = Scene::new();
+    scene.play("run", &["--runs", "2"]);
+    let args = ["--session", "saltmarsh-exhibit", "--run", "2"];
+    let documents = printed(&scene, &args);
+    assert_eq!(documents.len(), 1);
+    assert_eq!(documents[0]["started"]["session"], "saltmarsh-exhibit");
+    assert_eq!(documents[0]["run"], 2);
+    let output = scene.run(&["trajectory", "run", "--session", "none"]);
+    expect(
+        &output,
+        3,
+        &["find such a session in run", "played to its end"],
+    );
+    expect(
+        &scene.run(&["trajectory", "tasks"]),
+        3,
+        &["is this a run folder?"],
+    );
+}
+
+#[test]
+fn a_trajectory_that_is_none_is_told() {
+    let scene = Scene::new();
+    scene.play("run", &["--session", "saltmarsh-exhibit"]);
+    let path = "run/trajectories/law_trainee.r1/saltmarsh-exhibit.json";
+    scene.write(path, "{");
+    let output = scene.run(&["trajectory", "run"]);
+    expect(&output, 3, &["saltmarsh-exhibit.json", "EOF"]);
+}
