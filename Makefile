@@ -9,7 +9,7 @@ HOSTILE := hostile_app hostile_grader
 PYTHON ?= python3
 VENV := target/venv
 PYTHON_PLUGIN := target/plugins/python.wasm
-CARGO_GUEST := cargo build --release --locked --target wasm32-wasip2
+CARGO_GUEST := cargo build --profile guest --locked --target wasm32-wasip2
 
 FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
@@ -26,7 +26,7 @@ plugins: setup $(PYTHON_PLUGIN)
 	$(CARGO_GUEST) $(addprefix -p ,$(GUESTS))
 	mkdir -p target/plugins
 	rm -f target/plugins/pibench.lock
-	cp $(addprefix target/wasm32-wasip2/release/,$(addsuffix .wasm,$(GUESTS))) target/plugins/
+	cp $(addprefix target/wasm32-wasip2/guest/,$(addsuffix .wasm,$(GUESTS))) target/plugins/
 
 # Without venv and pip, Python rule scripts are left out, and `pibench-host check` names what then cannot run; the agent's
 # shell says that it has no python3.

@@ -21,7 +21,7 @@ pub(crate) fn embedded() -> PathBuf {
 
 /// A hostile guest that `make hostile` built.
 pub(crate) fn hostile(name: &str) -> PathBuf {
-    let path = root().join(format!("target/wasm32-wasip2/release/hostile_{name}.wasm"));
+    let path = root().join(format!("target/wasm32-wasip2/guest/hostile_{name}.wasm"));
     assert!(
         path.exists(),
         "{} is missing: run `make hostile`",

@@ -29,9 +29,10 @@ pub trait Base<K>: Clone + 'static {
 ))]
 pub struct Layer<K: Ord, V> {
     world: bool,
-    /// What is not as in the base; `None` for a base row that is gone. Saved as pairs, for keys need not be texts.
+    /// What is not as in the base; `None` for a base row that is gone. Saved as pairs, for keys need not be texts. Copies
+    /// of the layer share the rows until one of them changes: records are added to a copy of the app.
     #[serde(with = "pairs")]
-    changed: BTreeMap<K, Option<V>>,
+    changed: BTreeMap<K, Option<Rc<V>>>,
     /// See [`Layer::words`]. Whatever changes a row takes its words away.
     #[serde(skip)]
     words: RefCell<BTreeMap<K, Rc<Words>>>,
@@ -59,7 +60,7 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
 
     pub fn get(&self, key: &K) -> Option<&V> {
         match self.changed.get(key) {
-            Some(row) => row.as_ref(),
+            Some(row) => row.as_deref(),
             None => self.of_base(key),
         }
     }
@@ -84,9 +85,9 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
         self.words.get_mut().remove(key);
         if !self.changed.contains_key(key) {
             let row = self.of_base(key)?.clone();
-            self.changed.insert(key.clone(), Some(row));
+            self.changed.insert(key.clone(), Some(Rc::new(row)));
         }
-        self.changed.get_mut(key)?.as_mut()
+        self.changed.get_mut(key)?.as_mut().map(Rc::make_mut)
     }
 
     /// The row of this key, made first if there is none.
@@ -97,16 +98,18 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
         } else {
             self.of_base(key)
         };
-        self.changed
+        let row = self
+            .changed
             .entry(key.clone())
-            .or_insert_with(|| base.cloned())
-            .get_or_insert_with(make)
+            .or_insert_with(|| base.cloned().map(Rc::new))
+            .get_or_insert_with(|| Rc::new(make()));
+        Rc::make_mut(row)
     }
 
     /// Puts a row in the place of an earlier one, if there was any.
     pub fn insert(&mut self, key: K, row: V) {
         self.words.get_mut().remove(&key);
-        self.changed.insert(key, Some(row));
+        self.changed.insert(key, Some(Rc::new(row)));
     }
 
     pub fn remove(&mut self, key: &K) -> Option<V> {
@@ -117,7 +120,7 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
             self.changed.insert(key.clone(), None);
         }
         match own {
-            Some(row) => row,
+            Some(row) => row.map(Rc::unwrap_or_clone),
             None => base.cloned(),
         }
     }
@@ -165,12 +168,12 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
         self.changed
             .iter()
             .filter(|(key, _)| self.of_base(key).is_none())
-            .filter_map(|(key, row)| Some((key, row.as_ref()?)))
+            .filter_map(|(key, row)| Some((key, row.as_deref()?)))
     }
 
     /// The rows that are not as in the world, by key.
     pub fn changes(&self) -> impl Iterator<Item = &V> {
-        self.changed.values().filter_map(Option::as_ref)
+        self.changed.values().filter_map(Option::as_deref)
     }
 
     /// The highest key that was ever in use: what lies in the base and is gone counts.
@@ -190,7 +193,7 @@ impl<K: Ord + Clone + 'static, V: Base<K>> Layer<K, V> {
     where
         K: Serialize,
     {
-        let state = |(key, row): (&'a K, &'a Option<V>)| {
+        let state = |(key, row): (&'a K, &'a Option<Rc<V>>)| {
             let Some(row) = row else {
                 return RowState::OfWorld(json!({"id": key, "world": "removed"}));
             };
@@ -252,7 +255,7 @@ impl<'a, K: Ord + Clone + 'static, V: Base<K>> IntoIterator for &'a Layer<K, V> 
 #[derive(Debug)]
 pub struct Rows<'a, K: 'static, V: 'static> {
     base: Peekable<slice::Iter<'static, (K, V)>>,
-    changed: Peekable<btree_map::Range<'a, K, Option<V>>>,
+    changed: Peekable<btree_map::Range<'a, K, Option<Rc<V>>>>,
 }
 
 impl<'a, K: Ord, V> Iterator for Rows<'a, K, V> {
@@ -277,14 +280,15 @@ impl<'a, K: Ord, V> Iterator for Rows<'a, K, V> {
 
 mod pairs {
     use std::collections::BTreeMap;
+    use std::rc::Rc;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
-        rows: &BTreeMap<K, V>,
+        rows: &BTreeMap<K, Option<Rc<V>>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(rows)
+        serializer.collect_seq(rows.iter().map(|(key, row)| (key, row.as_deref())))
     }
 
     pub(super) fn deserialize<
@@ -294,9 +298,9 @@ mod pairs {
         D: Deserializer<'de>,
     >(
         deserializer: D,
-    ) -> Result<BTreeMap<K, V>, D::Error> {
-        let rows = Vec::<(K, V)>::deserialize(deserializer)?;
-        Ok(rows.into_iter().collect())
+    ) -> Result<BTreeMap<K, Option<Rc<V>>>, D::Error> {
+        let rows = Vec::<(K, Option<V>)>::deserialize(deserializer)?.into_iter();
+        Ok(rows.map(|(key, row)| (key, row.map(Rc::new))).collect())
     }
 }
 
@@ -348,6 +352,7 @@ mod tests {
             let mut layer: Layer<u32, &str> = Layer::new(world);
             let mut map: BTreeMap<u32, &str> = layer.base().iter().copied().collect();
             for deed in deeds {
+                let (copy, as_it_was) = (layer.clone(), map.clone());
                 match deed {
                     Deed::Insert(key, row) => {
                         layer.insert(key, row);
@@ -373,6 +378,7 @@ mod tests {
                     Deed::Save => layer = leaked(&layer),
                 }
                 prop_assert!(layer.iter().eq(map.iter()));
+                prop_assert!(copy.iter().eq(as_it_was.iter()));
                 prop_assert!((0..9).all(|key| layer.get(&key) == map.get(&key)));
                 prop_assert!((0..9).all(|key| layer.iter_from(&key).eq(map.range(key..))));
                 prop_assert!(layer.next_id() > map.last_key_value().map_or(0, |(key, _)| *key));

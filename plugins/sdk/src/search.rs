@@ -7,9 +7,10 @@
 //! [`Layer::words`]: crate::layer::Layer::words
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use fnv::FnvHashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
 /// BM25's usual constants: how fast repetition saturates, and how much a long text is held back.
@@ -98,9 +99,9 @@ thread_local! {
 /// Numbers for stems, so that words are compared once and counted by number. A number holds as long as the instance.
 #[derive(Default)]
 struct Stems {
-    numbers: HashMap<Box<str>, u32>,
+    numbers: FnvHashMap<Box<str>, u32>,
     /// Most words stand in many texts, and each is stemmed once.
-    of_words: HashMap<Box<str>, u32>,
+    of_words: FnvHashMap<Box<str>, u32>,
 }
 
 impl Stems {
