@@ -34,6 +34,11 @@ const SESSION: &[u8] =
     [[intents]]\nid = \"two\"\ncontent = \"By noon.\"\n\
     [[checklist]]\nid = \"c\"\ncriterion = \"It is short.\"\n";
 
+thread_local! {
+    static NO_PLUGINS: Arc<Plugins> =
+        Arc::new(Plugins::new([].into(), Vec::new(), Path::new("/dev/null/none")));
+}
+
 /// The suite that the records are of.
 const FILES: [(&str, &[u8]); 3] = [
     ("suite/suite.toml", SUITE),
@@ -259,7 +264,6 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         document,
         load: _,
     } = GuestLimits::default();
-    let none = Plugins::new([].into(), Vec::new(), Path::new("/dev/null/none"));
     Plan {
         suite,
         protocol: Protocol::Paper,
@@ -283,7 +287,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
             unpriced: Vec::new(),
         },
         beside: false,
-        plugins: Arc::new(none),
+        plugins: NO_PLUGINS.with(Arc::clone),
         app_limits: app,
         grader_limits: grader,
         python_limits: python,
