@@ -52,10 +52,14 @@ impl Words {
         let mut numbers: Vec<u32> =
             STEMS.with_borrow_mut(|stems| words(text).map(|word| stems.number(word)).collect());
         numbers.sort_unstable();
-        let count = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        let stems = numbers.chunk_by(|a, b| a == b);
-        // A text is far below 4 GiB.
-        let stems = stems.map(|same| (same[0], same.len() as u32)).collect();
+        let mut stems: Vec<(u32, u32)> = Vec::new();
+        for number in numbers {
+            match stems.last_mut() {
+                Some((stem, times)) if *stem == number => *times += 1,
+                _ => stems.push((number, 1)),
+            }
+        }
+        let count = stems.iter().map(|(_, times)| times).sum();
         Self { stems, count }
     }
 
@@ -110,8 +114,8 @@ impl Stems {
             return *number;
         }
         let stem = stem(&Stemmer::create(Algorithm::English), word);
-        // As many as there are different words in memory.
-        let next = self.numbers.len() as u32;
+        // Memory holds fewer.
+        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
         let number = *self.numbers.entry(stem.into()).or_insert(next);
         self.of_words.insert(word.into(), number);
         number
