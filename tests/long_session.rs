@@ -1,4 +1,4 @@
-//! A session of two hundred calls with five megabytes of results: what the model is sent fits its window, and the record
+//! A session of two hundred turns with five megabytes of results: what the model is sent fits its window, and the record
 //! has everything, once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use wiremock::{Request, ResponseTemplate};
 use crate::models;
 use crate::scene::{Scene, expect, files};
 
-const TURNS: usize = 20;
-const CALLS: usize = 10;
+const TURNS: usize = 200;
+const CALLS: usize = 1;
 const WINDOW: usize = 64 << 10;
 
 /// With a file's number behind it: what stands at its end, and nowhere else.
@@ -28,7 +28,7 @@ fn part(file: usize) -> String {
 fn suite(scene: &Scene) {
     scene.write(
         "tasks/suite.toml",
-        "version = 1\nid = \"t\"\npersonas = [\"p\"]\nruns = 1\n",
+        "version = 1\nid = \"t\"\npersonas = [\"p\"]\nruns = 1\n[session]\nmax_turns = 200\n",
     );
     scene.write(
         "tasks/p/persona.toml",
@@ -51,7 +51,7 @@ fn suite(scene: &Scene) {
     scene.write("tasks/p/sessions/one/session.toml", &session);
 }
 
-/// Reads ten files in each turn, one after the other, and says so.
+/// Reads a file in each turn, and says so.
 fn answer(asked: &AtomicUsize, request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     let tools = body["tools"].as_array().unwrap();
@@ -84,7 +84,7 @@ fn tokens_of(body: &Value) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_calls_with_five_megabytes_fit_the_window_and_are_recorded_whole_and_once() {
+async fn two_hundred_turns_with_five_megabytes_fit_the_window_and_are_recorded_whole_and_once() {
     let scene = Scene::new();
     suite(&scene);
     let asked = AtomicUsize::new(0);

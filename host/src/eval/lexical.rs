@@ -97,10 +97,28 @@ impl Seen {
     fn add_windows(&mut self, text: &str) {
         let mut rolling = Rolling::default();
         self.windows.reserve(text.len().saturating_sub(SPAN));
-        let windows = collapsed(text)
-            .flat_map(fold)
-            .filter_map(|it| rolling.push(it));
-        self.windows.extend(windows);
+        let (mut begun, mut apart) = (false, false);
+        let mut add = |folded: char| {
+            if let Some(window) = rolling.push(folded) {
+                self.windows.insert(window);
+            }
+        };
+        // A loop of its own, and not `collapsed`: all that an agent is ever shown goes through here.
+        for character in text.chars() {
+            if character.is_whitespace() {
+                apart = begun;
+                continue;
+            }
+            if apart {
+                add(' ');
+            }
+            (begun, apart) = (true, false);
+            if character.is_ascii() {
+                add(character.to_ascii_lowercase());
+            } else {
+                character.to_lowercase().for_each(&mut add);
+            }
+        }
     }
 
     /// Per plain character: whether a copied span covers it.
@@ -137,8 +155,10 @@ struct Folded {
 impl Folded {
     fn new(text: &str) -> Self {
         let plain: Vec<char> = collapsed(text).collect();
-        let folded = |(at, &character): (usize, &char)| fold(character).map(move |it| (it, at));
-        let folded = plain.iter().enumerate().flat_map(folded).collect();
+        // One character may fold into several.
+        let fold =
+            |(at, &character): (usize, &char)| character.to_lowercase().map(move |it| (it, at));
+        let folded = plain.iter().enumerate().flat_map(fold).collect();
         Self { plain, folded }
     }
 
@@ -154,17 +174,6 @@ impl Folded {
 fn collapsed(text: &str) -> impl Iterator<Item = char> {
     let words = text.split_whitespace().enumerate();
     words.flat_map(|(at, word)| (at > 0).then_some(' ').into_iter().chain(word.chars()))
-}
-
-/// One character may fold into several.
-fn fold(character: char) -> impl Iterator<Item = char> {
-    // Nearly all are ASCII, for which the tables are not needed.
-    let (plain, others) = if character.is_ascii() {
-        (Some(character.to_ascii_lowercase()), None)
-    } else {
-        (None, Some(character.to_lowercase()))
-    };
-    plain.into_iter().chain(others.into_iter().flatten())
 }
 
 /// The hash of the last [`SPAN`] characters.

@@ -1,8 +1,10 @@
 //! Compares a document with the JSON Schema of its format, so that every unknown key, missing key and value of a wrong
 //! type is found at once and at its place. Knows the part of JSON Schema that the formats' own types produce.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -17,9 +19,19 @@ const LIKENESS: f64 = 0.8;
 /// The schemas' `format` of a native TOML date and time without a zone.
 const DATE: &str = "partial-date-time";
 
+/// The schema of a type, made once: a suite has hundreds of files of a few types.
+fn schema_of<T: JsonSchema>() -> Arc<Value> {
+    static KNOWN: Mutex<BTreeMap<Cow<'static, str>, Arc<Value>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = known
+        .entry(T::schema_id())
+        .or_insert_with(|| Arc::new(schemars::schema_for!(T).to_value()));
+    Arc::clone(schema)
+}
+
 /// Reports where the document differs from the schema of `T`.
 pub(super) fn compare<T: JsonSchema>(document: &Spanned<DeTable<'_>>, report: &mut Report<'_>) {
-    let schema = schemars::schema_for!(T).to_value();
+    let schema = schema_of::<T>();
     let mut comparison = Comparison {
         root: &schema,
         report,
