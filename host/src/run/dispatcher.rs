@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-use tokio::sync::mpsc;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
@@ -75,14 +76,18 @@ pub async fn play_all(
         }
     }
     let jobs = plans.first().map_or(1, |plan| plan.jobs);
+    // To open an episode is work for a processor: an app that is opened beside a thousand others would wait past the end of
+    // its time.
+    let opening = Arc::new(Semaphore::new(Handle::current().metrics().num_workers()));
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
     let episode = |(of, run, persona): (usize, u32, String)| {
         let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
+        let opening = Arc::clone(&opening);
         let logged = Arc::clone(&plan);
         let episode = async move {
             let agent = &plan.roles.agent_name;
             let span = tracing::info_span!("episode", %agent, %persona, run);
-            let played = episode::play(&plan, &persona, run, resume, &progress);
+            let played = episode::play(&plan, &persona, run, resume, &opening, &progress);
             (of, played.instrument(span).await)
         };
         match &logged.log {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use jiff::civil::DateTime;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tracing::Instrument;
 
 use super::grading::{self, Graders};
@@ -71,7 +71,14 @@ pub enum EpisodeError {
 impl EpisodeError {
     /// Whether going on later may succeed.
     pub fn is_infrastructure(&self) -> bool {
-        matches!(self, Self::Infrastructure { .. })
+        match self {
+            Self::Infrastructure { .. } => true,
+            Self::Load(LoadError::Fault { fault, .. })
+            | Self::Open(
+                OpenError::Fault { fault, .. } | OpenError::Load(LoadError::Fault { fault, .. }),
+            ) => fault.is_infrastructure(),
+            _ => false,
+        }
     }
 }
 
@@ -145,12 +152,13 @@ pub(super) fn started(plan: &Plan, persona: &Persona, run: u32) -> EpisodeStarte
     }
 }
 
-/// Plays an episode, from its start or from where its journal ends.
+/// Plays an episode, from its start or from where its journal ends. `opening` bounds how many are opened at once.
 pub(super) async fn play(
     plan: &Plan,
     persona: &str,
     run: u32,
     resume: bool,
+    opening: &Semaphore,
     progress: &mpsc::UnboundedSender<Progress>,
 ) -> Result<(), EpisodeError> {
     let persona = plan
@@ -177,6 +185,8 @@ pub(super) async fn play(
         return Ok(());
     }
     let place = Place::new(&persona.id, run);
+    // Nobody closes it.
+    let turn = opening.acquire().await.ok();
     let mut episode = Episode {
         user: plan.roles.user.at(&place),
         judge: plan.roles.judge.at(&place),
@@ -189,6 +199,7 @@ pub(super) async fn play(
         journal,
         progress,
     };
+    drop(turn);
     episode.play(past).await
 }
 
@@ -592,4 +603,32 @@ impl Episode<'_> {
 pub(super) struct Marks {
     pub(super) apps: BTreeMap<String, AppMark>,
     pub(super) faults: Vec<Fault>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::GuestFault;
+
+    #[test]
+    fn an_app_that_got_no_time_to_open_is_tried_again_and_one_that_traps_is_not() {
+        let open = |fault| {
+            EpisodeError::from(OpenError::Fault {
+                app: "a".into(),
+                fault,
+            })
+        };
+        let load = |fault| {
+            EpisodeError::from(LoadError::Fault {
+                name: "a".into(),
+                fault,
+            })
+        };
+        let (late, greedy) = (
+            GuestFault::Timeout { limit_ms: 1 },
+            GuestFault::Fuel { limit: 1 },
+        );
+        assert!(open(late.clone()).is_infrastructure() && load(late).is_infrastructure());
+        assert!(!open(greedy.clone()).is_infrastructure() && !load(greedy).is_infrastructure());
+    }
 }
