@@ -1,7 +1,7 @@
-//! The suite's own web: pages in the pack, found by full text. The index is the one that the tool apps search with
+//! The suite's own web: pages in the pack, found by full text. The search is the one of the tool apps
 //! (stemmed words, BM25): a search engine with files and threads of its own would be the larger part of the program.
 
-use pibench_sdk::search::Index;
+use pibench_sdk::search::rank;
 
 use super::{ExtractMode, Hit, WebError};
 use crate::task::suite::Page;
@@ -9,26 +9,27 @@ use crate::task::suite::Page;
 /// Characters of an excerpt.
 const EXCERPT: usize = 300;
 
-/// Pages, with an index over titles and texts.
+/// Pages, and what is searched of them: titles and texts.
 #[derive(Debug, Default)]
 pub struct Corpus {
     pages: Vec<Page>,
-    index: Index,
+    /// What is searched of each page. Not an index: that of the SDK holds on the thread alone that made it.
+    texts: Vec<String>,
 }
 
 impl Corpus {
     pub fn new(pages: Vec<Page>) -> Self {
-        let index = pages
+        let texts = pages
             .iter()
             // What stands in the title says more of a page than what stands in its text.
             .map(|page| format!("{}\n{}\n{}", page.title, page.title, page.text))
             .collect();
-        Self { pages, index }
+        Self { pages, texts }
     }
 
     /// The best pages first.
     pub(super) fn search(&self, query: &str, count: usize) -> Vec<Hit> {
-        let places = self.index.rank(query);
+        let places = rank(query, &self.texts);
         let hits = places.into_iter().take(count).map(|place| {
             let Page { url, title, text } = &self.pages[place];
             Hit {
@@ -85,7 +86,7 @@ fn excerpt(text: &str, query: &str) -> String {
         .map(str::trim)
         .filter(|paragraph| !paragraph.is_empty() && !paragraph.starts_with('#'))
         .collect();
-    let best = pibench_sdk::search::rank(query, &paragraphs);
+    let best = rank(query, &paragraphs);
     let chosen = best.first().map_or(0, |place| *place);
     let paragraph = paragraphs.get(chosen).copied().unwrap_or_default();
     let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
