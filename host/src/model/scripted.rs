@@ -155,7 +155,7 @@ fn saved<'a>(
     done: usize,
     text: &str,
 ) -> Vec<(&'a str, Value)> {
-    let named = |name: &&str| text.contains("{{") && text.contains(*name);
+    let is_named = |name: &&str| text.contains("{{") && text.contains(*name);
     let names = steps.iter().filter_map(|step| match step {
         Step::Call { save, .. } => Some(save.as_deref()),
         Step::Say { .. } => None,
@@ -164,7 +164,7 @@ fn saved<'a>(
         .take(done)
         .enumerate()
         .filter_map(|(place, name)| {
-            let name = name.filter(named)?;
+            let name = name.filter(is_named)?;
             Some((name, result(messages, &call_id(place + 1))?))
         })
         .collect();

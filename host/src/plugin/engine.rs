@@ -106,18 +106,34 @@ const SLACK: usize = 5;
 pub(super) enum Allocation {
     /// As many as there are, made one by one.
     OnDemand,
-    /// In pools that have room for the live stores of these limits. A place costs address space and, when the engine is
-    /// made, a call of the system.
-    Pooled(GuestLimits),
+    /// In pools of so many places. A place costs address space and, when the engine is made, a call of the system.
+    Pooled { app: u32, python: u32, shell: u32 },
 }
 
 impl Allocation {
-    /// Instances of components at once: all that the seats of the profile's guests allow, and some.
-    fn places(limits: &GuestLimits, profile: Profile) -> usize {
-        let kinds = Kind::ALL
-            .into_iter()
-            .filter(|kind| kind.profile() == profile);
-        kinds.map(|kind| limits.of(kind).live_stores).sum::<usize>() + SLACK
+    /// Pools for all that the seats of each profile's guests allow, and some.
+    pub(super) fn pooled(limits: &GuestLimits) -> Self {
+        let places = |profile| {
+            let kinds = Kind::ALL
+                .into_iter()
+                .filter(|kind| kind.profile() == profile);
+            let seats = kinds.map(|kind| limits.of(kind).live_stores).sum::<usize>();
+            u32::try_from(seats + SLACK).unwrap_or(u32::MAX)
+        };
+        Self::Pooled {
+            app: places(Profile::App),
+            python: places(Profile::Python),
+            shell: places(Profile::Shell),
+        }
+    }
+
+    fn places(self, profile: Profile) -> Option<u32> {
+        match (self, profile) {
+            (Self::OnDemand, _) => None,
+            (Self::Pooled { app, .. }, Profile::App) => Some(app),
+            (Self::Pooled { python, .. }, Profile::Python) => Some(python),
+            (Self::Pooled { shell, .. }, Profile::Shell) => Some(shell),
+        }
     }
 }
 
@@ -125,15 +141,12 @@ impl Allocation {
 ///
 /// Falls back to on-demand allocation where the address space is too small for the pool.
 fn build(profile: Profile, allocation: Allocation) -> wasmtime::Result<Engine> {
-    let engine = match allocation {
-        Allocation::OnDemand => compiler(profile)?,
-        Allocation::Pooled(limits) => {
-            let places = u32::try_from(Allocation::places(&limits, profile))?;
-            Engine::new(&config(profile, Some(places))).or_else(|error| {
-                tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
-                compiler(profile)
-            })?
-        }
+    let engine = match allocation.places(profile) {
+        None => compiler(profile)?,
+        Some(places) => Engine::new(&config(profile, Some(places))).or_else(|error| {
+            tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
+            compiler(profile)
+        })?,
     };
     start_ticker(&engine);
     Ok(engine)
@@ -258,7 +271,8 @@ mod tests {
     fn a_pool_is_larger_than_all_live_stores_of_its_guests() {
         let mut limits = GuestLimits::default();
         limits.app.live_stores = 3;
-        let places = |profile| Allocation::places(&limits, profile);
+        let pools = Allocation::pooled(&limits);
+        let places = |profile| pools.places(profile).unwrap() as usize;
         let app = 3 + limits.grader.live_stores + limits.document.live_stores;
         assert!(app < places(Profile::App) && places(Profile::App) < app + 10);
         assert!(limits.python.live_stores < places(Profile::Python));

@@ -285,6 +285,7 @@ impl GuestLimits {
     }
 
     /// These limits with no more places than so many episodes at once can use.
+    #[must_use]
     pub fn for_episodes(mut self, episodes: usize) -> Self {
         let places = episodes.saturating_mul(OF_AN_EPISODE);
         for limits in [&mut self.app, &mut self.grader, &mut self.document] {

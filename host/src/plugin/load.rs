@@ -242,11 +242,14 @@ pub struct Plugins {
     dirs: Vec<PathBuf>,
     terms: Terms,
     /// A place for each name that was asked for, filled once its plugin is loaded.
-    loaded: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Plugin>>>>>>,
+    loaded: Mutex<HashMap<String, Arc<Place>>>,
     /// The hashes that `papers` gave out, by name: what is loaded later has to have them.
     told: Mutex<HashMap<String, String>>,
     seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
 }
+
+/// Where a plugin will be, once it is loaded.
+type Place = Mutex<Option<Arc<Plugin>>>;
 
 /// On what terms plugins are loaded.
 #[derive(Debug, Clone, Default)]
@@ -293,7 +296,7 @@ impl Plugins {
         let allocation = if terms.on_demand {
             Allocation::OnDemand
         } else {
-            Allocation::Pooled(terms.limits)
+            Allocation::pooled(&terms.limits)
         };
         Self {
             engines: Engines::new(allocation),

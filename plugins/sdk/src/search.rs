@@ -8,6 +8,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::rc::Rc;
 
 use fnv::FnvHashMap;
@@ -125,6 +126,8 @@ impl Stems {
 /// The words of many texts, counted once. It answers as [`rank`] does.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
+    /// The numbers of stems hold on the thread that gave them.
+    here: PhantomData<Rc<()>>,
     /// Where each stem stands, by its number: text and how often, by text.
     places: Vec<Vec<(usize, u32)>>,
     /// The number of words of each text.

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use regex_automata::meta::{BuildError, Config, Regex};
+use regex_automata::meta::{Config, Regex};
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::util::syntax;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -38,10 +38,7 @@ impl Pattern {
             .map_err(|error| regex::Error::Syntax(error.to_string()))?;
         // The units are an upper bound: what is above the limit by them may still be small enough.
         if units(&syntax).saturating_mul(UNIT) > SIZE {
-            compile(&syntax, Some(SIZE)).map_err(|error| match error.size_limit() {
-                Some(most) => regex::Error::CompiledTooBig(most),
-                None => regex::Error::Syntax(error.to_string()),
-            })?;
+            compile(&syntax, Some(SIZE))?;
         }
         Ok(Self::of(syntax))
     }
@@ -76,7 +73,7 @@ impl Pattern {
 
 /// Compiled for patterns that are tried on a few short texts each: what `regex` prepares for long texts (prefilters, whole
 /// automata) and for those who ask where a match is would take longer than it saves.
-fn compile(syntax: &Hir, most: Option<usize>) -> Result<Regex, BuildError> {
+fn compile(syntax: &Hir, most: Option<usize>) -> Result<Regex, regex::Error> {
     let config = Config::new()
         .utf8_empty(false)
         .auto_prefilter(false)
@@ -85,7 +82,11 @@ fn compile(syntax: &Hir, most: Option<usize>) -> Result<Regex, BuildError> {
         .which_captures(WhichCaptures::Implicit)
         .nfa_size_limit(most)
         .hybrid_cache_capacity(SIZE);
-    Regex::builder().configure(config).build_from_hir(syntax)
+    let built = Regex::builder().configure(config).build_from_hir(syntax);
+    built.map_err(|error| match error.size_limit() {
+        Some(most) => regex::Error::CompiledTooBig(most),
+        None => regex::Error::Syntax(error.to_string()),
+    })
 }
 
 /// How many states and transitions a compiled pattern has at most.

@@ -4,15 +4,14 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cache, Opened};
 use crate::plugin::component::Facts;
 
-/// A file that changed within this time is not remembered: it could change again and keep its stamp, whose clock ticks.
-const SETTLED: Duration = Duration::from_secs(2);
+/// Seconds. A file that changed within them is not remembered: it could change again and keep its stamp, whose clock ticks.
+const SETTLED: i64 = 2;
 
 /// What a component file holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,10 +40,10 @@ impl Stamp {
     }
 
     fn is_settled(&self) -> bool {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let changed = u64::try_from(self.changed.0).unwrap_or(u64::MAX);
-        let changed = Duration::from_secs(changed);
-        now.is_ok_and(|now| now.saturating_sub(changed) > SETTLED)
+        jiff::Timestamp::now()
+            .as_second()
+            .saturating_sub(self.changed.0)
+            > SETTLED
     }
 
     fn name(&self) -> String {

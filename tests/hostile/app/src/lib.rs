@@ -101,7 +101,7 @@ impl ToolApp for Hostile {
         Ok(())
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> impl Serialize {
         assert!(!self.spoilt, "a state that cannot be said");
         json!({ "counters": [{ "id": 1, "count": self.count }] })
     }
