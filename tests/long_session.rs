@@ -116,11 +116,13 @@ async fn two_hundred_turns_with_five_megabytes_fit_the_window_and_are_recorded_w
     let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
     let (mut read, mut results, mut turns) = (BTreeSet::new(), 0, String::new());
     for line in journal.lines() {
-        let event: Value = serde_json::from_str(line).unwrap();
+        let mut event: Value = serde_json::from_str(line).unwrap();
         if event["event"] != "turn" {
             continue;
         }
-        turns += line;
+        // What the user agent said of each open wish: none of what the model was sent or sent.
+        event.as_object_mut().unwrap().remove("judgements");
+        turns += &event.to_string();
         for step in event["steps"].as_array().unwrap() {
             if step["step"] != "call" {
                 continue;
