@@ -197,7 +197,7 @@ async fn sessions_without_a_judges_answer_are_scored_afterwards() {
     let scene = Scene::new();
     let silent = server(mute).await;
     let output = play_short(&scene, &silent, &[]);
-    expect(&output, 5, &[]);
+    expect(&output, 8, &[]);
     let played: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(played["scored"]["scored"], 0, "{played:#}");
 

@@ -270,7 +270,7 @@ async fn a_judge_that_never_parses_leaves_the_session_unscored() {
         "openai/m",
     ];
     let output = run(&scene, &args, &server);
-    expect(&output, 5, &[]);
+    expect(&output, 8, &[]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(results["comp"], Value::Null, "never a silent score");
     assert_eq!(results["scored"]["scored"], 0);
@@ -298,7 +298,7 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
         "1",
     ];
     let output = run(&scene, &args, &server);
-    expect(&output, 5, &[]);
+    expect(&output, 9, &[]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(results["sessions"][0]["outcome"], "model_fault");
     assert_eq!(results["proc"], 0.0);
@@ -316,10 +316,10 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
 /// same bytes, and verifies.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_off_session_is_gone_on_with_and_verifies() {
-    for (role, outcome) in [
-        ("--agent", "model_fault"),
-        ("--user", "judge_fault"),
-        ("--judge", "judge_fault"),
+    for (role, outcome, exit) in [
+        ("--agent", "model_fault", 9),
+        ("--user", "judge_fault", 8),
+        ("--judge", "judge_fault", 8),
     ] {
         let scene = Scene::new();
         let server = server(move |_| match role {
@@ -342,7 +342,7 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
             "openai/m",
         ];
         let output = run(&scene, &args, &server);
-        expect(&output, 5, &[]);
+        expect(&output, exit, &[]);
         let results: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(results["sessions"][0]["outcome"], outcome, "{role}");
         let verified = run(&scene, &["verify", "run"], &server);
@@ -366,7 +366,7 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
         std::fs::write(&path, cut).unwrap();
         std::fs::remove_file(scene.path("run/results.json")).unwrap();
         let output = run(&scene, &["run", "--resume", "run", "--json"], &server);
-        expect(&output, 5, &[]);
+        expect(&output, exit, &[]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), journal, "{role}");
     }
 }
@@ -402,7 +402,7 @@ async fn a_judge_fault_does_not_end_the_session() {
         "openai/m",
     ];
     let output = run(&scene, &args, &server);
-    expect(&output, 5, &[]);
+    expect(&output, 8, &[]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     let session = &results["sessions"][0];
     assert_eq!(session["outcome"], "judge_fault");

@@ -586,7 +586,7 @@ async fn a_memory_that_is_never_saved_leaves_an_extract_and_a_fault() {
     let scene = Scene::new();
     suite(&scene, "", "");
     let output = play(&scene, &RUN, |_| text("I never save anything.")).await;
-    expect(&output, 5, &[]);
+    expect(&output, 9, &[]);
     let history =
         std::fs::read_to_string(scene.path("run/workspaces/p.r1/memory/HISTORY.md")).unwrap();
     assert_eq!(

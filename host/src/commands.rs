@@ -34,6 +34,8 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
 use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms};
 use crate::report::escape;
+use crate::store::event::FaultKind;
+use crate::store::results::RunResults;
 use crate::task::load::LoadedPolicy;
 use crate::task::manifest::PolicyFile;
 use crate::task::problem::{Problem, lines, render};
@@ -60,6 +62,22 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Import(args) => import::import(args),
         Command::Plugin(args) => plugin::plugin(&args),
         Command::CompileComponent(args) => compile_component::compile_component(&args),
+    }
+}
+
+/// The exit of runs that are finished. Of several kinds of faults, a judge's come first, which leave sessions unscored, then
+/// those of guests, which score 0; what models fail at is their score.
+fn finished<'a>(runs: impl IntoIterator<Item = &'a RunResults>) -> Exit {
+    let faults = runs.into_iter().flat_map(|results| &results.faults);
+    let kinds: Vec<FaultKind> = faults.map(|line| line.fault.kind).collect();
+    if kinds.contains(&FaultKind::Judge) {
+        Exit::JudgeFaults
+    } else if kinds.contains(&FaultKind::Guest) {
+        Exit::GuestFaults
+    } else if kinds.is_empty() {
+        Exit::Complete
+    } else {
+        Exit::ModelFaults
     }
 }
 

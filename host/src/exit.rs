@@ -15,12 +15,16 @@ pub enum Exit {
     InvalidInput,
     /// A file could not be read or written, or a run folder is locked.
     Io,
-    /// Finished, with faults of guests, judges or models.
-    Faults,
+    /// Finished, with faults of guests.
+    GuestFaults,
     /// Something outside broke; `run --resume` goes on.
     Infrastructure,
     /// The run cost as much as it may; `run --resume` goes on.
     Spent,
+    /// Finished, with faults of judges.
+    JudgeFaults,
+    /// Finished, with failures of models.
+    ModelFaults,
     /// Interrupted by the user.
     Interrupted,
 }
@@ -33,9 +37,11 @@ impl Exit {
             Self::Usage => 2,
             Self::InvalidInput => 3,
             Self::Io => 4,
-            Self::Faults => 5,
+            Self::GuestFaults => 5,
             Self::Infrastructure => 6,
             Self::Spent => 7,
+            Self::JudgeFaults => 8,
+            Self::ModelFaults => 9,
             Self::Interrupted => 130,
         }
     }

@@ -50,14 +50,15 @@ base_url = "http://127.0.0.1:$PORT/v1"
 key_env = "INTEROP_KEY"
 TOML
 
-# play OUTCOME ARGS...: exit code 5 (finished, with faults), and every session ended so.
+# play OUTCOME CODE ARGS...: this exit code, and every session ended so.
 play() {
     outcome=$1
-    shift
+    expected=$2
+    shift 2
     rm -rf "$dir/run"
     code=0
     INTEROP_KEY=$KEY "$HOST" run "$dir/tasks/suite.toml" --persona law_trainee --runs 1 --out "$dir/run" "$@" >"$dir/log" 2>&1 || code=$?
-    if [ "$code" -ne 5 ] || [ "$(grep -c "$outcome, " "$dir/log")" -ne 4 ]; then
+    if [ "$code" -ne "$expected" ] || [ "$(grep -c "$outcome, " "$dir/log")" -ne 4 ]; then
         cat "$dir/log"
         echo "interop: $* ended with $code, and not as $outcome" >&2
         exit 1
@@ -66,9 +67,9 @@ play() {
         echo "interop: the key stands in a file" >&2
         exit 1
     fi
-    echo "interop: $*: 4 sessions $outcome, exit code 5"
+    echo "interop: $*: 4 sessions $outcome, exit code $code"
 }
 for format in chat responses messages; do
-    play complete --agent "$format/gibberish"
-    play judge_fault --agent nop --user "$format/gibberish" --judge "$format/gibberish"
+    play complete 9 --agent "$format/gibberish"
+    play judge_fault 8 --agent nop --user "$format/gibberish" --judge "$format/gibberish"
 done

@@ -49,7 +49,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     }
     Ok(match (broken.is_empty(), faults.is_empty()) {
         (false, _) => Exit::Infrastructure,
-        (true, false) => Exit::Faults,
+        (true, false) => Exit::JudgeFaults,
         (true, true) => Exit::Complete,
     })
 }

@@ -12,7 +12,7 @@ use super::merge::difference;
 use super::run::{
     Names, absolute, assignments, clients, load_suite, marks, on_terms, plan, roles, show, tape,
 };
-use super::{policy, runtime};
+use super::{finished, policy, runtime};
 use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
@@ -51,11 +51,7 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
         eprintln!("Go on with the same command.");
         return Ok(Exit::Infrastructure);
     }
-    Ok(if results.faults.is_empty() {
-        Exit::Complete
-    } else {
-        Exit::Faults
-    })
+    Ok(finished([&results]))
 }
 
 /// A run can be graded when it was played to its end and nothing was changed since.

@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use camino::Utf8PathBuf;
 
 use super::run::{reopened, show};
-use super::runtime;
+use super::{finished, runtime};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
@@ -38,11 +38,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {out}");
         return Ok(Exit::Infrastructure);
     }
-    Ok(if results.faults.is_empty() {
-        Exit::Complete
-    } else {
-        Exit::Faults
-    })
+    Ok(finished([&results]))
 }
 
 /// The manifest of the whole run: the parts must differ in nothing but which part they are and where they were played, and

@@ -17,7 +17,9 @@ use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
-use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
+use super::{
+    finished, guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown,
+};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
 use crate::eval::estimate::{Estimate, assumptions};
@@ -215,9 +217,9 @@ fn displayed<T, F: Future<Output = Result<T, RunError>>>(
 }
 
 /// Says what kept runs from their end, and how to go on; the exit of all together.
-fn ended(finished: &[Finished], again: &str) -> Exit {
-    let (mut cut, mut out_of_money, mut faults) = (false, false, false);
-    for one in finished {
+fn ended(all: &[Finished], again: &str) -> Exit {
+    let (mut cut, mut out_of_money, mut results_of) = (false, false, Vec::new());
+    for one in all {
         let Finished::All {
             results,
             broken,
@@ -232,7 +234,7 @@ fn ended(finished: &[Finished], again: &str) -> Exit {
         }
         cut |= !broken.is_empty();
         out_of_money |= spent.is_some();
-        faults |= !results.faults.is_empty();
+        results_of.push(&**results);
     }
     if cut || out_of_money {
         eprintln!("Go on with: {again}");
@@ -241,10 +243,8 @@ fn ended(finished: &[Finished], again: &str) -> Exit {
         Exit::Spent
     } else if cut {
         Exit::Infrastructure
-    } else if faults {
-        Exit::Faults
     } else {
-        Exit::Complete
+        finished(results_of)
     }
 }
 
