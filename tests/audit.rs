@@ -130,7 +130,7 @@ async fn an_audit_whose_judge_cannot_be_read_names_the_session() {
     );
     expect(
         &output,
-        5,
+        8,
         &["failed to judge law_trainee/", "in 5 attempts"],
     );
     expect(
