@@ -292,6 +292,7 @@ fn load(change: impl FnOnce(&mut GuestLimits)) -> Result<(), LoadError> {
     let cache = tempfile::tempdir().unwrap();
     let terms = Terms {
         limits,
+        lock: None,
         policy: Some(PolicyFile::default()),
         own: Vec::new(),
         on_demand: false,

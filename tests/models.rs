@@ -312,6 +312,32 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_that_comes_as_an_answer_is_paid_for() {
+    let scene = Scene::new();
+    let server = server(|_| {
+        ResponseTemplate::new(200).set_body_json(json!({
+            "choices": [{ "message": { "content": "" }, "finish_reason": "content_filter" }],
+            "usage": { "prompt_tokens": 100, "completion_tokens": 10 },
+        }))
+    })
+    .await;
+    let suite = embedded();
+    let session = ["--session", "corrie-extension", "--out", "run", "--json"];
+    let roles = ["--agent", "openai/m", "--judge", "openai/m", "--runs", "1"];
+    let args = [&["run", suite.to_str().unwrap()], &session[..], &roles].concat();
+    expect(&run(&scene, &args, &server), 8, &[]);
+    let results = std::fs::read_to_string(scene.path("run/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let asked = server.received_requests().await.unwrap().len();
+    let count = |role: &str, key: &str| results["usage"][role][key].as_u64().unwrap();
+    assert!(count("agent", "calls") > 0 && count("judge", "calls") > 0);
+    let both = |key| count("agent", key) + count("judge", key);
+    assert_eq!(both("calls"), asked as u64, "{results:#}");
+    assert_eq!(both("input_tokens"), 100 * asked as u64);
+    assert_eq!(both("output_tokens"), 10 * asked as u64);
+}
+
 /// A session that a role breaks off is journaled turn and end apart: killed between them, the run still ends with the
 /// same bytes, and verifies.
 #[tokio::test(flavor = "multi_thread")]

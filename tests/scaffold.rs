@@ -1,6 +1,8 @@
 //! The built-in scaffold with a model behind it: a server of the tests' own, whose answers are a function of the chat.
 
 use std::process::Output;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
@@ -116,7 +118,13 @@ pub(crate) async fn play(
             }
             _ => answer(&asked),
         };
-        ResponseTemplate::new(200).set_body_json(reply)
+        if let Some(seconds) = reply["busy"].as_u64() {
+            return ResponseTemplate::new(429).insert_header("Retry-After", seconds.to_string());
+        }
+        let delay = Duration::from_secs(reply["late"].as_u64().unwrap_or(0));
+        ResponseTemplate::new(200)
+            .set_body_json(reply)
+            .set_delay(delay)
     };
     let server = MockServer::start().await;
     Mock::given(method("POST"))
@@ -149,6 +157,53 @@ fn journal(scene: &Scene, run: &str) -> Vec<Value> {
 pub(crate) fn turns(scene: &Scene) -> Vec<Value> {
     let events = journal(scene, "run").into_iter();
     events.filter(|event| event["event"] == "turn").collect()
+}
+
+/// A server that asks for a wait before the call is made again.
+fn busy(seconds: u64) -> Value {
+    json!({ "busy": seconds })
+}
+
+/// The same answer, and late.
+fn late(answer: Value, seconds: u64) -> Value {
+    let mut answer = answer;
+    answer["late"] = seconds.into();
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_charged_for_a_late_answer_and_not_for_waiting_also_in_a_subagent() {
+    let scene = Scene::new();
+    suite(&scene, "[session]\nturn_timeout_s = 3\n", "");
+    let refused = AtomicBool::new(false);
+    let output = play(&scene, &RUN, move |asked| {
+        if !asked.tools.is_empty() && !asked.tools.contains(&"message".into()) {
+            if !refused.swap(true, Ordering::SeqCst) {
+                return busy(4);
+            }
+            return text("The note is in note.md.");
+        }
+        if asked.last().contains("subagent `note` is done") {
+            return text("It is written.");
+        }
+        if asked.last().contains("Request one.") {
+            return calls(&[(
+                "spawn",
+                json!({ "task": "Write the note.", "label": "note" }),
+            )]);
+        }
+        if asked.last().contains("Request two.") {
+            return late(text("Here it is."), 5);
+        }
+        text("Noted.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let turns = turns(&scene);
+    assert_eq!(turns[0]["response"], "It is written.");
+    let second = turns.iter().find(|turn| turn["session"] == "two").unwrap();
+    assert_eq!(second["response"], "");
+    assert_eq!(second["outcome"], "turn_timeout", "{second:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

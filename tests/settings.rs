@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::documents::docx;
 use crate::scaffold::suite;
-use crate::scene::{Scene, embedded, expect, stderr};
+use crate::scene::{Scene, embedded, expect, root, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 
@@ -167,6 +167,90 @@ fn every_setting_of_the_suite_can_be_set() {
         "m",
         "--set models.mine.model=m",
     );
+}
+
+#[test]
+fn a_suite_names_the_policy_that_holds_without_another() {
+    let scene = Scene::new().with_embedded();
+    let plugins = scene.path("plugins");
+    std::fs::create_dir(&plugins).unwrap();
+    let rules = root().join("target/plugins/rules.wasm");
+    std::fs::copy(rules, plugins.join("rules.wasm")).unwrap();
+    let with = ["--plugins", "plugins"];
+    let grants = "plugin.rules.grants";
+    check(&scene, &with, grants, serde_json::json!([]), "default");
+    check(&scene, &with, "policy", Value::Null, "default");
+
+    scene.replace(SUITE, "seed = 1", "seed = 1\npolicy = \"../policy.toml\"");
+    expect(
+        &scene.run(&["run", SUITE, "--out", "run"]),
+        3,
+        &["tasks/suite.toml:6", "no such file: tasks/../policy.toml"],
+    );
+    scene.write(
+        "policy.toml",
+        "version = 1\n[plugins.rules]\ngrants = [\"workspace\"]\n",
+    );
+    let path = scene.path("policy.toml").canonicalize().unwrap();
+    let path = path.to_str().unwrap();
+    check(&scene, &with, "policy", path, "tasks/suite.toml:6");
+    let workspace = serde_json::json!(["workspace"]);
+    check(&scene, &with, grants, workspace, path);
+
+    let none = scene.write("none.toml", "version = 1\n[limits.app]\nwall_ms = 1000\n");
+    let none = none.canonicalize().unwrap();
+    let over = [&with[..], &["--policy", "none.toml"]].concat();
+    check(&scene, &over, "policy", none.to_str().unwrap(), "--policy");
+    check(&scene, &over, grants, serde_json::json!([]), "default");
+
+    let run = [&["run", SUITE, "--out", "run"], &with[..]].concat();
+    expect(&scene.run(&run), 0, &[]);
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    scene.write("policy.toml", "version = 1\n");
+    expect(
+        &scene.run(&["run", "--resume", "run"]),
+        3,
+        &["the policy was changed"],
+    );
+}
+
+#[test]
+fn a_suites_lock_says_which_plugins_are_meant_wherever_they_lie() {
+    let scene = Scene::new().with_embedded();
+    let lock = std::fs::read_to_string(root().join("target/plugins/pibench.lock")).unwrap();
+    scene.write("tasks/plugins.lock", &lock);
+    let set = ["--set", "lock=plugins.lock"];
+    check(
+        &scene,
+        &set,
+        "lock",
+        "plugins.lock",
+        "--set lock=plugins.lock",
+    );
+    scene.replace(SUITE, "seed = 1", "seed = 1\nlock = \"plugins.lock\"");
+    expect(&scene.run(&["run", SUITE, "--out", "run"]), 0, &[]);
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
+
+    let (head, tail) = lock.split_once("name = \"gmail\"").unwrap();
+    let (before, digest) = tail.split_once("sha256 = \"").unwrap();
+    let other = if digest.starts_with('0') { '1' } else { '0' };
+    let changed = format!(
+        "{head}name = \"gmail\"{before}sha256 = \"{other}{}",
+        &digest[1..]
+    );
+    let without = format!(
+        "{head}name = \"other\"{}",
+        tail.replacen("gmail.wasm", "other.wasm", 1)
+    );
+    for (text, said) in [
+        (changed, "plugins.lock pins sha256"),
+        (without, "it is not in tasks/plugins.lock"),
+        ("version = 2".to_owned(), "version 2 of the format"),
+    ] {
+        scene.write("tasks/plugins.lock", &text);
+        expect(&scene.run(&["run", SUITE, "--out", "other"]), 3, &[said]);
+        assert!(!scene.path("other").exists(), "{said}");
+    }
 }
 
 #[test]

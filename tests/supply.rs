@@ -191,7 +191,7 @@ fn a_lock_holds_what_it_pins() {
         &["pins the size", "pibench-host plugin lock --plugins pack"],
     );
     std::fs::copy(hostile("app"), scene.path("pack/app.wasm")).unwrap();
-    expect(&check("pack/app.wasm"), 3, &["not in pibench.lock"]);
+    expect(&check("pack/app.wasm"), 3, &["not in pack/pibench.lock"]);
     expect(&scene.run(&["plugin", "lock", "--plugins", "pack"]), 0, &[]);
     expect(&check("pack/grader.wasm"), 0, &[]);
     expect(&check("pack/app.wasm"), 0, &[]);

@@ -241,8 +241,9 @@ fn write_suite(dir: &Path, base_url: &str, sessions: usize, tools: &str) {
 
 /// Answers each chat after the same time.
 fn respond(request: &wiremock::Request) -> ResponseTemplate {
-    let body: serde_json::Value = request.body_json().expect("JSON");
-    let memory = body["tools"][0]["function"]["name"] == "save_memory";
+    // It runs beside the program on the same processors, so it looks and does not parse.
+    let body = std::str::from_utf8(&request.body).expect("JSON");
+    let memory = body.contains("save_memory");
     let arguments = json!({"history_entry": "Sorted.", "memory_update": ""}).to_string();
     let call = json!([{"id": "1", "type": "function", "function": {"name": "save_memory", "arguments": arguments}}]);
     let message = if memory {

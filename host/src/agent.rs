@@ -24,6 +24,7 @@ use tracing::Instrument;
 
 use crate::eval::record::CallRecord;
 use crate::model::{ChatRequest, Model, ModelError, Reply, ToolCall, ToolSpec, Usage};
+use crate::plugin::counting_waits;
 use crate::store::event::{Fault, FaultKind, Step, Turn};
 use crate::task::manifest::Protocol;
 use crate::workspace::WorkspaceError;
@@ -174,23 +175,24 @@ impl<'a> Agent<'a> {
         message: &str,
         limits: TurnLimits,
     ) -> TurnDone {
-        let deadline = Instant::now() + limits.timeout;
         let mut done = TurnDone::default();
         if let Err(error) = self.consolidate(environment, &mut done).await {
             return done.ended(TurnEnd::Model(error));
         }
         self.hear(message, &environment.clock.to_string());
-        self.work(environment, number, limits.iterations, deadline, done)
+        // What earlier turns are turned into is none of this one's time, as it is not at a session's end.
+        let mut deadline = Instant::now() + limits.timeout;
+        self.work(environment, number, limits.iterations, &mut deadline, done)
             .await
     }
 
-    /// Asks the model and runs its calls, until it answers.
+    /// Asks the model and runs its calls, until it answers. The deadline moves by what is waited for.
     async fn work(
         &mut self,
         environment: &mut Environment,
         number: u32,
         iterations: u32,
-        mut deadline: Instant,
+        deadline: &mut Instant,
         mut done: TurnDone,
     ) -> TurnDone {
         // What was written of an answer that is being gone on with.
@@ -198,13 +200,18 @@ impl<'a> Agent<'a> {
         let (mut continued, mut empty) = (0, 0);
         for _ in 0..iterations {
             let tools = environment.toolbox.specs();
-            let reply = match self.ask(tools, empty < 2, deadline).await {
+            let reply = match self.ask(tools, empty < 2, *deadline).await {
                 Ok((reply, waited)) => {
                     // What the model did not work is none of the turn's time.
-                    deadline += waited;
+                    *deadline += waited;
                     reply
                 }
-                Err(end) => return done.ended(end),
+                Err(end) => {
+                    if let TurnEnd::Model(error) = &end {
+                        done.usage += error.usage();
+                    }
+                    return done.ended(end);
+                }
             };
             done.usage += reply.usage;
             let Reply {
@@ -275,7 +282,7 @@ impl<'a> Agent<'a> {
         environment: &mut Environment,
         turn: u32,
         calls: &[ToolCall],
-        deadline: Instant,
+        deadline: &mut Instant,
         done: &mut TurnDone,
     ) -> Going {
         let mut fetched = environment.fetch_ahead(calls).await;
@@ -290,7 +297,11 @@ impl<'a> Agent<'a> {
                     if let Some(ran) = fetched.remove(&place) {
                         span.in_scope(|| environment.fetched(turn, call, ran))
                     } else {
-                        environment.call(turn, call).instrument(span).await
+                        let call = environment.call(turn, call).instrument(span);
+                        // Boxed: it is by far the largest part of a turn's future.
+                        let (called, waited) = counting_waits(Box::pin(call)).await;
+                        *deadline += waited;
+                        called
                     }
                 }
                 None => environment.refuse(

@@ -32,7 +32,7 @@ use crate::agent::Toolbox;
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
-use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms};
+use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms, lock};
 use crate::report::escape;
 use crate::store::event::FaultKind;
 use crate::store::results::RunResults;
@@ -109,12 +109,13 @@ fn plugin_dirs(own: Option<&Utf8Path>) -> Vec<PathBuf> {
     dirs
 }
 
-/// The plugins of a suite's `[plugins]` and of folders, on the operator's terms.
+/// The plugins of a suite's `[plugins]` and of folders, on the operator's terms. `lock` is the suite's.
 fn plugins(
     named: BTreeMap<String, Utf8PathBuf>,
     dirs: Vec<PathBuf>,
     limits: &GuestLimits,
     policy: PolicyFile,
+    lock: Option<&Utf8Path>,
 ) -> Result<Plugins, Failure> {
     let compiler = std::env::current_exe()
         .context("find the program itself")
@@ -122,6 +123,10 @@ fn plugins(
     let terms = Terms {
         limits: *limits,
         policy: Some(policy),
+        lock: lock
+            .map(|path| lock::read(path.as_std_path()))
+            .transpose()
+            .or_exit(Exit::InvalidInput)?,
         own: plugin_dirs(None),
         compiler: Some(compiler),
         on_demand: false,
@@ -199,6 +204,8 @@ fn cache_dir() -> PathBuf {
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // An episode's step takes a millisecond and not microseconds: who waits for the network is looked after as often.
+        .event_interval(4)
         .build()
         .or_exit(Exit::Io)
 }

@@ -14,7 +14,7 @@ use crate::user::lexical;
 use crate::user::parse::{self, Styles, Verdict};
 use crate::user::prompted::{Attempts, List};
 use crate::user::prompts::{Fields, PromptName, Prompts};
-use crate::user::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence};
+use crate::user::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence, usages};
 
 /// The judge of rubric items.
 #[derive(Debug, Clone)]
@@ -91,7 +91,8 @@ async fn by_majority(
 ) -> Result<Judged<Judgement>, RoleError> {
     let (mut votes, mut exchanges) = (Vec::new(), Vec::new());
     for judge in judges {
-        let (verdicts, exchange) = by_model(judge, items, selection, evidence).await?;
+        let answer = by_model(judge, items, selection, evidence).await;
+        let (verdicts, exchange) = answer.map_err(|error| error.after(usages(&exchanges)))?;
         votes.push(verdicts);
         exchanges.push(exchange);
     }

@@ -8,6 +8,9 @@ use pibench_host::commands;
 use pibench_host::exit::Exit;
 use pibench_host::report::escape::lines;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     stop_quietly_when_unread();
     let cli = Cli::parse();

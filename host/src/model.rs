@@ -218,7 +218,22 @@ pub enum ModelError {
     Infrastructure { server: String, reason: String },
     /// The model (or its server) refused this request for good: the session counts as it is.
     #[error("get an answer from {server}: {reason}")]
-    Refused { server: String, reason: String },
+    Refused {
+        server: String,
+        reason: String,
+        /// What the refusal cost, where it came as an answer, and all attempts before it.
+        usage: Box<Usage>,
+    },
+}
+
+impl ModelError {
+    /// What was spent without an answer.
+    pub fn usage(&self) -> Usage {
+        match self {
+            Self::Infrastructure { .. } => Usage::default(),
+            Self::Refused { usage, .. } => **usage,
+        }
+    }
 }
 
 /// A model that plays a role. Scripted ones need neither key nor network.

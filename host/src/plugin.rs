@@ -31,4 +31,5 @@ pub use fault::GuestFault;
 pub use grader::Grader;
 pub use limits::{GuestLimits, Limits, LoadLimits};
 pub use load::{LoadError, Plugin, Plugins, Terms, World};
+pub use seats::counting_waits;
 pub use shell::Shell;

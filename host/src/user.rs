@@ -20,6 +20,7 @@ use prompted::{Attempts, List};
 use prompts::{Fields, PromptName, Prompts};
 
 use crate::eval::session::Asked;
+use crate::model::Usage;
 use crate::model::client::Client;
 use crate::model::place::Place;
 use crate::task::manifest::Protocol;
@@ -281,9 +282,14 @@ async fn reveal(
         index = chosen;
         exchanges.push(exchange);
     }
-    let (text, exchange) = message(model, persona, &open[index..=index], evidence, false).await?;
+    let message = message(model, persona, &open[index..=index], evidence, false).await;
+    let (text, exchange) = message.map_err(|error| error.after(usages(&exchanges)))?;
     exchanges.push(exchange);
     Ok(Judged::by_model(vec![(index, text)], &exchanges))
+}
+
+pub(crate) fn usages(exchanges: &[Exchange]) -> impl Iterator<Item = Usage> {
+    exchanges.iter().map(|exchange| exchange.usage)
 }
 
 async fn choose(

@@ -55,7 +55,10 @@ pub(super) async fn remember(
         Ok(Some(saved)) => saved,
         Ok(None) => lost(chat, "it saved no memory, asked twice", &mut done),
         Err(error @ ModelError::Infrastructure { .. }) => return Err(error),
-        Err(error) => lost(chat, &error.to_string(), &mut done),
+        Err(error) => {
+            done.usage += error.usage();
+            lost(chat, &error.to_string(), &mut done)
+        }
     };
     if let Err(error) = save(&saved, environment) {
         done.fault = Some(fault(&format!("the memory could not be written: {error}")));

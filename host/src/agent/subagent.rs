@@ -28,7 +28,7 @@ impl Agent<'_> {
         environment: &mut Environment,
         turn: u32,
         spawned: Spawned,
-        deadline: Instant,
+        deadline: &mut Instant,
         done: &mut TurnDone,
     ) -> Result<(), TurnEnd> {
         let Spawned { task, label } = spawned;
@@ -45,7 +45,7 @@ impl Agent<'_> {
         done.faults.extend(worked.faults);
         let (result, ended) = match worked.end {
             TurnEnd::Answered => (worked.response, None),
-            TurnEnd::Model(ModelError::Refused { server, reason }) => {
+            TurnEnd::Model(ModelError::Refused { server, reason, .. }) => {
                 done.faults.push(Fault {
                     kind: FaultKind::Model,
                     source: format!("subagent {label}"),

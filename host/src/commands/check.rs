@@ -118,11 +118,17 @@ fn check_suite(
     };
     let suite = loaded.suite;
     check_session_names(&suite, args)?;
-    let policy = policy_of(args)?;
+    let policy = policy_of(args, suite.policy.as_deref())?;
     let limits = guest_limits(&suite, &policy)?;
     let dirs = plugin_dirs(args.plugins.as_deref());
     let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
-    let plugins = plugins(suite.plugins.clone(), dirs, &limits, policy)?;
+    let plugins = plugins(
+        suite.plugins.clone(),
+        dirs,
+        &limits,
+        policy,
+        suite.lock.as_deref(),
+    )?;
     warn_of_unknown(&plugins, in_policy.iter());
     for name in suite.plugin_names() {
         if let Err(error) = plugins.get(&name) {
@@ -182,8 +188,9 @@ fn tool_text(spec: &ToolSpec) -> ToolText {
 
 /// A plugin by itself: it loads, imports nothing foreign, and says what it has.
 fn check_plugin(path: &Utf8Path, args: &CheckArgs) -> Result<Found, Failure> {
-    let policy = policy_of(args)?;
-    let plugins = plugins([].into(), Vec::new(), &GuestLimits::default(), policy)?;
+    let policy = policy_of(args, None)?;
+    let limits = GuestLimits::default();
+    let plugins = plugins([].into(), Vec::new(), &limits, policy, None)?;
     let name = path.file_stem().unwrap_or("plugin");
     let plugin = match plugins.load_file(name, path.as_std_path()) {
         Ok(plugin) => Arc::new(plugin),
@@ -240,8 +247,8 @@ fn asks(plugin: &Plugin) -> String {
     )
 }
 
-fn policy_of(args: &CheckArgs) -> Result<PolicyFile, Failure> {
-    let policy = policy(args.policy.as_deref())?;
+fn policy_of(args: &CheckArgs, of_suite: Option<&Utf8Path>) -> Result<PolicyFile, Failure> {
+    let policy = policy(args.policy.as_deref().or(of_suite))?;
     Ok(policy.map(|loaded| loaded.policy).unwrap_or_default())
 }
 

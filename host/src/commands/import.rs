@@ -46,6 +46,7 @@ fn pi_bench(
         plugin_dirs(plugins),
         &GuestLimits::default(),
         PolicyFile::default(),
+        None,
     )?;
     let runtime = runtime()?;
     let mut list_checks = |script: &str| runtime.block_on(checks(&plugins, script));

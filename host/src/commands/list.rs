@@ -27,6 +27,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         plugin_dirs(args.plugins.as_deref()),
         &guest_limits(&suite, &policy)?,
         policy,
+        None,
     )?;
     let apps = plugins.tool_apps().or_exit(Exit::InvalidInput)?;
     let tools = runtime()?.block_on(offered_tools(&suite, &plugins, apps))?;

@@ -37,7 +37,9 @@ use crate::plugin::shell::{PYTHON, SHELL};
 use crate::plugin::{GuestLimits, LoadError, Plugins};
 use crate::report::estimate::Row;
 use crate::report::{estimate, progress, table};
-use crate::run::{AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending};
+use crate::run::{
+    AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending, Toolboxes,
+};
 use crate::store::event::VERSION;
 use crate::store::folder::{FolderError, PluginMark, read_manifest};
 use crate::store::results::RunResults;
@@ -444,7 +446,7 @@ struct Shared {
 fn shared(suite: &Suite, args: &RunArgs) -> Result<Shared, Failure> {
     known(suite, args)?;
     let dirs = plugin_dirs(args.plugins.as_deref());
-    let policy = policy(args.policy.as_deref())?;
+    let policy = policy(policy_path(suite, args))?;
     let (limits, plugins) = on_terms(suite, dirs.clone(), policy.as_ref(), args.jobs)?;
     Ok(Shared {
         prompts: Prompts::load(args.prompts.as_deref()).or_exit(Exit::InvalidInput)?,
@@ -454,6 +456,11 @@ fn shared(suite: &Suite, args: &RunArgs) -> Result<Shared, Failure> {
         limits,
         plugins,
     })
+}
+
+/// The policy in effect: that of the command line, else the suite's.
+fn policy_path<'a>(suite: &'a Suite, args: &'a RunArgs) -> Option<&'a Utf8Path> {
+    args.policy.as_deref().or(suite.policy.as_deref())
 }
 
 /// What a command line and a suite decide for one agent, before a folder is made.
@@ -507,11 +514,7 @@ fn prepared(
         prompts: args.prompts.as_ref().map(|dir| absolute(dir)).transpose()?,
         prompts_version: prompts.version(),
         prompts_digest: prompts.digest().to_owned(),
-        policy: args
-            .policy
-            .as_ref()
-            .map(|file| absolute(file))
-            .transpose()?,
+        policy: policy_path(suite, args).map(absolute).transpose()?,
         policy_digest: policy.as_ref().map(|policy| policy.digest.clone()),
         plugins: marks.clone(),
         limits: for_record(limits),
@@ -654,6 +657,7 @@ pub(super) fn plan(
         roles,
         beside: false,
         plugins,
+        toolboxes: Toolboxes::default(),
         app_limits: limits.app,
         grader_limits: limits.grader,
         python_limits: limits.python,
@@ -855,7 +859,8 @@ pub(super) fn on_terms(
     let limits = guest_limits(suite, &policy)?;
     let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
     let places = limits.for_episodes(at_once(suite, jobs));
-    let plugins = plugins(suite.plugins.clone(), dirs, &places, policy)?;
+    let named = suite.plugins.clone();
+    let plugins = plugins(named, dirs, &places, policy, suite.lock.as_deref())?;
     warn_of_unknown(&plugins, in_policy.iter());
     Ok((limits, Arc::new(plugins)))
 }

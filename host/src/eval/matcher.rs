@@ -4,9 +4,9 @@
 
 mod pattern;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::Regex;
 use thiserror::Error;
 
@@ -161,7 +161,21 @@ enum Within {
     Arguments,
     Files,
     Call(String),
-    File(GlobMatcher),
+    File(Files),
+}
+
+/// Files by their paths. Compiled when one is looked at: most matchers of a suite are never asked.
+#[derive(Debug, Clone)]
+struct Files {
+    glob: Glob,
+    compiled: OnceLock<GlobMatcher>,
+}
+
+impl Files {
+    fn have(&self, path: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| self.glob.compile_matcher());
+        compiled.is_match(path)
+    }
 }
 
 impl Within {
@@ -185,7 +199,10 @@ impl Within {
     /// `*` stays within one folder, `**` does not, as in a shell.
     fn file(text: &str, glob: &str, place: String) -> Result<Self, MatcherError> {
         match GlobBuilder::new(glob).literal_separator(true).build() {
-            Ok(glob) => Ok(Self::File(glob.compile_matcher())),
+            Ok(glob) => Ok(Self::File(Files {
+                glob,
+                compiled: OnceLock::new(),
+            })),
             Err(source) => Err(MatcherError::Glob {
                 place,
                 text: text.to_owned(),
@@ -200,7 +217,7 @@ impl Within {
             | (Self::Arguments, Place::Arguments { .. })
             | (Self::Files, Place::File { .. }) => true,
             (Self::Call(wanted), Place::Arguments { tool }) => wanted == tool,
-            (Self::File(glob), Place::File { path }) => glob.is_match(path),
+            (Self::File(files), Place::File { path }) => files.have(path),
             _ => false,
         }
     }

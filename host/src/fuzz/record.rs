@@ -12,7 +12,7 @@ use crate::report::bundle::Report;
 use crate::report::record::RunRecord;
 use crate::report::{follow, page, table};
 use crate::run::imported::{self, take_over};
-use crate::run::{AgentRole, Plan, Roles, Spending, outline, verify};
+use crate::run::{AgentRole, Plan, Roles, Spending, Toolboxes, outline, verify};
 use crate::store::event::{Event, VERSION};
 use crate::store::folder::{Manifest, read_outline};
 use crate::store::trajectory::Timed;
@@ -288,6 +288,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         },
         beside: false,
         plugins: NO_PLUGINS.with(Arc::clone),
+        toolboxes: Toolboxes::default(),
         app_limits: app,
         grader_limits: grader,
         python_limits: python,

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::place::Spot;
-use super::{ChatRequest, Message, ModelError, Reply, Role};
+use super::{ChatRequest, Message, ModelError, Reply, Role, Usage};
 
 /// The version of a line. Version 1 had no turns that were late.
 const VERSION: u32 = 2;
@@ -126,6 +126,9 @@ pub(super) enum Recorded {
     Refused {
         server: String,
         reason: String,
+        /// Absent in recordings of before it was kept.
+        #[serde(default)]
+        usage: Box<Usage>,
     },
     /// The time of its turn was used up.
     Late,

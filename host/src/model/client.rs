@@ -314,9 +314,8 @@ impl Client {
             tape,
             ..
         } = &*self.shared;
-        let fingerprint = Fingerprint::of(request);
         let cassette = match &**tape {
-            Tape::Off => return self.live(request, &fingerprint, time).await,
+            Tape::Off => return self.live(request, time).await,
             Tape::Silent => {
                 return Err(ModelError::Infrastructure {
                     server: endpoint.spec.clone(),
@@ -324,10 +323,11 @@ impl Client {
                 });
             }
             Tape::Cache(_) if *role != Role::Judge => {
-                return self.live(request, &fingerprint, time).await;
+                return self.live(request, time).await;
             }
             Tape::Record(cassette) | Tape::Replay(cassette) | Tape::Cache(cassette) => cassette,
         };
+        let fingerprint = Fingerprint::of(request);
         let (spot, occurrence) = self.place.ask(*role, &endpoint.spec, fingerprint.hash);
         let question = Question::new(spot, *role, &endpoint.spec, &fingerprint, occurrence);
         match (&**tape, cassette.find(&question)) {
@@ -338,7 +338,7 @@ impl Client {
             }
             _ => {}
         }
-        let result = self.live(request, &fingerprint, time).await;
+        let result = self.live(request, time).await;
         if let Tape::Cache(_) = **tape {
             let unkept = Some(question);
             return result.map(|answer| answer.map(|answer| Answer { unkept, ..answer }));
@@ -352,7 +352,6 @@ impl Client {
     async fn live(
         &self,
         request: ChatRequest<'_>,
-        fingerprint: &Fingerprint,
         time: &mut Time,
     ) -> Result<Option<Answer>, ModelError> {
         let temperature = request.temperature.filter(|_| self.takes_temperature());
@@ -361,7 +360,7 @@ impl Client {
             ..request
         };
         let mut asked = temperature;
-        let mut result = self.ask(with, fingerprint, time).await;
+        let mut result = self.ask(with, time).await;
         if let Err(failure) = &result
             && temperature.is_some()
             && failure.is_about_temperature()
@@ -373,11 +372,14 @@ impl Client {
                 temperature: None,
                 ..request
             };
-            result = self.ask(without, fingerprint, time).await;
+            result = self.ask(without, time).await;
         }
         match result {
             Ok(reply) => Ok(Some(Answer {
-                reply: self.entered(self.redacted(reply)),
+                reply: Reply {
+                    usage: self.entered(reply.usage),
+                    ..self.redacted(reply)
+                },
                 temperature: asked,
                 unkept: None,
             })),
@@ -387,12 +389,7 @@ impl Client {
     }
 
     /// The attempts at one request.
-    async fn ask(
-        &self,
-        request: ChatRequest<'_>,
-        fingerprint: &Fingerprint,
-        time: &mut Time,
-    ) -> Result<Reply, Failure> {
+    async fn ask(&self, request: ChatRequest<'_>, time: &mut Time) -> Result<Reply, Failure> {
         let endpoint = &self.shared.endpoint;
         let habits = Habits {
             model: &endpoint.model,
@@ -400,7 +397,9 @@ impl Client {
             max_output_tokens: endpoint.max_output_tokens,
             give_back: endpoint.give_back.as_deref(),
         };
-        let body = Bytes::from(wire::request(endpoint.format, habits, request).to_string());
+        // Texts, numbers and lists: nothing that JSON cannot hold.
+        let body = serde_json::to_vec(&wire::request(endpoint.format, habits, request));
+        let body = Bytes::from(body.unwrap_or_default());
         let (mut attempt, mut unreadable) = (0, 0);
         loop {
             attempt += 1;
@@ -408,7 +407,7 @@ impl Client {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let own = (attempt < ATTEMPTS).then(|| backoff(attempt, &fingerprint.hash));
+            let own = (attempt < ATTEMPTS).then(|| backoff(attempt, &self.lot(&body)));
             let wait = match &failure {
                 Failure::Trouble { retry_after, .. } => {
                     own.and_then(|own| longer(own, *retry_after))
@@ -427,6 +426,15 @@ impl Client {
         }
     }
 
+    /// What the waits of a question are drawn from: its words, and where they are said, since many sessions begin with
+    /// the same ones.
+    fn lot(&self, body: &[u8]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.place.spot().to_string().as_bytes());
+        hasher.update(body);
+        hasher.finalize()
+    }
+
     /// One attempt, when the provider's limits let it.
     async fn admitted(&self, body: &Bytes, time: &mut Time) -> Result<Reply, Failure> {
         let Shared { gate, pause, .. } = &*self.shared;
@@ -442,12 +450,12 @@ impl Client {
             Err(Failure::Trouble { busy: true, .. }) => Load::TooMuch,
             Err(_) => Load::Unknown,
         });
-        if let Ok(reply) = &result {
+        if let Ok(Reply { usage, .. }) | Err(Failure::Refused { usage, .. }) = &result {
             let Usage {
                 input_tokens,
                 output_tokens,
                 ..
-            } = reply.usage;
+            } = *usage;
             let more = (input_tokens + output_tokens).saturating_sub(estimate);
             gate.charge(more, Instant::now());
         }
@@ -477,16 +485,16 @@ impl Client {
         let (body, cut) = read(&mut response, ANSWER_LIMIT, *stall).await?;
         if cut {
             let reason = format!("its answer is longer than {ANSWER_LIMIT} bytes");
-            return Err(Failure::Refused { reason });
+            return Err(Failure::refused(reason));
         }
         wire::reply(endpoint.format, &body).map_err(|error| unreadable(error, &body))
     }
 
     /// With its price, and on the meter.
-    fn entered(&self, mut reply: Reply) -> Reply {
-        reply.usage = reply.usage.priced(self.shared.endpoint.price.as_ref());
-        self.shared.meter.add(&reply.usage);
-        reply
+    fn entered(&self, usage: Usage) -> Usage {
+        let usage = usage.priced(self.shared.endpoint.price.as_ref());
+        self.shared.meter.add(&usage);
+        usage
     }
 
     fn note(&self, failure: &Failure, wait: Duration) {
@@ -503,9 +511,16 @@ impl Client {
             | Failure::NotJson { .. }
             | Failure::Settings { .. }
             | Failure::Late => ModelError::Infrastructure { server, reason },
-            Failure::WrongShape { .. } | Failure::Refused { .. } => {
-                ModelError::Refused { server, reason }
-            }
+            Failure::WrongShape { .. } => ModelError::Refused {
+                server,
+                reason,
+                usage: Box::default(),
+            },
+            Failure::Refused { usage, .. } => ModelError::Refused {
+                server,
+                reason,
+                usage: Box::new(self.entered(*usage)),
+            },
         }
     }
 
@@ -568,9 +583,14 @@ impl Recorded {
                 reply: reply.clone(),
                 temperature: *temperature,
             }),
-            Err(ModelError::Refused { server, reason }) => Some(Self::Refused {
+            Err(ModelError::Refused {
+                server,
+                reason,
+                usage,
+            }) => Some(Self::Refused {
                 server: server.clone(),
                 reason: reason.clone(),
+                usage: usage.clone(),
             }),
             Ok(None) => Some(Self::Late),
             Err(ModelError::Infrastructure { .. }) => None,
@@ -585,7 +605,15 @@ impl Recorded {
                 unkept: None,
             })),
             Self::Late => Ok(None),
-            Self::Refused { server, reason } => Err(ModelError::Refused { server, reason }),
+            Self::Refused {
+                server,
+                reason,
+                usage,
+            } => Err(ModelError::Refused {
+                server,
+                reason,
+                usage,
+            }),
         }
     }
 }
@@ -681,10 +709,8 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
         Unreadable::WrongShape { reason } => Failure::WrongShape {
             reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
-        Unreadable::Declined { reason } => Failure::Refused { reason },
-        Unreadable::Error { status: 0, message } => Failure::Refused {
-            reason: one_line(&message),
-        },
+        Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
+        Unreadable::Error { status: 0, message } => Failure::refused(one_line(&message)),
         Unreadable::Error { status, message } => Failure::of_status(status, &message, None),
     }
 }

@@ -75,6 +75,11 @@ impl Place {
         (state.spot.clone(), occurrence)
     }
 
+    /// Where it is.
+    pub(super) fn spot(&self) -> Spot {
+        self.state().spot.clone()
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         // Nothing panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

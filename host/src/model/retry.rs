@@ -51,11 +51,12 @@ impl Pause {
 }
 
 /// The wait after the attempt of this number (1, 2, ...): 1, 2, 4, ... 30 s, each with up to as much again, so that many
-/// sessions do not come back at once. How much is drawn from the request, so that nothing depends on a generator's state.
-pub(super) fn backoff(attempt: u32, request: &blake3::Hash) -> Duration {
+/// sessions do not come back at once. How much is drawn from the question's lot, so that nothing depends on a generator's
+/// state.
+pub(super) fn backoff(attempt: u32, lot: &blake3::Hash) -> Duration {
     let doubled = FIRST_WAIT.saturating_mul(1 << (attempt - 1).min(16));
     let mut hasher = blake3::Hasher::new_derive_key("pibench-host wait of an attempt, version 1");
-    hasher.update(request.as_bytes());
+    hasher.update(lot.as_bytes());
     hasher.update(&attempt.to_le_bytes());
     let drawn = hasher.finalize();
     let [a, b, c, d, ..] = *drawn.as_bytes();

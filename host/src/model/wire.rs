@@ -7,7 +7,7 @@ mod responses;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
-use super::{ChatRequest, Image, Message, Reply};
+use super::{ChatRequest, Image, Message, Reply, Usage};
 use crate::task::manifest::WireFormat;
 
 /// Why an answer cannot be read.
@@ -20,7 +20,7 @@ pub(super) enum Unreadable {
     /// An error in the place of an answer, as some gateways send it with status 200.
     Error { status: u16, message: String },
     /// The model, or the filter before it, will not answer this.
-    Declined { reason: String },
+    Declined { reason: String, usage: Usage },
 }
 
 /// What a request's body says beside the chat.

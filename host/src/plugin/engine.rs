@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
 
 use super::limits::{GuestLimits, Kind, Limits};
 
@@ -206,7 +208,9 @@ fn pool(limits: EngineLimits, count: u32) -> PoolingAllocationConfig {
         .max_memory_size(memory)
         // Pages that a slot keeps between sessions are zeroed by the allocator, and cost less than new ones.
         .linear_memory_keep_resident(256 * KIB)
-        .table_keep_resident(64 * KIB);
+        .table_keep_resident(64 * KIB)
+        // Of those, only the ones that were written to, where the kernel can tell (Linux 6.7).
+        .pagemap_scan(Enabled::Auto);
     pool
 }
 

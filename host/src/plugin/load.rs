@@ -21,7 +21,7 @@ use super::component::Facts;
 use super::engine::{Allocation, Engines, Profile};
 use super::fault::{GuestFault, bounded};
 use super::limits::{GuestLimits, Kind, Limits};
-use super::lock::{self, LockError};
+use super::lock::{self, Lock, LockError};
 use super::policy::{self, Grants, Origin};
 use super::seats::Seats;
 use super::state::State;
@@ -257,6 +257,8 @@ pub struct Terms {
     pub limits: GuestLimits,
     /// What the operator says. None trusts every plugin: for tests and benches.
     pub policy: Option<PolicyFile>,
+    /// What every plugin is held to, beside the lock of its folder. It vouches for none.
+    pub lock: Option<Lock>,
     /// The folders of the host's own plugins.
     pub own: Vec<PathBuf>,
     /// This program, to be run for compiling what nobody vouches for. None compiles here.
@@ -451,6 +453,9 @@ impl Plugins {
                 path: path.to_owned(),
                 import,
             });
+        }
+        if let Some(lock) = &self.terms.lock {
+            lock.check(path, &sha256, size as u64, &facts)?;
         }
         let pinned = match lock::beside(path)? {
             Some(lock) => {

@@ -24,6 +24,9 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
+    /// Where it was read, for messages.
+    #[serde(skip)]
+    pub path: PathBuf,
     pub version: u32,
     /// Sorted by name.
     #[serde(default, rename = "plugin")]
@@ -54,16 +57,17 @@ pub enum LockError {
     #[error("read {}: {reason}", path.display())]
     Read { path: PathBuf, reason: String },
     #[error(
-        "load plugin from {}: it is not in {FILE}; look at the file, then pin it with `pibench-host plugin lock --plugins {}`",
-        path.display(), dir(path)
+        "load plugin from {}: it is not in {}; look at the file, then pin it with `pibench-host plugin lock --plugins {}`",
+        path.display(), lock.display(), dir(path)
     )]
-    Unlisted { path: PathBuf },
+    Unlisted { path: PathBuf, lock: PathBuf },
     #[error(
-        "load plugin from {}: {FILE} pins {what} {pinned}, and it has {found}; put the file back, or look at it and pin it anew with `pibench-host plugin lock --plugins {}`",
-        path.display(), dir(path)
+        "load plugin from {}: {} pins {what} {pinned}, and it has {found}; put the file back, or look at it and pin it anew with `pibench-host plugin lock --plugins {}`",
+        path.display(), lock.display(), dir(path)
     )]
     Changed {
         path: PathBuf,
+        lock: PathBuf,
         what: &'static str,
         pinned: String,
         found: String,
@@ -80,16 +84,29 @@ fn dir(path: &Path) -> String {
 /// The lock of a component's folder; None where there is none.
 pub(super) fn beside(component: &Path) -> Result<Option<Lock>, LockError> {
     let path = component.with_file_name(FILE);
-    let failed = |reason: String| LockError::Read {
-        path: path.clone(),
+    match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        text => parsed(&path, text).map(Some),
+    }
+}
+
+/// The lock that a suite names.
+pub fn read(path: &Path) -> Result<Lock, LockError> {
+    parsed(path, std::fs::read_to_string(path))
+}
+
+fn parsed(path: &Path, text: std::io::Result<String>) -> Result<Lock, LockError> {
+    let lock = text
+        .map_err(|error| error.to_string())
+        .and_then(|text| Lock::parse(&text));
+    let lock = lock.map_err(|reason| LockError::Read {
+        path: path.to_owned(),
         reason,
-    };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error.to_string())),
-    };
-    Lock::parse(&text).map(Some).map_err(failed)
+    })?;
+    Ok(Lock {
+        path: path.to_owned(),
+        ..lock
+    })
 }
 
 impl Lock {
@@ -107,6 +124,7 @@ impl Lock {
         }
         one_for_each(text, &plugins)?;
         Ok(Self {
+            path: PathBuf::new(),
             version,
             plugins: plugins.into_iter().map(Spanned::into_inner).collect(),
         })
@@ -136,6 +154,7 @@ impl Lock {
         else {
             return Err(LockError::Unlisted {
                 path: path.to_owned(),
+                lock: self.path.clone(),
             });
         };
         let pairs = [
@@ -148,6 +167,7 @@ impl Lock {
             None => Ok(()),
             Some((what, pinned, found)) => Err(LockError::Changed {
                 path: path.to_owned(),
+                lock: self.path.clone(),
                 what,
                 pinned,
                 found,
@@ -208,11 +228,12 @@ pub fn write(dir: &Path) -> Result<Lock, LockError> {
         }
     }
     plugins.sort();
+    let path = dir.join(FILE);
     let lock = Lock {
+        path: path.clone(),
         version: VERSION,
         plugins,
     };
-    let path = dir.join(FILE);
     let text = toml::to_string(&lock).map_err(|error| failed(&path, error.to_string()))?;
     let head = "# Written by `pibench-host plugin lock`. A component that is not as it says here is not loaded.\n";
     // As any other file that a program makes: who may use the plugins may read their lock.

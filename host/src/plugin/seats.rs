@@ -2,9 +2,10 @@
 //! is between two calls, the one that has been so longest, or waits, and at last is told. An instance is dropped here
 //! only when what is in it can be had again.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -23,6 +24,21 @@ struct Lot<T> {
     next: Ticket,
     /// Callers who wait for a place: nobody may park then.
     waiting: usize,
+}
+
+tokio::task_local! {
+    /// How long the work at hand has waited for places.
+    static WAITED: Cell<Duration>;
+}
+
+/// Also says how long the work waited for places, whichever and how deep inside: what a machine lacks is none of a
+/// session's time.
+pub async fn counting_waits<T>(work: impl Future<Output = T>) -> (T, Duration) {
+    let counted = async {
+        let done = work.await;
+        (done, WAITED.with(Cell::get))
+    };
+    WAITED.scope(Cell::default(), counted).await
 }
 
 /// Names a parked instance.
@@ -52,7 +68,11 @@ impl<T> Seats<T> {
             return Ok(permit);
         }
         let _waiting = self.wait();
-        match tokio::time::timeout(patience, free.acquire_owned()).await {
+        let began = Instant::now();
+        let place = tokio::time::timeout(patience, free.acquire_owned()).await;
+        // Who asked need not count.
+        let _ = WAITED.try_with(|waited| waited.set(waited.get() + began.elapsed()));
+        match place {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(closed)) => Err(GuestFault::Host {
                 reason: closed.to_string(),
@@ -134,6 +154,34 @@ mod tests {
         assert!(fault.is_infrastructure());
         drop(held);
         assert!(seats.take(SOON).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn only_waiting_for_a_place_is_counted() {
+        let seats: Seats<()> = Seats::new(1);
+        let minute = Duration::from_mins(1);
+        let (held, waited) = counting_waits(async {
+            tokio::time::sleep(SOON).await;
+            seats.take(minute).await.unwrap()
+        })
+        .await;
+        assert_eq!(waited, Duration::ZERO, "there was one");
+        let began = Instant::now();
+        let holder = async {
+            tokio::time::sleep(SOON).await;
+            drop(held);
+        };
+        let waiter = counting_waits(async {
+            let place = seats.take(minute).await;
+            let got = began.elapsed();
+            tokio::time::sleep(SOON).await;
+            (place, got)
+        });
+        let ((), ((place, got), waited)) = tokio::join!(holder, waiter);
+        assert!(waited >= SOON / 2 && waited <= got, "{waited:?}, {got:?}");
+        let (full, waited) = counting_waits(seats.take(SOON)).await;
+        assert!(full.is_err(), "{place:?} is held");
+        assert!(waited >= SOON / 2, "{waited:?}");
     }
 
     #[tokio::test]

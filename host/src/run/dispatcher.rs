@@ -1,11 +1,12 @@
 //! Episodes side by side: one task each, as many at a time as there are jobs. An episode that breaks leaves the others
 //! alone.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures::FutureExt;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
@@ -77,17 +78,16 @@ pub async fn play_all(
     }
     let jobs = plans.first().map_or(1, |plan| plan.jobs);
     // To open an episode is work for a processor: an app that is opened beside a thousand others would wait past the end of
-    // its time.
+    // its time, and so would the network of those that are open already.
     let opening = Arc::new(Semaphore::new(Handle::current().metrics().num_workers()));
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
-    let episode = |(of, run, persona): (usize, u32, String)| {
+    let episode = |(of, run, persona): (usize, u32, String), opening| {
         let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
-        let opening = Arc::clone(&opening);
         let logged = Arc::clone(&plan);
         let episode = async move {
             let agent = &plan.roles.agent_name;
             let span = tracing::info_span!("episode", %agent, %persona, run);
-            let played = episode::play(&plan, &persona, run, resume, &opening, &progress);
+            let played = episode::play(&plan, &persona, run, resume, opening, &progress);
             (of, played.instrument(span).await)
         };
         match &logged.log {
@@ -95,11 +95,10 @@ pub async fn play_all(
             None => episode.boxed(),
         }
     };
-    let episodes = in_turn(&plans).into_iter().map(episode);
     let mut tasks = JoinSet::new();
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
     tokio::select! {
-        ended = play_in_order(episodes, jobs, &mut tasks, &mut joined) => ended?,
+        ended = play_in_order(in_turn(&plans), episode, jobs, &opening, &mut tasks, &mut joined) => ended?,
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
@@ -143,24 +142,32 @@ struct Joined {
     spent: Option<String>,
 }
 
-/// Plays episodes, each begun when one of those before it has left its place. What broke outside leaves the others alone
-/// and is told at the end; the first other error ends the run, after the other episodes.
-async fn play_in_order<E>(
-    mut episodes: impl Iterator<Item = E>,
+/// Plays episodes, each begun when one of those before it has left its place, and when it may be opened. What broke outside
+/// leaves the others alone and is told at the end; the first other error ends the run, after the other episodes.
+async fn play_in_order<T, E>(
+    episodes: Vec<T>,
+    play: impl Fn(T, OwnedSemaphorePermit) -> E,
     jobs: usize,
+    opening: &Arc<Semaphore>,
     tasks: &mut JoinSet<(usize, Result<(), EpisodeError>)>,
     joined: &mut [Joined],
 ) -> Result<(), RunError>
 where
     E: Future<Output = (usize, Result<(), EpisodeError>)> + Send + 'static,
 {
+    let mut episodes = VecDeque::from(episodes);
     let mut first = Ok(());
     loop {
-        for next in episodes.by_ref().take(jobs - tasks.len()) {
-            tasks.spawn(next);
-        }
-        let Some(ended) = tasks.join_next().await else {
-            return first;
+        let may_begin = !episodes.is_empty() && tasks.len() < jobs;
+        let ended = tokio::select! {
+            Ok(place) = Arc::clone(opening).acquire_owned(), if may_begin => {
+                if let Some(next) = episodes.pop_front() {
+                    tasks.spawn(play(next, place));
+                }
+                continue;
+            }
+            Some(ended) = tasks.join_next() => ended,
+            else => return first,
         };
         let (of, ended) = match ended {
             Ok(ended) => ended,
@@ -210,9 +217,12 @@ mod tests {
     async fn episodes_begin_in_order_and_no_more_of_them_than_there_are_jobs() {
         for jobs in [1, 3] {
             let begun = Arc::new(Mutex::new((Vec::new(), 0, 0)));
-            let episodes = (0..60).map(|number| {
+            let opening = Arc::new(Semaphore::new(2));
+            let play = |number, place: OwnedSemaphorePermit| {
                 let begun = Arc::clone(&begun);
+                assert!(opening.available_permits() < 2, "it holds one");
                 async move {
+                    drop(place);
                     {
                         let (order, playing, most) = &mut *begun.lock().unwrap();
                         order.push(number);
@@ -223,9 +233,11 @@ mod tests {
                     begun.lock().unwrap().1 -= 1;
                     (0, Ok(()))
                 }
-            });
+            };
             let mut joined = [Joined::default()];
-            let ended = play_in_order(episodes, jobs, &mut JoinSet::new(), &mut joined).await;
+            let (episodes, mut tasks) = ((0..60).collect(), JoinSet::new());
+            let ended =
+                play_in_order(episodes, play, jobs, &opening, &mut tasks, &mut joined).await;
             assert!(ended.is_ok());
             let (order, playing, most) = begun.lock().unwrap().clone();
             assert_eq!((playing, most), (0, jobs));

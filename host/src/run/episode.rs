@@ -7,18 +7,18 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use jiff::civil::DateTime;
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tracing::Instrument;
 
 use super::grading::{self, Graders};
 use super::plan::Plan;
 use super::spending::LimitReached;
+use super::tools::toolbox;
 use super::{session, wake};
 use crate::agent::environment::guest_fault;
-use crate::agent::{Environment, SessionClock, Toolbox, schedule};
+use crate::agent::{Environment, SessionClock, schedule};
 use crate::eval::record::{FileChange, GuestCall};
 use crate::judge::Judge;
-use crate::model::ToolSpec;
 use crate::model::place::Place;
 use crate::plugin::app::{OpenError, app_key};
 use crate::plugin::shell::SHELL;
@@ -158,7 +158,7 @@ pub(super) async fn play(
     persona: &str,
     run: u32,
     resume: bool,
-    opening: &Semaphore,
+    opening: OwnedSemaphorePermit,
     progress: &mpsc::UnboundedSender<Progress>,
 ) -> Result<(), EpisodeError> {
     let persona = plan
@@ -185,8 +185,6 @@ pub(super) async fn play(
         return Ok(());
     }
     let place = Place::new(&persona.id, run);
-    // Nobody closes it.
-    let turn = opening.acquire().await.ok();
     let mut episode = Episode {
         user: plan.roles.user.at(&place),
         judge: plan.roles.judge.at(&place),
@@ -199,7 +197,7 @@ pub(super) async fn play(
         journal,
         progress,
     };
-    drop(turn);
+    drop(opening);
     episode.play(past).await
 }
 
@@ -281,12 +279,10 @@ async fn open(
     past: &Past,
 ) -> Result<Environment, EpisodeError> {
     let workspace = open_workspace(&plan.folder, persona, run, past)?;
-    let mut specs = Vec::new();
+    let toolbox = toolbox(plan, persona).await?;
     let mut apps = BTreeMap::new();
     for name in persona.app_names() {
         let plugin = plan.plugins.get(&name)?;
-        let tools = App::list_tools(&plugin, plan.app_limits).await?;
-        specs.extend(chosen(persona, &name, tools)?);
         let key = app_key(plan.seed, run, &persona.id, &name);
         let app = match past.apps.get(&name) {
             Some(AppMark { snapshot, calls }) => {
@@ -312,10 +308,6 @@ async fn open(
         };
         apps.insert(name, app);
     }
-    let toolbox = Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
-        persona: persona.id.clone(),
-        reason,
-    })?;
     let clock = past
         .clock
         .unwrap_or_else(|| SessionClock::new(first_clock(persona)));
@@ -343,31 +335,6 @@ fn first_clock(persona: &Persona) -> DateTime {
         .first()
         .map(|session| session.clock)
         .unwrap_or_default()
-}
-
-/// The tools of an app that a persona lists, in the app's order.
-pub(super) fn chosen(
-    persona: &Persona,
-    app: &str,
-    tools: Vec<ToolSpec>,
-) -> Result<Vec<ToolSpec>, EpisodeError> {
-    let all = format!("{app}__*");
-    let prefix = format!("{app}__");
-    for wanted in persona
-        .tools
-        .iter()
-        .filter(|tool| tool.starts_with(&prefix) && **tool != all)
-    {
-        if !tools.iter().any(|tool| tool.name == *wanted) {
-            let reason = format!("app `{app}` has no tool `{wanted}`");
-            return Err(EpisodeError::Tools {
-                persona: persona.id.clone(),
-                reason,
-            });
-        }
-    }
-    let has = |tool: &ToolSpec| persona.has_tool(&tool.name);
-    Ok(tools.into_iter().filter(has).collect())
 }
 
 /// What an app starts from: the persona's people and records.

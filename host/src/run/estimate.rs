@@ -1,11 +1,11 @@
 //! Collects what an estimate needs from a plan: the sizes of its sessions' material. It plays nothing and asks no model;
 //! apps are only asked for their tools.
 
-use super::episode::{EpisodeError, chosen};
+use super::episode::EpisodeError;
 use super::plan::Plan;
-use crate::agent::{Agent, Toolbox};
+use super::tools::toolbox;
+use crate::agent::Agent;
 use crate::eval::estimate::{self, BYTES_PER_TOKEN, Estimate, Material};
-use crate::plugin::App;
 use crate::task::suite::{Grading, Persona, Session};
 
 /// What a plan will ask of its models, over all its runs.
@@ -32,16 +32,7 @@ pub async fn estimate(plan: &Plan) -> Result<Estimate, EpisodeError> {
 
 /// The tools' schemas and the system prompt of an empty workspace.
 async fn frame(plan: &Plan, persona: &Persona) -> Result<u64, EpisodeError> {
-    let mut specs = Vec::new();
-    for name in persona.app_names() {
-        let plugin = plan.plugins.get(&name)?;
-        let tools = App::list_tools(&plugin, plan.app_limits).await?;
-        specs.extend(chosen(persona, &name, tools)?);
-    }
-    let toolbox = Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
-        persona: persona.id.clone(),
-        reason,
-    })?;
+    let toolbox = toolbox(plan, persona).await?;
     let tools = serde_json::to_string(toolbox.specs()).unwrap_or_default();
     Ok(tokens(&tools) + tokens(Agent::PROMPT) + tokens(&persona.user_md))
 }

@@ -209,16 +209,13 @@ pub(super) fn without_answer(
     if let RoleError::Model(ModelError::Infrastructure { .. }) = error {
         return Err(Unanswered::Outside(message));
     }
-    if let RoleError::Unparsable {
-        exchange, usage, ..
-    } = error
-    {
-        let counted = if role == JUDGE {
-            &mut turn.usage.judge
-        } else {
-            &mut turn.usage.user
-        };
-        *counted += *usage;
+    let counted = if role == JUDGE {
+        &mut turn.usage.judge
+    } else {
+        &mut turn.usage.user
+    };
+    *counted += error.usage();
+    if let RoleError::Unparsable { exchange, .. } = error {
         let blob = folder.put_blob(exchange.as_bytes())?;
         message = format!("{message}; its replies are in blob {blob}");
     }

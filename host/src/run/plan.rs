@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::log::Log;
 use super::spending::Spending;
+use super::tools::Toolboxes;
 use crate::judge::Judge;
 use crate::model::client::Client;
 use crate::model::external::External;
@@ -39,6 +40,7 @@ pub struct Plan {
     /// Whether other agents are played beside this one: progress then names it.
     pub beside: bool,
     pub plugins: Arc<Plugins>,
+    pub toolboxes: Toolboxes,
     pub app_limits: Limits,
     pub grader_limits: Limits,
     pub python_limits: Limits,

@@ -196,6 +196,8 @@ impl Importer<'_> {
             state: super::manifest::StateSettings::default(),
             ablate: None,
             plugins: BTreeMap::new(),
+            policy: None,
+            lock: None,
             limits: super::manifest::LimitOverrides::default(),
             providers: BTreeMap::new(),
             models: BTreeMap::new(),

@@ -251,6 +251,16 @@ impl Loader {
                 &document.root().key("plugins"),
                 report,
             );
+            let mut beside = |key: &str, file: &Option<String>| {
+                let file = loader.pack.shown(file.as_deref()?);
+                if !file.is_file() {
+                    let place = document.root().key(key);
+                    report.add(place.span(), format!("no such file: {file}"));
+                }
+                Some(file)
+            };
+            let policy = beside("policy", &file.policy);
+            let lock = beside("lock", &file.lock);
             // Every field by name, so that a new one has to be thought about here.
             let SuiteFile {
                 version: _,
@@ -270,6 +280,8 @@ impl Loader {
                 state,
                 ablate,
                 plugins: _,
+                policy: _,
+                lock: _,
                 limits,
                 providers,
                 models,
@@ -293,6 +305,8 @@ impl Loader {
                 reset: state.reset,
                 ablate,
                 plugins,
+                policy,
+                lock,
                 limits,
                 providers,
                 models,

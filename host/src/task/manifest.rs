@@ -70,6 +70,13 @@ pub struct SuiteFile {
     /// then beside the program.
     #[serde(default)]
     pub plugins: BTreeMap<String, String>,
+    /// What plugins of others may use: a policy file relative to this file. `--policy` names another one. Default: nothing.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Which plugins are meant, to the byte: a copy of a `pibench.lock`, relative to this file. A plugin that is not in it,
+    /// or not what it says, is not loaded, wherever it lies.
+    #[serde(default)]
+    pub lock: Option<String>,
     /// Lowers the limits of guests.
     #[serde(default)]
     pub limits: LimitOverrides,

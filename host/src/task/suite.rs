@@ -35,6 +35,10 @@ pub struct Suite {
     pub ablate: Option<Ablation>,
     /// Component files by plugin name, absolute or relative to the working directory.
     pub plugins: BTreeMap<String, Utf8PathBuf>,
+    /// The policy file that the suite names.
+    pub policy: Option<Utf8PathBuf>,
+    /// The lock that the suite's plugins are held to.
+    pub lock: Option<Utf8PathBuf>,
     pub limits: LimitOverrides,
     pub providers: BTreeMap<String, ProviderFile>,
     pub models: BTreeMap<String, ModelFile>,

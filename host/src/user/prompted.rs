@@ -99,6 +99,29 @@ pub enum RoleError {
     Prompt(String),
 }
 
+impl RoleError {
+    /// What was spent without an answer.
+    pub fn usage(&self) -> Usage {
+        match self {
+            Self::Unparsable { usage, .. } => **usage,
+            Self::Model(error) => error.usage(),
+            Self::Prompt(_) => Usage::default(),
+        }
+    }
+
+    /// The same, with what was spent before it on answers that are of no use without this one.
+    pub(crate) fn after(mut self, spent: impl IntoIterator<Item = Usage>) -> Self {
+        if let Self::Unparsable { usage, .. } | Self::Model(ModelError::Refused { usage, .. }) =
+            &mut self
+        {
+            for more in spent {
+                **usage += more;
+            }
+        }
+        self
+    }
+}
+
 impl From<PromptError> for RoleError {
     fn from(error: PromptError) -> Self {
         Self::Prompt(error.to_string())
@@ -292,7 +315,8 @@ impl Prompted {
             may_call: true,
             temperature: Some(0.0),
         };
-        let answer = self.client.answer(request).await?;
+        let answer = self.client.answer(request).await;
+        let answer = answer.map_err(|error| RoleError::from(error).after([exchange.usage]))?;
         exchange.temperature = answer.temperature;
         exchange.usage += answer.reply.usage;
         exchange.replies.push(answer.reply.text.clone());

@@ -112,6 +112,7 @@ fn of_setting(
         }
         "protocol" => (json!(manifest.protocol), args.protocol.is_some()),
         "scaffold" => (json!(manifest.scaffold), args.scaffold.is_some()),
+        "policy" => (json!(manifest.policy), args.policy.is_some()),
         "ablate" => (json!(manifest.ablate), args.ablate.is_some()),
         _ => (value.clone(), false),
     };
@@ -220,7 +221,6 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
             Some(format!("runs/{}-<UTC time>", prepared.manifest.suite)),
         ),
         ("prompts", prompts.clone(), Some("built in".into())),
-        ("policy", policy.clone(), None),
         ("max-cost", args.max_cost.map(|usd| usd.to_string()), None),
         (
             "log-level",

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::one_line;
+use crate::model::Usage;
 
 /// What servers say with a status of 400 when the account, its key or the model's name is wrong, in lower case:
 /// Anthropic's unpaid account and its own limit, Gemini's keys, `DashScope`'s debts, `OpenAI`'s budget, unknown models at
@@ -49,8 +50,8 @@ pub(super) enum Failure {
     WrongShape { reason: String },
     /// A wrong key, an unpaid account, an unknown address or model: for the operator to mend.
     Settings { reason: String },
-    /// Refused for good.
-    Refused { reason: String },
+    /// Refused for good; an answer that is a refusal is paid for.
+    Refused { reason: String, usage: Usage },
     /// The time of the question is used up.
     Late,
 }
@@ -62,14 +63,22 @@ impl Failure {
             | Self::NotJson { reason }
             | Self::WrongShape { reason }
             | Self::Settings { reason }
-            | Self::Refused { reason } => reason,
+            | Self::Refused { reason, .. } => reason,
             Self::Late => "the time of the turn is used up",
         }
     }
 
     /// A 4xx that names the temperature: reasoning models take their default only.
     pub(super) fn is_about_temperature(&self) -> bool {
-        matches!(self, Self::Refused { reason } if reason.to_lowercase().contains("temperature"))
+        matches!(self, Self::Refused { reason, .. } if reason.to_lowercase().contains("temperature"))
+    }
+
+    /// A refusal that was no answer.
+    pub(super) fn refused(reason: String) -> Self {
+        Self::Refused {
+            reason,
+            usage: Usage::default(),
+        }
     }
 
     pub(super) fn of_status(status: u16, words: &str, retry_after: Option<Duration>) -> Self {
@@ -86,7 +95,7 @@ impl Failure {
             300..=399 | 401 | 402 | 404 => Self::Settings { reason },
             403 if !says(&CONTENT) => Self::Settings { reason },
             400 if says(&ACCOUNT) => Self::Settings { reason },
-            _ => Self::Refused { reason },
+            _ => Self::refused(reason),
         }
     }
 }

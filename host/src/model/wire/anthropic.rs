@@ -140,6 +140,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     if stopped == Some("refusal") {
         return Err(Unreadable::Declined {
             reason: "the model refused to answer (stop_reason refusal)".into(),
+            usage: usage(body.get("usage").unwrap_or(&Value::Null)),
         });
     }
     let mut reply = Reply {

@@ -130,6 +130,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     if let Some(finish @ ("content_filter" | "sensitive")) = finish {
         return Err(Unreadable::Declined {
             reason: format!("the server's filter of contents stopped its answer ({finish})"),
+            usage: usage(body.get("usage").unwrap_or(&Value::Null)),
         });
     }
     let (text, inline) = split_thinking(text(message)?);

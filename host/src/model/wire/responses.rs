@@ -125,6 +125,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     if cut == Some("content_filter") {
         return Err(Unreadable::Declined {
             reason: "the server's filter of contents stopped its answer".into(),
+            usage: usage(body.get("usage").unwrap_or(&Value::Null)),
         });
     }
     let mut reply = Reply {

@@ -207,6 +207,12 @@ fn a_refusal_is_no_empty_answer() {
         &json!({"content": [], "stop_reason": "refusal"}),
         "Declined",
     );
+    // It is paid for.
+    let usage = json!({"input_tokens": 7, "output_tokens": 2});
+    check_unreadable(
+        &json!({"content": [], "stop_reason": "refusal", "usage": usage}),
+        "input_tokens: 7,",
+    );
 }
 
 fn check_unreadable(body: &Value, expected: &str) {
