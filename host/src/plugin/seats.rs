@@ -171,13 +171,13 @@ mod tests {
             tokio::time::sleep(SOON).await;
             drop(held);
         };
-        let waiter = counting_waits(async {
+        let asking = counting_waits(async {
             let place = seats.take(minute).await;
             let got = began.elapsed();
             tokio::time::sleep(SOON).await;
             (place, got)
         });
-        let ((), ((place, got), waited)) = tokio::join!(holder, waiter);
+        let ((), ((place, got), waited)) = tokio::join!(holder, asking);
         assert!(waited >= SOON / 2 && waited <= got, "{waited:?}, {got:?}");
         let (full, waited) = counting_waits(seats.take(SOON)).await;
         assert!(full.is_err(), "{place:?} is held");
