@@ -140,11 +140,11 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     if stopped == Some("refusal") {
         return Err(Unreadable::Declined {
             reason: "the model refused to answer (stop_reason refusal)".into(),
-            usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+            usage: usage(body),
         });
     }
     let mut reply = Reply {
-        usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+        usage: usage(body),
         truncated: matches!(
             stopped,
             Some("max_tokens" | "model_context_window_exceeded")
@@ -190,7 +190,8 @@ fn call(block: &Value) -> Result<ToolCall, Unreadable> {
 }
 
 /// Missing counts are 0: usage is accounting, and no reason to lose an answer. The format counts cached input apart.
-fn usage(usage: &Value) -> Usage {
+fn usage(body: &Value) -> Usage {
+    let usage = &body["usage"];
     let count = |field: &str| usage.get(field).and_then(Value::as_u64).unwrap_or(0);
     let (cached, written) = (
         count("cache_read_input_tokens"),

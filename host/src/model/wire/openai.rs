@@ -130,7 +130,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     if let Some(finish @ ("content_filter" | "sensitive")) = finish {
         return Err(Unreadable::Declined {
             reason: format!("the server's filter of contents stopped its answer ({finish})"),
-            usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+            usage: usage(body),
         });
     }
     let (text, inline) = split_thinking(text(message)?);
@@ -140,7 +140,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         text,
         reasoning: Reasoning::new(thought, sealed(message, &calls)),
         calls,
-        usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+        usage: usage(body),
         truncated: finish == Some("length"),
     })
 }
@@ -250,7 +250,8 @@ fn read_call((index, call): (usize, &Value)) -> Result<ToolCall, Unreadable> {
 }
 
 /// Missing counts are 0: usage is accounting, and no reason to lose an answer.
-fn usage(usage: &Value) -> Usage {
+fn usage(body: &Value) -> Usage {
+    let usage = &body["usage"];
     let count = |places: &[&str]| {
         let mut counts = places
             .iter()

@@ -125,11 +125,11 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     if cut == Some("content_filter") {
         return Err(Unreadable::Declined {
             reason: "the server's filter of contents stopped its answer".into(),
-            usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+            usage: usage(body),
         });
     }
     let mut reply = Reply {
-        usage: usage(body.get("usage").unwrap_or(&Value::Null)),
+        usage: usage(body),
         truncated: cut == Some("max_output_tokens"),
         ..Reply::default()
     };
@@ -202,7 +202,8 @@ fn call(item: &Value) -> Result<ToolCall, Unreadable> {
 }
 
 /// Missing counts are 0: usage is accounting, and no reason to lose an answer.
-fn usage(usage: &Value) -> Usage {
+fn usage(body: &Value) -> Usage {
+    let usage = &body["usage"];
     let count = |place: &str| usage.pointer(place).and_then(Value::as_u64).unwrap_or(0);
     Usage {
         calls: 1,
