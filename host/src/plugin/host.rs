@@ -8,7 +8,6 @@ use super::bindings::tool_app::pibench::plugin::{clock, log, random, types};
 use super::fault::bounded;
 use super::state::State;
 use crate::task::manifest::Grant;
-use rand_core::Rng;
 
 impl types::Host for State {}
 
@@ -22,7 +21,7 @@ impl clock::Host for State {
 impl random::Host for State {
     fn next(&mut self) -> u64 {
         self.granted(Grant::Random);
-        self.random.next_u64()
+        self.draw()
     }
 }
 

@@ -49,8 +49,8 @@ impl<G> Live<G> {
             .await
             .map_err(|error| host(&error))?;
         let mut store = State::store(plugin, limits, key, reach.into(), permit);
-        arm(&mut store, limits).map_err(|error| host(&error))?;
-        let guest = bounded_call(limits, instantiate(&mut store)).await;
+        arm(&mut store, limits, Instant::now()).map_err(|error| host(&error))?;
+        let guest = bounded_call(limits, Box::pin(instantiate(&mut store))).await;
         match guest {
             Ok(guest) => Ok(Self { store, guest }),
             Err(error) => Err(fault(&error, store.data().limiter.refused, limits)),
@@ -86,14 +86,15 @@ impl<G> Live<G> {
         meter: bool,
     ) -> Ran<T> {
         let began = Instant::now();
-        if let Err(error) = arm(&mut self.store, limits) {
+        if let Err(error) = arm(&mut self.store, limits, began) {
             return Ran {
                 result: Err(host(&error)),
                 took: self.took(limits, began, Duration::ZERO),
             };
         }
         self.store.data_mut().set_now(now);
-        let call = bounded_call(limits, call(self));
+        // In its own place: what is around it moves it more than once, and it is large.
+        let call = bounded_call(limits, Box::pin(call(self)));
         let (result, processor) = if meter {
             metered(call).await
         } else {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use jiff::civil::DateTime;
 use rand_chacha::ChaCha12Rng;
-use rand_core::SeedableRng;
+use rand_core::{Rng as _, SeedableRng as _};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
@@ -41,7 +41,7 @@ pub(super) struct State {
     table: ResourceTable,
     pub(super) limiter: Limiter,
     pub(super) clocks: Clocks,
-    pub(super) random: ChaCha12Rng,
+    random: Random,
     pub(super) log: Log,
     /// The workspace at the moment of grading; None for apps.
     pub(super) workspace: Option<View>,
@@ -112,7 +112,7 @@ impl State {
             table,
             limiter: Limiter::new(memory, plugin.profile.limits()),
             clocks,
-            random: ChaCha12Rng::from_seed(key),
+            random: Random::default(),
             log,
             workspace: view,
             files,
@@ -143,9 +143,22 @@ impl State {
 
     /// Sets the randomness of one call: the same when the call is repeated after a fault.
     pub(super) fn seed_call(&mut self, call: u64) {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(&call.to_le_bytes());
-        self.random = ChaCha12Rng::from_seed(*hasher.finalize().as_bytes());
+        self.random = Random {
+            call: Some(call),
+            drawing: None,
+        };
+    }
+
+    /// The next number of that randomness; before the first call, of the key's own.
+    pub(super) fn draw(&mut self) -> u64 {
+        let seed = || match self.random.call {
+            None => self.key,
+            Some(call) => *blake3::keyed_hash(&self.key, &call.to_le_bytes()).as_bytes(),
+        };
+        let drawing = &mut self.random.drawing;
+        drawing
+            .get_or_insert_with(|| ChaCha12Rng::from_seed(seed()))
+            .next_u64()
     }
 
     /// Sets the session's moment, for a guest that may know it.
@@ -163,6 +176,13 @@ impl State {
         }
         granted
     }
+}
+
+/// A stream of numbers, made when the first one is drawn, which is in few calls.
+#[derive(Default)]
+struct Random {
+    call: Option<u64>,
+    drawing: Option<ChaCha12Rng>,
 }
 
 /// What a guest may reach beside what its plugin was granted; nothing by default.
@@ -247,12 +267,16 @@ impl Stdio {
     }
 }
 
-/// Arms a call: its fuel, its deadline, and a limiter that remembers nothing of the last call.
-pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<()> {
+/// Arms a call that begins now: its fuel, its deadline, and a limiter that remembers nothing of the last call.
+pub(super) fn arm(
+    store: &mut Store<State>,
+    limits: Limits,
+    now: Instant,
+) -> wasmtime::Result<()> {
     store.set_fuel(limits.fuel)?;
     store.set_epoch_deadline(1);
     let state = store.data_mut();
-    state.deadline = Instant::now() + limits.wall;
+    state.deadline = now + limits.wall;
     state.limiter.arm();
     state.clocks.arm(limits.wall);
     state.work = HostWork::new(limits.fuel);
@@ -265,8 +289,13 @@ pub(super) async fn bounded_call<T>(
     limits: Limits,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> Result<T, wasmtime::Error> {
-    let call = AssertUnwindSafe(call).catch_unwind();
-    match tokio::time::timeout(limits.wall + Duration::from_millis(50), call).await {
+    let mut call = std::pin::pin!(AssertUnwindSafe(call).catch_unwind());
+    // Most calls neither wait nor give way, and need no timer.
+    let called = match futures::poll!(call.as_mut()) {
+        Poll::Ready(called) => Ok(called),
+        Poll::Pending => tokio::time::timeout(limits.wall + Duration::from_millis(50), call).await,
+    };
+    match called {
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => Err(HostPanic::new(panic.as_ref()).into()),
         Err(_) => Err(wasmtime::Trap::Interrupt.into()),
