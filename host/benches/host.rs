@@ -7,6 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use camino::Utf8Path;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
@@ -16,8 +20,7 @@ use pibench_host::plugin::{App, Grader, Limits, Plugins};
 use pibench_host::store::{Event, Journal, journal};
 use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
 use serde_json::json;
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use tokio::net::TcpListener;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -239,11 +242,10 @@ fn write_suite(dir: &Path, base_url: &str, sessions: usize, tools: &str) {
     write("p/sessions/s/session.toml", &session);
 }
 
-/// Answers each chat after the same time.
-fn respond(request: &wiremock::Request) -> ResponseTemplate {
-    // It runs beside the program on the same processors, so it looks and does not parse.
-    let body = std::str::from_utf8(&request.body).expect("JSON");
-    let memory = body.contains("save_memory");
+/// Answers each chat after the same time. It runs beside the program on the same processors, so it looks at a body and
+/// does not parse it.
+async fn answer(body: Bytes) -> impl IntoResponse {
+    let memory = str::from_utf8(&body).is_ok_and(|body| body.contains("save_memory"));
     let arguments = json!({"history_entry": "Sorted.", "memory_update": ""}).to_string();
     let call = json!([{"id": "1", "type": "function", "function": {"name": "save_memory", "arguments": arguments}}]);
     let message = if memory {
@@ -251,9 +253,17 @@ fn respond(request: &wiremock::Request) -> ResponseTemplate {
     } else {
         json!({"role": "assistant", "content": "OK."})
     };
-    ResponseTemplate::new(200)
-        .set_body_json(json!({"choices": [{"message": message}]}))
-        .set_delay(ANSWER)
+    tokio::time::sleep(ANSWER).await;
+    let json = [(CONTENT_TYPE, "application/json")];
+    (json, json!({"choices": [{"message": message}]}).to_string())
+}
+
+/// Serves [`answer`] at a port of this machine; gives the server's address.
+async fn serve_model() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async { axum::serve(listener, Router::new().fallback(answer)).await });
+    format!("http://{address}")
 }
 
 /// The most memory that a process had so far, in MiB.
@@ -264,21 +274,28 @@ fn peak(pid: u32) -> Option<u64> {
     Some(kib / 1024)
 }
 
+/// Whether a group that criterion does not measure is wanted: as its filter, the first argument, says.
+fn is_wanted(group: &str) -> bool {
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with("--"));
+    filter.is_none_or(|filter| group.contains(&filter))
+}
+
 /// Many sessions at once on a slow model: what the harness adds to the model's own time, and the memory of so many live
 /// sessions, without apps and with one that is open in each. One figure for each whole run; a run takes seconds, so
 /// nothing is sampled.
 fn many_sessions(_: &mut Criterion) {
+    if !is_wanted("many sessions") {
+        return;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .expect("a runtime");
-    let builder = MockServer::builder().disable_request_recording();
-    let server = runtime.block_on(builder.start());
-    runtime.block_on(
-        Mock::given(method("POST"))
-            .respond_with(respond)
-            .mount(&server),
-    );
+    let base_url = runtime.block_on(serve_model());
+    // Kept until all have run: ext4 passes over the places of what was deleted a moment ago, one by one.
+    let mut dirs = Vec::new();
     for (sessions, tools, what) in [
         (300, "", "300 sessions at once"),
         (300, "", "300 sessions at once"),
@@ -291,7 +308,7 @@ fn many_sessions(_: &mut Criterion) {
         ),
     ] {
         let dir = tempfile::tempdir().expect("a folder");
-        write_suite(dir.path(), &server.uri(), sessions, tools);
+        write_suite(dir.path(), &base_url, sessions, tools);
         let sessions = sessions.to_string();
         let played = program(
             dir.path(),
@@ -312,6 +329,7 @@ fn many_sessions(_: &mut Criterion) {
             "{what}, six calls of {} ms each: {played} (the model's own: 3.00 s)",
             ANSWER.as_millis(),
         );
+        dirs.push(dir);
     }
 }
 
@@ -411,6 +429,9 @@ fn write_scripted(dir: &Path) {
 
 /// Scripted sessions in numbers, the way to the first turn, and going on with a long run. One figure each, for whole runs.
 fn engine(bench: &mut Criterion) {
+    if !is_wanted("engine") {
+        return;
+    }
     let dir = tempfile::tempdir().expect("a folder");
     write_scripted(dir.path());
     let run = |out: &str, more: &[&str]| {
@@ -475,11 +496,11 @@ fn journal_lines(bench: &mut Criterion, path: &Path) {
 
 criterion_group!(
     benches,
+    many_sessions,
     embedded_suite,
     tool_call,
     graders,
     shell,
-    engine,
-    many_sessions
+    engine
 );
 criterion_main!(benches);

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
+use rayon::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
@@ -883,15 +883,17 @@ pub(super) fn marks(
     let own = [PYTHON, SHELL, DOCUMENT].into_iter();
     let own = own.filter(|name| !needed.contains(*name));
     let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
-    let papers = |name: &str| {
+    let papers = |&name: &&str| {
         if needed.contains(name) {
             plugins.get(name).map(|plugin| plugin.papers())
         } else {
             plugins.papers(name)
         }
     };
+    // Reading and hashing some 100 MB is most of the start of a run.
+    let papers: Vec<_> = names.par_iter().with_max_len(1).map(papers).collect();
     let mut marks = BTreeMap::new();
-    for (name, papers) in side_by_side(&names, papers) {
+    for (name, papers) in names.into_iter().zip(papers) {
         match papers {
             Ok(papers) => {
                 marks.insert(name.to_owned(), mark(name, papers));
@@ -902,31 +904,6 @@ pub(super) fn marks(
         }
     }
     Ok(marks)
-}
-
-/// Does something for each name, on all processors: reading and hashing some 100 MB is most of the start of a run. In the
-/// order of the names.
-fn side_by_side<'a, T: Send>(
-    names: &[&'a str],
-    work: impl Fn(&str) -> T + Sync,
-) -> BTreeMap<&'a str, T> {
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let mut done = Vec::new();
-        while let Some(&name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((name, work(name)));
-        }
-        done
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..processors()).map(|_| scope.spawn(take)).collect();
-        let done = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        done.flatten().collect()
-    })
 }
 
 /// What the manifest keeps of a plugin. What it asked for and did not get is told.

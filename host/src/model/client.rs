@@ -397,9 +397,7 @@ impl Client {
             max_output_tokens: endpoint.max_output_tokens,
             give_back: endpoint.give_back.as_deref(),
         };
-        // Texts, numbers and lists: nothing that JSON cannot hold.
-        let body = serde_json::to_vec(&wire::request(endpoint.format, habits, request));
-        let body = Bytes::from(body.unwrap_or_default());
+        let body = written(&wire::request(endpoint.format, habits, request));
         let (mut attempt, mut unreadable) = (0, 0);
         loop {
             attempt += 1;
@@ -638,6 +636,16 @@ impl Time {
         self.left = Some(left.saturating_sub(began.elapsed()));
         done.unwrap_or(Err(Failure::Late))
     }
+}
+
+/// JSON, in as many bytes as it has: it is kept until the answer is there.
+fn written(body: &wire::Body<'_>) -> Bytes {
+    /// Few are longer, and a place that grows is copied each time.
+    const USUAL: usize = 64 << 10;
+    let mut text = Vec::with_capacity(USUAL);
+    // Texts, numbers and lists, written to memory: nothing that could fail.
+    let _ = serde_json::to_writer(&mut text, body);
+    Bytes::copy_from_slice(&text)
 }
 
 /// The server's wait where it is the longer one; None where it is too long to sit out.

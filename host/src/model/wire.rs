@@ -5,9 +5,10 @@ mod openai;
 mod responses;
 
 use reqwest::header::{HeaderName, HeaderValue};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{ChatRequest, Image, Message, Reply, Usage};
+use super::{ChatRequest, Image, Message, Reply, ToolSpec, Usage};
 use crate::task::manifest::WireFormat;
 
 /// Why an answer cannot be read.
@@ -34,17 +35,64 @@ pub(super) struct Habits<'a> {
     pub(super) give_back: Option<&'a str>,
 }
 
-/// The body of a request.
-pub(super) fn request(format: WireFormat, habits: Habits<'_>, request: ChatRequest<'_>) -> Value {
-    let mut body = match format {
-        WireFormat::OpenAi => openai::request(habits, request),
-        WireFormat::Anthropic => anthropic::request(habits, request),
-        WireFormat::Responses => responses::request(habits, request),
+/// The body of a request. The tools are most of it and the same in each, so they are written as they stand and not
+/// copied.
+#[derive(Debug, Serialize)]
+pub(super) struct Body<'a> {
+    #[serde(flatten)]
+    fields: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+}
+
+/// A tool in each of the formats.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Tool<'a> {
+    OpenAi(openai::Tool<'a>),
+    Anthropic(anthropic::Tool<'a>),
+    Responses(responses::Tool<'a>),
+}
+
+/// The body of a request. A temperature is sent when the request has one.
+pub(super) fn request<'a>(
+    format: WireFormat,
+    habits: Habits<'_>,
+    request: ChatRequest<'a>,
+) -> Body<'a> {
+    let ChatRequest {
+        messages,
+        tools,
+        may_call,
+        temperature,
+    } = request;
+    let mut fields = match format {
+        WireFormat::OpenAi => openai::request(habits, messages),
+        WireFormat::Anthropic => anthropic::request(habits, messages, !tools.is_empty()),
+        WireFormat::Responses => responses::request(habits, messages),
     };
-    for (field, value) in habits.fields {
-        body.insert(field.clone(), value.clone());
+    if !tools.is_empty() && !may_call {
+        let none = match format {
+            WireFormat::OpenAi | WireFormat::Responses => json!("none"),
+            WireFormat::Anthropic => json!({"type": "none"}),
+        };
+        fields.insert("tool_choice".into(), none);
     }
-    Value::Object(body)
+    if let Some(temperature) = temperature {
+        fields.insert("temperature".into(), temperature.into());
+    }
+    for (field, value) in habits.fields {
+        fields.insert(field.clone(), value.clone());
+    }
+    let tool = |tool: &'a ToolSpec| match format {
+        WireFormat::OpenAi => Tool::OpenAi(tool.into()),
+        WireFormat::Anthropic => Tool::Anthropic(tool.into()),
+        WireFormat::Responses => Tool::Responses(tool.into()),
+    };
+    // An operator's own go instead of the chat's.
+    let own = fields.contains_key("tools");
+    let tools = tools.iter().filter(|_| !own).map(tool).collect();
+    Body { fields, tools }
 }
 
 /// Headers that the format wants, beside the key's.

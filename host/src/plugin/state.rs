@@ -268,11 +268,7 @@ impl Stdio {
 }
 
 /// Arms a call that begins now: its fuel, its deadline, and a limiter that remembers nothing of the last call.
-pub(super) fn arm(
-    store: &mut Store<State>,
-    limits: Limits,
-    now: Instant,
-) -> wasmtime::Result<()> {
+pub(super) fn arm(store: &mut Store<State>, limits: Limits, now: Instant) -> wasmtime::Result<()> {
     store.set_fuel(limits.fuel)?;
     store.set_epoch_deadline(1);
     let state = store.data_mut();

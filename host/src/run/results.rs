@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::plan::Plan;
 use super::spending::spent;
 use crate::eval::aggregate::{
@@ -12,27 +14,31 @@ use crate::eval::record::{Outcome, Status};
 use crate::eval::score::{IntentCounts, percent};
 use crate::store::event::{Event, RoleUsage, SessionFinished, VERSION};
 use crate::store::journal::{self, JournalError};
-use crate::store::results::{PersonaResult, RunResults, SessionLine, faults_of};
+use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine, faults_of};
 use crate::task::suite::{Persona, Session};
+
+/// What one journal says.
+struct Episode {
+    usage: RoleUsage,
+    faults: Vec<FaultLine>,
+    sessions: Vec<SessionLine>,
+    score: PersonaScore,
+}
 
 /// Reads every journal of the run.
 pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
+    let read = |(run, persona): (u32, &Persona)| Ok((run, read(plan, persona, run)?));
+    let episodes: Vec<_> = plan.episodes().collect();
+    let episodes = episodes.into_par_iter().map(read);
     let mut sessions = Vec::new();
     let mut faults = Vec::new();
     let mut usage = RoleUsage::default();
     let mut runs: BTreeMap<u32, Vec<PersonaScore>> = BTreeMap::new();
-    for (run, persona) in plan.episodes() {
-        let path = plan.folder.journal(&persona.id, run);
-        let events = if path.exists() {
-            journal::events(&path)?
-        } else {
-            Vec::new()
-        };
-        usage += spent(&events);
-        faults.extend(faults_of(&persona.id, run, &events));
-        let score = score(plan, persona, &events);
-        sessions.extend(lines(plan, persona, run, &events, &score.sessions));
-        runs.entry(run).or_default().push(score);
+    for (run, episode) in episodes.collect::<Result<Vec<_>, JournalError>>()? {
+        usage += episode.usage;
+        faults.extend(episode.faults);
+        sessions.extend(episode.sessions);
+        runs.entry(run).or_default().push(episode.score);
     }
     let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
     let roles = &plan.roles;
@@ -57,6 +63,22 @@ pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
         imported: false,
         usage,
         cost: usage.total().known_cost(),
+    })
+}
+
+fn read(plan: &Plan, persona: &Persona, run: u32) -> Result<Episode, JournalError> {
+    let path = plan.folder.journal(&persona.id, run);
+    let events = if path.exists() {
+        journal::events(&path)?
+    } else {
+        Vec::new()
+    };
+    let score = score(plan, persona, &events);
+    Ok(Episode {
+        usage: spent(&events),
+        faults: faults_of(&persona.id, run, &events),
+        sessions: lines(plan, persona, run, &events, &score.sessions),
+        score,
     })
 }
 

@@ -21,6 +21,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -394,17 +395,13 @@ impl RunFolder {
     /// Writes `results.json`, and `seal.json` over everything that is now final.
     pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
         write_json(&self.root.join("results.json"), results)?;
-        let mut files = BTreeMap::new();
-        for path in self.sealed_files()? {
-            files.insert(path.clone(), self.digest(&path)?);
-        }
-        write_json(
-            &self.root.join(SEAL),
-            &Seal {
-                version: VERSION,
-                files,
-            },
-        )
+        let digest = |path: String| Ok((path.clone(), self.digest(&path)?));
+        let files = self.sealed_files()?.into_par_iter().map(digest);
+        let seal = Seal {
+            version: VERSION,
+            files: files.collect::<Result<_, FolderError>>()?,
+        };
+        write_json(&self.root.join(SEAL), &seal)
     }
 
     /// Takes away `results.json` and the seal of a run that is gone on with: they are of what it was.

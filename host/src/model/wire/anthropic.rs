@@ -2,10 +2,11 @@
 //! signature and all, as it demands of an answer with tool calls; what was thought is read from them and never written.
 
 use reqwest::header::{HeaderName, HeaderValue};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Habits, Unreadable, object, pictures_after_results, wrong};
-use crate::model::{ChatRequest, Image, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+use crate::model::{Image, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// The version of the format, which every request names.
 pub(super) const VERSION: (HeaderName, HeaderValue) = (
@@ -19,18 +20,16 @@ const MAX_TOKENS: u32 = 8_192;
 /// Stands for an empty text, which the format refuses.
 const EMPTY: &str = "(empty)";
 
-/// The request's body. The chat up to its end is marked for the provider's cache when tools come with it: it grows by a
-/// few messages with each call of an agent's turn.
-pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<String, Value> {
-    let ChatRequest {
-        messages,
-        tools,
-        may_call,
-        temperature,
-    } = request;
+/// The request's body, as far as it is not the same in other formats. The chat up to its end is marked for the provider's
+/// cache when tools come with it: it grows by a few messages with each call of an agent's turn.
+pub(super) fn request(
+    habits: Habits<'_>,
+    messages: &[Message],
+    has_tools: bool,
+) -> Map<String, Value> {
     let system: Vec<&str> = messages.iter().filter_map(system_text).collect();
     let mut turns = turns(messages);
-    if !tools.is_empty() {
+    if has_tools {
         mark_for_cache(&mut turns);
     }
     let mut body = Map::new();
@@ -41,15 +40,6 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
         body.insert("system".into(), system.join("\n\n").into());
     }
     body.insert("messages".into(), turns.into());
-    if !tools.is_empty() {
-        body.insert("tools".into(), tools.iter().map(tool).collect());
-        if !may_call {
-            body.insert("tool_choice".into(), json!({"type": "none"}));
-        }
-    }
-    if let Some(temperature) = temperature {
-        body.insert("temperature".into(), temperature.into());
-    }
     body
 }
 
@@ -121,13 +111,27 @@ fn mark_for_cache(turns: &mut [Value]) {
     }
 }
 
-fn tool(tool: &ToolSpec) -> Value {
-    let ToolSpec {
-        name,
-        description,
-        parameters,
-    } = tool;
-    json!({"name": name, "description": description, "input_schema": parameters})
+/// A tool as the format writes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(tool: &'a ToolSpec) -> Self {
+        let ToolSpec {
+            name,
+            description,
+            parameters,
+        } = tool;
+        Self {
+            name,
+            description,
+            input_schema: parameters,
+        }
+    }
 }
 
 /// Reads the body of a successful response.

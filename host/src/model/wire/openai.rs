@@ -1,10 +1,11 @@
 //! `OpenAI` chat completions (<https://platform.openai.com/docs/api-reference/chat>) as the many compatible servers
 //! speak it: written strictly, read leniently where servers differ and nothing is lost.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
-use crate::model::{ChatRequest, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+use crate::model::{Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// Fields of a message that carry encrypted or signed thinking and go back as they came: `reasoning_details` is
 /// `OpenRouter`'s and `MiniMax`'s.
@@ -13,14 +14,8 @@ const SEALED: &str = "reasoning_details";
 /// The field of a tool call that does: Gemini's signature of the thought behind it.
 const SEALED_IN_CALL: &str = "extra_content";
 
-/// The request's body. A temperature is sent when the request has one.
-pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<String, Value> {
-    let ChatRequest {
-        messages,
-        tools,
-        may_call,
-        temperature,
-    } = request;
+/// The request's body, as far as it is not the same in other formats.
+pub(super) fn request(habits: Habits<'_>, messages: &[Message]) -> Map<String, Value> {
     let messages = pictures_after_results(messages);
     let written = messages
         .into_iter()
@@ -28,15 +23,6 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     let mut body = Map::new();
     body.insert("model".into(), habits.model.into());
     body.insert("messages".into(), written.collect());
-    if !tools.is_empty() {
-        body.insert("tools".into(), tools.iter().map(tool).collect());
-        if !may_call {
-            body.insert("tool_choice".into(), "none".into());
-        }
-    }
-    if let Some(temperature) = temperature {
-        body.insert("temperature".into(), temperature.into());
-    }
     if let Some(limit) = habits.max_output_tokens {
         body.insert("max_completion_tokens".into(), limit.into());
     }
@@ -107,13 +93,21 @@ fn call(call: &ToolCall, blocks: &[Value]) -> Value {
     written
 }
 
-fn tool(tool: &ToolSpec) -> Value {
-    let ToolSpec {
-        name,
-        description,
-        parameters,
-    } = tool;
-    json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
+/// A tool as the format writes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Tool<'a> {
+    r#type: &'static str,
+    /// A spec has the names of this format's functions.
+    function: &'a ToolSpec,
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(function: &'a ToolSpec) -> Self {
+        Self {
+            r#type: "function",
+            function,
+        }
+    }
 }
 
 /// Reads the body of a successful response.

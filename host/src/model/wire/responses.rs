@@ -2,10 +2,11 @@
 //! in one. Nothing is stored at the server: each request holds the whole chat, with the encrypted thinking as it came.
 //! The servers' own tools are never offered.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
-use crate::model::{ChatRequest, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+use crate::model::{Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// What is asked for beside the answer: thinking that can be given back.
 const SEALED: &str = "reasoning.encrypted_content";
@@ -13,14 +14,8 @@ const SEALED: &str = "reasoning.encrypted_content";
 /// The field of a message that says whether it goes before calls or ends the turn; it is given back with it.
 const PHASE: &str = "phase";
 
-/// The request's body. A temperature is sent when the request has one.
-pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<String, Value> {
-    let ChatRequest {
-        messages,
-        tools,
-        may_call,
-        temperature,
-    } = request;
+/// The request's body, as far as it is not the same in other formats.
+pub(super) fn request(habits: Habits<'_>, messages: &[Message]) -> Map<String, Value> {
     let ordered = pictures_after_results(messages);
     let system: Vec<&str> = messages.iter().filter_map(system_text).collect();
     let input: Vec<Value> = ordered.into_iter().flat_map(items).collect();
@@ -32,15 +27,6 @@ pub(super) fn request(habits: Habits<'_>, request: ChatRequest<'_>) -> Map<Strin
     body.insert("input".into(), input.into());
     body.insert("store".into(), false.into());
     body.insert("include".into(), json!([SEALED]));
-    if !tools.is_empty() {
-        body.insert("tools".into(), tools.iter().map(tool).collect());
-        if !may_call {
-            body.insert("tool_choice".into(), "none".into());
-        }
-    }
-    if let Some(temperature) = temperature {
-        body.insert("temperature".into(), temperature.into());
-    }
     if let Some(limit) = habits.max_output_tokens {
         body.insert("max_output_tokens".into(), limit.into());
     }
@@ -102,16 +88,24 @@ fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[ToolCall]) -> V
     items
 }
 
-/// Not strict: a strict schema must name every property as required, and the tools have optional ones.
-fn tool(tool: &ToolSpec) -> Value {
-    let ToolSpec {
-        name,
-        description,
-        parameters,
-    } = tool;
-    json!({
-        "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false,
-    })
+/// A tool as the format writes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Tool<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    function: &'a ToolSpec,
+    /// Not: a strict schema must name every property as required, and the tools have optional ones.
+    strict: bool,
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(function: &'a ToolSpec) -> Self {
+        Self {
+            r#type: "function",
+            function,
+            strict: false,
+        }
+    }
 }
 
 /// Reads the body of a successful response.

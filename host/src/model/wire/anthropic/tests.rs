@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Image;
 use crate::model::wire::{self, WireFormat};
+use crate::model::{ChatRequest, Image};
 
 fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -> Value {
     let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "adaptive"}))]);
@@ -18,7 +18,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -
         may_call: true,
         temperature,
     };
-    wire::request(WireFormat::Anthropic, habits, request)
+    json!(wire::request(WireFormat::Anthropic, habits, request))
 }
 
 fn read(body: &Value) -> Result<Reply, Unreadable> {
@@ -124,7 +124,7 @@ fn tools_that_must_not_be_called_are_sent_all_the_same() {
         may_call: false,
         temperature: None,
     };
-    let body = wire::request(WireFormat::Anthropic, habits, request);
+    let body = json!(wire::request(WireFormat::Anthropic, habits, request));
     assert_eq!(body["tool_choice"], json!({"type": "none"}));
     assert_eq!(body["tools"][0]["name"], "list");
 }

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Image;
 use crate::model::wire::{self, WireFormat};
+use crate::model::{ChatRequest, Image};
 
 fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Habits<'a> {
     Habits {
@@ -15,7 +15,11 @@ fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Hab
 
 fn request(model: &str, chat: ChatRequest<'_>) -> Value {
     assert_eq!(model, "m");
-    wire::request(WireFormat::OpenAi, habits(&Map::new(), None), chat)
+    json!(wire::request(
+        WireFormat::OpenAi,
+        habits(&Map::new(), None),
+        chat
+    ))
 }
 
 fn reply(body: &[u8]) -> Result<Reply, Unreadable> {
@@ -193,11 +197,8 @@ fn thinking_goes_back_in_the_field_that_the_server_wants() {
         temperature: None,
     };
     let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "enabled"}))]);
-    let body = wire::request(
-        WireFormat::OpenAi,
-        habits(&fields, Some("reasoning_content")),
-        chat,
-    );
+    let habits = habits(&fields, Some("reasoning_content"));
+    let body = json!(wire::request(WireFormat::OpenAi, habits, chat));
     let expected = json!({
         "model": "m",
         "messages": [{"role": "assistant", "content": "a", "reasoning_content": "hm"}],

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Image;
 use crate::model::wire::{self, WireFormat};
+use crate::model::{ChatRequest, Image};
 
 fn written(messages: &[Message], tools: &[ToolSpec], may_call: bool) -> Value {
     let fields = Map::from_iter([("reasoning".to_owned(), json!({"effort": "medium"}))]);
@@ -18,7 +18,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], may_call: bool) -> Value {
         may_call,
         temperature: None,
     };
-    wire::request(WireFormat::Responses, habits, request)
+    json!(wire::request(WireFormat::Responses, habits, request))
 }
 
 fn read(body: &Value) -> Result<Reply, Unreadable> {
