@@ -25,7 +25,7 @@ fn cached(dir: &Path) -> PathBuf {
     let entries = std::fs::read_dir(dir).unwrap();
     let mut found = entries
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| end == "cwasm"));
+        .filter(|path| path.extension().is_some_and(|end| end == "aot"));
     let path = found.next().expect("something is cached");
     assert!(found.next().is_none());
     path

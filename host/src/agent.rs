@@ -373,7 +373,7 @@ impl<'a> Agent<'a> {
 fn bounds(model: &Model, setup: Setup, toolbox: &Toolbox) -> Option<Bounds> {
     model.has_window().then(|| Bounds {
         window: setup.window,
-        tools: tokens::of_tools(toolbox.specs()),
+        tools: toolbox.tokens(),
         thoughts: model.wants_thoughts(),
     })
 }

@@ -1,6 +1,7 @@
 //! What the model reads: the system prompt, the runtime block of a user message, the text of a tool's result.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
 use minijinja::{Environment as Templates, Value, context};
@@ -12,6 +13,16 @@ use crate::task::manifest::Protocol;
 use crate::workspace::{Workspace, WorkspaceError, WorkspacePath};
 
 pub(super) const SYSTEM: &str = include_str!("../../prompts/system.md");
+
+const SYSTEM_NAME: &str = "system";
+
+/// Parsed once: each session begins with a prompt.
+static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
+    let mut templates = Templates::new();
+    // What is wrong with it is told by who renders it.
+    let _ = templates.add_template(SYSTEM_NAME, SYSTEM);
+    templates
+});
 
 const SUBAGENT: &str = include_str!("../../prompts/subagent.md");
 
@@ -76,7 +87,8 @@ pub(super) fn system_prompt(
         .into_iter()
         .partition(|skill| skill.always && skill.lacks.is_empty());
     let [always, others] = [always, others].map(told);
-    let rendered = Templates::new().render_str(SYSTEM, context! { files, memory, always, others });
+    let template = TEMPLATES.get_template(SYSTEM_NAME);
+    let rendered = template.and_then(|it| it.render(context! { files, memory, always, others }));
     Ok(rendered.expect("the template is part of the program, and a test renders it"))
 }
 

@@ -2,7 +2,7 @@
 //! session goes through `Environment::call`, whoever makes it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
 use jsonschema::Validator;
@@ -15,6 +15,7 @@ use super::clock::SessionClock;
 use super::context::{RESULTS_FOLDER, own_path};
 use super::schedule::{self, CRON, CronArguments};
 use super::subagent::Spawned;
+use super::tokens;
 use super::tools::exec::{self, EXEC, ExecError};
 use super::tools::read_file::{self, Read, ReadError};
 use super::tools::{ASK_USER, Builtin, MESSAGE};
@@ -59,6 +60,8 @@ pub struct Toolbox(Arc<ToolboxInner>);
 #[derive(Debug)]
 struct ToolboxInner {
     specs: Vec<ToolSpec>,
+    /// Of all specs; counted when first asked for.
+    tokens: OnceLock<usize>,
     validators: HashMap<String, Validator>,
     /// Built-in tools but for those that are the agent's own matter.
     of_subagent: Option<Toolbox>,
@@ -125,6 +128,7 @@ impl Toolbox {
         }
         Ok(Self(Arc::new(ToolboxInner {
             specs,
+            tokens: OnceLock::new(),
             validators,
             of_subagent,
         })))
@@ -132,6 +136,14 @@ impl Toolbox {
 
     pub fn specs(&self) -> &[ToolSpec] {
         &self.0.specs
+    }
+
+    /// Tokens of the specs, which go with every question.
+    pub(super) fn tokens(&self) -> usize {
+        *self
+            .0
+            .tokens
+            .get_or_init(|| tokens::of_tools(&self.0.specs))
     }
 
     /// Whether a tool is among them.

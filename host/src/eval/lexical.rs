@@ -62,6 +62,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Forgets it all, and keeps the room.
+    pub fn clear(&mut self) {
+        self.windows.clear();
+    }
+
     /// The agent is shown `text`. Text inside JSON is seen also without its escapes.
     pub fn add(&mut self, text: &str) {
         self.add_windows(text);

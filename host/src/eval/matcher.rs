@@ -4,7 +4,7 @@
 
 mod pattern;
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::Regex;
@@ -109,9 +109,25 @@ pub enum MatcherError {
 pub struct Matcher {
     /// Empty: everywhere.
     within: Vec<Within>,
-    /// A pattern for each group.
+    patterns: Arc<Patterns>,
+}
+
+#[derive(Debug)]
+struct Patterns {
+    /// One for each group.
     all: Vec<Pattern>,
     none: Option<Pattern>,
+}
+
+impl Patterns {
+    fn find_in(&self, piece: &Piece) -> bool {
+        self.all.iter().all(|group| piece.holds(group))
+            && !self.none.as_ref().is_some_and(|none| piece.holds(none))
+    }
+
+    fn compile(&self) {
+        self.all.iter().chain(&self.none).for_each(Pattern::prepare);
+    }
 }
 
 impl Matcher {
@@ -126,14 +142,24 @@ impl Matcher {
         if all.is_empty() {
             return Err(MatcherError::NoGroups);
         }
-        Ok(Self {
-            within: numbered(within, "within", |text, place| Within::new(text, place))?,
+        let within = numbered(within, "within", |text, place| Within::new(text, place))?;
+        let patterns = Patterns {
             all: numbered(all, "all", |texts, place| group(texts, place))?,
             none: match &none[..] {
                 [] => None,
                 none => Some(any(none, "none")?),
             },
+        };
+        Ok(Self {
+            within,
+            patterns: Arc::new(patterns),
         })
+    }
+
+    /// Begins, on another processor, with the work that the first question would have to wait for.
+    pub fn prepare(&self) {
+        let patterns = Arc::clone(&self.patterns);
+        rayon::spawn(move || patterns.compile());
     }
 
     /// The first piece that matches, for evidence.
@@ -143,8 +169,7 @@ impl Matcher {
 
     /// Whether the piece would match if it stood in a place that the matcher looks at.
     pub fn reads(&self, piece: &Piece) -> bool {
-        self.all.iter().all(|group| piece.holds(group))
-            && !self.none.as_ref().is_some_and(|none| piece.holds(none))
+        self.patterns.find_in(piece)
     }
 
     fn matches(&self, piece: &Piece) -> bool {

@@ -269,7 +269,7 @@ impl App {
             })
             .await?;
         self.park();
-        convert::json(&text, limits)?;
+        convert::check(&text, limits)?;
         Ok(Arc::clone(self.state.insert(text.into())))
     }
 

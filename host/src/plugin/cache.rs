@@ -3,9 +3,10 @@
 
 pub(super) mod known;
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +58,7 @@ impl Cache {
             return fresh(engine, &compile()?);
         };
         let name = name(engine, profile, sha256);
-        let file = opened.dir.join(format!("{name}.cwasm"));
+        let file = opened.dir.join(format!("{name}.aot"));
         if let Some(component) = opened.read(engine, &file) {
             return Ok(component);
         }
@@ -122,8 +123,7 @@ fn key(dir: &Path) -> std::io::Result<[u8; 32]> {
 }
 
 fn read_key(dir: &Path, path: &Path) -> std::io::Result<[u8; 32]> {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.read(true).custom_flags(NOFOLLOW).open(path)?;
+    let mut file = opened_file(path)?;
     let metadata = file.metadata()?;
     let mut key = [0; 32];
     let whole = metadata.len() == key.len() as u64;
@@ -132,7 +132,7 @@ fn read_key(dir: &Path, path: &Path) -> std::io::Result<[u8; 32]> {
             "its key file is damaged, or others may read it; remove the folder",
         ));
     }
-    std::io::Read::read_exact(&mut file, &mut key)?;
+    file.read_exact(&mut key)?;
     Ok(key)
 }
 
@@ -156,10 +156,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 impl Opened {
     /// None when there is no file or it is not ours; such a file is removed.
     fn read(&self, engine: &Engine, path: &Path) -> Option<Component> {
-        let bytes = Self::bytes(path)?;
-        let component = self
-            .verified(path, &bytes)
-            .and_then(|code| deserialize(engine, code).ok());
+        let mut file = opened_file(path).ok()?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let verified = self.is_ours(path, length, &mut file).unwrap_or(false);
+        let component = verified.then(|| map(engine, &file).ok()).flatten();
         if component.is_none() {
             tracing::warn!(file = %path.display(), "compiled plugin refused and made again");
             let _ = fs::remove_file(path);
@@ -167,19 +167,9 @@ impl Opened {
         component
     }
 
-    fn bytes(path: &Path) -> Option<Vec<u8>> {
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.read(true).custom_flags(NOFOLLOW).open(path).ok()?;
-        // Room for all of it at once: it may have megabytes.
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-        std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
-        Some(bytes)
-    }
-
     /// Waits until no other process compiles this component; the lock is held until the answer is dropped. None where
     /// locks cannot be had: then it may be compiled twice.
-    fn turn(&self, name: &str) -> Option<fs::File> {
+    fn turn(&self, name: &str) -> Option<File> {
         let file = fs::OpenOptions::new()
             .write(true)
             .create(true)
@@ -191,28 +181,61 @@ impl Opened {
         Some(file)
     }
 
-    fn verified<'a>(&self, path: &Path, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let (mac, code) = bytes.split_at_checked(MAC)?;
-        let found = blake3::Hash::from_bytes(mac.try_into().ok()?);
-        (self.mac(path, code) == found).then_some(code)
+    /// What a small file of ours holds.
+    fn content(&self, path: &Path) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        opened_file(path).ok()?.read_to_end(&mut bytes).ok()?;
+        let length = bytes.len() as u64;
+        let verified = self.is_ours(path, length, &mut &bytes[..]);
+        bytes.truncate(bytes.len().saturating_sub(MAC));
+        verified.ok()?.then_some(bytes)
+    }
+
+    /// Whether `write` of this installation wrote these bytes under this name.
+    fn is_ours(&self, path: &Path, length: u64, bytes: &mut impl Read) -> std::io::Result<bool> {
+        let Some(length) = length.checked_sub(MAC as u64) else {
+            return Ok(false);
+        };
+        let mut hasher = self.hasher(path);
+        hasher.update_reader(Read::by_ref(bytes).take(length))?;
+        let mut mac = [0; MAC];
+        bytes.read_exact(&mut mac)?;
+        // Hashes are compared in constant time.
+        Ok(hasher.finalize() == blake3::Hash::from_bytes(mac))
     }
 
     /// The file's name is part of what is authenticated, so that one file cannot stand for another.
-    fn mac(&self, path: &Path, code: &[u8]) -> blake3::Hash {
+    fn hasher(&self, path: &Path) -> blake3::Hasher {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(path.file_name().unwrap_or_default().as_encoded_bytes());
         hasher.update(&[0]);
-        hasher.update(code);
-        hasher.finalize()
+        hasher
     }
 
+    /// The code, and behind it the keyed hash: so the code can be mapped from the file's start.
     fn write(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-        file.write_all(self.mac(path, code).as_bytes())?;
         file.write_all(code)?;
+        file.write_all(self.hasher(path).update(code).finalize().as_bytes())?;
         file.persist(path)?;
         Ok(())
     }
+}
+
+fn opened_file(path: &Path) -> std::io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).custom_flags(NOFOLLOW).open(path)
+}
+
+/// The code of a file that was verified, as it lies in the page cache: reading it into memory and again into the engine's
+/// took longer than all else that loading does.
+#[expect(unsafe_code, reason = "as with `deserialize`")]
+fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
+    // The file that was verified, whatever lies under its name by now.
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // SAFETY: `is_ours` holds for the file. It lies in a folder that only this user can write to, and this program never
+    // writes to a file that has its name there; who runs as this user can change this process as well.
+    unsafe { Component::deserialize_file(engine, open) }
 }
 
 #[expect(
@@ -220,8 +243,7 @@ impl Opened {
     reason = "wasmtime cannot check machine code; who compiled it was checked by the caller"
 )]
 fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: `code` was compiled by this program: either just now, here or in its child, or it was written by
-    // `Opened::write` of this installation and the keyed hash over it was verified. It lies in memory that nobody else can
+    // SAFETY: `code` was compiled by this program just now, here or in its child. It lies in memory that nobody else can
     // change, and wasmtime checks that it was compiled for this engine's settings.
     unsafe { Component::deserialize(engine, code) }
 }
@@ -236,32 +258,42 @@ mod tests {
         (dir, opened)
     }
 
+    fn is_ours(opened: &Opened, path: &Path) -> bool {
+        opened.content(path).is_some()
+    }
+
     #[test]
     fn what_was_written_is_verified() {
         let (_dir, opened) = opened();
-        let path = opened.dir.join("a.cwasm");
+        let path = opened.dir.join("a.aot");
         opened.write(&path, b"code").unwrap();
-        assert_eq!(
-            opened.verified(&path, &fs::read(&path).unwrap()),
-            Some(b"code".as_slice())
-        );
+        assert_eq!(opened.content(&path).as_deref(), Some(b"code".as_slice()));
     }
 
     #[test]
     fn a_changed_byte_another_name_and_a_foreign_key_are_refused() {
         let (_dir, opened) = opened();
-        let path = opened.dir.join("a.cwasm");
+        let path = opened.dir.join("a.aot");
         opened.write(&path, b"code").unwrap();
-        let mut bytes = fs::read(&path).unwrap();
-        assert_eq!(opened.verified(&opened.dir.join("b.cwasm"), &bytes), None);
+        let other = opened.dir.join("b.aot");
+        fs::copy(&path, &other).unwrap();
+        assert!(!is_ours(&opened, &other));
         let foreign = Opened {
             key: [7; 32],
             ..opened.clone()
         };
-        assert_eq!(foreign.verified(&path, &bytes), None);
-        *bytes.last_mut().unwrap() ^= 1;
-        assert_eq!(opened.verified(&path, &bytes), None);
-        assert_eq!(opened.verified(&path, &bytes[..10]), None);
+        assert!(!is_ours(&foreign, &path));
+        let bytes = fs::read(&path).unwrap();
+        for changed in [0, 3, bytes.len() - 1] {
+            let mut bytes = bytes.clone();
+            bytes[changed] ^= 1;
+            fs::write(&path, bytes).unwrap();
+            assert!(!is_ours(&opened, &path), "byte {changed}");
+        }
+        for cut in [0, 10, bytes.len() - 1] {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            assert!(!is_ours(&opened, &path), "{cut} bytes");
+        }
     }
 
     #[test]

@@ -31,6 +31,16 @@ pub(super) fn datetime(now: DateTime) -> Datetime {
 
 /// A guest's text as JSON, within the limits.
 pub(crate) fn json(text: &str, limits: Limits) -> Result<Value, GuestFault> {
+    read(text, limits, true)
+}
+
+/// Whether a guest's text is JSON within the limits, for those who want it as text.
+pub(super) fn check(text: &str, limits: Limits) -> Result<(), GuestFault> {
+    read(text, limits, false).map(drop)
+}
+
+/// `keep`: otherwise nothing is built, and what is given says nothing.
+fn read(text: &str, limits: Limits, keep: bool) -> Result<Value, GuestFault> {
     let bad = |reason: String| GuestFault::BadOutput { reason };
     let Limits {
         result_bytes,
@@ -50,6 +60,7 @@ pub(crate) fn json(text: &str, limits: Limits) -> Result<Value, GuestFault> {
         depth: json_depth,
         nodes: &mut nodes,
         most: json_nodes,
+        keep,
     };
     seed.deserialize(&mut input)
         .and_then(|value| input.end().map(|()| value))
@@ -64,6 +75,8 @@ struct Bounded<'a> {
     /// Values that may still be read.
     nodes: &'a mut usize,
     most: usize,
+    /// Whether texts and lists are built. Objects are in any case: for their keys.
+    keep: bool,
 }
 
 impl Bounded<'_> {
@@ -73,6 +86,7 @@ impl Bounded<'_> {
             depth: self.depth.checked_sub(1).ok_or_else(deep)?,
             nodes: self.nodes,
             most: self.most,
+            keep: self.keep,
         })
     }
 
@@ -81,6 +95,7 @@ impl Bounded<'_> {
             depth: self.depth,
             nodes: self.nodes,
             most: self.most,
+            keep: self.keep,
         }
     }
 }
@@ -126,14 +141,17 @@ impl<'de> Visitor<'de> for Bounded<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
+        Ok(if self.keep { value.into() } else { Value::Null })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let keep = self.keep;
         let mut inner = self.deeper()?;
         let mut list = Vec::new();
         while let Some(item) = items.next_element_seed(inner.again())? {
-            list.push(item);
+            if keep {
+                list.push(item);
+            }
         }
         Ok(Value::Array(list))
     }
@@ -239,6 +257,7 @@ mod tests {
 
     fn check(text: &str, limits: Limits, expected: Result<(), &str>) {
         let found = json(text, limits);
+        assert_eq!(super::check(text, limits), found.clone().map(drop));
         match expected {
             Ok(()) => assert_eq!(found, Ok(serde_json::from_str(text).unwrap())),
             Err(reason) => {

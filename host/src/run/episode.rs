@@ -14,6 +14,7 @@ use super::grading::{self, Graders};
 use super::plan::Plan;
 use super::spending::LimitReached;
 use super::tools::toolbox;
+use super::words::OwnWords;
 use super::{session, wake};
 use crate::agent::environment::guest_fault;
 use crate::agent::{Environment, SessionClock, schedule};
@@ -95,6 +96,9 @@ pub(super) struct Episode<'a> {
     pub(super) place: Place,
     pub(super) user: UserAgent,
     pub(super) judge: Judge,
+    /// What the agent was shown in its session, for scripted judges: others read the texts themselves. One for all
+    /// sessions, because it takes much room.
+    pub(super) words: Option<OwnWords>,
 }
 
 /// What a journal says of an episode that was cut off.
@@ -188,6 +192,7 @@ pub(super) async fn play(
     let mut episode = Episode {
         user: plan.roles.user.at(&place),
         judge: plan.roles.judge.at(&place),
+        words: plan.roles.lexical().then(|| OwnWords::new(plan.protocol)),
         place,
         plan,
         persona,

@@ -13,12 +13,11 @@ use super::grading::{self, Checklist, JUDGE, Unanswered};
 use super::plan::{AgentRole, Plan};
 use super::record;
 use super::wake::HEARTBEAT;
-use super::words::OwnWords;
 use crate::agent::environment::guest_fault;
 use crate::agent::{
     Agent, Channel, RESULTS_FOLDER, SessionClock, Setup, TurnDone, TurnEnd, TurnLimits,
 };
-use crate::eval::matcher::Piece;
+use crate::eval::matcher::{Matcher, Piece};
 use crate::eval::record::{CallRecord, FileChange, Outcome, Speaker, Status, Utterance};
 use crate::eval::score::{self, IntentCounts};
 use crate::eval::session::{Asked, Next, SessionError, Tracker};
@@ -49,8 +48,6 @@ struct Play<'e, 'a> {
     session: &'a Session,
     tracker: Tracker,
     checklist: Checklist,
-    /// Of scripted judges only: others read the texts themselves.
-    words: Option<OwnWords>,
     /// The conversation so far.
     messages: Arc<Vec<Utterance>>,
     calls: Arc<Vec<CallRecord>>,
@@ -271,14 +268,14 @@ impl<'e, 'a> Play<'e, 'a> {
         system: &str,
     ) -> Self {
         let plan = episode.plan;
-        let words = plan.roles.lexical().then(|| {
-            let mut words = OwnWords::new(plan.protocol);
+        if let Some(words) = &mut episode.words {
+            session.matchers().for_each(Matcher::prepare);
+            words.clear();
             words.shown(system);
             for file in &session.files {
                 words.shown(&String::from_utf8_lossy(&file.content));
             }
-            words
-        });
+        }
         Self {
             session,
             tracker: Tracker::new(
@@ -287,7 +284,6 @@ impl<'e, 'a> Play<'e, 'a> {
                 plan.suite.session.max_turns,
             ),
             checklist: Checklist::new(&session.checklist),
-            words,
             messages: Arc::default(),
             calls: Arc::default(),
             changes: Arc::default(),
@@ -321,7 +317,7 @@ impl<'e, 'a> Play<'e, 'a> {
     }
 
     fn own_words(&mut self, turn: &Turn) -> Vec<Piece> {
-        let words = self.words.as_mut();
+        let words = self.episode.words.as_mut();
         words.map(|words| words.pieces(turn)).unwrap_or_default()
     }
 

@@ -25,6 +25,11 @@ impl OwnWords {
         }
     }
 
+    /// Another session begins, of an agent that was shown nothing.
+    pub(super) fn clear(&mut self) {
+        self.seen.clear();
+    }
+
     /// The agent was shown a text.
     pub(super) fn shown(&mut self, text: &str) {
         self.seen.add(text);

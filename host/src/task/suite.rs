@@ -149,6 +149,21 @@ impl Session {
         let is_rule = |item: &Item| matches!(item.grading, Grading::Rule(_));
         self.checklist.iter().any(is_rule)
     }
+
+    /// What scripted judges ask about each turn.
+    pub fn matchers(&self) -> impl Iterator<Item = &Matcher> {
+        let of_items = self
+            .checklist
+            .iter()
+            .filter_map(|item| match &item.grading {
+                Grading::Rubric { met } => met.as_ref(),
+                Grading::Rule(_) => None,
+            });
+        let of_intents = self.intents.iter();
+        of_intents
+            .filter_map(|intent| intent.satisfied.as_ref())
+            .chain(of_items)
+    }
 }
 
 /// One hidden intent.

@@ -1,10 +1,15 @@
 //! One pattern of a matcher: read and bounded when a suite is loaded, compiled when it is first tried. A suite has thousands
 //! of alternatives, and a run tries few of them: compiling all was most of what loading took.
 
+use std::cell::RefCell;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::OnceLock;
 
-use regex_automata::meta::{Config, Regex};
-use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::Input;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::pikevm::PikeVM;
+use regex_automata::nfa::thompson::{self, Compiler, NFA, WhichCaptures};
+use regex_automata::util::pool::Pool;
 use regex_automata::util::syntax;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -19,10 +24,55 @@ const UNIT: usize = 64;
 const NESTING: u32 = 64;
 
 /// Alternatives that can be compiled, as one.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Pattern {
     syntax: Hir,
-    compiled: OnceLock<Option<Regex>>,
+    compiled: OnceLock<Option<Automaton>>,
+}
+
+/// A compiled pattern. `regex` has more ways to search: they need an automaton for each direction, and prepare for long
+/// texts and for those who ask where a match is. Making that takes longer than trying it on the few short texts of a
+/// turn, and as much memory again.
+#[derive(Debug)]
+struct Automaton {
+    lazy: DFA,
+    caches: Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>>,
+    /// For texts on which the other gives up: where the edge of a word may be at a letter that is not ASCII.
+    patient: PikeVM,
+}
+
+impl Automaton {
+    /// None for what cannot be compiled.
+    fn of(syntax: &Hir) -> Option<Self> {
+        let automaton = compile(syntax, None).ok()?;
+        let config = DFA::config()
+            .unicode_word_boundary(true)
+            .cache_capacity(SIZE)
+            .skip_cache_capacity_check(true);
+        let mut builder = DFA::builder();
+        let lazy = builder
+            .configure(config)
+            .build_from_nfa(automaton.clone())
+            .ok()?;
+        let template = lazy.clone();
+        Some(Self {
+            caches: Pool::new(Box::new(move || template.create_cache())),
+            patient: PikeVM::new_from_nfa(automaton).ok()?,
+            lazy,
+        })
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        let input = Input::new(text).earliest(true);
+        let found = self.lazy.try_search_fwd(&mut self.caches.get(), &input);
+        found.map_or_else(
+            |_| {
+                self.patient
+                    .is_match(&mut self.patient.create_cache(), text)
+            },
+            |end| end.is_some(),
+        )
+    }
 }
 
 impl Pattern {
@@ -63,26 +113,36 @@ impl Pattern {
             // None: it matches nothing at all.
             return false;
         }
-        // Each alternative is below the limit, so there is none here.
-        let compiled = self
-            .compiled
-            .get_or_init(|| compile(&self.syntax, None).ok());
-        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+        self.compiled()
+            .is_some_and(|automaton| automaton.is_match(text))
+    }
+
+    /// Compiles it, if that was not done before.
+    pub(super) fn prepare(&self) {
+        self.compiled();
+    }
+
+    fn compiled(&self) -> Option<&Automaton> {
+        // Each alternative is below the limit of size, so there is none here.
+        let compiled = self.compiled.get_or_init(|| Automaton::of(&self.syntax));
+        compiled.as_ref()
     }
 }
 
-/// Compiled for patterns that are tried on a few short texts each: what `regex` prepares for long texts (prefilters, whole
-/// automata) and for those who ask where a match is would take longer than it saves.
-fn compile(syntax: &Hir, most: Option<usize>) -> Result<Regex, regex::Error> {
-    let config = Config::new()
-        .utf8_empty(false)
-        .auto_prefilter(false)
-        .dfa(false)
-        .onepass(false)
-        .which_captures(WhichCaptures::Implicit)
-        .nfa_size_limit(most)
-        .hybrid_cache_capacity(SIZE);
-    let built = Regex::builder().configure(config).build_from_hir(syntax);
+/// `most`: bytes.
+fn compile(syntax: &Hir, most: Option<usize>) -> Result<NFA, regex::Error> {
+    thread_local! {
+        /// One for all patterns of a thread: it has tables that are larger than most of them.
+        static COMPILER: RefCell<Compiler> = RefCell::new(Compiler::new());
+    }
+    let config = thompson::Config::new()
+        .utf8(false)
+        .which_captures(WhichCaptures::None)
+        .nfa_size_limit(most);
+    let built = COMPILER.with_borrow_mut(|compiler| {
+        compiler.configure(config);
+        compiler.build_from_hir(syntax)
+    });
     built.map_err(|error| match error.size_limit() {
         Some(most) => regex::Error::CompiledTooBig(most),
         None => regex::Error::Syntax(error.to_string()),
@@ -122,6 +182,21 @@ mod tests {
         assert!(pattern.compiled.get().is_none());
         assert!(pattern.is_match("It is DUE on Friday."));
         assert!(pattern.compiled.get().is_some());
+    }
+
+    #[test]
+    fn a_words_edge_is_found_beside_any_letter() {
+        let pattern = Pattern::new(r"\bété\b").unwrap();
+        for (text, expected) in [
+            ("cet ÉTÉ là", true),
+            ("l'été", true),
+            ("étés", false),
+            ("aété", false),
+            ("éété", false),
+        ] {
+            assert_eq!(pattern.is_match(text), expected, "{text}");
+        }
+        assert!(Pattern::new(r"\bete\b").unwrap().is_match("là, ete"));
     }
 
     #[test]

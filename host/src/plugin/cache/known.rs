@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, Opened};
+use super::Cache;
 use crate::plugin::component::Facts;
 
 /// Seconds. A file that changed within them is not remembered: it could change again and keep its stamp, whose clock ticks.
@@ -69,8 +69,7 @@ impl Cache {
     pub(in crate::plugin) fn known(&self, stamp: &Stamp) -> Option<Known> {
         let opened = self.0.as_ref()?;
         let path = opened.dir.join(stamp.name());
-        let bytes = Opened::bytes(&path)?;
-        serde_json::from_slice(opened.verified(&path, &bytes)?).ok()
+        serde_json::from_slice(&opened.content(&path)?).ok()
     }
 
     /// Keeps it.
