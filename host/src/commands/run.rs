@@ -209,7 +209,10 @@ fn displayed<T, F: Future<Output = Result<T, RunError>>>(
 ) -> Result<T, Failure> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let display = progress::display(receiver, std::io::stderr().is_terminal());
-    let played = runtime()?.block_on(play(sender));
+    let runtime = runtime()?;
+    let played = runtime.block_on(play(sender));
+    // All episodes have ended: what is left are connections, closed beside what is left to do here.
+    runtime.shutdown_background();
     // The display ends when the last sender is gone.
     let _ = display.join();
     played.map_err(|error| Failure {

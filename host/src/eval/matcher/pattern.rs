@@ -139,13 +139,13 @@ fn compile(syntax: &Hir, most: Option<usize>) -> Result<NFA, regex::Error> {
         .utf8(false)
         .which_captures(WhichCaptures::None)
         .nfa_size_limit(most);
-    let built = COMPILER.with_borrow_mut(|compiler| {
+    COMPILER.with_borrow_mut(|compiler| {
         compiler.configure(config);
-        compiler.build_from_hir(syntax)
-    });
-    built.map_err(|error| match error.size_limit() {
-        Some(most) => regex::Error::CompiledTooBig(most),
-        None => regex::Error::Syntax(error.to_string()),
+        let built = compiler.build_from_hir(syntax);
+        built.map_err(|error| match error.size_limit() {
+            Some(most) => regex::Error::CompiledTooBig(most),
+            None => regex::Error::Syntax(error.to_string()),
+        })
     })
 }
 
