@@ -13,7 +13,7 @@ use tracing::Instrument;
 use super::episode::{self, EpisodeError};
 use super::outline::outline;
 use super::plan::Plan;
-use super::results;
+use super::results::{self, EpisodeResults};
 use crate::exit::Exit;
 use crate::report::progress::Progress;
 use crate::store::JournalError;
@@ -88,7 +88,9 @@ pub async fn play_all(
             let agent = &plan.roles.agent_name;
             let span = tracing::info_span!("episode", %agent, %persona, run);
             let played = episode::play(&plan, &persona, run, resume, opening, &progress);
-            (of, played.instrument(span).await)
+            let played = played.instrument(span).await;
+            let named = |result| EpisodeResults::from([((run, persona.clone()), result)]);
+            (of, played.map(named))
         };
         match &logged.log {
             Some(log) => log.of(episode).boxed(),
@@ -109,8 +111,13 @@ pub async fn play_all(
         }
     }
     let mut finished = Vec::new();
-    for (plan, Joined { broken, spent }) in plans.iter().zip(joined) {
-        let results = results::collect(plan)?;
+    for (plan, joined) in plans.iter().zip(joined) {
+        let Joined {
+            known,
+            broken,
+            spent,
+        } = joined;
+        let results = results::collect_others(plan, known)?;
         plan.folder.put_results(&results)?;
         finished.push(Finished::All {
             results: Box::new(results),
@@ -135,9 +142,11 @@ fn in_turn(plans: &[Arc<Plan>]) -> Vec<(usize, u32, String)> {
         .collect()
 }
 
-/// How the episodes ended that did not come to their end.
+/// How the episodes ended.
 #[derive(Default)]
 struct Joined {
+    /// Those that came to their end.
+    known: EpisodeResults,
     broken: Vec<String>,
     spent: Option<String>,
 }
@@ -149,11 +158,11 @@ async fn play_in_order<T, E>(
     play: impl Fn(T, OwnedSemaphorePermit) -> E,
     jobs: usize,
     opening: &Arc<Semaphore>,
-    tasks: &mut JoinSet<(usize, Result<(), EpisodeError>)>,
+    tasks: &mut JoinSet<(usize, Result<EpisodeResults, EpisodeError>)>,
     joined: &mut [Joined],
 ) -> Result<(), RunError>
 where
-    E: Future<Output = (usize, Result<(), EpisodeError>)> + Send + 'static,
+    E: Future<Output = (usize, Result<EpisodeResults, EpisodeError>)> + Send + 'static,
 {
     let mut episodes = VecDeque::from(episodes);
     let mut first = Ok(());
@@ -179,7 +188,8 @@ where
         match ended {
             Err(error) if error.is_infrastructure() => joined[of].broken.push(error.to_string()),
             Err(error @ EpisodeError::Spent(_)) => joined[of].spent = Some(error.to_string()),
-            ended => first = first.and(ended.map_err(RunError::from)),
+            Err(error) => first = first.and(Err(error.into())),
+            Ok(mut episode) => joined[of].known.append(&mut episode),
         }
     }
 }
@@ -231,7 +241,7 @@ mod tests {
                     }
                     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
                     begun.lock().unwrap().1 -= 1;
-                    (0, Ok(()))
+                    (0, Ok(EpisodeResults::new()))
                 }
             };
             let mut joined = [Joined::default()];

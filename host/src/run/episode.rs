@@ -12,6 +12,7 @@ use tracing::Instrument;
 
 use super::grading::{self, Graders};
 use super::plan::Plan;
+use super::results::{self, EpisodeResult};
 use super::spending::LimitReached;
 use super::tools::toolbox;
 use super::words::OwnWords;
@@ -156,7 +157,8 @@ pub(super) fn started(plan: &Plan, persona: &Persona, run: u32) -> EpisodeStarte
     }
 }
 
-/// Plays an episode, from its start or from where its journal ends. `opening` bounds how many are opened at once.
+/// Plays an episode, from its start or from where its journal ends, and reads what came of it, while others wait for their
+/// models. `opening` bounds how many are opened at once.
 pub(super) async fn play(
     plan: &Plan,
     persona: &str,
@@ -164,7 +166,7 @@ pub(super) async fn play(
     resume: bool,
     opening: OwnedSemaphorePermit,
     progress: &mpsc::UnboundedSender<Progress>,
-) -> Result<(), EpisodeError> {
+) -> Result<EpisodeResult, EpisodeError> {
     let persona = plan
         .suite
         .personas
@@ -186,7 +188,7 @@ pub(super) async fn play(
         (Journal::create(&path)?, Past::default())
     };
     if past.over {
-        return Ok(());
+        return Ok(results::read(plan, persona, run)?);
     }
     let place = Place::new(&persona.id, run);
     let mut episode = Episode {
@@ -203,7 +205,9 @@ pub(super) async fn play(
         progress,
     };
     drop(opening);
-    episode.play(past).await
+    episode.play(past).await?;
+    drop(episode);
+    Ok(results::read(plan, persona, run)?)
 }
 
 impl Past {

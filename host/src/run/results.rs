@@ -18,18 +18,35 @@ use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine, f
 use crate::task::suite::{Persona, Session};
 
 /// What one journal says.
-struct Episode {
+pub(super) struct EpisodeResult {
     usage: RoleUsage,
     faults: Vec<FaultLine>,
     sessions: Vec<SessionLine>,
     score: PersonaScore,
 }
 
+/// Episodes whose journals were read, by run and persona.
+pub(super) type EpisodeResults = BTreeMap<(u32, String), EpisodeResult>;
+
 /// Reads every journal of the run.
 pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
-    let read = |(run, persona): (u32, &Persona)| Ok((run, read(plan, persona, run)?));
-    let episodes: Vec<_> = plan.episodes().collect();
-    let episodes = episodes.into_par_iter().map(read);
+    collect_others(plan, EpisodeResults::new())
+}
+
+/// Reads every journal of the run that was not read since its end.
+pub(super) fn collect_others(
+    plan: &Plan,
+    mut known: EpisodeResults,
+) -> Result<RunResults, JournalError> {
+    let mut episodes = Vec::new();
+    for (run, persona) in plan.episodes() {
+        episodes.push((run, persona, known.remove(&(run, persona.id.clone()))));
+    }
+    let episode = |(run, persona, known)| match known {
+        Some(episode) => Ok((run, episode)),
+        None => Ok((run, read(plan, persona, run)?)),
+    };
+    let episodes = episodes.into_par_iter().map(episode);
     let mut sessions = Vec::new();
     let mut faults = Vec::new();
     let mut usage = RoleUsage::default();
@@ -66,7 +83,12 @@ pub fn collect(plan: &Plan) -> Result<RunResults, JournalError> {
     })
 }
 
-fn read(plan: &Plan, persona: &Persona, run: u32) -> Result<Episode, JournalError> {
+/// Reads the journal of an episode.
+pub(super) fn read(
+    plan: &Plan,
+    persona: &Persona,
+    run: u32,
+) -> Result<EpisodeResult, JournalError> {
     let path = plan.folder.journal(&persona.id, run);
     let events = if path.exists() {
         journal::events(&path)?
@@ -74,7 +96,7 @@ fn read(plan: &Plan, persona: &Persona, run: u32) -> Result<Episode, JournalErro
         Vec::new()
     };
     let score = score(plan, persona, &events);
-    Ok(Episode {
+    Ok(EpisodeResult {
         usage: spent(&events),
         faults: faults_of(&persona.id, run, &events),
         sessions: lines(plan, persona, run, &events, &score.sessions),
