@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::agent::tools::{ASK_USER, MESSAGE};
-use crate::eval::lexical::{Seen, arguments_text};
+use crate::eval::lexical::{SPAN, Seen, arguments_text};
 use crate::eval::matcher::{Piece, Place};
 use crate::eval::record::{CallRecord, CallStatus};
 use crate::store::event::{Step, Turn};
@@ -15,6 +15,8 @@ use crate::task::manifest::Protocol;
 pub(super) struct OwnWords {
     protocol: Protocol,
     seen: Seen,
+    /// What was shown and is not in `seen` yet: most of it comes after the agent's last long text, and is never asked about.
+    later: Vec<String>,
 }
 
 impl OwnWords {
@@ -22,22 +24,35 @@ impl OwnWords {
         Self {
             protocol,
             seen: Seen::default(),
+            later: Vec::new(),
         }
     }
 
     /// Another session begins, of an agent that was shown nothing.
     pub(super) fn clear(&mut self) {
         self.seen.clear();
+        self.later.clear();
     }
 
     /// The agent was shown a text.
     pub(super) fn shown(&mut self, text: &str) {
-        self.seen.add(text);
+        self.later.push(text.to_owned());
+    }
+
+    /// What of a text the agent had not been shown.
+    fn own(&mut self, written: &str) -> String {
+        // Anything shorter is its own, whatever it was shown.
+        if written.len() >= SPAN {
+            for shown in self.later.drain(..) {
+                self.seen.add(&shown);
+            }
+        }
+        self.seen.own_words(written)
     }
 
     /// The agent's own pieces of a turn, each measured against what it had been shown when it wrote it.
     pub(super) fn pieces(&mut self, turn: &Turn) -> Vec<Piece> {
-        self.seen.add(&turn.message);
+        self.shown(&turn.message);
         let mut pieces = Vec::new();
         let mut response = Vec::new();
         // What the agent reads of its own new files is not shown to it before the files are looked at.
@@ -52,7 +67,7 @@ impl OwnWords {
                 // Text beside calls is the model talking to itself; it is sent to nobody.
                 Step::Reply { calls, .. } if !calls.is_empty() => {}
                 Step::Reply { text, .. } | Step::Notice { text } => {
-                    response.push(self.seen.own_words(text));
+                    response.push(self.own(text));
                 }
                 // What the scaffold tells the model is nobody's words, and a summary repeats what was said before.
                 Step::Nudge { .. } | Step::Consolidated { .. } | Step::Picture { .. } => {}
@@ -60,10 +75,10 @@ impl OwnWords {
                     for record in step.calls() {
                         // A refused call did nothing, whatever it says.
                         if record.status != CallStatus::Ok {
-                            self.seen.add(&record.result);
+                            self.shown(&record.result);
                             continue;
                         }
-                        let own = self.seen.own_words(&arguments_text(&record.arguments));
+                        let own = self.own(&arguments_text(&record.arguments));
                         if record.tool == MESSAGE || record.tool == ASK_USER {
                             response.push(own.clone());
                         }
@@ -72,7 +87,7 @@ impl OwnWords {
                         if reads(record).is_some_and(|path| written.contains(path)) {
                             later.push(&record.result);
                         } else {
-                            self.seen.add(&record.result);
+                            self.shown(&record.result);
                         }
                     }
                 }
@@ -82,10 +97,10 @@ impl OwnWords {
             let place = Place::File {
                 path: change.path.clone(),
             };
-            pieces.push(Piece::new(place, &self.seen.own_words(&change.added)));
+            pieces.push(Piece::new(place, &self.own(&change.added)));
         }
         for result in later {
-            self.seen.add(result);
+            self.shown(result);
         }
         // The released code looks at the last text alone.
         if self.protocol == Protocol::PiBench {
@@ -156,6 +171,17 @@ mod tests {
         let empty = Piece::new(Place::Response, "");
         assert_eq!(responses(Protocol::Paper, &copied), empty);
         assert_ne!(responses(Protocol::Paper, &own), empty);
+    }
+
+    #[test]
+    fn a_copy_is_found_however_late_it_is_written() {
+        let mut words = OwnWords::new(Protocol::Paper);
+        words.shown(LONG);
+        assert_eq!(words.own("Short."), "Short.");
+        words.shown("Anything else.");
+        assert_eq!(words.own(LONG), "");
+        words.clear();
+        assert_eq!(words.own(LONG), LONG);
     }
 
     #[test]
