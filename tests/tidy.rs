@@ -153,13 +153,13 @@ fn imports_go_down_only() {
 fn tasks_are_spawned_by_the_dispatcher_only() {
     assert_absent(
         "host/src",
-        &[".spawn(", "tokio::spawn", "spawn_blocking"],
+        &[".spawn(", "tokio::spawn", "spawn_blocking", "rayon::spawn"],
         &[
             "host/src/run/dispatcher.rs",
-            // The epoch ticker, the progress display, and the hashing of plugins: threads, no tasks.
+            // The epoch ticker, the progress display, and the compiling of patterns: threads, no tasks.
             "host/src/plugin/engine.rs",
             "host/src/report/progress.rs",
-            "host/src/commands/run.rs",
+            "host/src/eval/matcher.rs",
             // The compiling process, and the alarm in it.
             "host/src/plugin/compile.rs",
         ],
