@@ -125,8 +125,8 @@ impl Patterns {
             && !self.none.as_ref().is_some_and(|none| piece.holds(none))
     }
 
-    fn compile(&self) {
-        self.all.iter().chain(&self.none).for_each(Pattern::prepare);
+    fn each(&self) -> impl Iterator<Item = &Pattern> {
+        self.all.iter().chain(&self.none)
     }
 }
 
@@ -158,8 +158,10 @@ impl Matcher {
 
     /// Begins, on another processor, with the work that the first question would have to wait for.
     pub fn prepare(&self) {
-        let patterns = Arc::clone(&self.patterns);
-        rayon::spawn(move || patterns.compile());
+        if self.patterns.each().any(|pattern| !pattern.is_prepared()) {
+            let patterns = Arc::clone(&self.patterns);
+            rayon::spawn(move || patterns.each().for_each(Pattern::prepare));
+        }
     }
 
     /// The first piece that matches, for evidence.

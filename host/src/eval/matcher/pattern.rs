@@ -122,6 +122,10 @@ impl Pattern {
         self.compiled();
     }
 
+    pub(super) fn is_prepared(&self) -> bool {
+        self.compiled.get().is_some()
+    }
+
     fn compiled(&self) -> Option<&Automaton> {
         // Each alternative is below the limit of size, so there is none here.
         let compiled = self.compiled.get_or_init(|| Automaton::of(&self.syntax));
@@ -181,7 +185,7 @@ mod tests {
         assert!(!pattern.is_match("due"), "shorter than any match");
         assert!(pattern.compiled.get().is_none());
         assert!(pattern.is_match("It is DUE on Friday."));
-        assert!(pattern.compiled.get().is_some());
+        assert!(pattern.is_prepared());
     }
 
     #[test]
