@@ -19,8 +19,8 @@ const SYSTEM_NAME: &str = "system";
 /// Parsed once: each session begins with a prompt.
 static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
     let mut templates = Templates::new();
-    // What is wrong with it is told by who renders it.
-    let _ = templates.add_template(SYSTEM_NAME, SYSTEM);
+    let added = templates.add_template(SYSTEM_NAME, SYSTEM);
+    added.expect("the template is part of the program, and a test renders it");
     templates
 });
 

@@ -120,11 +120,6 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn find_in(&self, piece: &Piece) -> bool {
-        self.all.iter().all(|group| piece.holds(group))
-            && !self.none.as_ref().is_some_and(|none| piece.holds(none))
-    }
-
     fn each(&self) -> impl Iterator<Item = &Pattern> {
         self.all.iter().chain(&self.none)
     }
@@ -171,7 +166,9 @@ impl Matcher {
 
     /// Whether the piece would match if it stood in a place that the matcher looks at.
     pub fn reads(&self, piece: &Piece) -> bool {
-        self.patterns.find_in(piece)
+        let Patterns { all, none } = &*self.patterns;
+        all.iter().all(|group| piece.holds(group))
+            && !none.as_ref().is_some_and(|none| piece.holds(none))
     }
 
     fn matches(&self, piece: &Piece) -> bool {

@@ -84,15 +84,21 @@ pub(super) fn request<'a>(
     for (field, value) in habits.fields {
         fields.insert(field.clone(), value.clone());
     }
+    // An operator's own go instead of the chat's.
+    let tools = if fields.contains_key("tools") {
+        &[]
+    } else {
+        tools
+    };
     let tool = |tool: &'a ToolSpec| match format {
         WireFormat::OpenAi => Tool::OpenAi(tool.into()),
         WireFormat::Anthropic => Tool::Anthropic(tool.into()),
         WireFormat::Responses => Tool::Responses(tool.into()),
     };
-    // An operator's own go instead of the chat's.
-    let own = fields.contains_key("tools");
-    let tools = tools.iter().filter(|_| !own).map(tool).collect();
-    Body { fields, tools }
+    Body {
+        fields,
+        tools: tools.iter().map(tool).collect(),
+    }
 }
 
 /// Headers that the format wants, beside the key's.
