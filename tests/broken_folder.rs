@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::SystemTime;
 
 use pibench_host::store::journal;
@@ -217,19 +217,13 @@ fn what_looks_at_a_run_opens_nothing_of_it_for_writing() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
 fn the_files_of_a_run_folder_are_for_whom_the_umask_lets() {
     for (umask, folders, plain) in [("022", 0o755, 0o644), ("077", 0o700, 0o600)] {
         let scene = Scene::new();
-        let program = scene.command(&["run"]).get_program().to_owned();
-        let script = format!("umask {umask}; exec \"$0\" \"$@\"");
-        let mut command = Command::new("sh");
-        command.args(["-c", &script]).arg(program).args(["run"]);
+        let mut command = scene.command_after(&format!("umask {umask}"), &["run"]);
         let played = command
             .arg(embedded())
             .args(["--persona", "law_trainee", "--out", "run"])
-            .current_dir(scene.dir.path())
-            .env("PIBENCH_CACHE", crate::scene::cache())
             .output()
             .unwrap();
         expect(&played, 0, &[]);

@@ -3,6 +3,7 @@
 use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -503,4 +504,75 @@ async fn a_suite_names_its_own_models() {
         );
     }
     assert!(bodies.iter().any(|body| body["model"] == "m-1"));
+}
+
+/// A suite with one session, `s`, and one server, `lab`.
+fn write_lab(scene: &Scene, base_url: &str) {
+    let suite = format!(
+        "version = 1\nid = \"lab\"\npersonas = [\"p\"]\n[providers.lab]\nbase_url = \"{base_url}/v1\"\nconcurrency = 40\n"
+    );
+    scene.write("suite.toml", &suite);
+    scene.write(
+        "p/persona.toml",
+        "version = 1\nid = \"p\"\nname = \"Ada\"\nprofile = \"A clerk.\"\n[[episode]]\nsession = \"s\"\n",
+    );
+    scene.write(
+        "p/sessions/s/session.toml",
+        "version = 1\nid = \"s\"\ntitle = \"T\"\nclock = 2026-03-02T09:00:00\nrequest = \"Begin.\"\n\
+         [[intents]]\nid = \"i\"\ncontent = \"In blue.\"\n",
+    );
+}
+
+/// Answers whoever asks, as an agent without a key does.
+async fn open_server(delay: Duration) -> MockServer {
+    let server = MockServer::start().await;
+    let answer = move |request: &Request| play(request).set_delay(delay);
+    Mock::given(method("POST"))
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    server
+}
+
+const LAB: [&str; 6] = ["run", "suite.toml", "--agent", "lab/m", "--out", "run"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_episodes_are_played_at_once_as_files_may_be_open() {
+    let server = open_server(Duration::from_millis(200)).await;
+    let run = |shell: &str| {
+        let scene = Scene::new();
+        write_lab(&scene, &server.uri());
+        let args = [&LAB[..], &["--runs", "40", "--jobs", "40"]].concat();
+        let output = tokio::task::block_in_place(|| scene.command_after(shell, &args).output());
+        let output = output.unwrap();
+        expect(&output, 0, &[]);
+        stderr(&output)
+    };
+    // Three times as many would be open; what the system lets the program have it takes.
+    let raised = run("ulimit -Sn 64");
+    assert!(!raised.contains("at once"), "{raised}");
+    let bounded = run("ulimit -n 128");
+    assert!(bounded.contains("8 are played at once"), "{bounded}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_tls_is_reached_from_a_machine_without_certificates() {
+    let server = open_server(Duration::ZERO).await;
+    let run = |base_url: &str| {
+        let scene = Scene::new();
+        write_lab(&scene, base_url);
+        let none = scene.write("none/none.pem", "");
+        let variables = [
+            ("SSL_CERT_FILE", none.to_str().unwrap()),
+            ("SSL_CERT_DIR", none.parent().unwrap().to_str().unwrap()),
+        ];
+        let output = tokio::task::block_in_place(|| scene.run_with(&LAB, &variables));
+        (output, scene.path("run").exists())
+    };
+    let (plain, played) = run(&server.uri());
+    expect(&plain, 0, &[]);
+    assert!(played);
+    let (secured, played) = run("https://127.0.0.1:1");
+    expect(&secured, 2, &["set up `lab/m`", "SSL_CERT_FILE"]);
+    assert!(!played);
 }

@@ -95,6 +95,21 @@ impl Scene {
         command
     }
 
+    /// The program with arguments, started by a shell after this command of its own.
+    #[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
+    pub(crate) fn command_after(&self, shell: &str, args: &[&str]) -> Command {
+        let program = self.command(&[]).get_program().to_owned();
+        let script = format!("{shell}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script])
+            .arg(program)
+            .current_dir(self.dir.path())
+            .env("PIBENCH_CACHE", cache())
+            .args(args);
+        command
+    }
+
     /// Runs the embedded suite's first persona, a short episode, into `out` with more arguments; its results.
     pub(crate) fn play(&self, out: &str, args: &[&str]) -> Value {
         self.play_all(out, &[&["--persona", "law_trainee"], args].concat())

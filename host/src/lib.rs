@@ -9,6 +9,7 @@ pub mod exit;
 pub mod fuzz;
 pub mod judge;
 pub mod model;
+pub mod open_files;
 pub mod plugin;
 pub mod report;
 pub mod run;

@@ -6,12 +6,14 @@ use clap::Parser;
 use pibench_host::cli::Cli;
 use pibench_host::commands;
 use pibench_host::exit::Exit;
+use pibench_host::open_files;
 use pibench_host::report::escape::lines;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    open_files::make_room();
     stop_quietly_when_unread();
     let cli = Cli::parse();
     tracing_subscriber::fmt()

@@ -30,6 +30,7 @@ use crate::model::cassette::{self, Cassette, Tape};
 use crate::model::client::{Client, Clients};
 use crate::model::external::External;
 use crate::model::provider::process_environment;
+use crate::open_files;
 use crate::plugin::app::OpenError;
 use crate::plugin::document::DOCUMENT;
 use crate::plugin::load::Papers;
@@ -136,7 +137,19 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
 fn ready(mut plan: Plan, web: Web, args: &RunArgs) -> Result<Plan, Failure> {
     plan.web = Arc::new(web);
     plan.log = log(&plan, args)?;
+    plan.jobs = affordable(&plan);
     Ok(plan)
+}
+
+/// As many episodes at once as were asked for and there are open files for.
+fn affordable(plan: &Plan) -> usize {
+    let (asked, most) = (plan.jobs, open_files::episodes());
+    if asked.min(plan.episodes().count()) > most {
+        eprintln!(
+            "There are not enough open files for {asked} episodes at once (`ulimit -Hn`): {most} are played at once."
+        );
+    }
+    asked.min(most)
 }
 
 /// The log of a run that is about to be played.

@@ -32,6 +32,9 @@ use crate::eval::cost::Price;
 use crate::task::catalog::Catalog;
 use failure::Failure;
 
+/// Variables that name a proxy for `http` addresses.
+const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
 /// Time to reach a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -61,8 +64,8 @@ const BYTES_PER_TOKEN: usize = 4;
 pub struct Clients<'a> {
     catalog: Catalog,
     environment: Environment<'a>,
-    /// Made for the first model: it reads every certificate of the machine, which a scripted run needs not wait for.
-    http: Option<reqwest::Client>,
+    /// By whether it knows the machine's certificates, made for the first model that wants it.
+    http: HashMap<bool, reqwest::Client>,
     gates: HashMap<String, Arc<Gate>>,
     tape: Arc<Tape>,
     meter: Arc<Meter>,
@@ -124,18 +127,24 @@ impl<'a> Clients<'a> {
         Self {
             catalog,
             environment,
-            http: None,
+            http: HashMap::new(),
             gates: HashMap::new(),
             tape: Arc::new(tape),
             meter: Arc::default(),
         }
     }
 
-    fn http(&mut self) -> Result<reqwest::Client, ProviderError> {
-        if let Some(http) = &self.http {
+    /// A client that reads the machine's certificates if it is to know them. Servers on the own machine need none, and
+    /// slim containers have none.
+    fn http(&mut self, certificates: bool) -> Result<reqwest::Client, ProviderError> {
+        if let Some(http) = self.http.get(&certificates) {
             return Ok(http.clone());
         }
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder();
+        if !certificates {
+            http = http.tls_certs_only([]);
+        }
+        let http = http
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(ATTEMPT_TIMEOUT)
             // A redirect could carry the key and the task's secrets to a server that nobody chose.
@@ -145,7 +154,8 @@ impl<'a> Clients<'a> {
             .map_err(|error| ProviderError::Setup {
                 reason: reasons(&error),
             })?;
-        Ok(self.http.insert(http).clone())
+        self.http.insert(certificates, http.clone());
+        Ok(http)
     }
 
     /// A model by its preset's name or as `PROVIDER/MODEL`. A recording needs no key.
@@ -173,7 +183,10 @@ impl<'a> Clients<'a> {
         let needed = keys.is_some();
         let environment = keys.unwrap_or(&no_keys);
         let endpoint = Endpoint::resolve(spec, role, &self.catalog, environment, needed)?;
-        let http = self.http()?;
+        let has_tls = endpoint.url.scheme() == "https"
+            // The proxy may speak it.
+            || PROXIES.iter().any(|name| environment(name).is_some());
+        let http = self.http(needed && has_tls)?;
         let gate = self
             .gates
             .entry(endpoint.provider.clone())

@@ -38,7 +38,10 @@ pub enum ProviderError {
     BadKey { spec: String, variable: String },
     #[error("use the base URL for `{spec}`: {reason}")]
     BadUrl { spec: String, reason: String },
-    #[error("set up the HTTP client: {reason}")]
+    #[error(
+        "set up the HTTP client: {reason}; certificates come from the package ca-certificates, or from the file that \
+         SSL_CERT_FILE names"
+    )]
     Setup { reason: String },
 }
 
