@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use chat::{Bounds, Chat};
 pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
-pub use environment::{Environment, Toolbox};
+pub use environment::{Environment, Toolbox, builtin};
 
 use tracing::Instrument;
 

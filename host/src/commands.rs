@@ -28,7 +28,7 @@ use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use crate::agent::Toolbox;
+use crate::agent::builtin;
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
@@ -175,10 +175,7 @@ async fn offered_tools(
     plugins: &Plugins,
     apps: impl IntoIterator<Item = String>,
 ) -> Result<Vec<ToolSpec>, Failure> {
-    let builtin = Toolbox::new(suite.scaffold, [])
-        .map_err(|reason| anyhow!(reason))
-        .or_exit(Exit::Bug)?;
-    let mut tools = builtin.specs().to_vec();
+    let mut tools = builtin(suite.scaffold);
     for app in apps {
         let plugin = plugins.get(&app).or_exit(Exit::InvalidInput)?;
         let listed = App::list_tools(&plugin, Limits::APP).await;

@@ -9,6 +9,7 @@ pub mod meter;
 pub mod place;
 pub mod provider;
 pub(crate) mod retry;
+mod schema;
 pub mod scripted;
 mod wire;
 
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::schema::Schema;
 use crate::eval::cost::{MicroUsd, Price, Tokens};
 
 /// Whom a model plays.
@@ -106,8 +108,8 @@ pub struct ToolCall {
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
-    /// JSON Schema of type `object`.
-    pub parameters: Value,
+    /// Of type `object`.
+    pub parameters: Schema,
 }
 
 /// One question to a model.

@@ -62,10 +62,13 @@ struct ToolboxInner {
     specs: Vec<ToolSpec>,
     /// Of all specs; counted when first asked for.
     tokens: OnceLock<usize>,
-    validators: HashMap<String, Validator>,
+    validators: Validators,
     /// Built-in tools but for those that are the agent's own matter.
     of_subagent: Option<Toolbox>,
 }
+
+/// By the tools' names.
+type Validators = HashMap<String, Arc<Validator>>;
 
 /// Tells the user something while the work goes on.
 #[derive(Deserialize, JsonSchema)]
@@ -107,31 +110,33 @@ impl Toolbox {
         scaffold: Scaffold,
         apps: impl IntoIterator<Item = ToolSpec>,
     ) -> Result<Self, String> {
-        let mut specs = builtin();
-        if scaffold == Scaffold::Nanobot014 {
-            specs.retain(|spec| OLD_TOOLS.contains(&spec.name.as_str()));
-            specs.iter_mut().for_each(without_recursion);
-        }
-        let own = |spec: &&ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
-        let of_subagent = Self::of(specs.iter().filter(own).cloned().collect(), None)?;
-        specs.extend(apps);
-        Self::of(specs, Some(of_subagent))
+        let own = builtin(scaffold);
+        let mut validators = compiled(&own)?;
+        let of_subagent = |name: &str| !NOT_OF_SUBAGENTS.contains(&name);
+        let subagents = Self::of(
+            own.iter()
+                .filter(|spec| of_subagent(&spec.name))
+                .cloned()
+                .collect(),
+            validators
+                .clone()
+                .into_iter()
+                .filter(|(name, _)| of_subagent(name))
+                .collect(),
+            None,
+        );
+        let apps: Vec<ToolSpec> = apps.into_iter().collect();
+        validators.extend(compiled(&apps)?);
+        Ok(Self::of([own, apps].concat(), validators, Some(subagents)))
     }
 
-    fn of(specs: Vec<ToolSpec>, of_subagent: Option<Self>) -> Result<Self, String> {
-        let mut validators = HashMap::new();
-        for spec in &specs {
-            let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| {
-                format!("the schema of `{}` is no JSON Schema: {error}", spec.name)
-            })?;
-            validators.insert(spec.name.clone(), validator);
-        }
-        Ok(Self(Arc::new(ToolboxInner {
+    fn of(specs: Vec<ToolSpec>, validators: Validators, of_subagent: Option<Self>) -> Self {
+        Self(Arc::new(ToolboxInner {
             specs,
             tokens: OnceLock::new(),
             validators,
             of_subagent,
-        })))
+        }))
     }
 
     pub fn specs(&self) -> &[ToolSpec] {
@@ -193,8 +198,18 @@ impl Toolbox {
     }
 }
 
-/// All built-in tools, in the order in which they are offered.
-fn builtin() -> Vec<ToolSpec> {
+/// What checks a call of each tool.
+fn compiled(specs: &[ToolSpec]) -> Result<Validators, String> {
+    let one = |spec: &ToolSpec| {
+        let validator = jsonschema::validator_for(&spec.parameters)
+            .map_err(|error| format!("the schema of `{}` is no JSON Schema: {error}", spec.name))?;
+        Ok((spec.name.clone(), Arc::new(validator)))
+    };
+    specs.iter().map(one).collect()
+}
+
+/// All built-in tools of a profile, in the order in which they are offered.
+pub fn builtin(scaffold: Scaffold) -> Vec<ToolSpec> {
     let mut specs: Vec<ToolSpec> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
     specs.push(exec::spec());
     specs.push(spec::<SearchArguments>(WEB_SEARCH));
@@ -203,6 +218,10 @@ fn builtin() -> Vec<ToolSpec> {
     specs.push(spec::<QuestionArguments>(ASK_USER));
     specs.push(spec::<SpawnArguments>(SPAWN));
     specs.push(spec::<CronArguments>(CRON));
+    if scaffold == Scaffold::Nanobot014 {
+        specs.retain(|spec| OLD_TOOLS.contains(&spec.name.as_str()));
+        specs.iter_mut().for_each(without_recursion);
+    }
     specs
 }
 
@@ -211,9 +230,11 @@ fn without_recursion(spec: &mut ToolSpec) {
     if spec.name != Builtin::ListDir.name() {
         return;
     }
-    if let Some(properties) = spec.parameters["properties"].as_object_mut() {
+    let mut parameters = Value::clone(&spec.parameters);
+    if let Some(properties) = parameters["properties"].as_object_mut() {
         properties.retain(|name, _| name == "path");
     }
+    spec.parameters = parameters.into();
 }
 
 fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
@@ -225,7 +246,7 @@ fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: description.as_str().unwrap_or_default().into(),
-        parameters,
+        parameters: parameters.into(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The memory step: at a session's end the model turns it into an entry of the history and an updated memory, so that
 //! later sessions can recall it (the paper's Fig. 5 measures what that is worth).
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,6 +21,14 @@ what you knew before and still holds, and what this session taught you of the us
 and facts.";
 
 const AGAIN: &str = "Nothing was saved. Call save_memory now, with a history_entry.";
+
+static TOOLS: LazyLock<[ToolSpec; 1]> = LazyLock::new(|| {
+    [ToolSpec {
+        name: TOOL.into(),
+        description: "Saves what later sessions need to know of this one.".into(),
+        parameters: schemars::schema_for!(Saved).to_value().into(),
+    }]
+});
 
 /// Characters of the raw extract that is kept when the model saves nothing.
 const EXTRACT: usize = 4000;
@@ -77,16 +87,11 @@ async fn ask(
     messages.push(Message::User {
         text: format!("{REQUEST}\n\nYour memory now:\n{memory}"),
     });
-    let tools = [ToolSpec {
-        name: TOOL.into(),
-        description: "Saves what later sessions need to know of this one.".into(),
-        parameters: schemars::schema_for!(Saved).to_value(),
-    }];
     for _ in 0..2 {
         let reply = model
             .chat(ChatRequest {
                 messages: &messages,
-                tools: &tools,
+                tools: &*TOOLS,
                 may_call: true,
                 temperature: None,
             })

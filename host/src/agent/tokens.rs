@@ -68,7 +68,7 @@ pub(super) fn of_tools(tools: &[ToolSpec]) -> usize {
             description,
             parameters,
         } = tool;
-        of_text(name) + of_text(description) + of_text(&parameters.to_string()) + MESSAGE
+        of_text(name) + of_text(description) + of_text(parameters.text()) + MESSAGE
     };
     tools.iter().map(one).sum()
 }

@@ -103,7 +103,7 @@ impl Builtin {
         ToolSpec {
             name: self.name().into(),
             description: description.into(),
-            parameters,
+            parameters: parameters.into(),
         }
     }
 
@@ -287,7 +287,7 @@ mod tests {
     fn a_specification_has_a_closed_schema_with_defaults() {
         let spec = Builtin::ReadFile.spec();
         assert_eq!(
-            spec.parameters,
+            *spec.parameters,
             json!({
                 "type": "object",
                 "properties": {

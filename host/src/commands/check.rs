@@ -182,7 +182,7 @@ fn check_session_names(suite: &Suite, args: &CheckArgs) -> Result<(), Failure> {
 fn tool_text(spec: &ToolSpec) -> ToolText {
     ToolText {
         name: spec.name.clone(),
-        text: format!("{}\n{}", spec.description, spec.parameters),
+        text: format!("{}\n{}", spec.description, spec.parameters.text()),
     }
 }
 

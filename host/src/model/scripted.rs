@@ -507,7 +507,7 @@ mod tests {
         ];
         for script in scripts {
             let mut chat = Chat::new(script);
-            let parameters = json!({"type": "object"});
+            let parameters = json!({"type": "object"}).into();
             chat.tools.push(ToolSpec {
                 name: SAVE_MEMORY.into(),
                 description: String::new(),

@@ -735,6 +735,6 @@ fn tool_spec(app: &str, name: &str, description: String, schema: &str) -> Result
     Ok(ToolSpec {
         name: format!("{app}__{name}"),
         description,
-        parameters,
+        parameters: parameters.into(),
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::episode::EpisodeError;
 use super::plan::Plan;
-use crate::agent::Toolbox;
+use crate::agent::builtin;
 use crate::model::ToolSpec;
 use crate::plugin::App;
 use crate::store::event::VERSION;
@@ -110,12 +110,8 @@ pub(super) fn skills(suite: &Suite) -> Vec<Described> {
 
 /// Every tool that a persona of the suite has, once.
 async fn tools(plan: &Plan) -> Result<Vec<Described>, EpisodeError> {
-    let broken = |reason| EpisodeError::Tools {
-        persona: plan.suite.id.clone(),
-        reason,
-    };
-    let builtin = Toolbox::new(plan.suite.scaffold, []).map_err(broken)?;
-    let mut tools: BTreeMap<String, String> = builtin.specs().iter().map(described).collect();
+    let builtin = builtin(plan.suite.scaffold);
+    let mut tools: BTreeMap<String, String> = builtin.iter().map(described).collect();
     let mut apps: BTreeMap<String, Vec<ToolSpec>> = BTreeMap::new();
     for persona in &plan.suite.personas {
         for app in persona.app_names() {

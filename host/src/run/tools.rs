@@ -1,7 +1,9 @@
 //! The tools that a persona's agent has. They are the same in each of its episodes, so they are made once in a run.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::OnceCell;
 
 use super::episode::EpisodeError;
 use super::plan::Plan;
@@ -12,37 +14,33 @@ use crate::task::suite::Persona;
 
 /// Toolboxes by the personas' ids.
 #[derive(Debug, Default)]
-pub struct Toolboxes(Mutex<BTreeMap<String, Toolbox>>);
+pub struct Toolboxes(Mutex<BTreeMap<String, Arc<OnceCell<Toolbox>>>>);
 
 impl Toolboxes {
-    fn of(&self, persona: &str) -> Option<Toolbox> {
-        let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        made.get(persona).cloned()
-    }
-
-    fn keep(&self, persona: &str, toolbox: &Toolbox) {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        made.insert(persona.to_owned(), toolbox.clone());
+    /// The place of a persona's toolbox, in which the first of its episodes makes it while the others wait.
+    fn of(&self, persona: &str) -> Arc<OnceCell<Toolbox>> {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(places.entry(persona.to_owned()).or_default())
     }
 }
 
 /// The built-in tools of the plan's profile, and those that the persona lists of its apps'.
 pub(super) async fn toolbox(plan: &Plan, persona: &Persona) -> Result<Toolbox, EpisodeError> {
-    if let Some(made) = plan.toolboxes.of(&persona.id) {
-        return Ok(made);
-    }
+    let place = plan.toolboxes.of(&persona.id);
+    place.get_or_try_init(|| made(plan, persona)).await.cloned()
+}
+
+async fn made(plan: &Plan, persona: &Persona) -> Result<Toolbox, EpisodeError> {
     let mut specs = Vec::new();
     for name in persona.app_names() {
         let plugin = plan.plugins.get(&name)?;
         let tools = App::list_tools(&plugin, plan.app_limits).await?;
         specs.extend(chosen(persona, &name, tools)?);
     }
-    let toolbox = Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
+    Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
         persona: persona.id.clone(),
         reason,
-    })?;
-    plan.toolboxes.keep(&persona.id, &toolbox);
-    Ok(toolbox)
+    })
 }
 
 /// The tools of an app that a persona lists, in the app's order.

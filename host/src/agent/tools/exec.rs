@@ -60,7 +60,7 @@ pub fn spec() -> ToolSpec {
     ToolSpec {
         name: EXEC.into(),
         description: DESCRIPTION.into(),
-        parameters: parameters::<Arguments>(),
+        parameters: parameters::<Arguments>().into(),
     }
 }
 

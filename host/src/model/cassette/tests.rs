@@ -155,7 +155,7 @@ fn whatever_an_answer_can_depend_on_makes_another_request() {
     let tool = [crate::model::ToolSpec {
         name: "t".into(),
         description: String::new(),
-        parameters: serde_json::Value::Null,
+        parameters: serde_json::Value::Null.into(),
     }];
     let request = |messages, tools, temperature| {
         Fingerprint::of(ChatRequest {

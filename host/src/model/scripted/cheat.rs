@@ -285,7 +285,7 @@ mod tests {
         ToolSpec {
             name: name.into(),
             description: String::new(),
-            parameters,
+            parameters: parameters.into(),
         }
     }
 

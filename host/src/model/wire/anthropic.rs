@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Habits, Unreadable, object, pictures_after_results, wrong};
-use crate::model::{Image, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
+use crate::model::{Image, Message, Reasoning, Reply, Schema, ToolCall, ToolSpec, Usage};
 
 /// The version of the format, which every request names.
 pub(super) const VERSION: (HeaderName, HeaderValue) = (
@@ -116,7 +116,7 @@ fn mark_for_cache(turns: &mut [Value]) {
 pub(super) struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: &'a Schema,
 }
 
 impl<'a> From<&'a ToolSpec> for Tool<'a> {

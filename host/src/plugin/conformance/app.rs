@@ -663,7 +663,7 @@ mod tests {
         ToolSpec {
             name: "notes__add".into(),
             description: description.into(),
-            parameters: schema,
+            parameters: schema.into(),
         }
     }
 

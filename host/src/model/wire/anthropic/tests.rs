@@ -74,7 +74,7 @@ fn a_chat_is_written_as_the_format_wants_it() {
     let tools = [ToolSpec {
         name: "list".into(),
         description: "d".into(),
-        parameters: json!({"type": "object"}),
+        parameters: json!({"type": "object"}).into(),
     }];
     let expected = json!({
         "model": "m",
@@ -110,7 +110,7 @@ fn tools_that_must_not_be_called_are_sent_all_the_same() {
     let tools = [ToolSpec {
         name: "list".into(),
         description: "d".into(),
-        parameters: json!({"type": "object"}),
+        parameters: json!({"type": "object"}).into(),
     }];
     let habits = Habits {
         model: "m",

@@ -37,7 +37,7 @@ fn list() -> ToolSpec {
     ToolSpec {
         name: "list".into(),
         description: "d".into(),
-        parameters: json!({"type": "object"}),
+        parameters: json!({"type": "object"}).into(),
     }
 }
 
