@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use camino::Utf8Path;
+use serde::Deserialize;
 
 use super::{PROFILE, in_folder};
 use crate::judge::Judge;
@@ -13,7 +14,7 @@ use crate::report::record::RunRecord;
 use crate::report::{follow, page, table};
 use crate::run::imported::{self, take_over};
 use crate::run::{AgentRole, Plan, Roles, Spending, Toolboxes, outline, verify};
-use crate::store::event::{Event, VERSION};
+use crate::store::event::{Event, EventKind, VERSION};
 use crate::store::folder::{Manifest, read_outline};
 use crate::store::trajectory::Timed;
 use crate::store::{Journal, RunFolder, journal as journals};
@@ -174,14 +175,21 @@ pub fn databases(bytes: &[u8]) {
     });
 }
 
+#[derive(Deserialize)]
+struct Tagged {
+    event: EventKind,
+}
+
 /// A journal: the bytes as they are, then as the events of a chain that is whole, shown, reported and verified.
 pub fn journal(bytes: &[u8]) {
     in_folder(&[&FILES[..], &[("raw.jsonl", bytes)]].concat(), |root| {
         let _ = journals::events(root.join("raw.jsonl").as_std_path());
+        let event = |line| {
+            let Tagged { event } = serde_json::from_slice(line).ok()?;
+            event.read(line).ok()
+        };
         let lines = bytes.split(|byte| *byte == b'\n');
-        let events: Vec<Event> = lines
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect();
+        let events: Vec<Event> = lines.filter_map(event).collect();
         let Some((suite, out)) = suite_and_out(root) else {
             return;
         };

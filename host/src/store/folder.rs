@@ -643,8 +643,9 @@ fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(),
         reason: error.to_string(),
     };
     for entry in fs::read_dir(dir).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
             collect_files(root, &path, files)?;
         } else if let Ok(relative) = path.strip_prefix(root) {
             files.push(relative.display().to_string());
@@ -668,7 +669,10 @@ fn holds(path: &Path, value: &impl Serialize) -> Result<bool, FolderError> {
 }
 
 fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(value)?;
+    /// Most trajectories are shorter, and a place that grows is copied each time.
+    const USUAL: usize = 32 << 10;
+    let mut text = Vec::with_capacity(USUAL);
+    serde_json::to_writer_pretty(&mut text, value)?;
     text.push(b'\n');
     Ok(text)
 }

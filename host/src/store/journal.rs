@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
+use super::event::{Event, EventKind};
 
 /// Why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -31,14 +31,22 @@ pub enum JournalError {
 }
 
 /// A line as it stands in the file.
-#[derive(Serialize, Deserialize)]
-struct Line<E> {
+#[derive(Serialize)]
+struct Line<'a> {
     /// 1, 2, 3, ...
     n: u64,
     /// BLAKE3 of the line before, without its newline; of nothing for the first.
-    prev: String,
+    prev: &'a str,
     #[serde(flatten)]
-    event: E,
+    event: &'a Event,
+}
+
+/// What is read of a line before its event is.
+#[derive(Deserialize)]
+struct Head {
+    n: u64,
+    prev: String,
+    event: EventKind,
 }
 
 /// A journal that is open for writing.
@@ -99,7 +107,7 @@ impl Journal {
         };
         let line = Line {
             n: self.lines + 1,
-            prev: self.last.to_hex().to_string(),
+            prev: &self.last.to_hex(),
             event,
         };
         let mut text = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
@@ -156,15 +164,16 @@ fn read(path: &Path) -> Result<Read, JournalError> {
 }
 
 fn parse(bytes: &[u8], number: u64, last: blake3::Hash) -> Result<Event, String> {
-    let line: Line<Event> =
-        serde_json::from_slice(bytes).map_err(|error| format!("no event: {error}"))?;
-    if line.n != number {
-        return Err(format!("line {} stands at place {number}", line.n));
+    let unread = |error| format!("no event: {error}");
+    let Head { n, prev, event } = serde_json::from_slice(bytes).map_err(unread)?;
+    let event = event.read(bytes).map_err(unread)?;
+    if n != number {
+        return Err(format!("line {n} stands at place {number}"));
     }
-    if line.prev != last.to_hex().as_str() {
+    if prev != last.to_hex().as_str() {
         return Err("the line before was changed after this one was written".into());
     }
-    Ok(line.event)
+    Ok(event)
 }
 
 #[cfg(test)]
