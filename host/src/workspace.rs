@@ -173,7 +173,7 @@ impl Workspace {
             path: path.to_owned(),
             source,
         })?;
-        Self::open(path, quota)
+        Ok(Self::new(View::open(path, quota)?, Usage::default()))
     }
 
     /// Opens an existing folder and counts what it holds. A workspace over its quota opens, but
@@ -191,11 +191,15 @@ impl Workspace {
             _ => {}
         }
         let usage = view.usage()?;
+        Ok(Self::new(view, usage))
+    }
+
+    fn new(view: View, usage: Usage) -> Self {
         let tracker = change::Tracker::default();
-        Ok(Self {
+        Self {
             view,
             books: Arc::new(Mutex::new(Books { usage, tracker })),
-        })
+        }
     }
 
     /// A second hold on the same files, for a guest that writes on the owner's behalf while the owner waits: quotas and
@@ -364,7 +368,7 @@ impl Workspace {
         &self,
         usage: &mut Usage,
         path: &WorkspacePath,
-    ) -> Result<Dir, WorkspaceError> {
+    ) -> Result<Arc<Dir>, WorkspaceError> {
         let mut directory = self.view.directory(&WorkspacePath::ROOT)?;
         for component in path.components() {
             match directory.create_dir(component) {
@@ -372,7 +376,7 @@ impl Workspace {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(WorkspaceError::io(path, source)),
             }
-            directory = view::enter(&directory, component, path)?;
+            directory = Arc::new(view::enter(&directory, component, path)?);
         }
         Ok(directory)
     }

@@ -110,7 +110,8 @@ impl View {
                 size: 0,
             });
         };
-        let found = metadata(&self.directory(&parent)?, name, path)?;
+        let directory = self.directory(&parent)?;
+        let found = metadata(&directory, name, path)?;
         Ok(entry(path.clone(), &found))
     }
 
@@ -122,14 +123,10 @@ impl View {
         recursive: bool,
     ) -> Result<Vec<Entry>, WorkspaceError> {
         let mut entries = Vec::new();
-        self.walk(
-            &self.directory(path)?,
-            path,
-            recursive,
-            &mut |path, found| {
-                entries.extend(path.map(|path| entry(path, found)));
-            },
-        )?;
+        let directory = self.directory(path)?;
+        self.walk(&directory, path, recursive, &mut |path, found| {
+            entries.extend(path.map(|path| entry(path, found)));
+        })?;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -137,15 +134,10 @@ impl View {
     /// Counts everything in the folder, entries with invalid names too.
     pub(super) fn usage(&self) -> Result<Usage, WorkspaceError> {
         let mut usage = Usage::default();
-        self.walk(
-            &self.directory(&WorkspacePath::ROOT)?,
-            &WorkspacePath::ROOT,
-            true,
-            &mut |_, found| {
-                usage.files += 1;
-                usage.bytes += if found.is_file() { found.len() } else { 0 };
-            },
-        )?;
+        self.walk(&self.root, &WorkspacePath::ROOT, true, &mut |_, found| {
+            usage.files += 1;
+            usage.bytes += if found.is_file() { found.len() } else { 0 };
+        })?;
         Ok(usage)
     }
 
@@ -160,13 +152,10 @@ impl View {
     }
 
     /// Opens a folder, one component after the other.
-    pub(super) fn directory(&self, path: &WorkspacePath) -> Result<Dir, WorkspaceError> {
-        let mut directory = self
-            .root
-            .try_clone()
-            .map_err(|source| WorkspaceError::io(path, source))?;
+    pub(super) fn directory(&self, path: &WorkspacePath) -> Result<Arc<Dir>, WorkspaceError> {
+        let mut directory = Arc::clone(&self.root);
         for component in path.components() {
-            directory = enter(&directory, component, path)?;
+            directory = Arc::new(enter(&directory, component, path)?);
         }
         Ok(directory)
     }
