@@ -1,6 +1,7 @@
 //! Live progress on stderr: a bar on a terminal, plain lines elsewhere.
 
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -47,18 +48,28 @@ pub enum Spent {
     Unknown,
 }
 
+/// How long the display rests when it has shown something: it need not be woken by every event of hundreds of episodes.
+const REST: Duration = Duration::from_millis(10);
+
 /// Shows events until the last sender is gone.
 pub fn display(mut events: UnboundedReceiver<Progress>, terminal: bool) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let bar = terminal.then(bar);
-        while let Some(event) = events.blocking_recv() {
-            match &bar {
-                Some(bar) => show(bar, &event),
-                None => {
-                    if let Some(line) = line(&event) {
-                        eprintln!("{line}");
-                    }
+        let show = |event: Progress| match &bar {
+            Some(bar) => show(bar, &event),
+            None => {
+                if let Some(line) = line(&event) {
+                    eprintln!("{line}");
                 }
+            }
+        };
+        while let Some(event) = events.blocking_recv() {
+            show(event);
+            while let Ok(event) = events.try_recv() {
+                show(event);
+            }
+            if !events.is_closed() {
+                std::thread::sleep(REST);
             }
         }
         if let Some(bar) = bar {

@@ -91,7 +91,7 @@ pub(super) struct Episode<'a> {
     pub(super) run: u32,
     pub(super) environment: Environment,
     pub(super) graders: Arc<Graders>,
-    pub(super) journal: Journal,
+    journal: Journal,
     pub(super) progress: &'a mpsc::UnboundedSender<Progress>,
     /// Where the roles' models are asked from.
     pub(super) place: Place,
@@ -100,6 +100,8 @@ pub(super) struct Episode<'a> {
     /// What the agent was shown in its session, for scripted judges: others read the texts themselves. One for all
     /// sessions, because it takes much room.
     pub(super) words: Option<OwnWords>,
+    /// The journal's events, as far as scores are made of them.
+    scored: Vec<Event>,
 }
 
 /// What a journal says of an episode that was cut off.
@@ -157,8 +159,8 @@ pub(super) fn started(plan: &Plan, persona: &Persona, run: u32) -> EpisodeStarte
     }
 }
 
-/// Plays an episode, from its start or from where its journal ends, and reads what came of it, while others wait for their
-/// models. `opening` bounds how many are opened at once.
+/// Plays an episode, from its start or from where its journal ends, and says what came of it. `opening` bounds how many
+/// are opened at once.
 pub(super) async fn play(
     plan: &Plan,
     persona: &str,
@@ -181,14 +183,15 @@ pub(super) async fn play(
             }
         })?;
     let path = plan.folder.journal(&persona.id, run);
-    let (journal, past) = if resume && path.exists() {
-        let (journal, events) = Journal::resume(&path)?;
-        (journal, Past::of(&events, plan.ablate))
+    let (journal, events) = if resume && path.exists() {
+        Journal::resume(&path)?
     } else {
-        (Journal::create(&path)?, Past::default())
+        (Journal::create(&path)?, Vec::new())
     };
+    let past = Past::of(&events, plan.ablate);
+    let scored: Vec<Event> = events.into_iter().filter_map(results::scored).collect();
     if past.over {
-        return Ok(results::read(plan, persona, run)?);
+        return Ok(results::of(plan, persona, run, &scored));
     }
     let place = Place::new(&persona.id, run);
     let mut episode = Episode {
@@ -203,11 +206,11 @@ pub(super) async fn play(
         graders: Arc::new(grading::load(plan, plan.sessions(persona))?),
         journal,
         progress,
+        scored,
     };
     drop(opening);
     episode.play(past).await?;
-    drop(episode);
-    Ok(results::read(plan, persona, run)?)
+    Ok(results::of(plan, persona, run, &episode.scored))
 }
 
 impl Past {
@@ -466,13 +469,19 @@ impl Episode<'_> {
             let played = session::play(self, session, in_flight);
             played.instrument(span).await?;
         }
-        self.journal.append(&Event::EpisodeFinished)?;
-        Ok(())
+        Ok(self.append(Event::EpisodeFinished)?)
     }
 
     fn start(&mut self) -> Result<(), EpisodeError> {
         let started = started(self.plan, self.persona, self.run);
-        Ok(self.journal.append(&Event::EpisodeStarted(started))?)
+        Ok(self.append(Event::EpisodeStarted(started))?)
+    }
+
+    /// Adds an event to the journal.
+    pub(super) fn append(&mut self, event: Event) -> Result<(), JournalError> {
+        self.journal.append(&event)?;
+        self.scored.extend(results::scored(event));
+        Ok(())
     }
 
     async fn reset_apps(&mut self, session: &Session) -> Result<(), EpisodeError> {

@@ -1,5 +1,5 @@
-//! The scores of a run, made from its journals and the task files alone: nothing that was in memory while it was played
-//! counts.
+//! The scores of a run, made from the events of its journals and the task files alone: nothing else that was in memory
+//! while it was played counts.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::store::journal::{self, JournalError};
 use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine, faults_of};
 use crate::task::suite::{Persona, Session};
 
-/// What one journal says.
+/// What the events of one journal say.
 pub(super) struct EpisodeResult {
     usage: RoleUsage,
     faults: Vec<FaultLine>,
@@ -84,24 +84,38 @@ pub(super) fn collect_others(
 }
 
 /// Reads the journal of an episode.
-pub(super) fn read(
-    plan: &Plan,
-    persona: &Persona,
-    run: u32,
-) -> Result<EpisodeResult, JournalError> {
+fn read(plan: &Plan, persona: &Persona, run: u32) -> Result<EpisodeResult, JournalError> {
     let path = plan.folder.journal(&persona.id, run);
     let events = if path.exists() {
         journal::events(&path)?
     } else {
         Vec::new()
     };
-    let score = score(plan, persona, &events);
-    Ok(EpisodeResult {
-        usage: spent(&events),
-        faults: faults_of(&persona.id, run, &events),
-        sessions: lines(plan, persona, run, &events, &score.sessions),
+    Ok(of(plan, persona, run, &events))
+}
+
+/// The result of an episode with these events.
+pub(super) fn of(plan: &Plan, persona: &Persona, run: u32, events: &[Event]) -> EpisodeResult {
+    let score = score(plan, persona, events);
+    EpisodeResult {
+        usage: spent(events),
+        faults: faults_of(&persona.id, run, events),
+        sessions: lines(plan, persona, run, events, &score.sessions),
         score,
-    })
+    }
+}
+
+/// An event, if the result of an episode that comes to its end depends on it: few do, and what was said and done takes
+/// much room.
+pub(super) fn scored(event: Event) -> Option<Event> {
+    let counts = match &event {
+        Event::SessionStarted(started) => !started.faults.is_empty(),
+        // What it used stands in the session's end too.
+        Event::Turn(turn) => !turn.faults.is_empty(),
+        Event::SessionFinished(_) | Event::Wake(_) => true,
+        Event::EpisodeStarted(_) | Event::EpisodeFinished => false,
+    };
+    counts.then_some(event)
 }
 
 /// Whether every episode was played to its end.

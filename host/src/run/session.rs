@@ -189,9 +189,7 @@ async fn start(
         apps: marks.apps,
         faults,
     };
-    episode
-        .journal
-        .append(&Event::SessionStarted(started.clone()))?;
+    episode.append(Event::SessionStarted(started.clone()))?;
     Ok((started, before))
 }
 
@@ -387,7 +385,7 @@ impl<'e, 'a> Play<'e, 'a> {
         }
         let next = turn.next.clone();
         self.turns.push(turn.clone());
-        self.episode.journal.append(&Event::Turn(Box::new(turn)))?;
+        self.episode.append(Event::Turn(Box::new(turn)))?;
         self.report(number, began)?;
         Ok(next)
     }
@@ -820,10 +818,8 @@ impl<'e, 'a> Play<'e, 'a> {
             comp = finished.comp,
             "finished"
         );
-        self.episode
-            .journal
-            .append(&Event::SessionFinished(Box::new(finished)))?;
-        Ok(())
+        let finished = Event::SessionFinished(Box::new(finished));
+        Ok(self.episode.append(finished)?)
     }
 }
 

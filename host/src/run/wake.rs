@@ -148,8 +148,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due) -> Result<(), EpisodeError> {
         jobs: episode.environment.jobs.clone(),
         usage: done.usage,
     };
-    episode.journal.append(&Event::Wake(Box::new(wake)))?;
-    Ok(())
+    Ok(episode.append(Event::Wake(Box::new(wake)))?)
 }
 
 /// The agent's model between sessions. A script belongs to its session: here it says nothing.
