@@ -31,7 +31,7 @@ pub fn make_room() {
     };
     // Without it there are fewer episodes at once.
     let _ = setrlimit(Resource::Nofile, raised);
-    let last = i32::try_from(most.min(ROOM) - 1).unwrap_or_default();
+    let last = i32::try_from(most.min(ROOM).saturating_sub(1)).unwrap_or_default();
     if let Ok(file) = File::open("/dev/null") {
         // Closed again at once: the table stays as large as it was made.
         let _ = fcntl_dupfd_cloexec(&file, last);

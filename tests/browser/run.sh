@@ -7,8 +7,12 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
-if ! { have chromium && have node && have npm; } && have apt-get && [ "$(id -u)" -eq 0 ]; then
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium nodejs npm || true
+# Only what is missing: Debian's Node.js does not go beside another one.
+missing=
+have chromium || missing=chromium
+have node && have npm || missing="$missing nodejs npm"
+if [ -n "$missing" ] && have apt-get && [ "$(id -u)" -eq 0 ]; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing || true
 fi
 for program in chromium node npm; do
     if ! have "$program"; then
