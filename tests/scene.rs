@@ -36,6 +36,8 @@ pub(crate) fn cache() -> &'static Path {
     CACHE.get_or_init(|| root().join("target/test-cache"))
 }
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_pibench-host");
+
 /// A temporary folder and the program in it.
 pub(crate) struct Scene {
     pub(crate) dir: tempfile::TempDir,
@@ -85,28 +87,26 @@ impl Scene {
     }
 
     /// The program with arguments, to be started.
-    #[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pibench-host"));
-        command
-            .current_dir(self.dir.path())
-            .env("PIBENCH_CACHE", cache())
-            .args(args);
+        let mut command = self.started_here(PROGRAM);
+        command.args(args);
         command
     }
 
-    /// The program with arguments, started by a shell after this command of its own.
-    #[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
+    /// The same, started by a shell after this command of its own.
     pub(crate) fn command_after(&self, shell: &str, args: &[&str]) -> Command {
-        let program = self.command(&[]).get_program().to_owned();
         let script = format!("{shell}; exec \"$0\" \"$@\"");
-        let mut command = Command::new("sh");
+        let mut command = self.started_here("sh");
+        command.args(["-c", &script, PROGRAM]).args(args);
         command
-            .args(["-c", &script])
-            .arg(program)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
+    fn started_here(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.dir.path())
-            .env("PIBENCH_CACHE", cache())
-            .args(args);
+            .env("PIBENCH_CACHE", cache());
         command
     }
 

@@ -111,30 +111,24 @@ impl Toolbox {
         apps: impl IntoIterator<Item = ToolSpec>,
     ) -> Result<Self, String> {
         let own = builtin(scaffold);
-        let mut validators = compiled(&own)?;
-        let of_subagent = |name: &str| !NOT_OF_SUBAGENTS.contains(&name);
-        let subagents = Self::of(
-            own.iter()
-                .filter(|spec| of_subagent(&spec.name))
-                .cloned()
-                .collect(),
-            validators
-                .clone()
-                .into_iter()
-                .filter(|(name, _)| of_subagent(name))
-                .collect(),
-            None,
-        );
-        let apps: Vec<ToolSpec> = apps.into_iter().collect();
-        validators.extend(compiled(&apps)?);
-        Ok(Self::of([own, apps].concat(), validators, Some(subagents)))
+        let specs: Vec<ToolSpec> = own.iter().cloned().chain(apps).collect();
+        let validators = compiled(&specs)?;
+        let of_subagent = |spec: &ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
+        let subagents = own.into_iter().filter(of_subagent).collect();
+        let subagents = Self::of(subagents, &validators, None);
+        Ok(Self::of(specs, &validators, Some(subagents)))
     }
 
-    fn of(specs: Vec<ToolSpec>, validators: Validators, of_subagent: Option<Self>) -> Self {
+    /// The box of these tools; `validators` has theirs among others.
+    fn of(specs: Vec<ToolSpec>, validators: &Validators, of_subagent: Option<Self>) -> Self {
+        let own = |spec: &ToolSpec| {
+            let (name, validator) = validators.get_key_value(&spec.name)?;
+            Some((name.clone(), Arc::clone(validator)))
+        };
         Self(Arc::new(ToolboxInner {
+            validators: specs.iter().filter_map(own).collect(),
             specs,
             tokens: OnceLock::new(),
-            validators,
             of_subagent,
         }))
     }
