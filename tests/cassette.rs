@@ -93,7 +93,13 @@ async fn judges_that_were_asked_before_are_not_asked_again() {
     let server = server(play).await;
     let run = |out: &str| {
         let first = ["run", suite, "--json", "--runs", "1", "--out", out];
-        let more = ["--judge", "openai/m", "--judge-cache", "cache"];
+        let more = [
+            "--judge",
+            "openai/m",
+            "--judge-cache",
+            "cache",
+            "--no-preflight",
+        ];
         let output = run(&scene, &[&first[..], &more[..]].concat(), &server);
         expect(&output, 0, &[]);
         serde_json::from_slice::<Value>(&output.stdout).unwrap()

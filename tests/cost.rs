@@ -51,19 +51,21 @@ async fn cost_is_counted_by_role_and_session() {
     for role in ["agent", "user", "judge"] {
         let usage = &results["usage"][role];
         calls += usage["calls"].as_u64().unwrap();
+        // Each was asked once before the first session.
+        assert_eq!(results["preflight"][role]["calls"], 1, "{role}");
         assert_eq!(
             usage["cost"],
             400 * usage["calls"].as_u64().unwrap(),
             "{role}"
         );
     }
-    assert_eq!(calls, requests);
+    assert_eq!(calls + 3, requests);
     let sessions = results["sessions"].as_array().unwrap();
     let sum: u64 = sessions
         .iter()
         .map(|session| session["cost"].as_u64().unwrap())
         .sum();
-    assert_eq!(sum, 400 * requests);
+    assert_eq!(sum, 400 * calls);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -56,6 +56,9 @@ pub(crate) fn play(request: &Request) -> ResponseTemplate {
 pub(crate) fn message(body: &Value) -> Value {
     let messages = body["messages"].as_array().unwrap();
     let content = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
+    if content(&messages[0]).starts_with("This is a check of the connection.") {
+        return said("OK");
+    }
     let Some(tools) = body["tools"].as_array().filter(|tools| !tools.is_empty()) else {
         return said(&judge(&content(&messages[0]), &content(&messages[1])));
     };
@@ -123,10 +126,23 @@ pub(crate) fn run(scene: &Scene, args: &[&str], server: &MockServer) -> Output {
     })
 }
 
+/// A server of chat completions. It answers the question before the first session by itself.
 pub(crate) async fn server(
     respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
 ) -> MockServer {
+    let respond = move |request: &Request| {
+        if is_preflight(request) {
+            text("OK")
+        } else {
+            respond(request)
+        }
+    };
     server_at("/v1/chat/completions", respond).await
+}
+
+/// Whether it is the question before the first session.
+pub(crate) fn is_preflight(request: &Request) -> bool {
+    String::from_utf8_lossy(&request.body).contains("This is a check of the connection.")
 }
 
 /// A server that answers at one path, to who has the key.
@@ -208,16 +224,18 @@ async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
     let scene = Scene::new();
     let calls = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&calls);
-    // The account is empty from the 40th call on, for a while.
+    // From the 40th call on nobody is let in for two hours: too long to be waited for.
     let server = server(
         move |request| match counted.fetch_add(1, Ordering::SeqCst) {
-            40..50 => ResponseTemplate::new(402).set_body_string("no credit left"),
+            40..50 => ResponseTemplate::new(429)
+                .insert_header("retry-after", "7200")
+                .set_body_string("come back later"),
             _ => play(request),
         },
     )
     .await;
     let output = play_short(&scene, &server, &[]);
-    expect(&output, 6, &["no credit left", "run --resume"]);
+    expect(&output, 6, &["come back later", "run --resume"]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     let outcomes: Vec<&str> = results["sessions"]
         .as_array()
@@ -283,7 +301,7 @@ async fn a_judge_that_never_parses_leaves_the_session_unscored() {
 async fn a_model_that_refuses_is_a_model_fault_and_counts() {
     let scene = Scene::new();
     let server =
-        server(|_| ResponseTemplate::new(400).set_body_string("this model takes no tools")).await;
+        server(|_| ResponseTemplate::new(400).set_body_string("against our content policy")).await;
     let suite = embedded();
     let args = [
         "run",
@@ -308,7 +326,7 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
         results["faults"][0]["message"]
             .as_str()
             .unwrap()
-            .contains("this model takes no tools"),
+            .contains("against our content policy"),
         "{results:#}"
     );
 }
@@ -324,7 +342,14 @@ async fn a_refusal_that_comes_as_an_answer_is_paid_for() {
     })
     .await;
     let suite = embedded();
-    let session = ["--session", "corrie-extension", "--out", "run", "--json"];
+    let session = [
+        "--session",
+        "corrie-extension",
+        "--out",
+        "run",
+        "--json",
+        "--no-preflight",
+    ];
     let roles = ["--agent", "openai/m", "--judge", "openai/m", "--runs", "1"];
     let args = [&["run", suite.to_str().unwrap()], &session[..], &roles].concat();
     expect(&run(&scene, &args, &server), 8, &[]);
@@ -350,7 +375,7 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
     ] {
         let scene = Scene::new();
         let server = server(move |_| match role {
-            "--agent" => ResponseTemplate::new(400).set_body_string("this model takes no tools"),
+            "--agent" => ResponseTemplate::new(400).set_body_string("against our content policy"),
             _ => text("Looks fine!"),
         })
         .await;

@@ -34,6 +34,7 @@ async fn prompts_of_a_folder_reach_the_model_and_the_record() {
             "1",
             "--judge",
             "openai/m",
+            "--no-preflight",
             "--out",
             out,
         ];

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
+use crate::models::is_preflight;
 use crate::scene::{Scene, copy, expect, files};
 
 /// What the model is asked.
@@ -113,6 +114,7 @@ pub(crate) async fn play(
         };
         let saved = json!({ "history_entry": "Played.", "memory_update": "Likes blue." });
         let reply = match asked.tools.as_slice() {
+            _ if is_preflight(request) => text("OK"),
             [tool] if tool == "save_memory" && !asked.any("never save") => {
                 calls(&[("save_memory", saved)])
             }

@@ -186,6 +186,7 @@ async fn models_are_recorded_each_by_itself_and_bounded_together() {
         "1",
         "--max-cost",
         "0.2",
+        "--no-preflight",
     ]);
     for set in models.iter().flatten() {
         bounded.extend(["--set", set]);

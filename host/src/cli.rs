@@ -60,12 +60,13 @@ pub enum Command {
 }
 
 #[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RunArgs {
     /// The suite file. Default: the embedded suite's, tasks/suite.toml.
     #[arg(value_name = "SUITE.toml", conflicts_with = "resume")]
     pub suite: Option<Utf8PathBuf>,
-    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost and what is recorded may
-    /// differ.
+    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost, --no-preflight and what is
+    /// recorded may differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "plugins", "policy", "prompts", "out", "seed",
         "ablate", "shard", "dry_run", "set", "print_config",
@@ -131,6 +132,9 @@ pub struct RunArgs {
     /// Estimate calls, tokens and cost for each role, and play nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Ask no model anything before the first session.
+    #[arg(long)]
+    pub no_preflight: bool,
     #[command(flatten)]
     pub tape: TapeArgs,
     /// The run folder. Default: runs/<suite>-<UTC time>.

@@ -25,6 +25,8 @@ pub enum Exit {
     JudgeFaults,
     /// Finished, with failures of models.
     ModelFaults,
+    /// A model's server rejects what it is asked; `run --resume` goes on when that is mended.
+    Setup,
     /// Interrupted by the user.
     Interrupted,
 }
@@ -42,6 +44,7 @@ impl Exit {
             Self::Spent => 7,
             Self::JudgeFaults => 8,
             Self::ModelFaults => 9,
+            Self::Setup => 10,
             Self::Interrupted => 130,
         }
     }

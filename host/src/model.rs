@@ -218,7 +218,17 @@ pub enum ModelError {
     /// The way to the model broke, after all retries: the session can be run again.
     #[error("reach {server}: {reason}")]
     Infrastructure { server: String, reason: String },
-    /// The model (or its server) refused this request for good: the session counts as it is.
+    /// The server rejects the request and would reject it again: a wrong key, no such model, too many tools. Nothing that
+    /// the model did; the run stops until the operator has mended it.
+    #[error("ask {server}: {reason}; {remedy}")]
+    Setup {
+        server: String,
+        /// The server's words, in one line of bounded length.
+        reason: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The model, or the filter before it, refused this request for good: the session counts as it is.
     #[error("get an answer from {server}: {reason}")]
     Refused {
         server: String,
@@ -232,7 +242,7 @@ impl ModelError {
     /// What was spent without an answer.
     pub fn usage(&self) -> Usage {
         match self {
-            Self::Infrastructure { .. } => Usage::default(),
+            Self::Infrastructure { .. } | Self::Setup { .. } => Usage::default(),
             Self::Refused { usage, .. } => **usage,
         }
     }

@@ -12,7 +12,8 @@ const FULL: usize = 80;
 
 impl Agent<'_> {
     /// Consolidates the oldest turns when the chat is nearly full. It is done before a message comes in, so that nothing
-    /// of the turn at hand is lost. An error is infrastructure: nothing was saved.
+    /// of the turn at hand is lost. An error is infrastructure or setup: nothing was
+    /// saved.
     pub(super) async fn consolidate(
         &mut self,
         environment: &mut Environment,

@@ -53,7 +53,7 @@ struct Saved {
 }
 
 /// Asks twice; a session is never lost without a word: then a raw extract is kept, and the fault recorded. An error is
-/// infrastructure; nothing was saved, and the step can be made again.
+/// infrastructure or setup; nothing was saved, and the step can be made again.
 pub(super) async fn remember(
     model: &Model,
     chat: &[Message],
@@ -64,11 +64,11 @@ pub(super) async fn remember(
     let saved = match ask(model, chat, &memory, &mut done).await {
         Ok(Some(saved)) => saved,
         Ok(None) => lost(chat, "it saved no memory, asked twice", &mut done),
-        Err(error @ ModelError::Infrastructure { .. }) => return Err(error),
-        Err(error) => {
+        Err(error @ ModelError::Refused { .. }) => {
             done.usage += error.usage();
             lost(chat, &error.to_string(), &mut done)
         }
+        Err(error) => return Err(error),
     };
     if let Err(error) = save(&saved, environment) {
         done.fault = Some(fault(&format!("the memory could not be written: {error}")));

@@ -7,6 +7,7 @@ use super::runtime;
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::report::audit::{Source, table};
+use crate::report::escape;
 use crate::run;
 
 /// Audits by each of the judges in turn.
@@ -16,6 +17,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     }
     let runtime = runtime()?;
     let (mut sources, mut broken, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rejected = None;
     for judge in &args.judge {
         let plan = reopened_for(&args.run, judge, tape(&args.tape, !sources.is_empty())?)?;
         let audited = runtime.block_on(run::audit(&plan, args.sample as usize, args.seed));
@@ -27,9 +29,14 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
             usage,
             faults: failed,
             broken: cut,
+            setup,
         } = audited.or_exit(Exit::Io)?;
         faults.extend(failed);
         broken.extend(cut);
+        if setup.is_some() {
+            rejected = setup;
+            break;
+        }
         sources.push(Source {
             judge: judge.clone(),
             sampled,
@@ -44,8 +51,12 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     } else {
         println!("{}", table(&sources));
     }
-    for reason in faults.iter().chain(&broken) {
-        eprintln!("error: failed to {reason}");
+    for reason in faults.iter().chain(&broken).chain(&rejected) {
+        // A server's words may stand in it.
+        eprintln!("error: failed to {}", escape::line(reason));
+    }
+    if rejected.is_some() {
+        return Ok(Exit::Setup);
     }
     Ok(match (broken.is_empty(), faults.is_empty()) {
         (false, _) => Exit::Infrastructure,

@@ -17,7 +17,7 @@ use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
 use crate::report::progress;
-use crate::run::{Plan, collect, outline};
+use crate::run::{EpisodeError, Plan, RunError, collect, outline};
 use crate::store::event::{Event, VERSION};
 use crate::store::folder::{Graded, read_outline};
 use crate::store::outline::{IntentOutline, Outline, SessionOutline};
@@ -39,7 +39,13 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
     drop(sender);
     // The display ends when the last sender is gone.
     let _ = display.join();
-    let broken = graded.or_exit(Exit::InvalidInput)?;
+    let broken = graded.map_err(|error| Failure {
+        exit: match &error {
+            RunError::Episode(EpisodeError::Setup { .. }) => Exit::Setup,
+            _ => Exit::InvalidInput,
+        },
+        error: error.into(),
+    })?;
     plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
     let results = collect(&plan).or_exit(Exit::Io)?;
     plan.folder.put_results(&results).or_exit(Exit::Io)?;

@@ -37,9 +37,9 @@ use crate::plugin::load::Papers;
 use crate::plugin::shell::{PYTHON, SHELL};
 use crate::plugin::{GuestLimits, LoadError, Plugins};
 use crate::report::estimate::Row;
-use crate::report::{estimate, progress, table};
+use crate::report::{escape, estimate, progress, table};
 use crate::run::{
-    AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending, Toolboxes,
+    AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending, Toolboxes, list_tools,
 };
 use crate::store::event::VERSION;
 use crate::store::folder::{FolderError, PluginMark, read_manifest};
@@ -48,7 +48,7 @@ use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
 use crate::task::load::{Assignment, LoadedPolicy, load_with};
 use crate::task::manifest::{WebFile, WebProvider};
-use crate::task::suite::Suite;
+use crate::task::suite::{Persona, Suite};
 use crate::user::UserAgent;
 use crate::user::prompts::Prompts;
 use crate::web::{Corpus, Engine, Live, Recording, Source, Web};
@@ -136,6 +136,7 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
 /// With what only a run that is played has.
 fn ready(mut plan: Plan, web: Web, args: &RunArgs) -> Result<Plan, Failure> {
     plan.web = Arc::new(web);
+    plan.preflight = !args.no_preflight;
     plan.log = log(&plan, args)?;
     plan.jobs = affordable(&plan);
     Ok(plan)
@@ -236,28 +237,36 @@ fn displayed<T, F: Future<Output = Result<T, RunError>>>(
 
 /// Says what kept runs from their end, and how to go on; the exit of all together.
 fn ended(all: &[Finished], again: &str) -> Exit {
-    let (mut cut, mut out_of_money, mut results_of) = (false, false, Vec::new());
+    let (mut cut, mut out_of_money, mut rejected) = (false, false, false);
+    let mut results_of = Vec::new();
     for one in all {
         let Finished::All {
             results,
             broken,
             spent,
+            setup,
         } = one
         else {
             eprintln!("Interrupted. Go on with: {again}");
             return Exit::Interrupted;
         };
-        for reason in broken.iter().chain(spent) {
-            eprintln!("error: failed to {reason}");
+        for reason in broken.iter().chain(spent).chain(setup) {
+            // A server's words stand in it.
+            eprintln!("error: failed to {}", escape::line(reason));
         }
         cut |= !broken.is_empty();
         out_of_money |= spent.is_some();
+        rejected |= setup.is_some();
         results_of.push(&**results);
     }
-    if cut || out_of_money {
+    if rejected {
+        eprintln!("Mend it, then go on with: {again}");
+    } else if cut || out_of_money {
         eprintln!("Go on with: {again}");
     }
-    if out_of_money {
+    if rejected {
+        Exit::Setup
+    } else if out_of_money {
         Exit::Spent
     } else if cut {
         Exit::Infrastructure
@@ -312,6 +321,7 @@ pub(super) fn show(results: &RunResults, json: bool, folder: &Path) -> Result<()
 
 fn exit_of_error(error: &RunError) -> Exit {
     match error {
+        RunError::Episode(EpisodeError::Setup { .. }) => Exit::Setup,
         RunError::Episode(
             EpisodeError::Load(_)
             | EpisodeError::Tools { .. }
@@ -362,7 +372,10 @@ fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
             out: Some(out),
             ..args.clone()
         };
-        let plan = planned_suite(suite.clone(), &args, Tape::Silent)?;
+        let plan = Plan {
+            preflight: !args.no_preflight,
+            ..planned_suite(suite.clone(), &args, Tape::Silent)?
+        };
         let estimated = runtime()?.block_on(crate::run::estimate(&plan));
         let total = estimated.or_exit(Exit::InvalidInput)?;
         let personas = plan
@@ -422,7 +435,46 @@ pub(super) fn planned_suite(suite: Suite, args: &RunArgs, tape: Tape) -> Result<
     let shared = shared(&suite, args)?;
     let mut clients = clients(&suite, tape);
     let prepared = prepared(&suite, args, &shared, &mut clients)?;
+    tools_fit(&suite, &shared, &prepared)?;
     placed(suite, args, &shared, prepared)
+}
+
+/// A persona with more tools than the agent's server takes is refused before anything is made or asked.
+fn tools_fit(suite: &Suite, shared: &Shared, prepared: &Prepared) -> Result<(), Failure> {
+    let AgentRole::Client(agent) = &prepared.roles.agent else {
+        return Ok(());
+    };
+    // A recording takes what it took.
+    let Some(most) = agent.max_tools().filter(|_| !agent.is_replayed()) else {
+        return Ok(());
+    };
+    let Manifest {
+        personas,
+        sessions,
+        scaffold,
+        ..
+    } = &prepared.manifest;
+    let is_played = |persona: &&Persona| {
+        let mut all = persona.sessions.iter();
+        (personas.is_empty() || personas.contains(&persona.id))
+            && (sessions.is_empty() || all.any(|session| sessions.contains(&session.id)))
+    };
+    let runtime = runtime()?;
+    for persona in suite.personas.iter().filter(is_played) {
+        let listed = list_tools(persona, &shared.plugins, shared.limits.app, *scaffold);
+        let toolbox = runtime.block_on(listed).or_exit(Exit::InvalidInput)?;
+        let count = toolbox.specs().len();
+        if count > most as usize {
+            let (id, model, provider) = (&persona.id, agent.spec(), agent.provider());
+            return Err(anyhow!(
+                "play {id} with {model}: it has {count} tools, built-in ones among them, and {provider} takes {most} in a \
+                 request; shorten `tools` of its persona.toml, choose another model, or set `max_tools` of \
+                 [providers.{provider}] in the suite if its server takes more"
+            ))
+            .or_exit(Exit::InvalidInput);
+        }
+    }
+    Ok(())
 }
 
 /// The plan of what is prepared, in a new folder.
@@ -680,6 +732,7 @@ pub(super) fn plan(
         shell_limits: limits.shell,
         document_limits: limits.document,
         folder,
+        preflight: false,
         spending: Spending::default(),
         log: None,
     }

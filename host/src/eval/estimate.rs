@@ -34,6 +34,12 @@ pub const VERDICT: u64 = 70;
 /// Tokens of a message that a model writes for the user.
 pub const MESSAGE: u64 = 120;
 
+/// Tokens of the question before the first session.
+pub const QUESTION: u64 = 30;
+
+/// Tokens of its answer, with what is thought before it.
+pub const ANSWER: u64 = 100;
+
 /// The assumptions in words, one for each line.
 pub fn assumptions() -> Vec<String> {
     vec![
@@ -49,6 +55,10 @@ pub fn assumptions() -> Vec<String> {
         format!(
             "a prompt of user agent or judge has {PROMPT} tokens beside evidence and items; {VERDICT} are answered for \
              an item, {MESSAGE} for a message"
+        ),
+        format!(
+            "the preflight asks each model {QUESTION} tokens, the agent with the tools of each persona, and is answered in \
+             {ANSWER}"
         ),
         format!("a token is {BYTES_PER_TOKEN} bytes; nothing is cached, repeated or cut"),
     ]
@@ -129,6 +139,18 @@ impl std::ops::AddAssign for Estimate {
         self.user += other.user;
         self.judge += other.judge;
     }
+}
+
+/// The question that each model is asked before the first session: the agent once for each of these lists of tools, which
+/// have so many tokens.
+pub fn preflight(lists: &[u64]) -> Estimate {
+    let mut estimate = Estimate::default();
+    for tools in lists {
+        estimate.agent.call(QUESTION + tools, ANSWER);
+    }
+    estimate.user.call(QUESTION, ANSWER);
+    estimate.judge.call(QUESTION, ANSWER);
+    estimate
 }
 
 /// Plays a session on paper.
@@ -223,6 +245,18 @@ mod tests {
         assert_eq!(user.calls, 1 + 2 * 4);
         assert_eq!(judge.calls, 3);
         assert!(agent.input > 25 * MATERIAL.frame_tokens);
+    }
+
+    #[test]
+    fn the_preflight_asks_the_agent_once_for_each_list_of_tools() {
+        let Estimate {
+            turns,
+            agent,
+            user,
+            judge,
+        } = preflight(&[5_000, 2_000]);
+        assert_eq!((turns, agent.calls, user.calls, judge.calls), (0, 2, 1, 1));
+        assert_eq!(agent.input, 7_000 + 2 * QUESTION);
     }
 
     #[test]

@@ -303,6 +303,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         shell_limits: shell,
         document_limits: document,
         folder,
+        preflight: false,
         spending: Spending::default(),
         log: None,
     }

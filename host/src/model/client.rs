@@ -3,6 +3,7 @@
 //! no message, log or debug output.
 
 mod failure;
+mod remedy;
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +58,13 @@ const WORDS_LIMIT: usize = 600;
 /// Attempts at an answer that arrives but cannot be read. Fewer than for broken connections: each may be paid for.
 const UNREADABLE_ATTEMPTS: u32 = 3;
 
+/// Tokens of an answer that is only to show that there is one. A model that thinks first may need more, and is given what it
+/// has in the sessions.
+const BRIEF: u32 = 1_024;
+
+/// Attempts at it: who waits for it wants to know.
+const BRIEF_ATTEMPTS: u32 = 4;
+
 /// Bytes of a request for each token, to keep to a rate before the true count is known. English prose has four.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -76,6 +84,8 @@ pub struct Clients<'a> {
 pub struct Client {
     shared: Arc<Shared>,
     place: Place,
+    /// Whether short answers will do.
+    brief: bool,
 }
 
 struct Shared {
@@ -175,13 +185,11 @@ impl<'a> Clients<'a> {
         pause: Pause,
         stall: Duration,
     ) -> Result<Client, ProviderError> {
-        let no_keys = |_: &str| None;
-        let keys: Option<Environment<'_>> = match *self.tape {
-            Tape::Replay(_) | Tape::Silent => None,
-            Tape::Off | Tape::Record(_) | Tape::Cache(_) => Some(self.environment),
+        let needed = match *self.tape {
+            Tape::Replay(_) | Tape::Silent => false,
+            Tape::Off | Tape::Record(_) | Tape::Cache(_) => true,
         };
-        let needed = keys.is_some();
-        let environment = keys.unwrap_or(&no_keys);
+        let environment = self.environment;
         let endpoint = Endpoint::resolve(spec, role, &self.catalog, environment, needed)?;
         let has_tls = endpoint.url.scheme() == "https"
             // The proxy may speak it.
@@ -205,6 +213,7 @@ impl<'a> Clients<'a> {
         Ok(Client {
             shared: Arc::new(shared),
             place: Place::default(),
+            brief: false,
         })
     }
 }
@@ -214,8 +223,17 @@ impl Client {
     #[must_use]
     pub fn at(&self, place: &Place) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
             place: place.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// The same model, asked for short answers, and less often when it cannot be reached.
+    #[must_use]
+    pub fn briefly(&self) -> Self {
+        Self {
+            brief: true,
+            ..self.clone()
         }
     }
 
@@ -234,6 +252,21 @@ impl Client {
     /// As it was asked for: `PROVIDER/MODEL`, or a preset's name.
     pub fn spec(&self) -> &str {
         &self.shared.endpoint.spec
+    }
+
+    /// Whom it plays.
+    pub fn role(&self) -> Role {
+        self.shared.role
+    }
+
+    /// Tools that a request may have; None: as many as there are.
+    pub fn max_tools(&self) -> Option<u32> {
+        self.shared.endpoint.max_tools
+    }
+
+    /// The provider's name, in the catalog.
+    pub fn provider(&self) -> &str {
+        &self.shared.endpoint.provider
     }
 
     /// None: costs are unknown.
@@ -259,11 +292,10 @@ impl Client {
     /// Asks for one reply.
     ///
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
-    /// cannot be read, 3 attempts. Then, and at once for a wrong key, an unpaid account or an unknown address or model
-    /// (401, 402, 403, 404, redirects, and a 400 that says so: nothing that the model did), it is
-    /// [`ModelError::Infrastructure`]. Every other 4xx, a 403 over the content, JSON of the wrong shape (after its 3
-    /// attempts) and an answer over 16 MiB are [`ModelError::Refused`]. A model that refuses a temperature is asked
-    /// without it, then and from then on.
+    /// cannot be read, 3 attempts; then it is [`ModelError::Infrastructure`]. Every other 4xx, redirects, a 429 of an
+    /// empty account and a chat that is longer than the context are [`ModelError::Setup`] at once: the operator mends it.
+    /// A 400 or 403 over the content, JSON of the wrong shape (after its 3 attempts) and an answer over 16 MiB are
+    /// [`ModelError::Refused`]. A model that refuses a temperature is asked without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.answer(request).await.map(|answer| answer.reply)
     }
@@ -299,6 +331,18 @@ impl Client {
     /// Whether answers come from a recording, and nobody has to be waited for.
     pub fn is_replayed(&self) -> bool {
         matches!(*self.shared.tape, Tape::Replay(_))
+    }
+
+    /// Whether this request, made for the first time at this spot, is answered by whoever answers: a recording may be of
+    /// before such requests were made.
+    pub fn can_answer(&self, request: ChatRequest<'_>) -> bool {
+        let Tape::Replay(cassette) = &*self.shared.tape else {
+            return true;
+        };
+        let (Shared { endpoint, role, .. }, spot) = (&*self.shared, self.place.spot());
+        let request = Fingerprint::of(request);
+        let question = Question::new(spot, *role, &endpoint.spec, &request, 1);
+        cassette.find(&question).is_some()
     }
 
     /// As [`super::Model::chat_within`].
@@ -407,10 +451,11 @@ impl Client {
         let habits = Habits {
             model: &endpoint.model,
             fields: &endpoint.fields,
-            max_output_tokens: endpoint.max_output_tokens,
+            max_output_tokens: self.longest_answer(),
             give_back: endpoint.give_back.as_deref(),
         };
         let body = written(&wire::request(endpoint.format, habits, request));
+        let attempts = if self.brief { BRIEF_ATTEMPTS } else { ATTEMPTS };
         let (mut attempt, mut unreadable) = (0, 0);
         loop {
             attempt += 1;
@@ -418,7 +463,7 @@ impl Client {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let own = (attempt < ATTEMPTS).then(|| backoff(attempt, &self.lot(&body)));
+            let own = (attempt < attempts).then(|| backoff(attempt, &self.lot(&body)));
             let wait = match &failure {
                 Failure::Trouble { retry_after, .. } => {
                     own.and_then(|own| longer(own, *retry_after))
@@ -427,7 +472,7 @@ impl Client {
                     unreadable += 1;
                     own.filter(|_| unreadable < UNREADABLE_ATTEMPTS)
                 }
-                Failure::Settings { .. } | Failure::Refused { .. } | Failure::Late => None,
+                Failure::Setup { .. } | Failure::Refused { .. } | Failure::Late => None,
             };
             let Some(wait) = wait else {
                 return Err(failure);
@@ -435,6 +480,19 @@ impl Client {
             self.note(&failure, wait);
             time.wait(self.shared.pause.clone().wait(wait)).await;
         }
+    }
+
+    /// In tokens; None leaves it to the server.
+    fn longest_answer(&self) -> Option<u32> {
+        let Endpoint {
+            max_output_tokens: usual,
+            fields,
+            ..
+        } = &self.shared.endpoint;
+        if self.brief && fields.is_empty() {
+            return Some(usual.map_or(BRIEF, |usual| usual.min(BRIEF)));
+        }
+        *usual
     }
 
     /// What the waits of a question are drawn from: its words, and where they are said, since many sessions begin with
@@ -518,10 +576,14 @@ impl Client {
         let server = self.shared.endpoint.label();
         let reason = self.redact(failure.reason().to_owned());
         match failure {
-            Failure::Trouble { .. }
-            | Failure::NotJson { .. }
-            | Failure::Settings { .. }
-            | Failure::Late => ModelError::Infrastructure { server, reason },
+            Failure::Trouble { .. } | Failure::NotJson { .. } | Failure::Late => {
+                ModelError::Infrastructure { server, reason }
+            }
+            Failure::Setup { mend, .. } => ModelError::Setup {
+                remedy: mend.remedy(&self.shared.endpoint, self.shared.role, &reason),
+                server,
+                reason,
+            },
             Failure::WrongShape { .. } => ModelError::Refused {
                 server,
                 reason,
@@ -604,7 +666,7 @@ impl Recorded {
                 usage: usage.clone(),
             }),
             Ok(None) => Some(Self::Late),
-            Err(ModelError::Infrastructure { .. }) => None,
+            Err(ModelError::Infrastructure { .. } | ModelError::Setup { .. }) => None,
         }
     }
 
@@ -700,15 +762,15 @@ async fn refusal(mut response: Response, stall: Duration) -> Failure {
     // A body that breaks off leaves the status, which says enough.
     let read = read(&mut response, ERROR_LIMIT, stall).await;
     let (body, _) = read.unwrap_or_default();
-    Failure::of_status(status.as_u16(), &words(status, &body), wait)
+    let json: Option<Value> = serde_json::from_slice(&body).ok();
+    let codes = json.as_ref().map(wire::error_codes).unwrap_or_default();
+    let said = json.as_ref().and_then(wire::error_message);
+    let said = said.unwrap_or_else(|| plain_words(status, &body));
+    Failure::of_status(status.as_u16(), &said, &codes, wait)
 }
 
-/// The provider's own words.
-fn words(status: StatusCode, body: &[u8]) -> String {
-    let json: Option<Value> = serde_json::from_slice(body).ok();
-    if let Some(message) = json.as_ref().and_then(wire::error_message) {
-        return message;
-    }
+/// What is said in a body that is no error of a known form.
+fn plain_words(status: StatusCode, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body).trim().to_owned();
     if text.is_empty() {
         return status
@@ -731,8 +793,11 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
             reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
         Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
-        Unreadable::Error { status: 0, message } => Failure::refused(one_line(&message)),
-        Unreadable::Error { status, message } => Failure::of_status(status, &message, None),
+        Unreadable::Error {
+            status,
+            message,
+            codes,
+        } => Failure::of_status(status, &message, &codes, None),
     }
 }
 

@@ -99,6 +99,10 @@ pub(super) struct Endpoint {
     /// Where chats are posted.
     pub(super) url: Url,
     pub(super) key: Option<Key>,
+    /// The variable that holds the key.
+    pub(super) key_env: Option<String>,
+    /// Tools that a request may have; None: as many as there are.
+    pub(super) max_tools: Option<u32>,
     pub(super) temperature: bool,
     /// Whether it can be shown pictures.
     pub(super) vision: bool,
@@ -120,7 +124,8 @@ pub(super) struct RateLimits {
 
 impl Endpoint {
     /// Resolves a preset's name, or `PROVIDER/MODEL`, whose first slash splits. A preset for the same model lends its
-    /// habits to the second form, too. `needed`: whether a key must be there.
+    /// habits to the second form, too. `needed`: whether a key must be there; if not, none is
+    /// read.
     pub(super) fn resolve(
         spec: &str,
         role: Role,
@@ -143,13 +148,16 @@ impl Endpoint {
         Ok(Self {
             spec: spec.to_owned(),
             url: chat_url(spec, base, format)?,
-            key: key(
-                spec,
-                provider,
-                format,
-                environment,
-                !needed || replaced.is_some(),
-            )?,
+            key: if needed {
+                key(spec, provider, format, environment, replaced.is_some())?
+            } else {
+                None
+            },
+            key_env: provider.key_env.clone(),
+            // The bound is the provider's own server's.
+            max_tools: model
+                .max_tools
+                .or(provider.max_tools.filter(|_| replaced.is_none())),
             provider: model.provider,
             model: model.model,
             format,
@@ -200,6 +208,7 @@ fn model(spec: &str, catalog: &Catalog) -> Result<ModelFile, ProviderError> {
             thinking: BTreeMap::new(),
             plain: BTreeMap::new(),
             max_output_tokens: None,
+            max_tools: None,
             price: None,
         }))
 }
@@ -221,7 +230,7 @@ fn names<T>(entries: &BTreeMap<String, T>) -> String {
     names.join(", ")
 }
 
-/// `optional`: the address is the operator's own, which may need no key, or nothing is sent.
+/// `optional`: the address is the operator's own, which may need no key.
 fn key(
     spec: &str,
     provider: &ProviderFile,

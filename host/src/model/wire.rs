@@ -18,8 +18,13 @@ pub(super) enum Unreadable {
     NotJson { reason: String },
     /// JSON of another shape than the format's.
     WrongShape { reason: String },
-    /// An error in the place of an answer, as some gateways send it with status 200.
-    Error { status: u16, message: String },
+    /// An error in the place of an answer, as some gateways send it with status 200; 0 where it names no status.
+    Error {
+        status: u16,
+        message: String,
+        /// Its types and codes, with blanks between them.
+        codes: String,
+    },
     /// The model, or the filter before it, will not answer this.
     Declined { reason: String, usage: Usage },
 }
@@ -118,6 +123,7 @@ pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable
         return Err(Unreadable::Error {
             status: error.get("code").and_then(status).unwrap_or(0),
             message: error_message(&body).unwrap_or_else(|| error.to_string()),
+            codes: error_codes(&body),
         });
     }
     if let Some(error) = base_resp(&body) {
@@ -132,18 +138,41 @@ pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable
 
 /// What an error body says in words, if it says anything.
 pub(super) fn error_message(body: &Value) -> Option<String> {
-    // Gemini puts it into a list.
+    // Gemini puts it into a list, litellm into an object.
     let places = [
         "/error/message",
+        "/error/message/error",
         "/0/error/message",
         "/error",
         "/message",
         "/detail",
     ];
+    let mut found = places
+        .iter()
+        .filter_map(|place| body.pointer(place)?.as_str());
+    let message = found.next()?.to_owned();
+    // OpenRouter says that something went wrong, and here what its provider said.
+    Some(match body.pointer("/error/metadata/raw") {
+        Some(Value::String(raw)) => format!("{message}: {raw}"),
+        _ => message,
+    })
+}
+
+/// What it says for programs: types and codes, such as `invalid_request_error context_length_exceeded`.
+pub(super) fn error_codes(body: &Value) -> String {
+    let places = [
+        "/error/type",
+        "/error/code",
+        "/error/status",
+        "/error/innererror/code",
+        "/0/error/status",
+        "/type",
+        "/code",
+    ];
     let found = places
         .iter()
-        .find_map(|place| body.pointer(place)?.as_str());
-    found.map(str::to_owned)
+        .filter_map(|place| body.pointer(place)?.as_str());
+    found.collect::<Vec<_>>().join(" ")
 }
 
 /// `MiniMax` says with status 200 what went wrong (<https://platform.minimax.io/docs/api-reference/errorcode>).
@@ -155,6 +184,8 @@ fn base_resp(body: &Value) -> Option<Unreadable> {
         1008 | 2056 => 402,
         1002 | 1039 | 1041 => 429,
         1000 | 1001 | 1013 | 1024 | 1033 => 500,
+        // Parameters: a context that is too long, among others.
+        2013 => 400,
         // What was asked, or what would be answered.
         _ => 0,
     };
@@ -163,6 +194,7 @@ fn base_resp(body: &Value) -> Option<Unreadable> {
     Some(Unreadable::Error {
         status,
         message: format!("{said} ({code})"),
+        codes: String::new(),
     })
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::escape;
 use crate::eval::cost::MicroUsd;
 use crate::eval::record::Outcome;
 
@@ -14,6 +15,8 @@ use crate::eval::record::Outcome;
 pub enum Progress {
     /// How many sessions there are, and how many were finished before.
     Planned { sessions: usize, finished: usize },
+    /// What came of the question before the first session, model by model.
+    Preflight(String),
     SessionStarted {
         persona: String,
         run: u32,
@@ -103,6 +106,7 @@ fn show(bar: &ProgressBar, event: &Progress) {
         } => {
             bar.set_message(format!("{persona}/{session}, turn {turn}"));
         }
+        Progress::Preflight(_) => bar.println(line(event).unwrap_or_default()),
         Progress::SessionFinished { .. } => {
             if let Some(line) = line(event) {
                 bar.println(line);
@@ -122,6 +126,7 @@ fn line(event: &Progress) -> Option<String> {
         Progress::Planned { sessions, finished } => {
             Some(format!("{sessions} sessions, {finished} finished before"))
         }
+        Progress::Preflight(said) => Some(format!("preflight: {}", escape::line(said))),
         Progress::SessionFinished {
             persona,
             run,

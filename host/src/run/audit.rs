@@ -35,6 +35,8 @@ pub struct Audited {
     pub faults: Vec<String>,
     /// What broke outside: the audit is not whole.
     pub broken: Vec<String>,
+    /// Why it was stopped: the operator has to mend something.
+    pub setup: Option<String>,
 }
 
 /// A session's ratings.
@@ -53,10 +55,7 @@ pub async fn audit(plan: &Plan, sample: usize, seed: u64) -> Result<Audited, Run
     let judged = sessions
         .iter()
         .map(|session| async move { (session.name(), judge(plan, session).await) });
-    let judged: Vec<_> = futures::stream::iter(judged)
-        .buffered(AT_ONCE)
-        .collect()
-        .await;
+    let mut judged = std::pin::pin!(futures::stream::iter(judged).buffered(AT_ONCE));
     let mut audited = Audited {
         sampled: 0,
         of,
@@ -65,9 +64,10 @@ pub async fn audit(plan: &Plan, sample: usize, seed: u64) -> Result<Audited, Run
         usage: RoleUsage::default(),
         faults: Vec::new(),
         broken: Vec::new(),
+        setup: None,
     };
     let (mut checklist, mut intents) = (Vec::new(), Vec::new());
-    for (name, ratings) in judged {
+    while let Some((name, ratings)) = judged.next().await {
         match ratings {
             Ok(ratings) => {
                 audited.sampled += 1;
@@ -77,6 +77,10 @@ pub async fn audit(plan: &Plan, sample: usize, seed: u64) -> Result<Audited, Run
             }
             Err(error @ RoleError::Model(ModelError::Infrastructure { .. })) => {
                 audited.broken.push(format!("judge {name}: {error}"));
+            }
+            Err(error @ RoleError::Model(ModelError::Setup { .. })) => {
+                audited.setup = Some(format!("judge {name}: {error}"));
+                break;
             }
             Err(error) => audited.faults.push(format!("judge {name}: {error}")),
         }

@@ -1,5 +1,5 @@
 //! Episodes side by side: one task each, as many at a time as there are jobs. An episode that breaks leaves the others
-//! alone.
+//! alone; one whose model's server rejects what it is asked ends all.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,10 +13,13 @@ use tracing::Instrument;
 use super::episode::{self, EpisodeError};
 use super::outline::outline;
 use super::plan::Plan;
+use super::preflight::{Probe, preflight};
 use super::results::{self, EpisodeResults};
 use crate::exit::Exit;
+use crate::model::{ModelError, Role};
 use crate::report::progress::Progress;
 use crate::store::JournalError;
+use crate::store::event::RoleUsage;
 use crate::store::folder::FolderError;
 use crate::store::journal;
 use crate::store::results::RunResults;
@@ -44,6 +47,8 @@ pub enum Finished {
         broken: Vec<String>,
         /// Why episodes were stopped before their end: the run may cost no more.
         spent: Option<String>,
+        /// Why all episodes were stopped: the operator has to mend something.
+        setup: Option<String>,
     },
     /// The user stopped it; the folder can be gone on with.
     Interrupted,
@@ -99,8 +104,15 @@ pub async fn play_all(
     };
     let mut tasks = JoinSet::new();
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
+    let begun = async {
+        if !passes(&plans, &progress, &mut joined).await? {
+            return Ok(());
+        }
+        let episodes = in_turn(&plans);
+        play_in_order(episodes, episode, jobs, &opening, &mut tasks, &mut joined).await
+    };
     tokio::select! {
-        ended = play_in_order(in_turn(&plans), episode, jobs, &opening, &mut tasks, &mut joined) => ended?,
+        ended = begun => ended?,
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
@@ -116,6 +128,7 @@ pub async fn play_all(
             known,
             broken,
             spent,
+            setup,
         } = joined;
         let results = results::collect_others(plan, known)?;
         plan.folder.put_results(&results)?;
@@ -123,9 +136,59 @@ pub async fn play_all(
             results: Box::new(results),
             broken,
             spent,
+            setup,
         });
     }
     Ok(finished)
+}
+
+/// Asks the models of each plan that has something to play; whether all of them answered. Why not is entered.
+async fn passes(
+    plans: &[Arc<Plan>],
+    progress: &mpsc::UnboundedSender<Progress>,
+    joined: &mut [Joined],
+) -> Result<bool, RunError> {
+    let mut pass = true;
+    for (plan, joined) in plans.iter().zip(joined) {
+        if !plan.preflight || results::is_whole(plan)? {
+            continue;
+        }
+        let probes = preflight(plan).await?;
+        if probes.is_empty() {
+            continue;
+        }
+        let used = used(&probes);
+        if used.total().calls > 0 {
+            plan.folder.put_preflight(&used)?;
+        }
+        let lines: Vec<String> = probes.iter().map(Probe::line).collect();
+        // Nobody may be listening.
+        let _ = progress.send(Progress::Preflight(lines.join("; ")));
+        for error in probes.into_iter().filter_map(|probe| probe.answer.err()) {
+            pass = false;
+            let reason = format!("pass the preflight: {error}");
+            match error {
+                ModelError::Infrastructure { .. } => joined.broken.push(reason),
+                // Who refuses to say OK is of no use.
+                ModelError::Setup { .. } | ModelError::Refused { .. } => {
+                    joined.setup.get_or_insert(reason);
+                }
+            }
+        }
+    }
+    Ok(pass)
+}
+
+fn used(probes: &[Probe]) -> RoleUsage {
+    let mut used = RoleUsage::default();
+    for probe in probes {
+        *match probe.role {
+            Role::Agent => &mut used.agent,
+            Role::User => &mut used.user,
+            Role::Judge => &mut used.judge,
+        } += probe.usage;
+    }
+    used
 }
 
 /// The episodes of all plans: the first of each, the second of each, and so on, each with its plan's place.
@@ -149,10 +212,12 @@ struct Joined {
     known: EpisodeResults,
     broken: Vec<String>,
     spent: Option<String>,
+    setup: Option<String>,
 }
 
 /// Plays episodes, each begun when one of those before it has left its place, and when it may be opened. What broke outside
-/// leaves the others alone and is told at the end; the first other error ends the run, after the other episodes.
+/// leaves the others alone and is told at the end; a request that is rejected ends them as an interruption does; the first
+/// other error ends the run, after the other episodes.
 async fn play_in_order<T, E>(
     episodes: Vec<T>,
     play: impl Fn(T, OwnedSemaphorePermit) -> E,
@@ -188,6 +253,12 @@ where
         match ended {
             Err(error) if error.is_infrastructure() => joined[of].broken.push(error.to_string()),
             Err(error @ EpisodeError::Spent(_)) => joined[of].spent = Some(error.to_string()),
+            Err(error @ EpisodeError::Setup { .. }) => {
+                joined[of].setup = Some(error.to_string());
+                // What is written is whole at any moment.
+                tasks.shutdown().await;
+                return first;
+            }
             Err(error) => first = first.and(Err(error.into())),
             Ok(mut episode) => joined[of].known.append(&mut episode),
         }
@@ -202,6 +273,9 @@ fn report_planned(
     let mut sessions = 0;
     let mut finished = 0;
     for plan in plans {
+        if resume {
+            plan.spending.meter.add(&plan.folder.preflight().total());
+        }
         for (run, persona) in plan.episodes() {
             sessions += plan.sessions(persona).count();
             let path = plan.folder.journal(&persona.id, run);
@@ -254,5 +328,36 @@ mod tests {
             assert_eq!(order.len(), 60);
             assert!(jobs > 1 || order.is_sorted(), "{order:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_rejected_request_ends_those_that_play_and_begins_no_other() {
+        let opening = Arc::new(Semaphore::new(3));
+        let begun = Arc::new(Mutex::new(Vec::new()));
+        let play = |number: usize, place: OwnedSemaphorePermit| {
+            begun.lock().unwrap().push(number);
+            async move {
+                drop(place);
+                if number != 1 {
+                    // Until it is ended.
+                    std::future::pending::<()>().await;
+                }
+                let rejected = ModelError::Setup {
+                    server: "a/m".into(),
+                    reason: "status 401: no".into(),
+                    remedy: "check the key".into(),
+                };
+                (0, Err(EpisodeError::unanswered("p", "s", 3, &rejected)))
+            }
+        };
+        let mut joined = [Joined::default()];
+        let (episodes, mut tasks) = ((0..60).collect(), JoinSet::new());
+        let ended = play_in_order(episodes, play, 3, &opening, &mut tasks, &mut joined).await;
+        assert!(ended.is_ok() && tasks.is_empty());
+        assert_eq!(*begun.lock().unwrap(), [0, 1, 2]);
+        assert_eq!(
+            joined[0].setup.as_deref(),
+            Some("play p/s, turn 3: failed to ask a/m: status 401: no; check the key")
+        );
     }
 }

@@ -21,6 +21,7 @@ use crate::agent::environment::guest_fault;
 use crate::agent::{Environment, SessionClock, schedule};
 use crate::eval::record::{FileChange, GuestCall};
 use crate::judge::Judge;
+use crate::model::ModelError;
 use crate::model::place::Place;
 use crate::plugin::app::{OpenError, app_key};
 use crate::plugin::shell::SHELL;
@@ -60,6 +61,14 @@ pub enum EpisodeError {
     /// The run may cost no more. Nothing is lost.
     #[error(transparent)]
     Spent(#[from] LimitReached),
+    /// A model's server rejects what it is asked: the operator has to mend it. The turn in flight is not journaled.
+    #[error("play {persona}/{session}, turn {turn}: {reason}")]
+    Setup {
+        persona: String,
+        session: String,
+        turn: u32,
+        reason: String,
+    },
     /// Something outside broke. The turn in flight is lost, and nothing else.
     #[error("play {persona}/{session}, turn {turn}: {reason}")]
     Infrastructure {
@@ -71,6 +80,28 @@ pub enum EpisodeError {
 }
 
 impl EpisodeError {
+    /// What ended a turn (0 between turns) before its model had answered.
+    pub(super) fn unanswered(persona: &str, session: &str, turn: u32, error: &ModelError) -> Self {
+        let (persona, session) = (persona.to_owned(), session.to_owned());
+        let reason = format!("failed to {error}");
+        match error {
+            ModelError::Setup { .. } => Self::Setup {
+                persona,
+                session,
+                turn,
+                reason,
+            },
+            ModelError::Infrastructure { .. } | ModelError::Refused { .. } => {
+                Self::Infrastructure {
+                    persona,
+                    session,
+                    turn,
+                    reason,
+                }
+            }
+        }
+    }
+
     /// Whether going on later may succeed.
     pub fn is_infrastructure(&self) -> bool {
         match self {

@@ -3,14 +3,20 @@
 
 use super::episode::EpisodeError;
 use super::plan::Plan;
+use super::preflight::tool_lists;
 use super::tools::toolbox;
-use crate::agent::Agent;
+use crate::agent::{Agent, Toolbox};
 use crate::eval::estimate::{self, BYTES_PER_TOKEN, Estimate, Material};
 use crate::task::suite::{Grading, Persona, Session};
 
 /// What a plan will ask of its models, over all its runs.
 pub async fn estimate(plan: &Plan) -> Result<Estimate, EpisodeError> {
     let mut total = Estimate::default();
+    if plan.preflight {
+        let lists = tool_lists(plan).await?;
+        let schemas = lists.iter().map(|list| schema_tokens(&list.toolbox));
+        total += estimate::preflight(&schemas.collect::<Vec<_>>());
+    }
     for persona in plan.personas() {
         let frame = frame(plan, persona).await?;
         for session in plan.sessions(persona) {
@@ -32,9 +38,12 @@ pub async fn estimate(plan: &Plan) -> Result<Estimate, EpisodeError> {
 
 /// The tools' schemas and the system prompt of an empty workspace.
 async fn frame(plan: &Plan, persona: &Persona) -> Result<u64, EpisodeError> {
-    let toolbox = toolbox(plan, persona).await?;
-    let tools = serde_json::to_string(toolbox.specs()).unwrap_or_default();
-    Ok(tokens(&tools) + tokens(Agent::PROMPT) + tokens(&persona.user_md))
+    let schemas = schema_tokens(&toolbox(plan, persona).await?);
+    Ok(schemas + tokens(Agent::PROMPT) + tokens(&persona.user_md))
+}
+
+fn schema_tokens(toolbox: &Toolbox) -> u64 {
+    tokens(&serde_json::to_string(toolbox.specs()).unwrap_or_default())
 }
 
 fn material(plan: &Plan, persona: &Persona, session: &Session) -> Material {

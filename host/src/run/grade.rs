@@ -30,7 +30,7 @@ use crate::task::suite::Persona;
 use crate::user::TurnEvidence;
 
 /// Grades every episode of `played`, which must be whole, into the plan's folder. What broke outside, a text for each
-/// episode that is not graded to its end.
+/// episode that is not graded to its end; the first other error, a rejected request among them, ends all.
 pub async fn grade(
     plan: &Plan,
     played: &RunFolder,
@@ -51,12 +51,9 @@ pub async fn grade(
             episode.grade().await
         }
     });
-    let graded: Vec<_> = futures::stream::iter(episodes)
-        .buffer_unordered(plan.jobs)
-        .collect()
-        .await;
+    let mut graded = std::pin::pin!(futures::stream::iter(episodes).buffer_unordered(plan.jobs));
     let mut broken = Vec::new();
-    for episode in graded {
+    while let Some(episode) = graded.next().await {
         match episode {
             Ok(()) => {}
             Err(error) if error.is_infrastructure() => broken.push(error.to_string()),
@@ -216,8 +213,11 @@ impl<'a> Episode<'a> {
         match grading::rubrics(judge, folder, session, &due, &evidence, &mut graded).await {
             Ok(()) => Ok(graded),
             Err(Unanswered::Folder(error)) => Err(error.into()),
-            Err(Unanswered::Outside(reason)) => {
-                Err(self.infrastructure(&turn.session, turn.turn, &reason))
+            Err(Unanswered::Model(error)) => {
+                let (persona, session) = (&self.persona.id, &turn.session);
+                Err(EpisodeError::unanswered(
+                    persona, session, turn.turn, &error,
+                ))
             }
         }
     }

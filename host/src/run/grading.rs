@@ -150,8 +150,8 @@ pub(super) async fn grade(
 /// Why a role's answer is not in the turn, where that is no fault of the role.
 #[derive(Debug)]
 pub(super) enum Unanswered {
-    /// Its model could not be reached.
-    Outside(String),
+    /// Its model could not be reached, or its server rejects what it is asked.
+    Model(ModelError),
     Folder(FolderError),
 }
 
@@ -198,17 +198,20 @@ pub(super) async fn rubrics(
     }
 }
 
-/// A role without an answer is a judge fault of the turn; what did not reach its model is none.
+/// A role without an answer is a judge fault of the turn; what its model did not get to see is none.
 pub(super) fn without_answer(
     folder: &RunFolder,
     turn: &mut Turn,
     role: &str,
     error: RoleError,
 ) -> Result<(), Unanswered> {
-    let mut message = format!("failed to {error}");
-    if let RoleError::Model(ModelError::Infrastructure { .. }) = error {
-        return Err(Unanswered::Outside(message));
+    if let RoleError::Model(
+        error @ (ModelError::Infrastructure { .. } | ModelError::Setup { .. }),
+    ) = error
+    {
+        return Err(Unanswered::Model(error));
     }
+    let mut message = format!("failed to {error}");
     let counted = if role == JUDGE {
         &mut turn.usage.judge
     } else {

@@ -47,6 +47,8 @@ pub struct Plan {
     pub shell_limits: Limits,
     pub document_limits: Limits,
     pub folder: RunFolder,
+    /// Whether the models are asked a question before the first session.
+    pub preflight: bool,
     /// What is spent, and how much may be.
     pub spending: Spending,
     /// Where its spans go; None for nowhere of its own.

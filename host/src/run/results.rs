@@ -14,7 +14,9 @@ use crate::eval::record::{Outcome, Status};
 use crate::eval::score::{IntentCounts, percent};
 use crate::store::event::{Event, RoleUsage, SessionFinished, VERSION};
 use crate::store::journal::{self, JournalError};
-use crate::store::results::{FaultLine, PersonaResult, RunResults, SessionLine, faults_of};
+use crate::store::results::{
+    FaultLine, PersonaResult, RunResults, SessionLine, faults_of, whole_cost,
+};
 use crate::task::suite::{Persona, Session};
 
 /// What the events of one journal say.
@@ -60,6 +62,7 @@ pub(super) fn collect_others(
     let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
     let roles = &plan.roles;
     let score = SuiteScore::new(&runs);
+    let preflight = plan.folder.preflight();
     Ok(RunResults {
         version: VERSION,
         suite: plan.suite.id.clone(),
@@ -79,7 +82,8 @@ pub(super) fn collect_others(
         faults,
         imported: false,
         usage,
-        cost: usage.total().known_cost(),
+        preflight,
+        cost: whole_cost(usage, preflight),
     })
 }
 

@@ -451,14 +451,7 @@ impl<'e, 'a> Play<'e, 'a> {
             TurnEnd::Model(ModelError::Refused { .. }) => {
                 self.tracker.break_off(Outcome::ModelFault).map(drop)
             }
-            TurnEnd::Model(error @ ModelError::Infrastructure { .. }) => {
-                return Err(infrastructure(
-                    self.episode,
-                    self.session,
-                    turn,
-                    &format!("failed to {error}"),
-                ));
-            }
+            TurnEnd::Model(error) => return Err(self.unanswered(turn, error)),
             TurnEnd::Infrastructure => {
                 let reason = done
                     .faults
@@ -651,12 +644,14 @@ impl<'e, 'a> Play<'e, 'a> {
         told.map_err(|error| self.rules(&error))
     }
 
-    /// What did not reach its model ends the episode.
+    fn unanswered(&self, turn: u32, error: &ModelError) -> EpisodeError {
+        EpisodeError::unanswered(&self.episode.persona.id, &self.session.id, turn, error)
+    }
+
+    /// What its model did not get to see ends the episode.
     fn outside(&self, turn: &Turn, asked: Result<(), Unanswered>) -> Result<(), EpisodeError> {
         asked.map_err(|error| match error {
-            Unanswered::Outside(message) => {
-                infrastructure(self.episode, self.session, turn.turn, &message)
-            }
+            Unanswered::Model(error) => self.unanswered(turn.turn, &error),
             Unanswered::Folder(error) => error.into(),
         })
     }
@@ -745,14 +740,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let remembered = agent
             .remember(&mut self.episode.environment)
             .await
-            .map_err(|error| {
-                infrastructure(
-                    self.episode,
-                    self.session,
-                    self.tracker.turns(),
-                    &format!("failed to {error}"),
-                )
-            })?;
+            .map_err(|error| self.unanswered(self.tracker.turns(), &error))?;
         self.usage.agent += remembered.usage;
         let changes = self.episode.take_changes(0)?;
         let scores = self.checklist.scores(&self.session.checklist);

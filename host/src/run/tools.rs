@@ -9,7 +9,8 @@ use super::episode::EpisodeError;
 use super::plan::Plan;
 use crate::agent::Toolbox;
 use crate::model::ToolSpec;
-use crate::plugin::App;
+use crate::plugin::{App, Limits, Plugins};
+use crate::task::manifest::Scaffold;
 use crate::task::suite::Persona;
 
 /// Toolboxes by the personas' ids.
@@ -27,17 +28,24 @@ impl Toolboxes {
 /// The built-in tools of the plan's profile, and those that the persona lists of its apps'.
 pub(super) async fn toolbox(plan: &Plan, persona: &Persona) -> Result<Toolbox, EpisodeError> {
     let place = plan.toolboxes.of(&persona.id);
-    place.get_or_try_init(|| made(plan, persona)).await.cloned()
+    let made = || list_tools(persona, &plan.plugins, plan.app_limits, plan.scaffold);
+    place.get_or_try_init(made).await.cloned()
 }
 
-async fn made(plan: &Plan, persona: &Persona) -> Result<Toolbox, EpisodeError> {
+/// The built-in tools of a profile, and those that a persona lists of its apps'.
+pub async fn list_tools(
+    persona: &Persona,
+    plugins: &Plugins,
+    limits: Limits,
+    scaffold: Scaffold,
+) -> Result<Toolbox, EpisodeError> {
     let mut specs = Vec::new();
     for name in persona.app_names() {
-        let plugin = plan.plugins.get(&name)?;
-        let tools = App::list_tools(&plugin, plan.app_limits).await?;
+        let plugin = plugins.get(&name)?;
+        let tools = App::list_tools(&plugin, limits).await?;
         specs.extend(chosen(persona, &name, tools)?);
     }
-    Toolbox::new(plan.scaffold, specs).map_err(|reason| EpisodeError::Tools {
+    Toolbox::new(scaffold, specs).map_err(|reason| EpisodeError::Tools {
         persona: persona.id.clone(),
         reason,
     })

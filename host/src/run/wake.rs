@@ -164,9 +164,10 @@ fn model(role: &AgentRole, place: &Place) -> Model {
 
 /// What broke. A broken connection or machine ends the episode: the wake is not journaled, and resume plays it again.
 fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>, EpisodeError> {
+    let session = format!("the wake by {by}");
     let broken = |reason: String| EpisodeError::Infrastructure {
         persona: episode.persona.id.clone(),
-        session: format!("the wake by {by}"),
+        session: session.clone(),
         turn: 0,
         reason,
     };
@@ -180,7 +181,10 @@ fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>
         TurnEnd::Model(error @ ModelError::Refused { .. }) => {
             ("refused", format!("failed to {error}"))
         }
-        TurnEnd::Model(error) => return Err(broken(format!("failed to {error}"))),
+        TurnEnd::Model(error) => {
+            let persona = &episode.persona.id;
+            return Err(EpisodeError::unanswered(persona, &session, 0, error));
+        }
         TurnEnd::Infrastructure => {
             let reason = done.faults.last().map(|fault| fault.message.clone());
             return Err(broken(reason.unwrap_or_else(|| "a guest timed out".into())));

@@ -351,6 +351,11 @@ impl RoleUsage {
         agent += judge;
         agent
     }
+
+    /// Whether nobody was asked.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl std::ops::AddAssign for RoleUsage {

@@ -8,6 +8,7 @@
 //! trajectories/<persona>.r<run>/<session>.json
 //! outline.json                       what the suite holds, for readers
 //! results.json                       scores, made from the journals
+//! preflight.jsonl                    tokens of what the models were asked before the first session, one line each time
 //! timing.jsonl                       real time and durations: never compared
 //! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! log.jsonl                          what happened when (`run/log`): never compared, never read
@@ -26,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::VERSION;
+use super::event::{RoleUsage, VERSION};
 use super::outline::Outline;
 use super::results::RunResults;
 use crate::eval::record::GuestCall;
@@ -210,8 +211,8 @@ impl RunFolder {
         Self::merged(path, manifest, [])
     }
 
-    /// A new folder that takes over all that others have of the same run: journals, blobs, workspaces, trajectories and
-    /// timing. An episode that two of them have is refused. Made under another name first: no part of it is ever left.
+    /// A new folder that takes over all that others have of the same run: journals, blobs, workspaces, trajectories, timing
+    /// and preflight. An episode that two of them have is refused. Made under another name first: no part of it is ever left.
     pub fn merged<'a>(
         path: &Path,
         manifest: &Manifest,
@@ -471,7 +472,9 @@ impl RunFolder {
             OUTLINE.to_owned(),
             "results.json".to_owned(),
         ];
-        files.extend(self.root.join(TIMING).exists().then(|| TIMING.to_owned()));
+        let others = [TIMING, PREFLIGHT].into_iter();
+        let others = others.filter(|name| self.root.join(name).exists());
+        files.extend(others.map(str::to_owned));
         for dir in ["journal", "trajectories"] {
             collect_files(&self.root, &self.root.join(dir), &mut files)?;
         }
@@ -479,8 +482,8 @@ impl RunFolder {
         Ok(files)
     }
 
-    /// Takes over what was played in another folder: blobs, workspaces and timing, but neither journals nor what is made of
-    /// them. Doing it again repairs what a killed process had copied by halves.
+    /// Takes over what was played in another folder: blobs, workspaces, timing and preflight, but neither journals nor what
+    /// is made of them. Doing it again repairs what a killed process had copied by halves.
     pub fn adopt_play(&self, other: &Self) -> Result<(), FolderError> {
         for dir in ["blobs", "workspaces"] {
             copy_all(
@@ -489,12 +492,14 @@ impl RunFolder {
                 Existing::Replaced,
             )?;
         }
-        let (from, path) = (other.root.join(TIMING), self.root.join(TIMING));
-        if !from.exists() {
-            return Ok(());
+        for name in [TIMING, PREFLIGHT] {
+            let (from, path) = (other.root.join(name), self.root.join(name));
+            if from.exists() {
+                let copied = fs::copy(from, &path).map(drop);
+                copied.map_err(|source| FolderError::Write { path, source })?;
+            }
         }
-        let copied = fs::copy(from, &path).map(drop);
-        copied.map_err(|source| FolderError::Write { path, source })
+        Ok(())
     }
 
     /// The name of the seal's bytes: BLAKE3, hex.
@@ -504,7 +509,21 @@ impl RunFolder {
 
     /// Adds a line to `timing.jsonl`.
     pub fn put_timing(&self, timing: &Timing) -> Result<(), FolderError> {
-        let path = self.root.join(TIMING);
+        self.add_line(TIMING, timing)
+    }
+
+    /// Adds what a preflight has used.
+    pub fn put_preflight(&self, used: &RoleUsage) -> Result<(), FolderError> {
+        self.add_line(PREFLIGHT, used)
+    }
+
+    /// What all preflights of the run have used.
+    pub fn preflight(&self) -> RoleUsage {
+        read_preflight(&self.root)
+    }
+
+    fn add_line(&self, name: &str, line: &impl Serialize) -> Result<(), FolderError> {
+        let path = self.root.join(name);
         let failed = |source| FolderError::Write {
             path: path.clone(),
             source,
@@ -514,7 +533,7 @@ impl RunFolder {
             .create(true)
             .open(&path)
             .map_err(failed)?;
-        let mut line = serde_json::to_vec(timing).map_err(|error| failed(error.into()))?;
+        let mut line = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         file.write_all(&line).map_err(failed)
     }
@@ -527,6 +546,7 @@ const OUTLINE: &str = "outline.json";
 
 /// The seal's file.
 const TIMING: &str = "timing.jsonl";
+const PREFLIGHT: &str = "preflight.jsonl";
 const SEAL: &str = "seal.json";
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.
@@ -594,19 +614,21 @@ fn adopt(to: &Path, from: &Path) -> Result<(), FolderError> {
         };
         copy_all(&from.join(dir), &to.join(dir), existing)?;
     }
-    let timing = from.join(TIMING);
-    if !timing.exists() {
-        return Ok(());
+    for name in [TIMING, PREFLIGHT] {
+        let (lines, path) = (from.join(name), to.join(name));
+        if !lines.exists() {
+            continue;
+        }
+        let append = || {
+            let mut file = File::options().append(true).create(true).open(&path)?;
+            std::io::copy(&mut File::open(&lines)?, &mut file).map(drop)
+        };
+        append().map_err(|source| FolderError::Write {
+            path: path.clone(),
+            source,
+        })?;
     }
-    let path = to.join(TIMING);
-    let append = || {
-        let mut file = File::options().append(true).create(true).open(&path)?;
-        std::io::copy(&mut File::open(&timing)?, &mut file).map(drop)
-    };
-    append().map_err(|source| FolderError::Write {
-        path: path.clone(),
-        source,
-    })
+    Ok(())
 }
 
 /// Copies what is below a folder.
@@ -702,6 +724,17 @@ pub fn read_timings(folder: &Path) -> Vec<Timing> {
     lines
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
+}
+
+/// What all preflights of a run have used; lines that are cut or are none are left out.
+pub fn read_preflight(folder: &Path) -> RoleUsage {
+    let text = fs::read_to_string(folder.join(PREFLIGHT)).unwrap_or_default();
+    let mut used = RoleUsage::default();
+    let lines = text.lines();
+    for line in lines.filter_map(|line| serde_json::from_str::<RoleUsage>(line).ok()) {
+        used += line;
+    }
+    used
 }
 
 /// The scores of a finished run.

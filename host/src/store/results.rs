@@ -46,7 +46,10 @@ pub struct RunResults {
     /// Of all sessions, as far as they were played.
     #[serde(default)]
     pub usage: RoleUsage,
-    /// Millionths of a US dollar at the prices of the day; null when the price of a call is not known.
+    /// Of what the models were asked before the first session.
+    #[serde(default, skip_serializing_if = "RoleUsage::is_none")]
+    pub preflight: RoleUsage,
+    /// Of both. Millionths of a US dollar at the prices of the day; null when the price of a call is not known.
     #[serde(default)]
     pub cost: Option<MicroUsd>,
 }
@@ -152,6 +155,13 @@ pub struct FaultLine {
     pub fault: Fault,
 }
 
+/// What a run cost, the preflight with it; None when the price of a part is not known.
+pub fn whole_cost(sessions: RoleUsage, preflight: RoleUsage) -> Option<MicroUsd> {
+    let mut whole = sessions;
+    whole += preflight;
+    whole.total().known_cost()
+}
+
 /// Every fault of an episode's events, in their order.
 pub fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
     let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
@@ -236,6 +246,7 @@ mod tests {
             ],
             faults: vec![],
             usage: RoleUsage::default(),
+            preflight: RoleUsage::default(),
             cost: None,
         };
         let expected = SessionScores {

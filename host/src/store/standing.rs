@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::event::{Event, RoleUsage, SessionFinished, VERSION};
-use super::folder::Manifest;
+use super::folder::{Manifest, read_preflight};
 use super::journal::{self, JournalError};
 use super::outline::{Outline, PersonaOutline, SessionOutline};
-use super::results::{PersonaResult, RunResults, SessionLine, faults_of};
+use super::results::{PersonaResult, RunResults, SessionLine, faults_of, whole_cost};
 use crate::eval::aggregate::{PersonaScore, RunScore, SessionScore, SuiteScore};
 use crate::eval::record::Outcome;
 use crate::eval::score::{IntentCounts, percent};
@@ -41,6 +41,7 @@ pub fn standing(
     }
     let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
     let score = SuiteScore::new(&runs);
+    let preflight = read_preflight(dir);
     Ok(RunResults {
         version: VERSION,
         suite: manifest.suite.clone(),
@@ -69,7 +70,8 @@ pub fn standing(
         faults,
         imported: manifest.imported.is_some(),
         usage,
-        cost: usage.total().known_cost(),
+        preflight,
+        cost: whole_cost(usage, preflight),
     })
 }
 

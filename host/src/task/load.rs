@@ -640,11 +640,14 @@ fn check_preset(name: &str, model: &ModelFile, place: &Place<'_>, report: &mut R
             "a price is US dollars per million tokens, 0 or more",
         );
     }
-    if model.max_output_tokens == Some(0) {
-        report.add(
-            place.key("max_output_tokens").span(),
-            "`max_output_tokens` must be at least 1",
-        );
+    for (key, limit) in [
+        ("max_output_tokens", model.max_output_tokens),
+        ("max_tools", model.max_tools),
+    ] {
+        if limit == Some(0) {
+            let message = format!("`{key}` must be at least 1");
+            report.add(place.key(key).span(), message);
+        }
     }
 }
 
@@ -733,6 +736,7 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
         key_env,
         temperature: _,
         give_back: _,
+        max_tools,
         concurrency,
         requests_per_minute,
         tokens_per_minute,
@@ -761,6 +765,7 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
         }
     }
     for (key, limit) in [
+        ("max_tools", max_tools),
         ("concurrency", concurrency),
         ("requests_per_minute", requests_per_minute),
         ("tokens_per_minute", tokens_per_minute),

@@ -381,6 +381,10 @@ pub struct ProviderFile {
     /// `reasoning_content`.
     #[serde(default)]
     pub give_back: Option<String>,
+    /// Tools that a request may have, where the server has a bound. A persona with more is refused before anything is
+    /// played.
+    #[serde(default)]
+    pub max_tools: Option<u32>,
     /// Calls at the same time: as many from the start, and never more. Absent: found out, from a few upwards.
     #[serde(default)]
     pub concurrency: Option<u32>,
@@ -434,6 +438,9 @@ pub struct ModelFile {
     /// The longest answer, in tokens, thinking among them. The Anthropic format needs one.
     #[serde(default)]
     pub max_output_tokens: Option<u32>,
+    /// Tools that a request to this model may have, where that is another number than the provider's.
+    #[serde(default)]
+    pub max_tools: Option<u32>,
     /// US dollars per million tokens. Absent: costs are unknown.
     #[serde(default)]
     pub price: Option<Price>,

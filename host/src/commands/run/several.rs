@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
     clients, default_out, displayed, ended, limit, placed, prepared, ready, reopened_with, roles,
-    shared, tape, was_played, web,
+    shared, tape, tools_fit, was_played, web,
 };
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
@@ -95,6 +95,7 @@ pub(super) fn planned(
     for (_, own) in all {
         retape(&mut clients, &own.tape, false)?;
         let one = prepared(suite, &own, &shared, &mut clients)?;
+        tools_fit(suite, &shared, &one)?;
         let web = web(suite, &own.tape)?;
         ready.push((own, one, web));
     }

@@ -17,6 +17,7 @@ pub(super) struct Setup {
     preset: ModelFile,
     tape: Tape,
     stall: Duration,
+    role: Role,
 }
 
 impl Setup {
@@ -41,6 +42,7 @@ impl Setup {
             preset,
             tape: Tape::Off,
             stall: STALL_TIMEOUT,
+            role: Role::Judge,
         }
     }
 
@@ -50,6 +52,7 @@ impl Setup {
             preset,
             tape,
             stall,
+            role,
         } = self;
         let catalog = Catalog {
             providers: [("test".to_owned(), provider)].into(),
@@ -57,7 +60,7 @@ impl Setup {
         };
         let key = |_: &str| Some(KEY.to_owned());
         let mut clients = Clients::new(catalog, &key, tape);
-        clients.with(spec, Role::Judge, pause, stall).unwrap()
+        clients.with(spec, role, pause, stall).unwrap()
     }
 
     pub(super) fn with(self, tape: Tape) -> Self {
@@ -136,6 +139,23 @@ async fn check_infrastructure(answers: Vec<ResponseTemplate>, expected: &str, at
     assert_eq!(asked, attempts, "{expected}");
 }
 
+async fn check_setup(rejected: ResponseTemplate, expected: &str, mend: &str) {
+    let (result, asked, _) = play(vec![rejected]).await;
+    match result {
+        Err(ModelError::Setup {
+            server,
+            reason,
+            remedy,
+        }) => {
+            assert!(reason.contains(expected), "{reason}");
+            assert!(remedy.contains(mend), "{expected}: {remedy}");
+            assert!(server.starts_with("test/other at 127.0.0.1:"), "{server}");
+        }
+        other => panic!("{expected}: {other:?}"),
+    }
+    assert_eq!(asked, 1, "{expected}");
+}
+
 async fn check_refused(answers: Vec<ResponseTemplate>, expected: &str, attempts: usize) {
     let (result, asked, _) = play(answers).await;
     match result {
@@ -184,6 +204,26 @@ async fn attempts_are_bounded() {
 }
 
 #[tokio::test]
+async fn a_brief_question_has_a_short_answer_and_fewer_attempts() {
+    let server = server(vec![failing(503, "busy")]).await;
+    let setup = || Setup::at(&format!("{}/v1", server.uri()));
+    let plain = setup().client(noted()).briefly();
+    assert!(ask(&plain, None).await.is_err());
+    let switched = setup().model("special", noted()).briefly();
+    assert!(ask(&switched, None).await.is_err());
+    let sent = server.received_requests().await.unwrap();
+    let limits: Vec<Value> = sent
+        .iter()
+        .map(|request| request.body_json::<Value>().unwrap()["max_completion_tokens"].clone())
+        .collect();
+    // Who may think first is not cut.
+    assert_eq!(
+        limits,
+        [vec![json!(1024); 4], vec![Value::Null; 4]].concat()
+    );
+}
+
+#[tokio::test]
 async fn retry_after_is_honoured_up_to_a_limit() {
     let wait = |header: &str| failing(429, "slow down").insert_header("retry-after", header);
     let (reply, _, waits) = play(vec![wait("17"), answer("Hi.")]).await;
@@ -197,17 +237,55 @@ async fn retry_after_is_honoured_up_to_a_limit() {
 
 #[tokio::test]
 async fn what_the_operator_must_mend_is_not_asked_again() {
-    for status in [301, 401, 402, 403, 404] {
-        check_infrastructure(vec![failing(status, "no such thing")], "no such thing", 1).await;
+    for (status, remedy) in [
+        (301, "check `base_url` of [providers.test]"),
+        (400, "mend what the server says"),
+        (401, "check the key in TEST_KEY"),
+        (402, "fill up the account at test"),
+        (403, "check the key in TEST_KEY"),
+        (404, "check `base_url` of [providers.test]"),
+        (405, "check `base_url` of [providers.test]"),
+        (413, "serve it with a longer context"),
+        (422, "mend what the server says"),
+        (451, "mend what the server says"),
+    ] {
+        check_setup(failing(status, "no such thing"), "no such thing", remedy).await;
     }
 }
 
-/// What the servers of the built-in list answer to an unpaid account, a wrong key or a wrong name.
+fn answered(status: u16, body: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(status).set_body_json(body)
+}
+
+async fn check_setups(remedy: &str, answers: &[(u16, Value, &str)]) {
+    for (status, body, expected) in answers {
+        check_setup(answered(*status, body), expected, remedy).await;
+    }
+}
+
+fn said(words: &str, code: &str) -> Value {
+    json!({"error": {"message": words, "type": "invalid_request_error", "param": null, "code": code}})
+}
+
+// What servers answer, in bodies as people have reported them.
+
 #[tokio::test]
-async fn an_account_or_key_that_is_refused_is_none_of_the_models_doing() {
+async fn a_rejected_key_is_setup() {
     let google = json!([{"error": {
         "code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT",
     }}]);
+    let openai = said("Incorrect API key provided: sk-***.", "invalid_api_key");
+    let anthropic = json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}});
+    let answers = [
+        (400, google, "status 400: API key not valid."),
+        (401, openai, "status 401: Incorrect API key"),
+        (401, anthropic, "status 401: invalid x-api-key"),
+    ];
+    check_setups("check the key in TEST_KEY", &answers).await;
+}
+
+#[tokio::test]
+async fn an_empty_account_is_setup() {
     let anthropic = json!({"type": "error", "error": {
         "type": "invalid_request_error",
         "message": "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.",
@@ -215,50 +293,262 @@ async fn an_account_or_key_that_is_refused_is_none_of_the_models_doing() {
     let dashscope = json!({"error": {
         "message": "Access denied, please make sure your account is in good standing.", "code": "Arrearage",
     }});
-    let openai = json!({"error": {"message": "Billing hard limit has been reached", "code": "billing_hard_limit_reached"}});
-    let deepseek =
-        json!({"error": {"message": "Model Not Exist", "type": "invalid_request_error"}});
+    let openai = said(
+        "Billing hard limit has been reached",
+        "billing_hard_limit_reached",
+    );
+    let quota = json!({"error": {
+        "message": "You exceeded your current quota, please check your plan and billing details.",
+        "type": "insufficient_quota", "param": null, "code": "insufficient_quota",
+    }});
+    let zai = json!({"error": {
+        "code": "1113", "message": "Insufficient balance or no resource package. Please recharge.",
+    }});
+    let moonshot = json!({"error": {
+        "message": "Your account is not active, current state: suspended", "type": "exceeded_current_quota_error",
+    }});
+    let answers = [
+        (400, anthropic, "status 400: Your credit balance is too low"),
+        (400, dashscope, "status 400: Access denied"),
+        (400, openai, "status 400: Billing hard limit"),
+        (429, quota, "status 429: You exceeded your current quota"),
+        (429, zai, "status 429: Insufficient balance"),
+        (429, moonshot, "status 429: Your account is not active"),
+    ];
+    check_setups("fill up the account at test", &answers).await;
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_there_is_setup() {
+    let anthropic =
+        json!({"type": "error", "error": {"type": "not_found_error", "message": "model: sonnet4"}});
+    let words = "The model `gpt-x` does not exist or you do not have access to it.";
+    let openai = said(words, "model_not_found");
+    let deepseek = said("Model Not Exist", "invalid_request_error");
     let openrouter =
         json!({"error": {"message": "some/model is not a valid model ID", "code": 400}});
-    for (body, expected) in [
-        (google, "status 400: API key not valid."),
-        (anthropic, "status 400: Your credit balance is too low"),
-        (dashscope, "status 400: Access denied"),
-        (openai, "status 400: Billing hard limit"),
-        (deepseek, "status 400: Model Not Exist"),
-        (openrouter, "status 400: some/model is not"),
-    ] {
-        let refused = ResponseTemplate::new(400).set_body_json(body);
-        check_infrastructure(vec![refused], expected, 1).await;
-    }
+    let litellm = json!({"error": {
+        "message": {"error": "/chat/completions: Invalid model name passed in model=other. Call `/v1/models` to view \
+            available models for your key."},
+        "type": "None", "param": "None", "code": "400",
+    }});
+    let vllm = json!({
+        "object": "error", "message": "The model `other` does not exist.", "type": "NotFoundError", "param": null,
+        "code": 404,
+    });
+    let answers = [
+        (404, anthropic, "status 404: model: sonnet4"),
+        (404, openai, "status 404: The model `gpt-x`"),
+        (400, deepseek, "status 400: Model Not Exist"),
+        (400, openrouter, "status 400: some/model is not"),
+        (
+            400,
+            litellm,
+            "status 400: /chat/completions: Invalid model name",
+        ),
+        (404, vllm, "status 404: The model `other`"),
+    ];
+    check_setups("check the name `other`", &answers).await;
+}
+
+#[tokio::test]
+async fn tools_that_are_not_taken_are_setup() {
+    let openrouter = json!({"error": {"code": 404, "message": "No endpoints found that support tool use. To learn \
+        more about provider routing, visit: https://openrouter.ai/docs/provider-routing"}});
+    let vllm = json!({
+        "object": "error", "type": "BadRequestError", "param": null, "code": 400,
+        "message": "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+    });
+    let ollama = json!({"error": {
+        "message": "registry.ollama.ai/library/gemma3:4b does not support tools", "type": "api_error", "param": null,
+        "code": null,
+    }});
+    let answers = [
+        (404, openrouter, "No endpoints found that support tool use"),
+        (400, vllm, "requires --enable-auto-tool-choice"),
+        (400, ollama, "does not support tools"),
+    ];
+    check_setups("serve `other` with tools", &answers).await;
+    let openai = json!({"error": {
+        "message": "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with \
+            length 132 instead.",
+        "type": "invalid_request_error", "param": "tools", "code": "array_above_max_length",
+    }});
+    let gemini = json!([{"error": {
+        "code": 400, "status": "INVALID_ARGUMENT",
+        "message": "* tools[0].function_declarations: [FIELD_INVALID] At most 512 function declarations can be specified.",
+    }}]);
+    let answers = [
+        (400, openai, "array too long"),
+        (400, gemini, "At most 512"),
+    ];
+    check_setups("shorten `tools` of the persona", &answers).await;
+}
+
+/// `MiniMax` says it with status 200.
+#[tokio::test]
+async fn a_status_within_the_answer_counts_as_its_own() {
     let minimax = |code: u16, words: &str| {
         let body = json!({"base_resp": {"status_code": code, "status_msg": words}});
-        ResponseTemplate::new(200).set_body_json(body)
+        answered(200, &body)
     };
     let balance = minimax(1008, "insufficient balance");
-    check_infrastructure(vec![balance], "insufficient balance (1008)", 1).await;
+    check_setup(
+        balance,
+        "insufficient balance (1008)",
+        "fill up the account",
+    )
+    .await;
+    let long = minimax(2013, "invalid params, context window exceeds limit");
+    check_setup(
+        long,
+        "context window exceeds limit (2013)",
+        "longer context",
+    )
+    .await;
     let sensitive = minimax(1026, "input new_sensitive");
     check_refused(vec![sensitive], "input new_sensitive (1026)", 1).await;
-    for words in [
-        "The account is overdue. (Ark)",
-        "This key may not use the model.",
+}
+
+/// Gemini and `DashScope` say of a minute's limit what `OpenAI` says of an empty account.
+#[tokio::test]
+async fn a_limit_that_passes_is_waited_for() {
+    let gemini = json!([{"error": {
+        "code": 429, "status": "RESOURCE_EXHAUSTED",
+        "message": "You exceeded your current quota, please check your plan and billing details. Please retry in 30s.",
+    }}]);
+    let dashscope = json!({"error": {
+        "message": "You exceeded your current quota, please check your plan and billing details. For details, see: \
+            https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+        "type": "insufficient_quota", "code": "insufficient_quota",
+    }});
+    for body in [gemini, dashscope] {
+        let (reply, asked, _) = play(vec![answered(429, &body), answer("Hi.")]).await;
+        assert_eq!((reply.unwrap().text.as_str(), asked), ("Hi.", 2));
+    }
+}
+
+/// Which length the window should have is said where the server says its own.
+#[tokio::test]
+async fn a_context_that_is_too_long_names_the_window() {
+    let openai = json!({"error": {
+        "message": "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in \
+            the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+        "type": "invalid_request_error", "param": null, "code": "invalid_request_error",
+    }});
+    let responses = json!({"error": {
+        "message": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "type": "invalid_request_error", "param": "input", "code": "context_length_exceeded",
+    }});
+    let anthropic = json!({"type": "error", "error": {
+        "type": "invalid_request_error", "message": "prompt is too long: 208656 tokens > 200000 maximum",
+    }});
+    let litellm = json!({"error": {
+        "message": "litellm.BadRequestError: litellm.ContextWindowExceededError: AnthropicError - {\"type\":\"error\",\
+            \"error\":{\"type\":\"invalid_request_error\",\"message\":\"input length and `max_tokens` exceed context \
+            limit: 179413 + 32768 > 200000, decrease input length or `max_tokens` and try again\"}}",
+        "type": null, "param": null, "code": "400",
+    }});
+    let gemini = json!([{"error": {
+        "code": 400, "status": "INVALID_ARGUMENT",
+        "message": "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+    }}]);
+    let llamacpp = json!({"error": {
+        "code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 4390, "n_ctx": 4096,
+        "message": "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    }});
+    let dashscope = json!({"error": {
+        "message": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]",
+        "type": "invalid_request_error", "code": "invalid_parameter_error",
+    }});
+    let openrouter = json!({"error": {
+        "message": "Provider returned error", "code": 400,
+        "metadata": {"provider_name": "P", "raw": "This model's maximum context length is 8192 tokens."},
+    }});
+    for (status, body, tokens) in [
+        (400, openai, Some(131_072)),
+        (400, responses, None),
+        (400, anthropic, Some(200_000)),
+        (400, litellm, Some(200_000)),
+        (400, gemini, Some(1_048_576)),
+        (400, llamacpp.clone(), Some(4_096)),
+        // As some of its versions have it.
+        (500, llamacpp, Some(4_096)),
+        (400, dashscope, Some(983_616)),
+        (400, openrouter, Some(8_192)),
     ] {
-        check_infrastructure(vec![failing(403, words)], words, 1).await;
+        let expected = tokens.map_or("N below the model's context".into(), |tokens: u64| {
+            format!("{}, for its context is {tokens} tokens", tokens / 4 * 3)
+        });
+        let remedy = remedy(Role::Agent, answered(status, &body)).await;
+        let window = "set `[session] window_tokens` to ";
+        assert!(
+            remedy.starts_with(&format!("{window}{expected}")),
+            "{remedy}"
+        );
+        // What a judge is shown follows from the session, and not from the window.
+        let judges = self::remedy(Role::Judge, answered(status, &body)).await;
+        assert!(!judges.contains("window_tokens"), "{judges}");
+    }
+}
+
+async fn remedy(role: Role, answer: ResponseTemplate) -> String {
+    let server = server(vec![answer]).await;
+    let setup = Setup {
+        role,
+        ..Setup::at(&format!("{}/v1", server.uri()))
+    };
+    match ask(&setup.client(noted()), None).await {
+        Err(ModelError::Setup { remedy, .. }) => remedy,
+        other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
 async fn a_refusal_of_the_content_stays_the_models_doing() {
-    for (status, words) in [
-        (400, "Input data may contain inappropriate content."),
-        (400, "The response was filtered by a content policy."),
-        (
-            403,
-            "Your chosen model requires moderation and your input was flagged",
-        ),
+    let openai = json!({"error": {
+        "message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with \
+            a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+        "type": "invalid_request_error", "param": null, "code": "invalid_prompt",
+    }});
+    let azure = json!({"error": {
+        "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please \
+            modify your prompt and retry.",
+        "type": null, "param": "prompt", "code": "content_filter", "status": 400,
+        "innererror": {"code": "ResponsibleAIPolicyViolation"},
+    }});
+    let anthropic = json!({"type": "error", "error": {
+        "type": "invalid_request_error", "message": "Output blocked by content filtering policy",
+    }});
+    let deepseek = json!({"error": {
+        "message": "Content Exists Risk", "type": "invalid_request_error", "param": null, "code": "invalid_request_error",
+    }});
+    let dashscope = json!({"error": {
+        "code": "data_inspection_failed", "param": null, "message": "Input data may contain inappropriate content.",
+        "type": "data_inspection_failed",
+    }});
+    let moonshot = json!({"error": {
+        "type": "content_filter", "message": "The request was rejected because it was considered high risk",
+    }});
+    let openrouter = json!({"error": {
+        "code": 403, "message": "Your chosen model requires moderation and your input was flagged",
+    }});
+    for (status, body, words) in [
+        (400, openai, "Invalid prompt"),
+        (400, azure, "content management policy"),
+        (400, anthropic, "Output blocked"),
+        (400, deepseek, "Content Exists Risk"),
+        (400, dashscope, "inappropriate content"),
+        (400, moonshot, "considered high risk"),
+        (403, openrouter, "your input was flagged"),
     ] {
-        check_refused(vec![failing(status, words)], words, 1).await;
+        check_refused(vec![answered(status, &body)], words, 1).await;
     }
+    // A word of it does not make it one.
+    let parameter = failing(400, "Unsupported parameter: 'safety_settings'");
+    check_setup(parameter, "safety_settings", "mend what the server says").await;
+    let account = failing(403, "Your account was flagged; write to us.");
+    check_setup(account, "account was flagged", "check the key in TEST_KEY").await;
 }
 
 /// An empty answer would be asked for again; a refusal is the model's last word.
@@ -271,22 +561,18 @@ async fn an_answer_that_is_a_refusal_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn other_refusals_carry_the_providers_words() {
-    let words = "context too long: 99 > 9";
-    check_refused(
-        vec![failing(400, words)],
-        "status 400: context too long: 99 > 9",
-        1,
-    )
-    .await;
-    check_refused(
-        vec![ResponseTemplate::new(413)],
+async fn the_servers_words_come_in_one_line_of_bounded_length() {
+    check_setup(
+        ResponseTemplate::new(413),
         "status 413: Payload Too Large",
-        1,
+        "",
     )
     .await;
     let text = ResponseTemplate::new(422).set_body_string("plain\nwords\u{1b}[31m");
-    check_refused(vec![text], "status 422: plain words [31m", 1).await;
+    check_setup(text, "status 422: plain words [31m", "").await;
+    let long = ResponseTemplate::new(400).set_body_string("x".repeat(5_000));
+    let (result, ..) = play(vec![long]).await;
+    assert!(result.unwrap_err().to_string().len() < 800);
 }
 
 #[tokio::test]
@@ -311,8 +597,8 @@ async fn an_error_with_status_200_counts_as_what_it_says() {
             .set_body_json(json!({"error": {"message": "upstream", "code": code}}))
     };
     check_infrastructure(vec![gateway(502)], "status 502: upstream", 7).await;
-    check_infrastructure(vec![gateway(403)], "status 403: upstream", 1).await;
-    check_refused(vec![gateway(422)], "status 422: upstream", 1).await;
+    check_setup(gateway(403), "status 403: upstream", "TEST_KEY").await;
+    check_setup(gateway(422), "status 422: upstream", "").await;
 }
 
 #[tokio::test]
@@ -553,7 +839,7 @@ async fn a_recorded_answer_is_given_back_without_a_server_or_a_key() {
     let server = server(vec![
         ResponseTemplate::new(200).set_body_json(thinking),
         answer("Again."),
-        failing(400, "no more"),
+        failing(400, "against our content policy"),
     ])
     .await;
     let base = format!("{}/v1", server.uri());

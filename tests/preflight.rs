@@ -1,0 +1,238 @@
+//! The question before the first session, and bounds on the number of tools that are known before anything is asked.
+
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+use wiremock::{MockServer, Request, ResponseTemplate};
+
+use crate::models::{is_preflight, play, play_short, run, server_at, text};
+use crate::scaffold;
+use crate::scene::{Scene, embedded, expect, files, stderr};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// More than a hundred tools of apps.
+const MANY: &str = "tools = [\"amazon__*\", \"gmail__*\", \"phone__*\", \"splitwise__*\", \"spotify__*\", \"todoist__*\"]";
+
+/// Less than twenty.
+const FEW: &str = "tools = [\"simple_note__*\"]";
+
+const ROLES: [&str; 6] = [
+    "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
+];
+
+fn body(request: &Request) -> Value {
+    serde_json::from_slice(&request.body).unwrap()
+}
+
+fn tools(request: &Request) -> usize {
+    body(request)["tools"].as_array().map_or(0, Vec::len)
+}
+
+/// A server that takes no more tools than `OpenAI`'s, as long as it is strict.
+async fn strict(is_strict: Arc<AtomicBool>) -> MockServer {
+    server_at(CHAT, move |request| {
+        let count = tools(request);
+        if count <= 128 || !is_strict.load(Ordering::SeqCst) {
+            return play(request);
+        }
+        let words = format!(
+            "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length \
+             {count} instead."
+        );
+        ResponseTemplate::new(400).set_body_json(json!({ "error": {
+            "message": words, "type": "invalid_request_error", "param": "tools", "code": "array_above_max_length",
+        } }))
+    })
+    .await
+}
+
+async fn asked(server: &MockServer) -> Vec<Request> {
+    server.received_requests().await.unwrap()
+}
+
+/// Nothing is played with a model that would take none of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_tools_are_told_before_anything_is_played() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", MANY);
+    let is_strict = Arc::new(AtomicBool::new(true));
+    let server = strict(is_strict.clone()).await;
+    let args = [&["run", "tasks/suite.toml", "--out", "run"][..], &ROLES].concat();
+    let said = [
+        "failed to pass the preflight: ask openai/m at 127.0.0.1",
+        "array too long. Expected an array with maximum length 128",
+        "shorten `tools` of the persona",
+        "Mend it, then go on with: pibench-host run --resume ",
+    ];
+    expect(&run(&scene, &args, &server), 10, &said);
+    assert_eq!(asked(&server).await.len(), 3, "each role was asked once");
+    assert_eq!(files(&scene.path("run/journal")), []);
+    is_strict.store(false, Ordering::SeqCst);
+    let resumed = run(&scene, &["run", "--resume", "run"], &server);
+    expect(&resumed, 0, &["preflight: agent openai/m with "]);
+    assert_eq!(files(&scene.path("run/journal")).len(), 1);
+}
+
+/// A server's own bound stops the run before a folder is made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_longer_than_the_provider_takes_is_refused_before_anything_is_asked() {
+    let scene = Scene::new();
+    let server = server_at(CHAT, play).await;
+    let uri = server.uri();
+    let lab = |most: u32| {
+        let key = "key_env = \"OPENAI_API_KEY\"";
+        format!("[providers.lab]\nbase_url = \"{uri}/v1\"\n{key}\nmax_tools = {most}\n")
+    };
+    let roles = [
+        "--agent", "lab/m", "--user", "lexical", "--judge", "lexical",
+    ];
+    let args = [&["run", "tasks/suite.toml", "--out", "run"][..], &roles].concat();
+    scaffold::suite(&scene, &lab(20), FEW);
+    let said = [
+        "play p with lab/m: it has ",
+        "lab takes 20 in a request",
+        "`max_tools` of [providers.lab]",
+    ];
+    expect(&run(&scene, &args, &server), 3, &said);
+    let dry = [&args[..], &["--dry-run"]].concat();
+    expect(&run(&scene, &dry, &server), 3, &said);
+    assert!(!scene.path("run").exists() && asked(&server).await.is_empty());
+    scaffold::suite(&scene, &lab(200), FEW);
+    expect(&run(&scene, &args, &server), 0, &[]);
+}
+
+/// What is known of `OpenAI` holds for its own address: who replaces it knows better.
+#[test]
+fn the_bound_of_a_known_provider_needs_no_line_of_the_suite() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", MANY);
+    let roles = [
+        "--agent", "openai/m", "--user", "lexical", "--judge", "lexical",
+    ];
+    let args = [&["run", "tasks/suite.toml", "--dry-run"][..], &roles].concat();
+    let said = ["play p with openai/m", "openai takes 128 in a request"];
+    expect(&scene.run(&args), 3, &said);
+    let own = [("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")];
+    expect(&scene.run_with(&args, &own), 0, &[]);
+    scaffold::suite(&scene, "", FEW);
+    expect(&scene.run(&args), 0, &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_role_is_asked_once_as_in_the_sessions() {
+    let scene = Scene::new();
+    let server = server_at(CHAT, play).await;
+    let output = play_short(&scene, &server, &[]);
+    let said = [
+        "preflight: agent openai/m with ",
+        " tools (law_trainee) ok, ",
+        "; user openai/m ok, ",
+        "; judge openai/m ok, ",
+    ];
+    expect(&output, 0, &said);
+    let all = asked(&server).await;
+    let (questions, sessions): (Vec<&Request>, Vec<&Request>) =
+        all.iter().partition(|request| is_preflight(request));
+    assert_eq!(questions.len(), 3);
+    let with_tools = questions.iter().find(|request| tools(request) > 0);
+    let of_session = sessions.iter().find(|request| tools(request) > 1).unwrap();
+    assert_eq!(
+        body(with_tools.unwrap())["tools"],
+        body(of_session)["tools"]
+    );
+    for question in questions {
+        let of_judge = tools(question) == 0;
+        let temperature = if of_judge { json!(0.0) } else { Value::Null };
+        let sent = body(question);
+        assert_eq!(sent["temperature"], temperature);
+        assert_eq!(sent["max_completion_tokens"], 1024, "a word will do");
+    }
+    // A run that is whole asks nobody.
+    let resumed = run(&scene, &["run", "--resume", "run"], &server);
+    expect(&resumed, 0, &[]);
+    assert_eq!(asked(&server).await.len(), all.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_can_be_left_out_and_scripts_are_not_asked() {
+    let scene = Scene::new();
+    let server = server_at(CHAT, play).await;
+    let unasked = |output: &Output| {
+        expect(output, 0, &[]);
+        assert!(!stderr(output).contains("preflight"));
+    };
+    unasked(&play_short(&scene, &server, &["--no-preflight"]));
+    assert!(!asked(&server).await.iter().any(is_preflight));
+    assert!(!scene.path("run/preflight.jsonl").exists());
+    let suite = embedded();
+    let first = ["run", suite.to_str().unwrap(), "--persona", "law_trainee"];
+    unasked(&scene.run(&[&first[..], &["--out", "scripted"]].concat()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_replayed_and_a_recording_from_before_it_is_too() {
+    let scene = Scene::new();
+    let server = server_at(CHAT, play).await;
+    let suite = embedded();
+    let first = ["run", suite.to_str().unwrap(), "--runs", "1", "--session"];
+    let args = |more: [&'static str; 5]| [&first[..], &more, &ROLES].concat();
+    let live = args(["corrie-extension", "--out", "live", "--record", "tape"]);
+    expect(&run(&scene, &live, &server), 0, &["preflight: agent "]);
+    let count = asked(&server).await.len();
+    let read = |path: &str| std::fs::read(scene.path(path)).unwrap();
+    let again = args(["corrie-extension", "--out", "again", "--replay", "tape"]);
+    expect(&scene.run(&again), 0, &[" tools (law_trainee) ok, "]);
+    let results = ["live/results.json", "again/results.json"].map(read);
+    assert_eq!(results[0], results[1], "what it cost, too");
+    std::fs::remove_file(scene.path("tape/preflight.r0.jsonl")).unwrap();
+    let old = args(["corrie-extension", "--out", "old", "--replay", "tape"]);
+    expect(&scene.run(&old), 0, &["; judge openai/m not recorded"]);
+    let journals = ["live", "old"].map(|run| read(&format!("{run}/journal/law_trainee.r1.jsonl")));
+    assert_eq!(journals[0], journals[1]);
+    assert_eq!(asked(&server).await.len(), count);
+}
+
+/// A user agent or judge without a word, and an answer that nobody can read, are of no use in the sessions either.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_answer_it_plays_nothing() {
+    let check = async |answer: ResponseTemplate, code, said| {
+        let respond = move |request: &Request| {
+            if is_preflight(request) && tools(request) == 0 {
+                answer.clone()
+            } else {
+                play(request)
+            }
+        };
+        let (scene, server) = (Scene::new(), server_at(CHAT, respond).await);
+        let output = play_short(&scene, &server, &[]);
+        expect(&output, code, &[said, "run --resume "]);
+        assert_eq!(files(&scene.path("run/journal")), []);
+    };
+    check(text(""), 10, "it answered the preflight without a word").await;
+    let shapeless = ResponseTemplate::new(400).set_body_string("against our content policy");
+    check(shapeless, 10, "against our content policy").await;
+    let busy = ResponseTemplate::new(429).insert_header("retry-after", "7200");
+    check(busy, 6, "failed to pass the preflight: reach openai/m").await;
+}
+
+#[test]
+fn a_dry_run_counts_it() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let first = ["run", suite.to_str().unwrap(), "--dry-run", "--json"];
+    let calls = |more: &[&str]| -> Vec<u64> {
+        let persona = ["--persona", "law_trainee"];
+        let output = scene.run(&[&first[..], &persona, &ROLES, more].concat());
+        expect(&output, 0, &[]);
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let roles = said["agents"][0]["roles"].as_array().unwrap();
+        let calls = roles.iter().map(|role| role["calls"].as_u64().unwrap());
+        calls.collect()
+    };
+    let without = calls(&["--no-preflight"]);
+    let with: Vec<u64> = without.iter().map(|calls| calls + 1).collect();
+    assert_eq!(calls(&[]), with);
+}
