@@ -11,6 +11,7 @@ mod cassette;
 mod check;
 mod compare;
 mod cost;
+mod doctor;
 mod documents;
 mod embedded;
 mod folder;

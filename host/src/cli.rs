@@ -39,6 +39,9 @@ pub enum Command {
     Show(ShowArgs),
     /// Print sessions of a run whole, as JSON: messages, reasoning, calls with their results, file diffs, usage, timing.
     Trajectory(TrajectoryArgs),
+    /// Tell whether a run would work here: asks each model one question, looks at plugins, cache, open files, certificates,
+    /// disk and keys.
+    Doctor(DoctorArgs),
     /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
     Verify(VerifyArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
@@ -354,6 +357,43 @@ pub struct TrajectoryArgs {
     /// Only that of this run: 1, 2, 3, ...
     #[arg(long, value_name = "N")]
     pub run: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The suite file. Default: the embedded suite's, tasks/suite.toml.
+    #[arg(value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
+    /// As of `run`.
+    #[arg(long, value_name = "M")]
+    pub agent: Option<String>,
+    /// As of `run`.
+    #[arg(long, value_name = "M")]
+    pub user: Option<String>,
+    /// As of `run` (may be repeated).
+    #[arg(long, value_name = "M")]
+    pub judge: Vec<String>,
+    /// Only the tools of this persona (may be repeated).
+    #[arg(long, value_name = "P")]
+    pub persona: Vec<String>,
+    /// Episodes that are to be played at the same time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub jobs: Option<u32>,
+    /// As of `run` (may be repeated).
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Assignment>,
+    /// A folder of plugins, `<name>.wasm`.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
+    /// What plugins of others may use. Default: the suite's.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<Utf8PathBuf>,
+    /// Where the run folder is to be.
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: Utf8PathBuf,
+    /// Print one JSON list.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

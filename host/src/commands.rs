@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod compare;
 mod compile_component;
+mod doctor;
 mod grade;
 mod import;
 mod list;
@@ -55,6 +56,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Show(args) => show::show(&args),
         Command::Trajectory(args) => trajectory::trajectory(&args),
         Command::View(args) => view::view(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Review(args) => review::review(&args),

@@ -25,6 +25,7 @@ pub mod shell;
 mod state;
 
 pub use app::{App, OpenError};
+pub use cache::size as cache_size;
 pub use document::Documents;
 pub use engine::Profile;
 pub use fault::GuestFault;

@@ -30,6 +30,7 @@ pub use grade::grade;
 pub use log::Log;
 pub use outline::outline;
 pub use plan::{AgentRole, Plan, Roles};
+pub use preflight::{Probe, preflight};
 pub use results::{collect, is_whole};
 pub use review::{Doubt, Doubtful, review};
 pub use spending::Spending;

@@ -527,7 +527,7 @@ fn shared(suite: &Suite, args: &RunArgs) -> Result<Shared, Failure> {
 }
 
 /// The policy in effect: that of the command line, else the suite's.
-fn policy_path<'a>(suite: &'a Suite, args: &'a RunArgs) -> Option<&'a Utf8Path> {
+pub(super) fn policy_path<'a>(suite: &'a Suite, args: &'a RunArgs) -> Option<&'a Utf8Path> {
     args.policy.as_deref().or(suite.policy.as_deref())
 }
 
@@ -739,7 +739,7 @@ pub(super) fn plan(
 }
 
 /// Episodes that are played at once: what the command line says, else the suite, else one for each processor.
-fn at_once(suite: &Suite, jobs: Option<u32>) -> usize {
+pub(super) fn at_once(suite: &Suite, jobs: Option<u32>) -> usize {
     let jobs = jobs.or(suite.jobs);
     jobs.map_or_else(processors, |jobs| jobs as usize)
 }

@@ -269,6 +269,21 @@ impl Client {
         &self.shared.endpoint.provider
     }
 
+    /// The variable that holds the key; None: the server needs none.
+    pub fn key_env(&self) -> Option<&str> {
+        self.shared.endpoint.key_env.as_deref()
+    }
+
+    /// Whether a key is sent.
+    pub fn has_key(&self) -> bool {
+        self.shared.endpoint.key.is_some()
+    }
+
+    /// Whether the server is reached with certificates.
+    pub fn is_secured(&self) -> bool {
+        self.shared.endpoint.url.scheme() == "https"
+    }
+
     /// None: costs are unknown.
     pub fn price(&self) -> Option<Price> {
         self.shared.endpoint.price

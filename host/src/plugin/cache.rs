@@ -45,6 +45,13 @@ impl Cache {
         }
     }
 
+    /// Whether the compiled code of these bytes is here. Whether it is ours shows when it is used.
+    pub(super) fn has(&self, engine: &Engine, profile: Profile, sha256: &str) -> bool {
+        let file = format!("{}.aot", name(engine, profile, sha256));
+        let opened = self.0.as_ref();
+        opened.is_some_and(|opened| opened.dir.join(file).exists())
+    }
+
     /// The component whose bytes have this hash, from the cache or compiled and put there. Of several processes that want
     /// the same one, one compiles it.
     pub(super) fn component(
@@ -72,6 +79,16 @@ impl Cache {
         }
         fresh(engine, &code)
     }
+}
+
+/// Bytes of the files in the folder, which is made when it is missing; an error where it cannot be used.
+pub fn size(dir: &Path) -> std::io::Result<u64> {
+    let opened = open(dir)?;
+    let mut bytes = 0;
+    for entry in fs::read_dir(&opened.dir)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
 }
 
 /// A component of code that was compiled a moment ago.

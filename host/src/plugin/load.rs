@@ -379,6 +379,20 @@ impl Plugins {
         Ok(papers)
     }
 
+    /// Whether it was compiled before, here and for this engine.
+    pub fn is_compiled(&self, name: &str) -> bool {
+        let judged = self.find(name).and_then(|path| {
+            let known = self.known(name, &path)?;
+            self.judged(name, &path, known)
+        });
+        let Ok(Judged { kind, papers, .. }) = judged else {
+            return false;
+        };
+        let profile = kind.profile();
+        let engine = self.engines.get(profile);
+        engine.is_ok_and(|engine| self.cache.has(&engine, profile, &papers.sha256))
+    }
+
     /// Loads a component file under a name.
     pub fn load_file(&self, name: &str, path: &Path) -> Result<Plugin, LoadError> {
         let wasm = self.read(name, path)?;

@@ -607,7 +607,7 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
 }
 
 /// Names that stand for no model of a server: agents, and the judge and user agent.
-const SCRIPTED: [&str; 6] = [
+pub const SCRIPTED: [&str; 6] = [
     "reference",
     "reactive",
     "nop",

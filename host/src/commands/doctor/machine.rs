@@ -1,0 +1,70 @@
+//! What the machine offers: a cache folder, open files, room on the disk.
+
+use std::path::Path;
+
+use camino::Utf8Path;
+use rustix::fs::statvfs;
+
+use super::Finding;
+use crate::commands::run::at_once;
+use crate::open_files::episodes;
+use crate::plugin::cache_size;
+use crate::task::suite::Suite;
+
+/// Bytes that a run folder easily has: below this, one may not find room.
+const ROOM: u64 = 1 << 30;
+
+/// Bytes that the first sessions need already.
+const LITTLE: u64 = 50 << 20;
+
+pub(super) fn cache(dir: &Path) -> Finding {
+    let shown = dir.display();
+    match cache_size(dir) {
+        Ok(bytes) => Finding::ok("cache", format!("{shown}: {}", size(bytes))),
+        Err(error) => Finding::warning(
+            "cache",
+            format!("{shown} cannot be used: {error}"),
+            "plugins are compiled in each process; name a folder of yours by PIBENCH_CACHE",
+        ),
+    }
+}
+
+pub(super) fn open_files(suite: &Suite, jobs: Option<u32>) -> Finding {
+    let (wanted, most) = (at_once(suite, jobs), episodes());
+    let found = format!("enough for {most} episodes at once, and {wanted} are to be played");
+    if wanted > most {
+        let remedy = format!("{most} are played at once; raise the bound that `ulimit -Hn` shows");
+        return Finding::warning("open files", found, remedy);
+    }
+    Finding::ok("open files", found)
+}
+
+/// Where a run folder would be made: in the nearest folder above it that is there.
+pub(super) fn disk(out: &Utf8Path) -> Finding {
+    let near = out.ancestors().find(|dir| dir.exists());
+    let near = near.map_or(Path::new("."), Utf8Path::as_std_path);
+    let free = match statvfs(near) {
+        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+        Err(error) => {
+            let found = format!("nobody knows how much is free at {out}: {error}");
+            return Finding::warning("disk", found, "look at it");
+        }
+    };
+    let found = format!("{} free at {out}", size(free));
+    let remedy = "make room, or choose another --out";
+    match free {
+        0..LITTLE => Finding::problem("disk", found, remedy),
+        LITTLE..ROOM => Finding::warning("disk", found, remedy),
+        ROOM.. => Finding::ok("disk", found),
+    }
+}
+
+/// Bytes for people.
+fn size(bytes: u64) -> String {
+    let mega = bytes >> 20;
+    if mega < 10_000 {
+        format!("{mega} MiB")
+    } else {
+        format!("{} GiB", mega >> 10)
+    }
+}
