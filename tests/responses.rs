@@ -46,7 +46,12 @@ fn as_chat(body: &Value) -> Value {
         messages.push(json!({ "role": "system", "content": system }));
     }
     for item in body["input"].as_array().unwrap() {
-        assert!(item.get("id").is_none(), "nothing was stored: {item}");
+        let has_id = item.get("id").is_some();
+        assert_eq!(
+            has_id,
+            item["type"] == "reasoning",
+            "nothing else was stored: {item}"
+        );
         match item["type"].as_str() {
             None => messages.push(item.clone()),
             Some("function_call_output") => {

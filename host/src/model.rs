@@ -37,7 +37,8 @@ pub struct Reasoning {
     /// What can be read of it; empty where the provider keeps it to itself.
     #[serde(rename = "reasoning")]
     pub text: String,
-    /// What the provider wants back unchanged with the message: signed or encrypted blocks, in its own format.
+    /// What the provider wants back unchanged with the message: signed or encrypted blocks, in its own format, and marks
+    /// of the texts and calls that stood before the last of them.
     #[serde(
         rename = "reasoning_blocks",
         default,

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod openai;
+mod order;
 mod responses;
 
 use reqwest::header::{HeaderName, HeaderValue};

@@ -1,10 +1,12 @@
 //! Anthropic messages (<https://docs.anthropic.com/en/api/messages>). Thinking blocks come back to the server unchanged,
-//! signature and all, as it demands of an answer with tool calls; what was thought is read from them and never written.
+//! signature and all and in their places, as it demands of an answer with tool calls; what was thought is read from them
+//! and never written.
 
 use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::order::{Blocks, Piece, pieces};
 use super::{Habits, Unreadable, object, pictures_after_results, wrong};
 use crate::model::{Image, Message, Reasoning, Reply, Schema, ToolCall, ToolSpec, Usage};
 
@@ -92,13 +94,19 @@ fn picture(text: &str, image: Option<&Image>) -> Vec<Value> {
 }
 
 fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[ToolCall]) -> Vec<Value> {
-    let mut content = reasoning.map_or_else(Vec::new, |reasoning| reasoning.blocks.clone());
-    if !text.trim().is_empty() || calls.is_empty() {
+    let written = |piece: Piece<'_>| match piece {
+        Piece::Sealed(block) => Some(block.clone()),
+        Piece::Text { text, .. } => (!text.trim().is_empty()).then(|| text_block(text)),
+        Piece::Call(call) => {
+            let input = object(&call.arguments);
+            Some(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input}))
+        }
+    };
+    let pieces = pieces(text, reasoning, calls);
+    let mut content: Vec<Value> = pieces.into_iter().filter_map(written).collect();
+    if calls.is_empty() && text.trim().is_empty() {
         content.push(text_block(text));
     }
-    content.extend(calls.iter().map(|call| {
-        json!({"type": "tool_use", "id": call.id, "name": call.name, "input": object(&call.arguments)})
-    }));
     content
 }
 
@@ -155,22 +163,30 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         ),
         ..Reply::default()
     };
-    let (mut thought, mut blocks) = (String::new(), Vec::new());
+    let (mut thought, mut blocks) = (String::new(), Blocks::default());
     for block in content {
         match block.get("type").and_then(Value::as_str) {
-            Some("text") => reply.text.push_str(text_of(block, "text")?),
+            Some("text") => {
+                let text = text_of(block, "text")?;
+                blocks.text(text, None);
+                reply.text.push_str(text);
+            }
             Some("thinking") => {
                 thought.push_str(text_of(block, "thinking")?);
-                blocks.push(block.clone());
+                blocks.sealed(block.clone());
             }
-            Some("redacted_thinking") => blocks.push(block.clone()),
-            Some("tool_use") => reply.calls.push(call(block)?),
+            Some("redacted_thinking") => blocks.sealed(block.clone()),
+            Some("tool_use") => {
+                let call = call(block)?;
+                blocks.call(&call);
+                reply.calls.push(call);
+            }
             // Blocks of tools that the host never offers.
             Some(_) => {}
             None => return Err(wrong("a block of its `content` has no `type`")),
         }
     }
-    reply.reasoning = Reasoning::new(thought, blocks);
+    reply.reasoning = Reasoning::new(thought, blocks.into_values());
     Ok(reply)
 }
 

@@ -5,6 +5,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::order::{Blocks, Piece, pieces};
 use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
 use crate::model::{Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
@@ -40,7 +41,7 @@ fn system_text(message: &Message) -> Option<&str> {
     }
 }
 
-/// A message as items. None of them has an id: the server would look for one that it did not store.
+/// A message as items. Only sealed thinking has an id: for any other, the server would look for what it did not store.
 fn items(message: &Message) -> Vec<Value> {
     match message {
         Message::System { .. } => Vec::new(),
@@ -66,26 +67,22 @@ fn items(message: &Message) -> Vec<Value> {
 }
 
 fn assistant(text: &str, reasoning: Option<&Reasoning>, calls: &[ToolCall]) -> Vec<Value> {
-    let blocks = reasoning.map_or(&[][..], |reasoning| &reasoning.blocks);
-    let thoughts = blocks.iter().filter(|block| block["type"] == "reasoning");
-    let mut items: Vec<Value> = thoughts.cloned().collect();
-    if !text.is_empty() {
-        let mut message = json!({"role": "assistant", "content": text});
-        if let Some(phase) = blocks.iter().find_map(|block| block.get(PHASE)) {
-            message[PHASE] = phase.clone();
+    let written = |piece: Piece<'_>| match piece {
+        Piece::Sealed(item) => item.clone(),
+        Piece::Text { text, phase } => {
+            let mut message = json!({"role": "assistant", "content": text});
+            if let Some(phase) = phase {
+                message[PHASE] = phase.clone();
+            }
+            message
         }
-        items.push(message);
-    }
-    items.extend(calls.iter().map(|call| {
-        let ToolCall {
-            id,
-            name,
-            arguments,
-        } = call;
-        let arguments = object_text(arguments);
-        json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments})
-    }));
-    items
+        Piece::Call(call) => {
+            let arguments = object_text(&call.arguments);
+            json!({"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments})
+        }
+    };
+    let pieces = pieces(text, reasoning, calls);
+    pieces.into_iter().map(written).collect()
 }
 
 /// A tool as the format writes it.
@@ -127,26 +124,32 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         truncated: cut == Some("max_output_tokens"),
         ..Reply::default()
     };
-    let (mut thought, mut blocks) = (String::new(), Vec::new());
+    let (mut thought, mut blocks) = (String::new(), Blocks::default());
     for item in output {
         match item.get("type").and_then(Value::as_str) {
             Some("message") => {
-                reply.text.push_str(&said(item)?);
-                let phase = item.get(PHASE).filter(|phase| !phase.is_null());
-                blocks.extend(phase.map(|phase| json!({ PHASE: phase })));
+                let text = said(item)?;
+                blocks.text(&text, item.get(PHASE).filter(|phase| !phase.is_null()));
+                reply.text.push_str(&text);
             }
             Some("reasoning") => {
                 thought.push_str(&texts(item, "summary"));
                 thought.push_str(&texts(item, "content"));
-                blocks.extend(sealed(item));
+                if let Some(item) = sealed(item) {
+                    blocks.sealed(item);
+                }
             }
-            Some("function_call") => reply.calls.push(call(item)?),
+            Some("function_call") => {
+                let call = call(item)?;
+                blocks.call(&call);
+                reply.calls.push(call);
+            }
             // Items of tools that the host never offers.
             Some(_) => {}
             None => return Err(wrong("an item of its `output` has no `type`")),
         }
     }
-    reply.reasoning = Reasoning::new(thought, blocks);
+    reply.reasoning = Reasoning::new(thought, blocks.into_values());
     Ok(reply)
 }
 
@@ -179,7 +182,11 @@ fn texts(item: &Value, field: &str) -> String {
 fn sealed(item: &Value) -> Option<Value> {
     let sealed = item.get("encrypted_content")?.as_str()?;
     let summary = item.get("summary").cloned().unwrap_or_else(|| json!([]));
-    Some(json!({"type": "reasoning", "summary": summary, "encrypted_content": sealed}))
+    let mut back = json!({"type": "reasoning", "summary": summary, "encrypted_content": sealed});
+    if let Some(id) = item.get("id").filter(|id| id.is_string()) {
+        back["id"] = id.clone();
+    }
+    Some(back)
 }
 
 fn call(item: &Value) -> Result<ToolCall, Unreadable> {
@@ -205,6 +212,7 @@ fn usage(body: &Value) -> Usage {
         cached_tokens: count("/input_tokens_details/cached_tokens"),
         output_tokens: count("/output_tokens"),
         reasoning_tokens: count("/output_tokens_details/reasoning_tokens"),
+        cache_write_tokens: count("/input_tokens_details/cache_write_tokens"),
         ..Usage::default()
     }
 }

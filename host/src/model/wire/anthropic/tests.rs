@@ -189,6 +189,26 @@ fn text_thinking_and_parallel_calls_are_read() {
 }
 
 #[test]
+fn thinking_between_text_and_calls_goes_back_where_it_stood() {
+    let content = json!([
+        {"type": "thinking", "thinking": "hm", "signature": "one"},
+        {"type": "text", "text": "I look."},
+        {"type": "redacted_thinking", "data": "two"},
+        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}},
+        {"type": "thinking", "thinking": "well", "signature": "three"},
+        {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}},
+    ]);
+    let reply = read(&json!({"content": content, "stop_reason": "tool_use"})).unwrap();
+    let message = Message::Assistant {
+        text: reply.text,
+        reasoning: reply.reasoning,
+        calls: reply.calls,
+    };
+    let body = written(&[user("u"), message], &[], None);
+    assert_eq!(body["messages"][1]["content"], content);
+}
+
+#[test]
 fn a_cut_answer_is_known() {
     for reason in ["max_tokens", "model_context_window_exceeded"] {
         let reply = read(&json!({"content": [], "stop_reason": reason})).unwrap();

@@ -55,7 +55,7 @@ fn a_chat_is_written_as_the_format_wants_it() {
             text: "I will look.".into(),
             reasoning: Reasoning::new(
                 String::new(),
-                vec![thinking.clone(), json!({"phase": "commentary"})],
+                vec![thinking.clone(), json!({"text": 12, "phase": "commentary"})],
             ),
             calls: vec![
                 call("1", "read_file", r#"{"path": "a"}"#),
@@ -117,25 +117,27 @@ fn text_thinking_calls_and_usage_are_read_and_go_back_as_they_came() {
             {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "phase": "commentary",
              "content": [{"type": "output_text", "text": "I will ", "annotations": []},
                          {"type": "output_text", "text": "look.", "annotations": []}]},
+            {"id": "rs_3", "type": "reasoning", "encrypted_content": "zyx", "summary": []},
             {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "list",
              "arguments": "{\"x\":1}", "status": "completed"},
             {"id": "ws_1", "type": "web_search_call", "status": "completed"},
         ],
         "usage": {
-            "input_tokens": 100, "input_tokens_details": {"cached_tokens": 60},
+            "input_tokens": 100, "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20},
             "output_tokens": 40, "output_tokens_details": {"reasoning_tokens": 30}, "total_tokens": 140,
         },
     });
     let reply = read(&body).unwrap();
-    let sealed = json!({
-        "type": "reasoning", "encrypted_content": "xyz", "summary": [{"type": "summary_text", "text": "hm"}],
+    let first = json!({
+        "type": "reasoning", "id": "rs_1", "encrypted_content": "xyz",
+        "summary": [{"type": "summary_text", "text": "hm"}],
     });
+    let second =
+        json!({"type": "reasoning", "id": "rs_3", "encrypted_content": "zyx", "summary": []});
+    let message = json!({"text": 12, "phase": "commentary"});
     let expected = Reply {
         text: "I will look.".into(),
-        reasoning: Reasoning::new(
-            "hm".into(),
-            vec![sealed.clone(), json!({"phase": "commentary"})],
-        ),
+        reasoning: Reasoning::new("hm".into(), vec![first.clone(), message, second.clone()]),
         calls: vec![call("call_1", "list", r#"{"x":1}"#)],
         usage: Usage {
             calls: 1,
@@ -143,6 +145,7 @@ fn text_thinking_calls_and_usage_are_read_and_go_back_as_they_came() {
             cached_tokens: 60,
             output_tokens: 40,
             reasoning_tokens: 30,
+            cache_write_tokens: 20,
             ..Usage::default()
         },
         truncated: false,
@@ -163,8 +166,9 @@ fn text_thinking_calls_and_usage_are_read_and_go_back_as_they_came() {
     let kept: Vec<Message> =
         serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap();
     let expected = json!([
-        sealed,
+        first,
         {"role": "assistant", "content": "I will look.", "phase": "commentary"},
+        second,
         {"type": "function_call", "call_id": "call_1", "name": "list", "arguments": "{\"x\":1}"},
     ]);
     assert_eq!(written(&kept, &[], true)["input"], expected);
