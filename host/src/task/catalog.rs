@@ -76,6 +76,23 @@ mod tests {
     }
 
     #[test]
+    fn every_entry_says_where_it_was_found_and_when() {
+        let mut said = String::new();
+        for line in BUILT_IN.lines() {
+            if line.starts_with('#') {
+                said.push_str(line);
+            } else if line.starts_with('[') {
+                let is_local =
+                    line.contains("vllm") || line.contains("ollama") || line.contains("llamacpp");
+                assert!(is_local || said.contains("Found 20"), "{line}");
+                said.clear();
+            } else {
+                said.clear();
+            }
+        }
+    }
+
+    #[test]
     fn a_suites_entries_go_first() {
         let mut own = built_in().providers["openai"].clone();
         own.base_url = "https://lab.example/v1".into();
