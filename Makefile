@@ -15,7 +15,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins hostile run test interop interop-serve browser bench fuzz lint ci clean
+.PHONY: setup plugins hostile run test interop interop-types interop-serve browser bench fuzz lint ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -56,6 +56,10 @@ test: $(HOST) hostile
 # Against a server of somebody else's; needs PyPI for the first time.
 interop: $(HOST)
 	sh tests/interop/run.sh
+
+# What is sent and read, against the types of the official SDKs; needs PyPI for the first time.
+interop-types: $(HOST)
+	sh tests/interop/types.sh
 
 # The same with the official client of the Model Context Protocol, against `serve`.
 interop-serve: $(HOST)
