@@ -55,5 +55,6 @@ mod trajectory;
 mod verify;
 mod viewer;
 mod web_recorded;
+mod words;
 mod world;
 mod wrapped;

@@ -10,46 +10,87 @@ use serde_json::Value;
 /// dates and set phrases that any answer needs stay below it.
 pub const SPAN: usize = 40;
 
+/// The longest argument that can be a name, in characters: a postal address on one line.
+const NAME: usize = 2 * SPAN;
+
 /// A span with fewer letters and digits says nothing: the rule below a table's head, a line of dashes.
 const WORDS: usize = SPAN / 4;
 
 /// Stands where a copied span was taken out: no white space, so that it survives [`collapse`].
 pub const SEPARATOR: char = '\u{1e}';
 
-/// White space counts as one blank, none at the ends.
+/// White space counts as one blank, or as one line end where it holds any; none at the ends.
 pub fn collapse(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+    let mut collapsed = String::with_capacity(text.len());
+    let mut gap = None;
+    for character in text.chars() {
+        if character.is_whitespace() {
+            let ends_line = character == '\n' || gap == Some('\n');
+            gap = Some(if ends_line { '\n' } else { ' ' });
+            continue;
+        }
+        if let Some(gap) = gap.take().filter(|_| !collapsed.is_empty()) {
+            collapsed.push(gap);
+        }
+        collapsed.push(character);
+    }
+    collapsed
 }
 
 /// A call's arguments as text: `key: value` lines down to the leaves, without JSON's quotes and escapes, so that
 /// patterns and copied spans meet the words as they were meant.
 pub fn arguments_text(arguments: &Value) -> String {
+    leaves_text(arguments, &mut |leaf| leaf)
+}
+
+/// The same, with each leaf as `change` leaves it.
+fn leaves_text(arguments: &Value, change: &mut dyn FnMut(String) -> String) -> String {
     let mut lines = Vec::new();
-    write_leaves("", arguments, &mut lines);
+    write_leaves("", arguments, change, &mut lines);
     lines.join("\n")
 }
 
-fn write_leaves(key: &str, value: &Value, lines: &mut Vec<String>) {
+fn write_leaves(
+    key: &str,
+    value: &Value,
+    change: &mut dyn FnMut(String) -> String,
+    lines: &mut Vec<String>,
+) {
     let leaf = match value {
         Value::Object(fields) => {
-            return fields
-                .iter()
-                .for_each(|(key, field)| write_leaves(key, field, lines));
+            for (key, field) in fields {
+                write_leaves(key, field, change, lines);
+            }
+            return;
         }
         Value::Array(entries) => {
-            return entries
-                .iter()
-                .for_each(|entry| write_leaves(key, entry, lines));
+            for entry in entries {
+                write_leaves(key, entry, change, lines);
+            }
+            return;
         }
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
+    let leaf = change(leaf);
     lines.push(if key.is_empty() {
         leaf
     } else {
         format!("{key}: {leaf}")
     });
+}
+
+/// Whether an argument is a name and no sentence: an address, an id, a date, a path. A call needs such as it was shown, so
+/// a copy of one is no echo. A name is on one line and short, no mark ends it, and most of its words are not in lower case.
+fn is_name(argument: &str) -> bool {
+    let words: Vec<&str> = argument.split_whitespace().collect();
+    let plain = words.iter().filter(|word| {
+        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        word.starts_with(char::is_lowercase) && word.chars().all(char::is_alphabetic)
+    });
+    let short = argument.chars().count() <= NAME && !argument.contains('\n');
+    let ends = argument.trim_end().ends_with(['.', '!', '?', '\u{3002}']);
+    short && (words.len() < 2 || (!ends && plain.count() * 2 <= words.len()))
 }
 
 /// All that an agent was shown so far.
@@ -73,6 +114,17 @@ impl Seen {
         if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
             self.add_windows(&arguments_text(&json));
         }
+    }
+
+    /// [`arguments_text`], with what of each argument occurs in nothing that was shown. Names stay as they are, wherever
+    /// they come from.
+    pub fn own_arguments(&self, arguments: &Value) -> String {
+        leaves_text(arguments, &mut |leaf| {
+            if is_name(&leaf) {
+                return leaf.replace(SEPARATOR, " ");
+            }
+            self.own_words(&leaf)
+        })
     }
 
     /// What of `written` occurs in nothing that was shown: each copied span of [`SPAN`] or more characters gives way
@@ -108,7 +160,7 @@ impl Seen {
                 self.windows.insert(window);
             }
         };
-        // A loop of its own, and not `collapsed`: all that an agent is ever shown goes through here.
+        // A loop of its own, and not `collapse`: all that an agent is ever shown goes through here.
         for character in text.chars() {
             if character.is_whitespace() {
                 apart = begun;
@@ -159,10 +211,12 @@ struct Folded {
 
 impl Folded {
     fn new(text: &str) -> Self {
-        let plain: Vec<char> = collapsed(text).collect();
-        // One character may fold into several.
-        let fold =
-            |(at, &character): (usize, &char)| character.to_lowercase().map(move |it| (it, at));
+        let plain: Vec<char> = collapse(text).chars().collect();
+        // One character may fold into several. Lines may be broken anew in a copy.
+        let fold = |(at, &character): (usize, &char)| {
+            let character = if character == '\n' { ' ' } else { character };
+            character.to_lowercase().map(move |it| (it, at))
+        };
         let folded = plain.iter().enumerate().flat_map(fold).collect();
         Self { plain, folded }
     }
@@ -173,12 +227,6 @@ impl Folded {
         let characters = self.folded.iter().map(|&(character, _)| character);
         characters.filter_map(move |character| rolling.push(character))
     }
-}
-
-/// The characters of [`collapse`].
-fn collapsed(text: &str) -> impl Iterator<Item = char> {
-    let words = text.split_whitespace().enumerate();
-    words.flat_map(|(at, word)| (at > 0).then_some(' ').into_iter().chain(word.chars()))
 }
 
 /// The hash of the last [`SPAN`] characters.
@@ -356,6 +404,50 @@ mod tests {
         let expected = "title: Plan\ntags: a\ntags: b\nname: Jo\"e\nn: 3\nx: null";
         assert_eq!(arguments_text(&arguments), expected);
         assert_eq!(arguments_text(&json!("no JSON")), "no JSON");
+    }
+
+    #[test]
+    fn line_ends_stay_and_hide_no_copy() {
+        assert_eq!(collapse(" a \t b\r\n\n  c "), "a b\nc");
+        check(&[], "one\n\ntwo  three", "one\ntwo three");
+        let broken = SHOWN.replacen(' ', "\n", 3);
+        check(&[SHOWN], &format!("Mine.\n{broken}"), "Mine.");
+    }
+
+    #[test]
+    fn a_name_among_the_arguments_is_no_echo() {
+        let address = "Flat 3, 27 Brunswick Terrace, Leith Walk, Edinburgh EH6 5DT";
+        let mail = "wilhelmina.featherstonehaugh@northern-archive.example";
+        let shown = json!({"address": address, "payer_email": mail, "amount": 12.5, "note": SHOWN});
+        let seen = seen(&[&shown.to_string()]);
+        let written = json!({"payer_email": mail, "amount": 12.5, "address": address});
+        let own = seen.own_arguments(&written);
+        assert_eq!(own, arguments_text(&written));
+        // A sentence is one, however short the argument.
+        let sentence = &SHOWN[..55];
+        assert!(sentence.len() >= SPAN && !is_name(sentence));
+        assert_eq!(seen.own_arguments(&json!({"title": sentence})), "title: ");
+        assert_eq!(seen.own_words(address), "");
+    }
+
+    #[test]
+    fn names_are_short_and_no_sentences() {
+        for name in [
+            "2026-05-30T10:00:00",
+            "projects/saltmarsh/statement-of-the-first-witness.md",
+            "Corrie v Dunstall Marquees Limited: defence",
+            "Runa Castellane <runa.castellane@vellmar.example>, Pilar Oduya",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        for text in [
+            "D last day | W warn me, two working days earlier",
+            "Pilar Oduya Pays Ines Calloway 46.80 In June.",
+            "Institute Road 3\nRoom 2.14",
+            &"Alder Court 9, ".repeat(6),
+        ] {
+            assert!(!is_name(text), "{text}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! It matches text only: which pieces are the agent's own words is for `lexical` to say, and what a match means for
 //! the session is not known here.
 
+mod blank;
 mod pattern;
 
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -164,6 +165,11 @@ impl Matcher {
         pieces.iter().position(|piece| self.matches(piece))
     }
 
+    /// Whether `within` names this place. Who looks everywhere names nothing.
+    pub fn names(&self, place: &Place) -> bool {
+        self.within.iter().any(|within| within.covers(place))
+    }
+
     /// Whether the piece would match if it stood in a place that the matcher looks at.
     pub fn reads(&self, piece: &Piece) -> bool {
         let Patterns { all, none } = &*self.patterns;
@@ -172,9 +178,7 @@ impl Matcher {
     }
 
     fn matches(&self, piece: &Piece) -> bool {
-        let looks_here =
-            self.within.is_empty() || self.within.iter().any(|within| within.covers(&piece.place));
-        looks_here && self.reads(piece)
+        (self.within.is_empty() || self.names(&piece.place)) && self.reads(piece)
     }
 }
 
@@ -350,6 +354,17 @@ mod tests {
     fn case_and_white_space_do_not_matter() {
         let wanted = file(&[], &[&["court of appeal"]], &[]);
         check(&wanted, &[response("The COURT\n\t of  Appeal")], Some(0));
+    }
+
+    #[test]
+    fn a_line_can_be_asked_for() {
+        let wanted = file(&[], &[&[r"l05[^\n]{0,80}\bout\b"]], &[]);
+        check(&wanted, &[response("| L05 | 711.90 | out |")], Some(0));
+        check(
+            &wanted,
+            &[response("| L05 | 711.90 |\r\n  | L06 | out |")],
+            None,
+        );
     }
 
     #[test]

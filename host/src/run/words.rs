@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::agent::tools::{ASK_USER, MESSAGE};
 use crate::eval::lexical::{SPAN, Seen, arguments_text};
 use crate::eval::matcher::{Piece, Place};
@@ -41,13 +43,24 @@ impl OwnWords {
 
     /// What of a text the agent had not been shown.
     fn own(&mut self, written: &str) -> String {
+        self.seen_for(written.len()).own_words(written)
+    }
+
+    /// The same of a call's arguments.
+    fn own_arguments(&mut self, arguments: &Value) -> String {
+        let length = arguments_text(arguments).len();
+        self.seen_for(length).own_arguments(arguments)
+    }
+
+    /// What was shown, as far as a text of so many bytes could be a copy of it.
+    fn seen_for(&mut self, length: usize) -> &Seen {
         // Anything shorter is its own, whatever it was shown.
-        if written.len() >= SPAN {
+        if length >= SPAN {
             for shown in self.later.drain(..) {
                 self.seen.add(&shown);
             }
         }
-        self.seen.own_words(written)
+        &self.seen
     }
 
     /// The agent's own pieces of a turn, each measured against what it had been shown when it wrote it.
@@ -78,10 +91,13 @@ impl OwnWords {
                             self.shown(&record.result);
                             continue;
                         }
-                        let own = self.own(&arguments_text(&record.arguments));
-                        if record.tool == MESSAGE || record.tool == ASK_USER {
-                            response.push(own.clone());
-                        }
+                        let own = if record.tool == MESSAGE || record.tool == ASK_USER {
+                            let said = self.own(&arguments_text(&record.arguments));
+                            response.push(said.clone());
+                            said
+                        } else {
+                            self.own_arguments(&record.arguments)
+                        };
                         let tool = record.tool.clone();
                         pieces.push(Piece::new(Place::Arguments { tool }, &own));
                         if reads(record).is_some_and(|path| written.contains(path)) {

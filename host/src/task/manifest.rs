@@ -710,7 +710,8 @@ pub struct MatcherFile {
     #[serde(default)]
     pub within: Vec<String>,
     /// Groups of alternatives. Each is a regular expression (crate regex), without regard to case; white space in the
-    /// text counts as one blank. In a pattern of ASCII characters only, `\w`, `\d`, `\b` know ASCII letters only and `.`
+    /// text counts as one blank, or as one line end where it holds any, and a blank in the pattern matches both, as `.`
+    /// does. In a pattern of ASCII characters only, `\w`, `\d`, `\b` know ASCII letters only and `.`
     /// is a byte; `(?u)` at its start makes it a Unicode pattern, as any other is.
     pub all: Vec<Vec<String>>,
     #[serde(default)]

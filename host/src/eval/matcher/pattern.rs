@@ -10,8 +10,11 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, Compiler, NFA, WhichCaptures};
 use regex_automata::util::pool::Pool;
-use regex_automata::util::syntax;
+use regex_syntax::ast::parse::ParserBuilder;
+use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::blank;
 
 /// Bytes of one compiled pattern, and of the states that it may cache while it matches. Task files are not trusted:
 /// `(a{1000}){1000}` must be refused, not built. The largest sensible pattern stays far below.
@@ -78,14 +81,7 @@ impl Automaton {
 impl Pattern {
     /// What cannot be read or would be too large is refused.
     pub(super) fn new(text: &str) -> Result<Self, regex::Error> {
-        // Unicode's tables are large, and a pattern of ASCII characters does without.
-        let config = syntax::Config::new()
-            .case_insensitive(true)
-            .unicode(!text.is_ascii())
-            .utf8(false)
-            .nest_limit(NESTING);
-        let syntax = syntax::parse_with(text, &config)
-            .map_err(|error| regex::Error::Syntax(error.to_string()))?;
+        let syntax = read(text)?;
         // The units are an upper bound: what is above the limit by them may still be small enough.
         if units(&syntax).saturating_mul(UNIT) > SIZE {
             compile(&syntax, Some(SIZE))?;
@@ -131,6 +127,23 @@ impl Pattern {
         let compiled = self.compiled.get_or_init(|| Automaton::of(&self.syntax));
         compiled.as_ref()
     }
+}
+
+/// A blank and `.` are line ends too, so that a pattern that does not speak of lines matches across them.
+fn read(text: &str) -> Result<Hir, regex::Error> {
+    let wrong = |error: &dyn std::fmt::Display| regex::Error::Syntax(error.to_string());
+    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
+    let mut pattern = parser.parse(text).map_err(|error| wrong(&error))?;
+    blank::widen(&mut pattern);
+    // Unicode's tables are large, and a pattern of ASCII characters does without.
+    let mut translator = TranslatorBuilder::new()
+        .case_insensitive(true)
+        .dot_matches_new_line(true)
+        .unicode(!text.is_ascii())
+        .utf8(false)
+        .build();
+    let syntax = translator.translate(text, &pattern);
+    syntax.map_err(|error| wrong(&error))
 }
 
 /// `most`: bytes.
@@ -201,6 +214,30 @@ mod tests {
             assert_eq!(pattern.is_match(text), expected, "{text}");
         }
         assert!(Pattern::new(r"\bete\b").unwrap().is_match("là, ete"));
+    }
+
+    #[test]
+    fn only_what_speaks_of_lines_ends_with_them() {
+        let text = "| L05 | 711.90\nfree on 1 July only";
+        for (pattern, expected) in [
+            ("711.90 free", true),
+            ("711.90[ ,]free", true),
+            ("711.90[a-z[ ,]]free", true),
+            ("711.90( free)", true),
+            ("711.90.free", true),
+            (r"l05.{0,60}july", true),
+            (r"711.90\nfree", true),
+            (r"(?m)^free.*only$", true),
+            (r"l05[^\n]{0,60}july", false),
+            (r"l05(?-s:.){0,60}july", false),
+            (r"711.90\x20free", false),
+            ("711.90[ -~]free", false),
+            ("711.90[^ ]free", false),
+            ("(?x) 711.90  \\s free", true),
+        ] {
+            let found = Pattern::new(pattern).unwrap().is_match(text);
+            assert_eq!(found, expected, "{pattern}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::ToolText;
-use crate::eval::lexical::{Seen, arguments_text, collapse};
+use crate::eval::lexical::{Seen, arguments_text};
 use crate::task::manifest::Trigger;
 use crate::task::suite::{Persona, Session};
 
@@ -124,7 +124,10 @@ fn workflow_files(session: &Session) -> impl Iterator<Item = (&str, &str)> {
 
 /// Whether some words stand in a text, white space and case aside.
 pub(super) fn stands_in(quote: &str, text: &str) -> bool {
-    let fold = |text: &str| collapse(text).to_lowercase();
+    let fold = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").to_lowercase()
+    };
     !quote.trim().is_empty() && fold(text).contains(&fold(quote))
 }
 
