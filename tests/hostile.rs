@@ -295,6 +295,13 @@ fn with_hostile_grader(deed: &str) -> Scene {
     );
     let text = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
     scene.write("tasks/suite.toml", &format!("{text}{suite}"));
+    scene.replace(
+        "tasks/suite.toml",
+        "seed = 1",
+        "seed = 1\npolicy = \"policy.toml\"",
+    );
+    let policy = "version = 1\n[plugins.hostile_grader]\ngrants = []\n";
+    scene.write("tasks/policy.toml", policy);
     let session = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";
     let text = std::fs::read_to_string(scene.path(session)).unwrap();
     let item = format!(
@@ -348,12 +355,14 @@ fn with_hostile_app(tools: &[&str]) -> Scene {
     suite(
         &scene,
         &format!(
-            "[plugins]\nhostile_app = \"{}\"\nhostile_grader = \"{}\"\n",
+            "policy = \"policy.toml\"\n[plugins]\nhostile_app = \"{}\"\nhostile_grader = \"{}\"\n",
             app.display(),
             grader.display()
         ),
         "tools = [\"hostile_app__*\"]\n",
     );
+    let policy = "version = 1\n[plugins]\nhostile_app.grants = []\nhostile_grader.grants = []\n";
+    scene.write("tasks/policy.toml", policy);
     let second = "tasks/p/sessions/two/session.toml";
     let text = std::fs::read_to_string(scene.path(second)).unwrap();
     let rule = "[[checklist]]\nid = \"r\"\ncriterion = \"never\"\n[checklist.rule]\ngrader = \"hostile_grader\"\nconfig = { do = \"pass\" }\n";

@@ -11,7 +11,7 @@ use pibench_host::task::manifest::{Grant, PluginPolicy, PolicyFile};
 use serde_json::{Value, json};
 
 use crate::guest::{Guest, call, now, open, tight};
-use crate::scene::{Scene, cache, expect, hostile, stderr};
+use crate::scene::{Scene, cache, expect, hostile, root, stderr};
 
 /// Loads the hostile app through a cache of its own and sees that it works.
 fn works(dir: &Path, name: &str) {
@@ -396,8 +396,8 @@ fn the_manifest_says_what_plugins_were_granted_and_resume_holds_to_it() {
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         (manifest, stderr(&output))
     };
-    let (manifest, said) = run("without", &[]);
-    assert_eq!(manifest["policy_digest"], Value::Null);
+    scene.write("none.toml", "version = 1\n[plugins.hostile]\ngrants = []\n");
+    let (manifest, said) = run("without", &["--policy", "none.toml"]);
     assert_eq!(manifest["plugins"]["hostile"]["grants"], json!([]));
     assert!(said.contains("Plugin hostile asks for"), "{said}");
     let (manifest, _) = run("with", &["--policy", "policy.toml"]);
@@ -423,6 +423,43 @@ fn the_manifest_says_what_plugins_were_granted_and_resume_holds_to_it() {
         "limits.fuel = 1000000",
     );
     expect(&scene.run(&["run", "--resume", "with"]), 0, &[]);
+}
+
+/// Played without a word of the operator, its grader would find every path denied and score 0.
+#[test]
+fn a_plugin_that_no_policy_speaks_of_is_refused_before_play() {
+    let scene = Scene::new().with_embedded();
+    let path = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";
+    scene.replace(path, "grader = \"rules\"", "grader = \"mine\"");
+    let rules = root().join("target/plugins/rules.wasm");
+    std::fs::copy(rules, scene.path("tasks/mine.wasm")).unwrap();
+    let suite = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
+    scene.write(
+        "tasks/suite.toml",
+        &format!("{suite}\n[plugins]\nmine = \"mine.wasm\"\n"),
+    );
+    let said = [
+        "plugin `mine`: it asks for",
+        "workspace",
+        "[plugins.mine]",
+        "--policy",
+    ];
+    let run = ["run", "tasks/suite.toml", "--out", "run"];
+    expect(&scene.run(&run), 3, &said);
+    assert!(!scene.path("run").exists(), "something was played");
+    expect(&scene.run(&["check", "tasks/suite.toml"]), 3, &said);
+    // Who only lowers its limits has not said whether it gets what it asks for.
+    let policy = "version = 1\n[plugins.mine]\nlimits.fuel = 100000000\n";
+    scene.write("policy.toml", policy);
+    let with = ["--policy", "policy.toml"];
+    expect(&scene.run(&[&run[..], &with].concat()), 3, &said);
+    scene.write(
+        "policy.toml",
+        "version = 1\n[plugins.mine]\ngrants = [\"log\", \"workspace\"]\n",
+    );
+    expect(&scene.run(&[&run[..], &with].concat()), 0, &[]);
+    let check = ["check", "tasks/suite.toml"];
+    expect(&scene.run(&[&check[..], &with].concat()), 0, &[]);
 }
 
 #[test]

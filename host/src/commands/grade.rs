@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 
 use super::merge::difference;
 use super::run::{
-    Names, absolute, assignments, clients, load_suite, marks, on_terms, plan, roles, show, tape,
+    Names, absolute, assignments, clients, decided, load_suite, marks, on_terms, plan, roles, show,
+    tape,
 };
 use super::{finished, policy, runtime};
 use crate::cli::GradeArgs;
@@ -136,6 +137,7 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         .chain(was.plugin_dirs.iter().map(PathBuf::from))
         .collect();
     let (limits, plugins) = on_terms(&suite, dirs.clone(), loaded.as_ref(), args.jobs)?;
+    decided(&suite, &plugins)?;
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),

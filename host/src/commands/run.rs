@@ -493,6 +493,7 @@ fn placed(
         .out
         .clone()
         .map_or_else(|| default_out(&suite.id), Utf8PathBuf::into_std_path_buf);
+    decided(&suite, &shared.plugins)?;
     let folder = RunFolder::create(&out, &manifest).or_exit(Exit::Io)?;
     let plugins = Arc::clone(&shared.plugins);
     let limits = &shared.limits;
@@ -973,6 +974,20 @@ pub(super) fn marks(
         }
     }
     Ok(marks)
+}
+
+/// Refuses plugins of others that no policy speaks of, before anything is played or graded.
+pub(super) fn decided(suite: &Suite, plugins: &Plugins) -> Result<(), Failure> {
+    let own = [PYTHON, SHELL, DOCUMENT].into_iter().map(str::to_owned);
+    for name in suite.plugin_names().into_iter().chain(own) {
+        // One that is missing was told, if it is needed.
+        if plugins.is_there(&name) {
+            let papers = plugins.papers(&name);
+            let decided = papers.and_then(|papers| plugins.decided(&name, &papers));
+            decided.or_exit(Exit::InvalidInput)?;
+        }
+    }
+    Ok(())
 }
 
 /// What the manifest keeps of a plugin. What it asked for and did not get is told.

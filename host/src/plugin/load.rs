@@ -91,6 +91,15 @@ pub enum LoadError {
     Lock(#[from] LockError),
     #[error("use the policy for plugin `{name}`: {reason}")]
     Policy { name: String, reason: String },
+    #[error(
+        "use plugin `{name}`: it asks for {}, and no policy says whether it gets that; write [plugins.{name}] with \
+        grants = {asks:?} into the policy (`--policy FILE`, or `policy` of the suite), or grants = [] to refuse it",
+        asks.join(", ")
+    )]
+    Undecided {
+        name: String,
+        asks: Vec<&'static str>,
+    },
     #[error("load plugin `{name}` from {}: the file was changed since this program looked at it", path.display())]
     Changed { name: String, path: PathBuf },
     #[error("load plugin `{name}` from {}: it imports {import}, which no plugin gets", path.display())]
@@ -391,6 +400,20 @@ impl Plugins {
         let profile = kind.profile();
         let engine = self.engines.get(profile);
         engine.is_ok_and(|engine| self.cache.has(&engine, profile, &papers.sha256))
+    }
+
+    /// Refuses a plugin of others that asks for what the policy does not speak of: whether it plays without is for the
+    /// operator to say, as a grader that finds every path denied would score 0 without a word.
+    pub fn decided(&self, name: &str, papers: &Papers) -> Result<(), LoadError> {
+        let Some(policy) = &self.terms.policy else {
+            return Ok(());
+        };
+        let asks = policy::undecided(policy, name, papers.origin, papers.declared).names();
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let name = name.to_owned();
+        Err(LoadError::Undecided { name, asks })
     }
 
     /// Loads a component file under a name.

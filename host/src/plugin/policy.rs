@@ -98,6 +98,20 @@ pub(super) fn granted(policy: &PolicyFile, name: &str, origin: Origin, declared:
     }
 }
 
+/// What a plugin of others asks for while the policy says nothing of it: neither grants nor an empty list.
+pub(super) fn undecided(
+    policy: &PolicyFile,
+    name: &str,
+    origin: Origin,
+    declared: Grants,
+) -> Grants {
+    let listed = policy.plugins.get(name).map(|plugin| &plugin.grants);
+    match (listed, origin) {
+        (Some(Some(_)), _) | (_, Origin::Own) => Grants::default(),
+        (Some(None) | None, Origin::Others) => declared,
+    }
+}
+
 /// The limits of a plugin's calls: what the policy says of it, and nothing above `limits`, those of its kind.
 pub(super) fn capped(
     policy: &PolicyFile,
@@ -143,6 +157,21 @@ mod tests {
         check(Origin::Others, Some(&[Grant::Workspace]), &[]);
         check(Origin::Own, None, &["clock", "log"]);
         check(Origin::Own, Some(&[]), &[]);
+    }
+
+    #[test]
+    fn what_no_policy_speaks_of_is_undecided() {
+        let asked: Grants = [Grant::Clock, Grant::Log].into_iter().collect();
+        let check = |origin, grants: Option<&[Grant]>, expected: &[&str]| {
+            let found = undecided(&policy(grants), "counter", origin, asked);
+            assert_eq!(found.names(), expected, "{origin:?} {grants:?}");
+        };
+        check(Origin::Others, None, &["clock", "log"]);
+        check(Origin::Others, Some(&[]), &[]);
+        check(Origin::Others, Some(&[Grant::Log]), &[]);
+        check(Origin::Own, None, &[]);
+        let other = undecided(&policy(Some(&[])), "other", Origin::Others, asked);
+        assert_eq!(other, asked);
     }
 
     #[test]
