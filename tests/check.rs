@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, expect, stderr};
+use crate::scene::{Scene, expect, hostile, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 const FOLDER: &str = "tasks/personas/law_trainee/sessions";
@@ -329,5 +329,358 @@ fn a_session_that_is_not_there_is_a_mistake_on_the_command_line() {
         &scene().run(&["check", SUITE, "--session", "nothing"]),
         2,
         &["find session `nothing`"],
+    );
+}
+
+#[test]
+fn tables_2_and_5_are_printed() {
+    let output = scene().run(&["check", SUITE, "--session", "corrie-extension"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "| law_trainee |     4 |        4 |      18 |      14 |     9 |",
+        "| category | sessions |",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_leak_in_a_skill_or_in_a_page_of_the_web_is_found() {
+    let secret = "The loss is stated in three heads with the sums of the papers.";
+    for (file, said) in [
+        (
+            "tasks/skills/planning/SKILL.md",
+            "the skill's file `skills/planning/SKILL.md` has this",
+        ),
+        ("tasks/corpus/evidence-exhibits.md", "the page https://"),
+    ] {
+        let scene = scene();
+        let text = std::fs::read_to_string(scene.path(file)).unwrap();
+        scene.write(file, &format!("{text}\n{secret}\n"));
+        let persona = "tasks/personas/law_trainee/persona.toml";
+        if !std::fs::read_to_string(scene.path(persona))
+            .unwrap()
+            .contains("\"planning\"")
+        {
+            scene.replace(persona, "skills = [", "skills = [\"planning\", ");
+        }
+        expect(
+            &scene.run(&["check", SUITE]),
+            3,
+            &["saltmarsh-statement/session.toml:", said],
+        );
+    }
+}
+
+/// As the agent reads it, and so its places can be named too.
+#[test]
+fn a_leak_in_a_document_is_found() {
+    let scene = scene();
+    let file = session("saltmarsh-statement");
+    let secret = "The loss is stated in three heads with the sums of the papers.";
+    let folder = scene.path(&file);
+    let pdf = folder.with_file_name("bundle.pdf");
+    let staged = "{ source = \"bundle.pdf\", path = \"saltmarsh/bundle.pdf\" },\n";
+    scene.replace(&file, "files = [\n", &format!("files = [\n    {staged}"));
+    std::fs::write(&pdf, crate::documents::pdf(&["Bundle of papers", secret])).unwrap();
+    let said = "the file `saltmarsh/bundle.pdf` of `saltmarsh-statement` has this";
+    expect(&scene.run(&["check", SUITE]), 3, &[said]);
+    std::fs::write(
+        &pdf,
+        crate::documents::pdf(&["Bundle of papers", "Nothing"]),
+    )
+    .unwrap();
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
+    scene.replace(
+        &file,
+        "found_in = [{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"exhibit-mark\" }, ",
+        "found_in = [{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"exhibit-mark\" }, \
+         { kind = \"file\", path = \"saltmarsh/bundle.pdf\", quote = \"Bundle of papers\" }, ",
+    );
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
+    std::fs::write(&pdf, "no document").unwrap();
+    let said = "warning: the document `saltmarsh/bundle.pdf` cannot be read";
+    expect(
+        &scene.run(&["check", SUITE]),
+        3,
+        &[said, "does not stand in"],
+    );
+}
+
+/// What is wrong with one file keeps nothing else from being found.
+#[test]
+fn broken_files_plugins_content_and_plays_are_told_together() {
+    let scene = scene();
+    scene.replace(
+        &session("saltmarsh-exhibit"),
+        "clock = ",
+        "klock = 1\nclock = ",
+    );
+    scene.replace(
+        &session("saltmarsh-statement"),
+        "clock = ",
+        "files_red = []\nclock = ",
+    );
+    scene.replace(
+        &session("corrie-extension"),
+        "\"Corrie: last day 21 April, warn on 17 April\"",
+        "\"Corrie: no day\"",
+    );
+    scene.replace(
+        &session("corrie-extension"),
+        "D 21.04.26 | W 17.04.26 | 40188 | Dunstall",
+        "D 21.04.26 | W 18.04.26 | 40188 | Dunstall",
+    );
+    let output = scene.run(&["check", SUITE]);
+    let said = [
+        "saltmarsh-exhibit/session.toml:6:",
+        "saltmarsh-statement/session.toml:6:",
+        "the matcher does not match this",
+        "`reference` does not meet the item `deadline-saved`",
+    ];
+    expect(&output, 3, &said);
+    let text = stderr(&output);
+    assert!(
+        !text.contains("is no earlier session"),
+        "a consequence is told:\n{text}"
+    );
+}
+
+#[test]
+fn a_session_that_cannot_be_read_leaves_its_persona_unplayed_and_the_rest_checked() {
+    let scene = scene();
+    scene.replace(&session("saltmarsh-exhibit"), "title = ", "title = 1 #");
+    scene.replace(
+        &session("corrie-extension"),
+        "\"Corrie: last day 21 April",
+        "\"Corrie: no day",
+    );
+    let output = scene.run(&["check", SUITE]);
+    expect(
+        &output,
+        3,
+        &[
+            "saltmarsh-exhibit/session.toml:",
+            "the matcher does not match this",
+        ],
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let said = "Not played: persona law_trainee, as not all of it could be read.";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_plugin_that_is_missing_hides_nothing_else() {
+    let scene = scene();
+    scene.replace(
+        &session("corrie-extension"),
+        "grader = \"rules\"",
+        "grader = \"nosuch\"",
+    );
+    scene.replace(
+        &session("saltmarsh-statement"),
+        "Tamsin's story closes",
+        "It closes",
+    );
+    let output = scene.run(&["check", SUITE]);
+    expect(
+        &output,
+        3,
+        &[
+            "cannot find plugin `nosuch`",
+            "the intent `stops-at-denial` does not stand alone",
+        ],
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("Not played: session corrie-extension"),
+        "{text}"
+    );
+    assert!(text.contains("| reference | 100.0 | 100.0 |"), "{text}");
+}
+
+/// A grader that panics has judged nothing: the workflow is not at fault.
+#[test]
+fn a_grader_that_panics_is_named_with_its_text() {
+    let scene = scene();
+    let grader = hostile("grader");
+    let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
+    let suite = suite.replacen("seed = 1", "seed = 1\npolicy = \"policy.toml\"", 1);
+    let plugin = format!("\n[plugins]\nhostile = \"{}\"\n", grader.display());
+    scene.write(SUITE, &(suite + &plugin));
+    scene.write(
+        "tasks/policy.toml",
+        "version = 1\n[plugins.hostile]\ngrants = [\"log\"]\n",
+    );
+    let file = session("corrie-extension");
+    let text = std::fs::read_to_string(scene.path(&file)).unwrap();
+    let item = "\n[[checklist]]\nid = \"strange\"\ncriterion = \"The strange rule holds\"\n[checklist.rule]\n\
+        grader = \"hostile\"\nconfig = { do = \"panic\" }\n";
+    scene.write(&file, &(text + item));
+    let output = scene.run(&["check", SUITE]);
+    expect(
+        &output,
+        3,
+        &[
+            "the grader breaks: under `nop` hostile trapped",
+            "a guest's panic",
+        ],
+    );
+    let text = stderr(&output);
+    assert!(!text.contains("does not meet the item `strange`"), "{text}");
+}
+
+#[test]
+fn what_is_dated_after_its_session_is_found() {
+    let persona = "tasks/personas/law_trainee/persona.toml";
+    let text = std::fs::read_to_string(scene().path(persona)).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("created_at = "))
+        .unwrap();
+    check(
+        persona,
+        line,
+        "created_at = \"2027-01-01T09:00:00\"",
+        3,
+        &[
+            "persona.toml:",
+            "`created_at` is 2027-01-01T09:00:00, after the session's clock, 2026-03-09",
+        ],
+    );
+    let file = session("corrie-extension");
+    let text = std::fs::read_to_string(scene().path(&file)).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("sent_at = "))
+        .unwrap();
+    check(
+        &file,
+        line,
+        "sent_at = \"2026-03-26T09:36:00\"",
+        3,
+        &[
+            "session.toml:",
+            "`sent_at` is 2026-03-26T09:36:00, after the session's clock",
+        ],
+    );
+    check(
+        &file,
+        "path = \"corrie/letter-style.md\"",
+        "path = \"corrie/letter-style-2026-03-27.md\"",
+        0,
+        &["warning: `corrie/letter-style-2026-03-27.md` has a date after the session's clock"],
+    );
+}
+
+#[test]
+fn a_session_that_no_episode_names_is_hinted_at() {
+    let scene = scene();
+    let from = scene.path(&format!("{FOLDER}/corrie-extension"));
+    crate::scene::copy(&from, &scene.path(&format!("{FOLDER}/corrie-again")));
+    expect(
+        &scene.run(&["check", SUITE]),
+        0,
+        &["warning: the episode does not name the session in `sessions/corrie-again`"],
+    );
+}
+
+#[test]
+fn an_item_or_intent_that_leans_on_another_is_hinted_at() {
+    check(
+        &session("saltmarsh-statement"),
+        "criterion = \"The total is GBP 21,335\"",
+        "criterion = \"It is GBP 21,335\"",
+        0,
+        &["warning: the item `total` does not stand alone: \"it\" needs a text before it"],
+    );
+}
+
+#[test]
+fn a_matcher_looks_only_at_what_the_judge_is_shown() {
+    let file = session("corrie-extension");
+    for (old, new, said) in [
+        (
+            "    { tool = \"gmail__update_draft\" },\n",
+            "",
+            "`call:gmail__update_draft` of `new-date`: the judge is shown no call of this tool",
+        ),
+        (
+            "id = \"report\"\ncriterion = \"Dorothea is told what the draft agrees to and that the client's authority for it came on 20 March\"\n\
+             [checklist.met]\nwithin = [\"call:gmail__send_email\"]\n",
+            "id = \"report\"\ncriterion = \"Dorothea is told what the draft agrees to and that the client's authority for it came on 20 March\"\n\
+             [checklist.met]\n",
+            "the matcher of `report` looks everywhere",
+        ),
+        (
+            "call = [\"email_addresses\", \"subject\", \"body\"]",
+            "call = [\"email_addresses\"]",
+            "the judge is shown email_addresses of it, and the matcher reads more",
+        ),
+    ] {
+        check(&file, old, new, 3, &[said]);
+    }
+    let file = session("saltmarsh-statement");
+    check(
+        &file,
+        "files_read = [\"saltmarsh/statement-orrell.md\", ",
+        "files_read = [",
+        3,
+        &["`file:saltmarsh/*statement*` of `corner`: the judge is shown no such file"],
+    );
+    check(
+        &file,
+        "files_read = [",
+        "files_read = [\"saltmarsh/nothing.md\", ",
+        3,
+        &["no session stages `saltmarsh/nothing.md`"],
+    );
+}
+
+#[test]
+fn the_examples_of_rules_are_carried_out() {
+    let file = session("corrie-extension");
+    let accepted = "subject = \"40188: a draft waits for you\"";
+    for (old, new, said) in [
+        (
+            accepted,
+            "subject = \"A draft waits for you\"",
+            "the rule does not accept this history",
+        ),
+        (
+            "subject = \"A draft waits\"",
+            "subject = \"A draft for Corrie waits\"",
+            "the rule accepts this history",
+        ),
+        (
+            "W 20.04.26 | 40188 | defence",
+            "W 17.04.26 | 40188 | defence",
+            "the rule accepts this history",
+        ),
+        (
+            accepted,
+            "topic = \"40188: a draft waits for you\"",
+            "a step of this history fails: `gmail__send_email` answers",
+        ),
+    ] {
+        check(&file, old, new, 3, &["session.toml:", said]);
+    }
+    check(
+        &file,
+        "{ tool = \"simple_note__update_note\", arguments = { access_token = \"{{login.access_token}}\"",
+        "{ tool = \"simple_note__update_note\", arguments = { access_token = \"{{nobody.access_token}}\"",
+        3,
+        &["`{{nobody.access_token}}` stands for a result that no earlier step saved"],
+    );
+    let scene = scene();
+    let text = std::fs::read_to_string(scene.path(&file)).unwrap();
+    let at = text.find("rejects = [\n    [").unwrap();
+    let end = at + text[at..].find("\n]\n").unwrap();
+    scene.write(&file, &format!("{}{}", &text[..at], &text[end + 3..]));
+    expect(
+        &scene.run(&["check", SUITE]),
+        0,
+        &["warning: 1 rules have no example of each kind, the first is `draft-in-thread`"],
     );
 }

@@ -1,32 +1,32 @@
 //! `pibench-host check`: everything that is wrong with task files and plugins, at once.
 
+mod history;
 mod play;
+mod reading;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
-use super::{
-    guest_limits, offered_tools, plugin_dirs, plugins, policy, runtime, show_problems,
-    warn_of_unknown,
-};
+use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
+use crate::agent::builtin;
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
 use crate::plugin::grader::Grader;
 use crate::plugin::policy::Grants;
-use crate::plugin::{App, GuestLimits, Limits, Plugin, Plugins, World};
+use crate::plugin::{App, GuestLimits, Limits, LoadError, Plugin, Plugins, World};
 use crate::report::check as report;
 use crate::task::check::{Checked, check as check_task};
-use crate::task::load::load;
+use crate::task::load::readable;
 use crate::task::manifest::PolicyFile;
 use crate::task::problem::Problem;
-use crate::task::statistics::statistics;
-use crate::task::suite::{Grading, Persona, Suite};
-use crate::task::validate::{Authored, ToolText, material_tokens};
+use crate::task::statistics::{categories_table, personas_table, statistics};
+use crate::task::suite::{Grading, Persona, Rule, Suite};
+use crate::task::validate::{Authored, Part, ToolText, Tools, material_tokens};
 
 /// What was found of one path.
 struct Found {
@@ -93,16 +93,13 @@ fn problem_value(problem: &Problem) -> Value {
 
 fn check_path(path: &Utf8Path, args: &CheckArgs) -> Result<Found, Failure> {
     match check_task(path) {
-        Checked::Task(problems) if problems.iter().any(Problem::is_error) => {
-            Ok(Found::of(problems))
-        }
         Checked::Task(problems) => check_suite(path, problems, args),
         Checked::Plugin => check_plugin(path, args),
     }
 }
 
-/// A suite that is well-formed: its plugins, its content, and how the scripted agents fare. A persona or session alone
-/// names no plugins and cannot be played, so of these nothing more is said.
+/// A suite, as far as it could be read: its plugins, its content, and how the scripted agents fare with what is sound. A
+/// persona or session alone names no plugins and cannot be played, so of these nothing more is said.
 fn check_suite(
     path: &Utf8Path,
     mut problems: Vec<Problem>,
@@ -113,43 +110,42 @@ fn check_suite(
     } else {
         path.to_owned()
     };
-    let Ok(loaded) = load(&file) else {
+    let (Some(suite), _) = readable(&file) else {
         return Ok(Found::of(problems));
     };
-    let suite = loaded.suite;
-    check_session_names(&suite, args)?;
+    let broken: BTreeSet<Utf8PathBuf> = problems
+        .iter()
+        .filter(|problem| problem.is_error())
+        .map(|problem| problem.file().to_owned())
+        .collect();
+    if broken.is_empty() {
+        check_session_names(&suite, args)?;
+    }
     let policy = policy_of(args, suite.policy.as_deref())?;
     let limits = guest_limits(&suite, &policy)?;
     let dirs = plugin_dirs(args.plugins.as_deref());
     let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
-    let plugins = plugins(
-        suite.plugins.clone(),
-        dirs,
-        &limits,
-        policy,
-        suite.lock.as_deref(),
-    )?;
+    let lock = suite.lock.as_deref();
+    let plugins = Arc::new(plugins(suite.plugins.clone(), dirs, &limits, policy, lock)?);
     warn_of_unknown(&plugins, in_policy.iter());
-    for name in suite.plugin_names() {
-        if let Err(error) = plugins.get(&name) {
-            problems.push(Problem::of_file(&suite.path, error.to_string()));
-        }
-    }
-    if problems.iter().any(Problem::is_error) {
-        return Ok(Found::of(problems));
-    }
-    let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
-    let tools = runtime()?.block_on(offered_tools(&suite, &plugins, apps))?;
-    let tools: Vec<ToolText> = tools.iter().map(tool_text).collect();
-    let authored = Authored::read(&suite).or_exit(Exit::Io)?;
-    problems.extend(authored.problems(&tools));
-    problems.extend(runtime()?.block_on(check_rules(&suite, &plugins)));
-    if problems.iter().any(Problem::is_error) {
-        return Ok(Found::of(problems));
-    }
-    let (plays, told) = play::check(&suite, &authored, args)?;
+    let runtime = runtime()?;
+    let there = runtime.block_on(There::of(&suite, &plugins, &mut problems));
+    let as_read = runtime.block_on(reading::as_read(&suite, &plugins, &mut problems));
+    let authored = Authored::read(&as_read).or_exit(Exit::Io)?;
+    problems.extend(authored.problems(&Tools {
+        known: &there.tools,
+        absent: &there.absent,
+    }));
+    problems.extend(runtime.block_on(check_rules(&suite, &authored, &plugins, &there.absent)));
+    let ground = play::Ground {
+        authored: &authored,
+        absent: &there.absent,
+        broken: &broken,
+        args,
+    };
+    let (plays, told) = play::check(&suite, &ground)?;
     problems.extend(told);
-    let names: Vec<String> = tools.into_iter().map(|tool| tool.name).collect();
+    let names: Vec<String> = there.tools.into_iter().map(|tool| tool.name).collect();
     let sessions = report::Sessions {
         suite: &suite,
         tokens: &material_tokens(&suite),
@@ -162,9 +158,54 @@ fn check_suite(
     let statistics = statistics(&suite, &names);
     Ok(Found {
         problems,
-        text: sessions.render() + &report::plays(&plays.lines(), plays.seconds),
+        text: [
+            personas_table(&statistics),
+            "\n".into(),
+            categories_table(&statistics),
+            "\n".into(),
+            sessions.render(),
+            plays.text(),
+        ]
+        .concat(),
         value: json!({ "statistics": statistics, "sessions": sessions.value(), "plays": plays }),
     })
+}
+
+/// What of the plugins that a suite needs is there.
+struct There {
+    /// Of the host and of the apps.
+    tools: Vec<ToolText>,
+    /// The plugins that cannot be used, for which a problem was told.
+    absent: BTreeSet<String>,
+}
+
+impl There {
+    async fn of(suite: &Suite, plugins: &Plugins, problems: &mut Vec<Problem>) -> Self {
+        let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
+        let mut tools = builtin(suite.scaffold);
+        let mut absent = BTreeSet::new();
+        for name in suite.plugin_names() {
+            match tools_of(plugins, &name, apps.contains(&name)).await {
+                Ok(listed) => tools.extend(listed),
+                Err(reason) => {
+                    problems.push(Problem::of_file(&suite.path, format!("cannot {reason}")));
+                    absent.insert(name);
+                }
+            }
+        }
+        let tools = tools.iter().map(tool_text).collect();
+        Self { tools, absent }
+    }
+}
+
+/// The tools of a plugin that a run would take; a grader has none.
+async fn tools_of(plugins: &Plugins, name: &str, is_app: bool) -> Result<Vec<ToolSpec>, LoadError> {
+    let plugin = plugins.get(name)?;
+    plugins.decided(name, &plugin.papers())?;
+    if is_app {
+        return App::list_tools(&plugin, Limits::APP).await;
+    }
+    Ok(Vec::new())
 }
 
 /// A session that the suite does not have is a mistake on the command line.
@@ -252,46 +293,64 @@ fn policy_of(args: &CheckArgs, of_suite: Option<&Utf8Path>) -> Result<PolicyFile
     Ok(policy.map(|loaded| loaded.policy).unwrap_or_default())
 }
 
-async fn check_rules(suite: &Suite, plugins: &Plugins) -> Vec<Problem> {
+/// Whether each rule's grader takes its configuration and has its check.
+async fn check_rules(
+    suite: &Suite,
+    authored: &Authored<'_>,
+    plugins: &Plugins,
+    absent: &BTreeSet<String>,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let sessions = suite.personas.iter().flat_map(|persona| &persona.sessions);
-    for (session, item) in
-        sessions.flat_map(|session| session.checklist.iter().map(move |item| (session, item)))
-    {
-        let Grading::Rule(rule) = &item.grading else {
-            continue;
-        };
-        let limits = if rule.grader == "python" {
-            Limits::PYTHON
-        } else {
-            Limits::GRADER
-        };
-        let grader = plugins
-            .get(&rule.grader)
-            .and_then(|plugin| Grader::new(plugin, limits));
-        let found = match grader {
-            Ok(grader) => grader
-                .list_checks(&rule.config)
-                .await
-                .map_err(|fault| format!("`{}` {fault}", rule.grader)),
-            Err(error) => Err(error.to_string()),
-        };
-        let wrong = match (found, &rule.check) {
-            (Err(reason), _) => reason,
-            (Ok(checks), Some(check)) if !checks.iter().any(|found| found.id == *check) => {
-                format!("`{}` has no check `{check}`", rule.grader)
+    for persona in &suite.personas {
+        for session in &persona.sessions {
+            for (index, item) in session.checklist.iter().enumerate() {
+                let Grading::Rule(rule) = &item.grading else {
+                    continue;
+                };
+                if absent.contains(&rule.grader) {
+                    continue;
+                }
+                if let Some(reason) = refused(rule, plugins).await {
+                    let message = format!("the rule of `{}` cannot be used: {reason}", item.id);
+                    let part = Part::Item(index);
+                    problems.push(authored.session_problem(
+                        &persona.id,
+                        &session.id,
+                        part,
+                        message,
+                        "mend the rule, or name another grader or check",
+                    ));
+                }
             }
-            (Ok(checks), None) if checks.len() != 1 => {
-                format!(
-                    "`{}` has {} checks; say which with `check`",
-                    rule.grader,
-                    checks.len()
-                )
-            }
-            _ => continue,
-        };
-        let message = format!("session {}, item {}: {wrong}", session.id, item.id);
-        problems.push(Problem::of_file(&suite.path, message));
+        }
     }
     problems
+}
+
+/// Why a grader does not take a rule.
+async fn refused(rule: &Rule, plugins: &Plugins) -> Option<String> {
+    let limits = if rule.grader == "python" {
+        Limits::PYTHON
+    } else {
+        Limits::GRADER
+    };
+    let grader = plugins
+        .get(&rule.grader)
+        .and_then(|plugin| Grader::new(plugin, limits));
+    let found = match grader {
+        Ok(grader) => grader.list_checks(&rule.config).await,
+        Err(error) => return Some(error.to_string()),
+    };
+    match (found, &rule.check) {
+        (Err(fault), _) => Some(format!("`{}` {fault}", rule.grader)),
+        (Ok(checks), Some(check)) if !checks.iter().any(|found| found.id == *check) => {
+            Some(format!("`{}` has no check `{check}`", rule.grader))
+        }
+        (Ok(checks), None) if checks.len() != 1 => Some(format!(
+            "`{}` has {} checks; say which with `check`",
+            rule.grader,
+            checks.len()
+        )),
+        _ => None,
+    }
 }

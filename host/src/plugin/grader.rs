@@ -162,7 +162,8 @@ impl Grader {
         }
         let refused = ran.result.as_ref().is_ok_and(Result::is_err);
         self.measure(ran.record(name, function.to_owned(), made, refused));
-        let list = ran.result?.map_err(|message| GuestFault::Failed {
+        let result = ran.result.map_err(|fault| with_last_words(fault, &log));
+        let list = result?.map_err(|message| GuestFault::Failed {
             message: bounded(&message),
         })?;
         if list.len() > self.limits.json_nodes {
@@ -193,5 +194,15 @@ impl Grader {
             async |store| pre.instantiate_async(store).await,
         )
         .await
+    }
+}
+
+/// A panic is only an `unreachable` to the host: what it was about is in what the guest wrote last.
+fn with_last_words(fault: GuestFault, log: &str) -> GuestFault {
+    match fault {
+        GuestFault::Trap { trap } if !log.trim().is_empty() => GuestFault::Trap {
+            trap: bounded(&format!("{trap}; it wrote: {}", log.trim())),
+        },
+        fault => fault,
     }
 }

@@ -25,6 +25,8 @@ use super::pack::{Pack, ReadError, plain};
 use super::problem::{Problem, Problems, Source};
 use super::suite::{Persona, Session, Suite};
 
+pub(super) use session::step;
+
 pub use policy::{LoadedPolicy, policy};
 pub use setting::{Assignment, Origin, Setting, settings};
 
@@ -89,6 +91,16 @@ pub fn load_with(path: &Utf8Path, set: &[Assignment]) -> Result<Loaded, Problems
             let errors = problems.iter().filter(|problem| problem.is_error());
             Err(Problems(errors.map(problem).collect()))
         }
+    }
+}
+
+/// What of a suite could be read, however much is wrong with the rest, and every problem: for who looks for more. The
+/// sessions and personas that could not be read are not in it.
+pub fn readable(path: &Utf8Path) -> (Option<Suite>, Vec<Problem>) {
+    let (folder, name) = folder_and_name(path);
+    match Loader::open(folder) {
+        Ok(mut loader) => (loader.suite(path, name, &[]), loader.problems),
+        Err(Problems(problems)) => (None, problems),
     }
 }
 
@@ -364,6 +376,7 @@ impl Loader {
                     span,
                     format!("a second persona with the id `{}`", persona.id),
                 );
+                continue;
             }
             personas.push(persona);
         }
@@ -387,6 +400,13 @@ impl Loader {
             }
             let skills = loader.skills(&file.skills, folder, &root.key("skills"), report);
             let sessions = loader.episode(&file, folder, &root.key("episode"), report);
+            // A name that is misspelt is told, and its folder would be told once more.
+            if sessions.len() == file.episode.len() {
+                loader.unplayed(&file, folder, &root.key("episode"), report);
+            }
+            if name.is_some_and(|name| name != file.id) {
+                return None;
+            }
             let PersonaFile {
                 version: _,
                 id,
@@ -415,6 +435,28 @@ impl Loader {
                 sessions,
             })
         })
+    }
+
+    /// Hints at session folders that the episode does not name: nobody would miss them.
+    fn unplayed(
+        &self,
+        file: &PersonaFile,
+        folder: &str,
+        place: &Place<'_>,
+        report: &mut Report<'_>,
+    ) {
+        let sessions = join(folder, "sessions");
+        // A folder that cannot be read is told where a session of it is.
+        for name in self.pack.names(&sessions).unwrap_or_default() {
+            let named = file.episode.iter().any(|entry| entry.session == name);
+            if !named && self.pack.is_file(&format!("{sessions}/{name}/{SESSION}")) {
+                report.warn(
+                    place.span(),
+                    format!("the episode does not name the session in `sessions/{name}`"),
+                    format!("add {{ session = \"{name}\" }} where it is to be played, or take the folder away"),
+                );
+            }
+        }
     }
 
     /// The sessions of an episode that could be read, in its order.

@@ -699,6 +699,31 @@ pub struct RuleFile {
     /// Which of the grader's checks this item is; may be left out when there is one.
     #[serde(default)]
     pub check: Option<String>,
+    /// Histories that must pass, each a list of steps as in `reference`. `check` plays each by itself and asks the grader.
+    /// What a step uses and none before it saved is fetched as the reference workflow does it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<Vec<StepFile>>,
+    /// Histories that are near and must not pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejects: Vec<Vec<StepFile>>,
+}
+
+impl RuleFile {
+    /// Whether both ask the same of the same grader.
+    pub fn asks_as(&self, other: &Self) -> bool {
+        let asked = |rule: &Self| {
+            let RuleFile {
+                grader,
+                config,
+                script,
+                check,
+                accepts: _,
+                rejects: _,
+            } = rule.clone();
+            (grader, config, script, check)
+        };
+        asked(self) == asked(other)
+    }
 }
 
 /// What the scripted judges look for in the agent's own words. It matches when one piece of text (a response, the
@@ -760,7 +785,7 @@ pub struct ToolEvidence {
 }
 
 /// One step of a reference workflow: a tool call or a part of the response.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct StepFile {
     /// The intents that the step serves.

@@ -90,13 +90,15 @@ impl Problem {
     }
 
     /// Says how to put it right.
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(printable(&help.into()));
         self
     }
 
     /// Makes it a warning.
-    pub(super) fn warning(mut self) -> Self {
+    #[must_use]
+    pub fn warning(mut self) -> Self {
         self.severity = Severity::Warning;
         self
     }

@@ -154,24 +154,30 @@ fn count_categories(categories: impl Iterator<Item = Category>) -> Vec<Count> {
         .collect()
 }
 
-/// The figures as plain text tables, for people.
+/// The figures as plain text tables, for people: Tables 2, 3 and 5.
 pub fn render(statistics: &Statistics) -> String {
-    let Statistics {
-        personas,
-        total,
-        domains,
-        categories,
-        uncategorised,
-    } = statistics;
+    [
+        personas_table(statistics),
+        domains_table(statistics),
+        categories_table(statistics),
+    ]
+    .join("\n")
+}
+
+/// Table 2.
+pub fn personas_table(statistics: &Statistics) -> String {
     let mut users = table(&[
         "persona", "tasks", "sessions", "intents", "rubrics", "rules",
     ]);
-    for PersonaCounts { id, counts } in personas {
+    for PersonaCounts { id, counts } in &statistics.personas {
         users.add_row(row(id, *counts));
     }
-    users.add_row(row("total", *total));
+    users.add_row(row("total", statistics.total));
+    users.trim_fmt() + "\n"
+}
 
-    let mut domains = domains.clone();
+fn domains_table(statistics: &Statistics) -> String {
+    let mut domains = statistics.domains.clone();
     domains.push(Domain {
         name: "total".into(),
         tools: domains.iter().map(|one| one.tools).sum(),
@@ -181,7 +187,16 @@ pub fn render(statistics: &Statistics) -> String {
     for Domain { name, tools, used } in domains {
         tools_table.add_row([name, tools.to_string(), used.to_string()]);
     }
+    tools_table.trim_fmt() + "\n"
+}
 
+/// Table 5.
+pub fn categories_table(statistics: &Statistics) -> String {
+    let Statistics {
+        categories,
+        uncategorised,
+        ..
+    } = statistics;
     let mut kinds = table(&["category", "sessions"]);
     for Count { name, count } in categories {
         kinds.add_row([name.clone(), count.to_string()]);
@@ -191,10 +206,7 @@ pub fn render(statistics: &Statistics) -> String {
     }
     let all: usize = categories.iter().map(|one| one.count).sum();
     kinds.add_row(["total".to_owned(), (all + uncategorised).to_string()]);
-
-    [users, tools_table, kinds]
-        .map(|table| table.trim_fmt() + "\n")
-        .join("\n")
+    kinds.trim_fmt() + "\n"
 }
 
 fn row(name: &str, counts: Counts) -> Vec<String> {

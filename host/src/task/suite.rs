@@ -63,11 +63,7 @@ impl Suite {
         let apps = self.personas.iter().flat_map(Persona::app_names);
         let mut names: BTreeSet<String> = apps.collect();
         let sessions = self.personas.iter().flat_map(|persona| &persona.sessions);
-        for item in sessions.flat_map(|session| &session.checklist) {
-            if let Grading::Rule(rule) = &item.grading {
-                names.insert(rule.grader.clone());
-            }
-        }
+        names.extend(sessions.flat_map(Session::graders).map(str::to_owned));
         names
     }
 }
@@ -146,8 +142,17 @@ pub struct Session {
 impl Session {
     /// Whether graders are asked about it.
     pub fn has_rules(&self) -> bool {
-        let is_rule = |item: &Item| matches!(item.grading, Grading::Rule(_));
-        self.checklist.iter().any(is_rule)
+        self.graders().next().is_some()
+    }
+
+    /// The graders of its rules, one for each.
+    pub fn graders(&self) -> impl Iterator<Item = &str> {
+        self.checklist
+            .iter()
+            .filter_map(|item| match &item.grading {
+                Grading::Rule(rule) => Some(rule.grader.as_str()),
+                Grading::Rubric { .. } => None,
+            })
     }
 
     /// What scripted judges ask about each turn.

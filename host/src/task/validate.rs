@@ -2,11 +2,16 @@
 //! that do what their author thinks, checklists of single requirements, groups whose dependency is real, tools and files
 //! that exist. Looks at the files only and plays nothing; the released benchmark calls this its task validator.
 //!
-//! It reads the files once more, because the loaded suite has forgotten where things stand and what only authors need.
+//! It reads the files once more, because the loaded suite has forgotten where things stand and what only authors need. Of a
+//! suite that is broken in places it looks at what could be read.
 
+mod alone;
 mod checklist;
+mod dates;
 mod episode;
+mod evidence;
 mod example;
+mod history;
 mod leak;
 mod recovery;
 mod shown;
@@ -21,6 +26,7 @@ use super::load::{Loader, PERSONA, SESSION, folder_and_name, join};
 use super::manifest::{PersonaFile, SessionFile, SuiteFile};
 use super::problem::{Problem, Problems, Source};
 use super::suite::{Persona, Session, Suite};
+pub use history::History;
 use shown::Shown;
 
 /// A tool that the agent can have, and all the text of it that a model reads.
@@ -34,20 +40,46 @@ pub struct ToolText {
 #[derive(Debug)]
 pub struct Authored<'s> {
     suite: &'s Suite,
-    personas: Vec<AuthoredPersona>,
+    personas: Vec<(&'s Persona, AuthoredPersona)>,
 }
 
 #[derive(Debug)]
 struct AuthoredPersona {
     source: Source,
     imported: bool,
-    sessions: Vec<AuthoredSession>,
+    /// Whether every session of the episode could be read: without one, it is not known what the others miss.
+    whole: bool,
+    /// By id.
+    sessions: BTreeMap<String, AuthoredSession>,
 }
 
 #[derive(Debug)]
 struct AuthoredSession {
     source: Source,
     file: SessionFile,
+}
+
+/// The tools that an agent can have.
+#[derive(Debug)]
+pub struct Tools<'a> {
+    pub known: &'a [ToolText],
+    /// The apps that could not be loaded, of whose tools nothing is known.
+    pub absent: &'a BTreeSet<String>,
+}
+
+impl Tools<'_> {
+    /// Whether a tool, or any tool of `<app>__*`, is there, as far as that is known.
+    fn have(&self, tool: &str) -> bool {
+        let absent = tool
+            .split_once("__")
+            .is_some_and(|(app, _)| self.absent.contains(app));
+        let mut names = self.known.iter().map(|known| known.name.as_str());
+        absent
+            || match tool.strip_suffix('*') {
+                Some(app) => names.any(|name| name.starts_with(app)),
+                None => names.any(|name| name == tool),
+            }
+    }
 }
 
 /// One session on its way through the checks.
@@ -57,47 +89,50 @@ struct Ground<'a> {
     index: usize,
     session: &'a Session,
     file: &'a SessionFile,
-    /// Those of the earlier sessions, and this one's.
-    files: &'a [AuthoredSession],
-    /// Data of another project: what its authors did is told, and fails nothing.
-    imported: bool,
+    authored: &'a AuthoredPersona,
     root: Place<'a>,
 }
 
 impl<'s> Authored<'s> {
-    /// Reads the files of a suite that was loaded from its path.
+    /// Reads the files of a suite that was loaded from its path, as far as they could be.
     pub fn read(suite: &'s Suite) -> Result<Self, Problems> {
         let (folder, name) = folder_and_name(&suite.path);
         let mut loader = Loader::open(folder)?;
         let file: SuiteFile = loader.wire(name)?.1;
-        let personas = suite.personas.iter().zip(&file.personas);
+        let mut read = |persona: &Persona| {
+            let named = |folder: &&String| Utf8Path::new(folder).file_name() == Some(&persona.id);
+            let folder = file.personas.iter().find(named)?;
+            AuthoredPersona::read(&mut loader, persona, folder)
+        };
+        let personas = suite.personas.iter();
         let personas = personas
-            .map(|(persona, folder)| AuthoredPersona::read(&mut loader, persona, folder))
-            .collect::<Result<_, _>>()?;
+            .filter_map(|persona| Some((persona, read(persona)?)))
+            .collect();
         Ok(Self { suite, personas })
     }
 
-    /// Everything that is wrong or odd, in the order of the files. `tools` are all that the plugins and the host offer.
-    pub fn problems(&self, tools: &[ToolText]) -> Vec<Problem> {
-        let known: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    /// Everything that is wrong or odd, in the order of the files.
+    pub fn problems(&self, tools: &Tools<'_>) -> Vec<Problem> {
         let mut problems = Vec::new();
-        for (persona, authored) in self.suite.personas.iter().zip(&self.personas) {
-            problems.extend(authored.own_problems(persona, &known));
-            let mut shown = Shown::of_persona(persona, tools);
+        for (persona, authored) in &self.personas {
+            problems.extend(authored.own_problems(persona, tools));
+            let mut shown = Shown::of_persona(self.suite, persona, tools.known);
             for (index, session) in persona.sessions.iter().enumerate() {
                 shown.add_session(persona, index);
-                let AuthoredSession { source, file } = &authored.sessions[index];
+                let Some(AuthoredSession { source, file }) = authored.sessions.get(&session.id)
+                else {
+                    continue;
+                };
                 problems.extend(on_document(source, |root, report| {
                     let ground = Ground {
                         persona,
                         index,
                         session,
                         file,
-                        files: &authored.sessions[..=index],
-                        imported: authored.imported,
+                        authored,
                         root,
                     };
-                    ground.check(&shown, &known, report);
+                    ground.check(&shown, tools, report);
                 }));
             }
         }
@@ -124,12 +159,20 @@ impl<'s> Authored<'s> {
     }
 
     fn source(&self, persona: &str, session: &str) -> Option<&Source> {
-        let personas = self.suite.personas.iter().zip(&self.personas);
-        let (of, authored) = personas
-            .into_iter()
-            .find(|(known, _)| known.id == persona)?;
-        let place = of.sessions.iter().position(|known| known.id == session)?;
-        Some(&authored.sessions.get(place)?.source)
+        let mut personas = self.personas.iter();
+        let (_, authored) = personas.find(|(known, _)| known.id == persona)?;
+        Some(&authored.sessions.get(session)?.source)
+    }
+
+    /// Whether every session of a persona could be read.
+    pub fn is_whole(&self, persona: &str) -> bool {
+        let mut personas = self.personas.iter();
+        personas.any(|(known, authored)| known.id == persona && authored.whole)
+    }
+
+    /// The file of a session, as problems name it.
+    pub fn file(&self, persona: &str, session: &str) -> Option<&Utf8Path> {
+        Some(&self.source(persona, session)?.path)
     }
 }
 
@@ -140,6 +183,8 @@ pub enum Part<'a> {
     /// By its id's place in the list.
     Intent(usize),
     Item(usize),
+    /// Of an item's rule: its kind, `accepts` or `rejects`, and its place there.
+    Example(usize, &'a str, usize),
     Key(&'a str),
 }
 
@@ -149,35 +194,38 @@ impl Part<'_> {
             Part::Session => root.key("id"),
             Part::Intent(index) => root.key("intents").index(index).key("id"),
             Part::Item(index) => root.key("checklist").index(index).key("id"),
+            Part::Example(item, kind, nth) => {
+                let rule = root.key("checklist").index(item).key("rule");
+                rule.key(kind).index(nth)
+            }
             Part::Key(key) => root.key(key),
         }
     }
 }
 
 impl AuthoredPersona {
-    fn read(loader: &mut Loader, persona: &Persona, folder: &str) -> Result<Self, Problems> {
-        let (source, file): (Source, PersonaFile) = loader.wire(&join(folder, PERSONA))?;
-        let session = |loader: &mut Loader, session: &Session| {
+    /// None when the persona's own file cannot be read, which its loading told.
+    fn read(loader: &mut Loader, persona: &Persona, folder: &str) -> Option<Self> {
+        let (source, file): (Source, PersonaFile) = loader.wire(&join(folder, PERSONA)).ok()?;
+        let mut session = |session: &Session| {
             let path = join(folder, &format!("sessions/{}/{SESSION}", session.id));
-            let (source, file) = loader.wire(&path)?;
-            Ok(AuthoredSession { source, file })
+            let (source, file) = loader.wire(&path).ok()?;
+            Some((session.id.clone(), AuthoredSession { source, file }))
         };
-        Ok(Self {
+        let sessions: BTreeMap<_, _> = persona.sessions.iter().filter_map(&mut session).collect();
+        Some(Self {
             source,
             imported: file.metadata.contains_key(IMPORTED),
-            sessions: persona
-                .sessions
-                .iter()
-                .map(|known| session(loader, known))
-                .collect::<Result<_, Problems>>()?,
+            whole: sessions.len() == file.episode.len(),
+            sessions,
         })
     }
 
     /// The persona file's: its tools exist, and its groups are groups.
-    fn own_problems(&self, persona: &Persona, known: &BTreeSet<&str>) -> Vec<Problem> {
+    fn own_problems(&self, persona: &Persona, tools: &Tools<'_>) -> Vec<Problem> {
         on_document(&self.source, |root, report| {
             for (index, tool) in persona.tools.iter().enumerate() {
-                if !offered(tool, known) {
+                if !tools.have(tool) {
                     report.add_with_help(
                         root.key("tools").index(index).span(),
                         format!("no plugin has the tool `{tool}`"),
@@ -186,55 +234,76 @@ impl AuthoredPersona {
                 }
             }
             if !self.imported {
+                dates::check_persona(persona, &root, report);
+            }
+            if !self.imported && self.whole {
                 episode::check(persona, &self.sessions, &root.key("episode"), report);
             }
         })
     }
 }
 
-/// Whether a tool, or any tool of `<app>__*`, is there.
-fn offered(tool: &str, known: &BTreeSet<&str>) -> bool {
-    match tool.strip_suffix('*') {
-        Some(app) => known.iter().any(|name| name.starts_with(app)),
-        None => known.contains(tool),
-    }
-}
-
 impl Ground<'_> {
-    fn check(&self, shown: &Shown, known: &BTreeSet<&str>, report: &mut Report<'_>) {
+    fn check(&self, shown: &Shown, tools: &Tools<'_>, report: &mut Report<'_>) {
         leak::check(self, shown, report);
-        if !self.imported {
-            recovery::check(self, shown, report);
+        if !self.authored.imported {
+            if self.authored.whole {
+                recovery::check(self, shown, report);
+            }
             example::check(self, report);
             checklist::check(self, report);
+            alone::check(self, report);
+            evidence::check(self, report);
         }
-        self.check_tools(known, report);
+        dates::check(self, report);
+        self.check_tools(tools, report);
         self.check_files_read(shown, report);
     }
 
-    /// What the reference workflow calls and what the judge is shown must be there.
-    fn check_tools(&self, known: &BTreeSet<&str>, report: &mut Report<'_>) {
+    /// What the reference workflow calls, the judge is shown and matchers look at must be there. That the persona has what
+    /// the workflow calls was seen when it was loaded.
+    fn check_tools(&self, tools: &Tools<'_>, report: &mut Report<'_>) {
         let steps = self.file.reference.iter().enumerate();
         let steps = steps.filter_map(|(index, step)| {
             let place = self.root.key("reference").index(index).key("tool");
-            Some((step.tool.as_ref()?, place))
+            Some((step.tool.as_deref()?, place, false))
         });
         let evidence = self.file.evidence.tools.iter().enumerate();
         let evidence = evidence.map(|(index, evidence)| {
             let place = self.root.key("evidence").key("tools").index(index);
-            (&evidence.tool, place.key("tool"))
+            (evidence.tool.as_str(), place.key("tool"), true)
         });
-        for (tool, place) in steps.chain(evidence) {
-            if !known.contains(tool.as_str()) {
+        let looked_at = self.looked_at().map(|(tool, place)| (tool, place, true));
+        for (tool, place, own) in steps.chain(evidence).chain(looked_at) {
+            if !tools.have(tool) {
                 let message = format!("there is no tool `{tool}`");
-                self.report(
-                    report,
-                    &place,
-                    message,
-                    "name a built-in tool or one of a plugin",
-                );
+                let help = "name a built-in tool or one of a plugin";
+                self.report(report, &place, message, help);
+            } else if own && tool.contains("__") && !self.persona.has_tool(tool) {
+                let message = format!("the persona has no tool `{tool}`");
+                let help = "add it to the persona's tools, or name another";
+                self.report(report, &place, message, help);
             }
         }
+    }
+
+    /// The tools that matchers look at by `call:<tool>`.
+    fn looked_at(&self) -> impl Iterator<Item = (&str, Place<'_>)> {
+        let intents = self.file.intents.iter().enumerate().map(|(index, intent)| {
+            let place = self.root.key("intents").index(index).key("satisfied");
+            (intent.satisfied.as_ref(), place)
+        });
+        let items = self.file.checklist.iter().enumerate().map(|(index, item)| {
+            let place = self.root.key("checklist").index(index).key("met");
+            (item.met.as_ref(), place)
+        });
+        intents.chain(items).flat_map(|(matcher, place)| {
+            let within = matcher.into_iter().flat_map(|matcher| &matcher.within);
+            within.enumerate().filter_map(move |(nth, within)| {
+                let tool = within.strip_prefix("call:")?;
+                Some((tool, place.key("within").index(nth)))
+            })
+        })
     }
 
     /// A file that the judge is shown is staged, or made by a reference workflow.
@@ -246,14 +315,14 @@ impl Ground<'_> {
                 let message =
                     format!("no session stages `{path}`, and no reference workflow writes it");
                 let help = "name a file that is there when the session ends";
-                report.warn(place.span(), message, help);
+                self.report(report, &place, message, help);
             }
         }
     }
 
     /// An error, or of imported data a warning.
     fn report(&self, report: &mut Report<'_>, place: &Place<'_>, message: String, help: &str) {
-        if self.imported {
+        if self.authored.imported {
             report.warn(place.span(), message, help);
         } else {
             report.add_with_help(place.span(), message, help);

@@ -1,7 +1,7 @@
 //! The scripted agents on a suite, for `check`: what each must score says whether intents, matchers, items and workflows
 //! hold what they promise. Every play has a run folder of its own that is gone afterwards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use anyhow::anyhow;
@@ -11,14 +11,17 @@ use tokio::sync::mpsc;
 
 use super::super::run::planned_suite;
 use super::super::runtime;
+use super::history;
 use crate::cli::{CheckArgs, ProtocolArg, RunArgs};
 use crate::eval::record::{Outcome, Status};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
+use crate::report::check as report;
 use crate::run::Finished;
-use crate::store::event::{Event, SessionFinished};
+use crate::store::event::{Event, FaultKind, ItemVerdict, SessionFinished, Turn};
 use crate::store::journal;
 use crate::store::results::RunResults;
+use crate::task::manifest::FilterFile;
 use crate::task::problem::Problem;
 use crate::task::suite::Suite;
 use crate::task::validate::{Authored, Part};
@@ -26,12 +29,32 @@ use crate::task::validate::{Authored, Part};
 /// Proc and Comp that an agent without work stays under (percent).
 const CHEAT_BOUND: f64 = 5.0;
 
+/// What is known of a suite before it is played.
+pub(super) struct Ground<'a> {
+    pub(super) authored: &'a Authored<'a>,
+    /// Plugins that cannot be used.
+    pub(super) absent: &'a BTreeSet<String>,
+    /// Files with errors: how their sessions play says nothing new.
+    pub(super) broken: &'a BTreeSet<Utf8PathBuf>,
+    pub(super) args: &'a CheckArgs,
+}
+
+impl Ground<'_> {
+    /// Whether a session's file has errors that its loading told.
+    pub(super) fn is_broken(&self, persona: &str, session: &str) -> bool {
+        let file = self.authored.file(persona, session);
+        file.is_some_and(|file| self.broken.contains(file))
+    }
+}
+
 /// What the scripted agents did.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Plays {
     pub(super) agents: Vec<AgentPlay>,
     /// Wall clock of the second play of `reference`, with plugins compiled and loaded.
     pub(super) seconds: f64,
+    /// What could not be played, and why.
+    pub(super) left_out: Vec<String>,
 }
 
 /// One agent over the suite.
@@ -48,44 +71,59 @@ pub(super) struct AgentPlay {
 
 impl Plays {
     /// Agent, Proc and Comp, for a table.
-    pub(super) fn lines(&self) -> Vec<(&'static str, Option<f64>, Option<f64>)> {
+    fn lines(&self) -> Vec<(&'static str, Option<f64>, Option<f64>)> {
         let agents = self.agents.iter();
         agents
             .map(|play| (play.agent, play.proc, play.comp))
             .collect()
     }
+
+    /// The table, and a line for each thing that was not played.
+    pub(super) fn text(&self) -> String {
+        let line = |what: &String| format!("Not played: {what}.\n");
+        let left_out: String = self.left_out.iter().map(line).collect();
+        if self.agents.is_empty() && !left_out.is_empty() {
+            return left_out;
+        }
+        report::plays(&self.lines(), self.seconds) + &left_out
+    }
 }
 
 /// One play, with all that is asked of it.
-struct Play {
+pub(super) struct Play {
     results: RunResults,
-    finished: Vec<(String, SessionFinished)>,
+    pub(super) ends: Vec<End>,
     journals: Vec<Vec<u8>>,
     seconds: f64,
 }
 
+/// How one session was played.
+pub(super) struct End {
+    pub(super) persona: String,
+    pub(super) finished: SessionFinished,
+    pub(super) turns: Vec<Turn>,
+}
+
 /// Plays all of them; sessions without a reference workflow are left out.
-pub(super) fn check(
-    suite: &Suite,
-    authored: &Authored<'_>,
-    args: &CheckArgs,
-) -> Result<(Plays, Vec<Problem>), Failure> {
-    let sessions = playable(suite, args);
+pub(super) fn check(suite: &Suite, ground: &Ground<'_>) -> Result<(Plays, Vec<Problem>), Failure> {
     let mut plays = Plays::default();
+    let suite = sound(suite, ground, &mut plays.left_out);
+    let sessions = playable(&suite, ground.args);
     let mut problems = Vec::new();
     if sessions.is_empty() {
         return Ok((plays, problems));
     }
     for agent in ["reference", "reactive", "nop", "cheat"] {
-        let play = play(suite, agent, &sessions, args)?;
-        for (persona, finished) in &play.finished {
-            let told = wrong(agent, finished);
-            problems.extend(told.into_iter().map(|(part, message, help)| {
-                authored.session_problem(persona, &finished.session, part, message, help)
-            }));
-        }
+        let play = match play(&suite, agent, &sessions, ground.args) {
+            Ok(play) => play,
+            Err(failure) => {
+                problems.push(unplayed(&suite, failure)?);
+                return Ok((plays, problems));
+            }
+        };
+        problems.extend(play.ends.iter().flat_map(|end| told(agent, end, ground)));
         if agent == "reference" {
-            let again = self::play(suite, agent, &sessions, args)?;
+            let again = self::play(&suite, agent, &sessions, ground.args)?;
             plays.seconds = again.seconds;
             if again.journals != play.journals {
                 let message =
@@ -103,7 +141,76 @@ pub(super) fn check(
                 .collect(),
         });
     }
+    match history::check(&suite, &sessions, ground) {
+        Ok(told) => problems.extend(told),
+        Err(failure) => problems.push(unplayed(&suite, failure)?),
+    }
     Ok((plays, problems))
+}
+
+/// Why a play did not come to its end, beside what was found before: but for a user who stopped it.
+fn unplayed(suite: &Suite, failure: Failure) -> Result<Problem, Failure> {
+    if failure.exit == Exit::Interrupted {
+        return Err(failure);
+    }
+    let message = format!("cannot {}", failure.reason());
+    Ok(Problem::of_file(&suite.path, message))
+}
+
+/// The suite without what cannot be played: personas of which a session is missing or an app, and sessions whose grader is.
+fn sound(suite: &Suite, ground: &Ground<'_>, left_out: &mut Vec<String>) -> Suite {
+    let Ground {
+        authored, absent, ..
+    } = ground;
+    let mut suite = suite.clone();
+    // What a run leaves out or takes away is checked too.
+    suite.filter = FilterFile::default();
+    suite.ablate = None;
+    suite.personas.retain(|persona| {
+        let apps = persona.app_names();
+        let app = apps.iter().find(|app| absent.contains(*app));
+        let reason = match app {
+            Some(app) => format!("its app `{app}` cannot be used"),
+            None if !authored.is_whole(&persona.id) => "not all of it could be read".into(),
+            None => return true,
+        };
+        left_out.push(format!("persona {}, as {reason}", persona.id));
+        false
+    });
+    for persona in &mut suite.personas {
+        persona.sessions.retain(|session| {
+            let grader = session.graders().find(|grader| absent.contains(*grader));
+            if let Some(grader) = grader {
+                let id = &session.id;
+                left_out.push(format!(
+                    "session {id}, as its grader `{grader}` cannot be used"
+                ));
+            }
+            grader.is_none()
+        });
+    }
+    suite
+}
+
+/// What the end of a session says against it.
+fn told(agent: &str, end: &End, ground: &Ground<'_>) -> Vec<Problem> {
+    let End {
+        persona,
+        finished,
+        turns,
+    } = end;
+    let id = &finished.session;
+    if ground.is_broken(persona, id) {
+        return Vec::new();
+    }
+    let (mut told, faulty) = faults(agent, finished, turns);
+    told.extend(wrong(agent, finished, &faulty));
+    let told = told.into_iter();
+    told.map(|(part, message, help)| {
+        let authored = ground.authored;
+        authored.session_problem(persona, id, part, message, help)
+    })
+    .collect()
 }
 
 /// The sessions that can be played without a model, of those that are asked for.
@@ -116,7 +223,7 @@ fn playable(suite: &Suite, args: &CheckArgs) -> Vec<String> {
         .collect()
 }
 
-fn play(
+pub(super) fn play(
     suite: &Suite,
     agent: &str,
     sessions: &[String],
@@ -160,20 +267,28 @@ fn play(
             return Err(anyhow!("play `{agent}`: interrupted")).or_exit(Exit::Interrupted);
         }
     };
-    let mut finished = Vec::new();
+    let mut ends = Vec::new();
     let mut journals = Vec::new();
     for persona in personas {
         let path = out.join(format!("journal/{persona}.r1.jsonl"));
         let events = journal::events(path.as_std_path()).or_exit(Exit::Io)?;
-        finished.extend(events.into_iter().filter_map(|event| match event {
-            Event::SessionFinished(finished) => Some((persona.clone(), *finished)),
-            _ => None,
-        }));
+        let mut turns = Vec::new();
+        for event in events {
+            match event {
+                Event::Turn(turn) => turns.push(*turn),
+                Event::SessionFinished(finished) => ends.push(End {
+                    persona: persona.clone(),
+                    finished: *finished,
+                    turns: std::mem::take(&mut turns),
+                }),
+                _ => {}
+            }
+        }
         journals.push(std::fs::read(&path).or_exit(Exit::Io)?);
     }
     Ok(Play {
         results,
-        finished,
+        ends,
         journals,
         seconds,
     })
@@ -181,8 +296,41 @@ fn play(
 
 type Told = (Part<'static>, String, &'static str);
 
-/// What one session's end under one agent says against the session.
-fn wrong(agent: &str, finished: &SessionFinished) -> Vec<Told> {
+/// The guests that broke, and the items that their graders left without a verdict. Each is told once, however many turns it
+/// broke in.
+fn faults(agent: &str, finished: &SessionFinished, turns: &[Turn]) -> (Vec<Told>, BTreeSet<usize>) {
+    let mut told = BTreeMap::new();
+    let mut faulty = BTreeSet::new();
+    for turn in turns {
+        for fault in turn.faults.iter().filter(|it| it.kind == FaultKind::Guest) {
+            let failed = |verdict: &&ItemVerdict| !verdict.pass && verdict.reason == fault.message;
+            let place = |verdict: &ItemVerdict| {
+                let items = &finished.items;
+                items.iter().position(|item| item.id == verdict.item)
+            };
+            let items: Vec<usize> = turn.items.iter().filter(failed).filter_map(place).collect();
+            let message = format!("under `{agent}` {}", fault.message);
+            told.insert(message, items.first().copied());
+            faulty.extend(items);
+        }
+    }
+    let told = told.into_iter().map(|(message, item)| match item {
+        Some(index) => (
+            Part::Item(index),
+            format!("the grader breaks: {message}"),
+            "mend the grader: it judges every history, one without any call too",
+        ),
+        None => (
+            Part::Session,
+            format!("a plugin breaks: {message}"),
+            "mend the plugin: it answers every call, if only by refusing it",
+        ),
+    });
+    (told.collect(), faulty)
+}
+
+/// What one session's end under one agent says against the session. `faulty` items were judged by nobody.
+fn wrong(agent: &str, finished: &SessionFinished, faulty: &BTreeSet<usize>) -> Vec<Told> {
     let SessionFinished {
         outcome,
         intents,
@@ -218,7 +366,8 @@ fn wrong(agent: &str, finished: &SessionFinished) -> Vec<Told> {
             ));
         }
     }
-    for (index, item) in items.iter().enumerate() {
+    let judged = items.iter().enumerate();
+    for (index, item) in judged.filter(|(index, _)| !faulty.contains(index)) {
         let id = &item.id;
         if matches!(agent, "reference" | "reactive") && !item.met {
             told.push((

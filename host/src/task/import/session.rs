@@ -423,6 +423,8 @@ fn rule(number: usize, check: String, script: &str, shown: &[&str]) -> ItemFile 
             config,
             script: Some(script.to_owned()),
             check: Some(check),
+            accepts: Vec::new(),
+            rejects: Vec::new(),
         }),
     }
 }

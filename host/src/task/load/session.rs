@@ -43,8 +43,12 @@ impl Loader {
             let intents = intents(&file.intents, &root.key("intents"), report);
             let checklist =
                 loader.checklist(&file.checklist, folder, &root.key("checklist"), report);
+            check_histories(&file, tools, &root.key("checklist"), report);
             let files = loader.staged(&file.files, folder, &root.key("files"), report);
             check_reference(&file, tools, &root, report);
+            if name.is_some_and(|name| name != file.id) {
+                return None;
+            }
             let SessionFile {
                 version: _,
                 id,
@@ -157,6 +161,8 @@ impl Loader {
             config,
             script,
             check,
+            accepts: _,
+            rejects: _,
         } = file;
         check_id(grader, None, &place.key("grader"), report);
         if check.as_ref().is_some_and(String::is_empty) {
@@ -471,6 +477,47 @@ fn check_reference(
     }
 }
 
+/// Checks the examples of rules: their steps, and that what they use is saved by one of them or by the reference workflow.
+fn check_histories(
+    file: &SessionFile,
+    tools: Option<&[String]>,
+    place: &Place<'_>,
+    report: &mut Report<'_>,
+) {
+    let of_reference: Vec<&str> = saves(&file.reference).collect();
+    for (index, item) in file.checklist.iter().enumerate() {
+        let Some(rule) = &item.rule else { continue };
+        let place = place.index(index).key("rule");
+        for (key, histories) in [("accepts", &rule.accepts), ("rejects", &rule.rejects)] {
+            let place = place.key(key);
+            check_length(key, histories.len(), &place, report);
+            for (nth, steps) in histories.iter().enumerate() {
+                let place = place.index(nth);
+                if steps.is_empty() {
+                    report.add_with_help(
+                        place.span(),
+                        "a history without steps",
+                        "`nop`, who does nothing, is played anyway",
+                    );
+                }
+                check_length(key, steps.len(), &place, report);
+                let mut saved: BTreeSet<&str> = of_reference.iter().copied().collect();
+                for (nth, step) in steps.iter().enumerate() {
+                    let place = place.index(nth);
+                    check_step(step, tools, &place, report);
+                    check_serves(step, &file.intents, &place, report);
+                    check_placeholders(&step.arguments, &saved, &place.key("arguments"), report);
+                    saved.extend(step.save.as_deref());
+                }
+            }
+        }
+    }
+}
+
+fn saves(steps: &[StepFile]) -> impl Iterator<Item = &str> {
+    steps.iter().filter_map(|step| step.save.as_deref())
+}
+
 fn check_step(
     step: &StepFile,
     tools: Option<&[String]>,
@@ -595,7 +642,8 @@ fn check_placeholders(
     }
 }
 
-fn step(file: StepFile) -> Option<Step> {
+/// None for a step that does nothing, which is told of when it is checked.
+pub(in crate::task) fn step(file: StepFile) -> Option<Step> {
     let StepFile {
         serves: _,
         tool,

@@ -2,6 +2,7 @@
 
 use super::{Ground, words};
 use crate::task::document::Report;
+use crate::task::manifest::ItemFile;
 
 /// Characters of a criterion that can still be one requirement.
 const LONG: usize = 220;
@@ -44,9 +45,11 @@ pub(super) fn check(ground: &Ground<'_>, report: &mut Report<'_>) {
                 "let it look for what only this item wants",
             );
         }
-        if item.rule.is_some()
-            && let Some(other) = earlier.clone().find(|other| item.rule == other.rule)
-        {
+        let asked_already = |other: &&ItemFile| {
+            let rules = item.rule.as_ref().zip(other.rule.as_ref());
+            rules.is_some_and(|(one, other)| one.asks_as(other))
+        };
+        if let Some(other) = earlier.clone().find(asked_already) {
             let message = format!("`{}` has the same rule as `{}`", item.id, other.id);
             report.warn(
                 place.key("rule").span(),

@@ -1,5 +1,7 @@
 //! A dependency group depends: its final session needs something of each of the others.
 
+use std::collections::BTreeMap;
+
 use super::shown::stands_in;
 use super::{AuthoredSession, written};
 use crate::eval::lexical::arguments_text;
@@ -9,7 +11,7 @@ use crate::task::suite::{Persona, Session};
 
 pub(super) fn check(
     persona: &Persona,
-    sessions: &[AuthoredSession],
+    sessions: &BTreeMap<String, AuthoredSession>,
     place: &Place<'_>,
     report: &mut Report<'_>,
 ) {
@@ -18,9 +20,9 @@ pub(super) fn check(
             let member = persona.sessions.iter().position(|other| other.id == *name);
             let Some(member) = member else { continue };
             if needs(
-                &sessions[index].file,
+                &sessions[&session.id].file,
                 &persona.sessions[member],
-                &sessions[member].file,
+                &sessions[name].file,
             ) {
                 continue;
             }

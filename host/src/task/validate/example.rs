@@ -3,7 +3,7 @@
 use super::Ground;
 use crate::eval::matcher::{Matcher, Piece, Place as Where};
 use crate::task::document::{Place, Report};
-use crate::task::manifest::MatcherFile;
+use crate::task::manifest::{MatcherFile, RuleFile};
 use crate::task::suite::Grading;
 
 /// Examples of each kind that a matcher should have.
@@ -41,6 +41,21 @@ pub(super) fn check(ground: &Ground<'_>, report: &mut Report<'_>) {
             let place = ground.root.key("checklist").index(index).key("met");
             try_one(matcher, file, &place, format!("{}.met", item.id));
         }
+    }
+    let rules = ground.file.checklist.iter().filter(|item| {
+        let bare = |rule: &RuleFile| rule.accepts.is_empty() || rule.rejects.is_empty();
+        item.rule.as_ref().is_some_and(bare)
+    });
+    let bare: Vec<&str> = rules.map(|item| item.id.as_str()).collect();
+    if let Some(first) = bare.first() {
+        report.warn(
+            ground.root.key("id").span(),
+            format!(
+                "{} rules have no example of each kind, the first is `{first}`",
+                bare.len()
+            ),
+            "give the rule `accepts` and `rejects`: histories, each a list of steps as in `reference`",
+        );
     }
     if let Some(first) = few.first() {
         report.warn(

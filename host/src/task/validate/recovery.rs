@@ -106,7 +106,7 @@ fn find_in_session(
         ));
     }
     if let Some(name) = intent {
-        let known = &ground.files[at].file.intents;
+        let known = &ground.authored.sessions[id].file.intents;
         match known.iter().find(|known| known.id == name) {
             None => {
                 return Err((

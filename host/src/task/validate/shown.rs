@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::ToolText;
 use crate::eval::lexical::{Seen, arguments_text};
 use crate::task::manifest::Trigger;
-use crate::task::suite::{Persona, Session};
+use crate::task::suite::{Persona, Session, Suite};
 
 /// One text, and where it stands.
 pub(super) struct Text {
@@ -36,20 +36,26 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of_persona(persona: &Persona, tools: &[ToolText]) -> Self {
+    pub(super) fn of_persona(suite: &Suite, persona: &Persona, tools: &[ToolText]) -> Self {
         let mut shown = Self {
             texts: vec![Text::new("`USER.md`".into(), persona.user_md.clone())],
             user_md: persona.user_md.clone(),
             files: BTreeMap::new(),
             records: BTreeMap::new(),
         };
-        let tools = tools.iter();
-        shown.texts.extend(tools.map(|tool| {
-            Text::new(
-                format!("the description of the tool `{}`", tool.name),
-                tool.text.clone(),
-            )
-        }));
+        let tools = tools.iter().map(|tool| {
+            let place = format!("the description of the tool `{}`", tool.name);
+            Text::new(place, tool.text.clone())
+        });
+        let pages = suite.corpus.iter().map(|page| {
+            let place = format!("the page {}", page.url);
+            Text::new(place, format!("{}\n{}", page.title, page.text))
+        });
+        let skills = persona.skills.iter().filter_map(|file| {
+            let text = String::from_utf8(file.content.clone()).ok()?;
+            Some(Text::new(format!("the skill's file `{}`", file.path), text))
+        });
+        shown.texts.extend(tools.chain(pages).chain(skills));
         shown.add_records(&persona.apps);
         shown
     }
@@ -65,13 +71,12 @@ impl Shown {
         let place = format!("the request of `{}`", session.id);
         self.texts.push(Text::new(place, opening(session)));
         for file in &session.files {
-            // A file that is no text holds no words that could be compared.
-            let Ok(text) = String::from_utf8(file.content.clone()) else {
-                continue;
-            };
-            self.files.insert(file.path.clone(), text.clone());
             let place = format!("the file `{}` of `{}`", file.path, session.id);
-            self.texts.push(Text::new(place, text));
+            // A file that is no text holds no words that could be compared, but it has a name.
+            let text = String::from_utf8(file.content.clone()).unwrap_or_default();
+            self.texts
+                .push(Text::new(place, format!("{}\n{text}", file.path)));
+            self.files.insert(file.path.clone(), text);
         }
         self.add_records(&session.apps);
     }
