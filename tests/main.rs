@@ -21,6 +21,7 @@ mod guest;
 mod hidden;
 mod hostile;
 mod hostile_pack;
+mod identity;
 mod import;
 mod import_appworld;
 mod import_losses;

@@ -532,7 +532,7 @@ async fn a_suite_names_its_own_models() {
 }
 
 /// A suite with one session, `s`, and one server, `lab`.
-fn write_lab(scene: &Scene, base_url: &str) {
+pub(crate) fn write_lab(scene: &Scene, base_url: &str) {
     let suite = format!(
         "version = 1\nid = \"lab\"\npersonas = [\"p\"]\n[providers.lab]\nbase_url = \"{base_url}/v1\"\nconcurrency = 40\n"
     );
@@ -549,7 +549,7 @@ fn write_lab(scene: &Scene, base_url: &str) {
 }
 
 /// Answers whoever asks, as an agent without a key does.
-async fn open_server(delay: Duration) -> MockServer {
+pub(crate) async fn open_server(delay: Duration) -> MockServer {
     let server = MockServer::start().await;
     let answer = move |request: &Request| play(request).set_delay(delay);
     Mock::given(method("POST"))

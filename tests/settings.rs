@@ -210,7 +210,7 @@ fn a_suite_names_the_policy_that_holds_without_another() {
     expect(
         &scene.run(&["run", "--resume", "run"]),
         3,
-        &["the policy was changed"],
+        &["changed since it was begun: the grants of plugin `rules`"],
     );
 }
 

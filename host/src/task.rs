@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod check;
+pub mod identity;
 pub mod import;
 pub mod load;
 pub mod manifest;

@@ -9,19 +9,20 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::report::comparison::comparison;
 use crate::report::measures::comparable_scores;
 use crate::store::folder::{read_manifest, read_results};
+use crate::store::identity::{incomparable, listed};
 use crate::store::results::RunResults;
 use crate::task::manifest::Ablation;
 
 /// Compares two run folders, session by session and overall.
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let CompareArgs { a, b, seed, json } = args;
-    let comparable = |dir: &Utf8Path| {
-        let manifest = read_manifest(dir.as_std_path())?;
-        Ok::<_, anyhow::Error>((manifest.suite_digest, manifest.protocol))
-    };
-    if comparable(a).or_exit(Exit::InvalidInput)? != comparable(b).or_exit(Exit::InvalidInput)? {
+    let manifest = |dir: &Utf8Path| read_manifest(dir.as_std_path()).or_exit(Exit::InvalidInput);
+    let (of_a, of_b) = (manifest(a)?, manifest(b)?);
+    let differ = incomparable(&of_a, &of_b);
+    if !differ.is_empty() {
         return Err(anyhow!(
-            "compare {a} with {b}: they are not runs of the same suite under the same protocol"
+            "compare {a} with {b}: they are not runs of the same suite under the same protocol: they differ in {}",
+            listed(&differ)
         ))
         .or_exit(Exit::InvalidInput);
     }

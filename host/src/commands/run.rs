@@ -43,11 +43,12 @@ use crate::run::{
 };
 use crate::store::event::VERSION;
 use crate::store::folder::{FolderError, PluginMark, read_manifest};
+use crate::store::identity::{differences, listed};
 use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
 use crate::task::load::{Assignment, LoadedPolicy, load_with};
-use crate::task::manifest::{WebFile, WebProvider};
+use crate::task::manifest::{PROTOCOL_VERSION, WebFile, WebProvider};
 use crate::task::suite::{Persona, Suite};
 use crate::user::UserAgent;
 use crate::user::prompts::Prompts;
@@ -127,7 +128,7 @@ fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
 
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let mut plan = reopened(dir, args.jobs, tape(&args.tape, true)?)?;
-    was_played(&plan)?;
+    may_go_on(dir, &plan)?;
     plan.spending.limit = limit(&plan.roles, args.max_cost)?;
     let web = web(&plan.suite, &args.tape)?;
     ready(plan, web, args)
@@ -165,12 +166,16 @@ fn log(plan: &Plan, args: &RunArgs) -> Result<Option<Log>, Failure> {
     log.map(Some).or_exit(Exit::Io)
 }
 
-/// Nothing is left to play of what was graded again.
-fn was_played(plan: &Plan) -> Result<(), Failure> {
+/// The rest is played by the models that the beginning was played by. Nothing is left to play of what was graded again.
+fn may_go_on(dir: &Utf8Path, plan: &Plan) -> Result<(), Failure> {
     let folder = plan.folder.root();
     let manifest = read_manifest(folder).or_exit(Exit::InvalidInput)?;
+    let now = Manifest {
+        models: plan.roles.models(),
+        ..manifest.clone()
+    };
     let Some(graded) = manifest.graded else {
-        return Ok(());
+        return same_run(dir, &manifest, &now);
     };
     Err(anyhow!(
         "go on with {}: it was graded and not played; a grading that was cut off goes on by the same `pibench-host grade {} ...`",
@@ -565,11 +570,14 @@ fn prepared(
         suite: suite.id.clone(),
         suite_path: absolute(&suite.path)?,
         suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
+        protocol_version: PROTOCOL_VERSION,
         protocol: args.protocol.map_or(suite.protocol, Into::into),
         scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
+        models: roles.models(),
         runs,
         seed: args.seed.unwrap_or(suite.seed),
         personas: chosen(&args.persona, &suite.filter.personas),
@@ -655,43 +663,68 @@ fn reopened_with(
         ))
         .or_exit(Exit::InvalidInput);
     }
+    same_rules("go on with", dir, &manifest)?;
     let suite = load_suite(
         Utf8Path::new(&manifest.suite_path),
         &assignments(&manifest)?,
     )?;
-    if suite.digest != manifest.suite_digest {
-        let path = &manifest.suite_path;
-        return Err(anyhow!(
-            "go on with {dir}: the suite {path} was changed since; put it back, or run it anew"
-        ))
-        .or_exit(Exit::InvalidInput);
-    }
+    let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
+    let prompts = Prompts::load(own_prompts).or_exit(Exit::InvalidInput)?;
+    let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
+    let (limits, plugins) = on_terms(&suite, plugin_dirs_of(&manifest), policy.as_ref(), jobs)?;
+    let now = Manifest {
+        suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
+        prompts_digest: prompts.digest().to_owned(),
+        plugins: marks(&suite, &plugins)?,
+        limits: for_record(&limits),
+        ..manifest.clone()
+    };
+    same_run(dir, &manifest, &now)?;
     let Manifest {
         agent, user, judge, ..
     } = manifest.clone();
-    let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
-    let prompts = Prompts::load(own_prompts).or_exit(Exit::InvalidInput)?;
-    if prompts.digest() != manifest.prompts_digest {
-        return Err(anyhow!("go on with {dir}: the prompts were changed since"))
-            .or_exit(Exit::InvalidInput);
-    }
     let (roles, spending) = cast(&suite, Names { agent, user, judge }, &prompts)?;
-    let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
-    if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
-        return Err(anyhow!("go on with {dir}: the policy was changed since"))
-            .or_exit(Exit::InvalidInput);
-    }
-    let dirs = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
-    let (limits, plugins) = on_terms(&suite, dirs, policy.as_ref(), jobs)?;
-    if marks(&suite, &plugins)? != manifest.plugins {
-        return Err(anyhow!(
-            "go on with {dir}: a plugin, or what it may use, was changed since"
-        ))
-        .or_exit(Exit::InvalidInput);
-    }
     let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, jobs);
     plan.spending = spending;
     Ok(plan)
+}
+
+/// A run is gone on with, verified and judged by the rules that it was played by.
+pub(super) fn same_rules(verb: &str, dir: &Utf8Path, manifest: &Manifest) -> Result<(), Failure> {
+    let was = manifest.protocol_version;
+    if was == PROTOCOL_VERSION {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{verb} {dir}: it was played by version {was} of the protocol, and this host has version {PROTOCOL_VERSION}; \
+         play it anew (report, view and show take it as it is)"
+    ))
+    .or_exit(Exit::InvalidInput)
+}
+
+/// Nothing that a score depends on may have changed since.
+fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result<(), Failure> {
+    let changed = differences(was, now);
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "go on with {dir}: changed since it was begun: {}; put it back, or play anew (its suite is {})",
+        listed(&changed),
+        was.suite_path
+    ))
+    .or_exit(Exit::InvalidInput)
+}
+
+/// Where its plugins were, and where this program's are: the folder may have been played on another machine. Their bytes are
+/// compared in any case.
+pub(super) fn plugin_dirs_of(manifest: &Manifest) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
+    let mut here = plugin_dirs(None);
+    here.retain(|dir| !dirs.contains(dir));
+    dirs.extend(here);
+    dirs
 }
 
 pub(super) fn plan(

@@ -11,6 +11,7 @@ use super::record::{RunRecord, tell_apart};
 use super::sheet::Sheet;
 use super::tables::{Audit, Measured, banner, tables};
 use crate::eval::statistics::{Comparison, compare};
+use crate::store::identity::incomparable;
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +77,7 @@ fn comparisons(runs: &[RunRecord], seed: u64) -> Vec<RunPair> {
     for a in 0..runs.len() {
         for b in a + 1..runs.len() {
             let (one, other) = (&runs[a].manifest, &runs[b].manifest);
-            if one.suite_digest == other.suite_digest && one.protocol == other.protocol {
+            if incomparable(one, other).is_empty() {
                 let (left, right) = comparable_scores(&runs[a].results, &runs[b].results);
                 let comparison = compare(&left, &right, seed);
                 pairs.push(RunPair { a, b, comparison });

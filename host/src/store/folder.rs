@@ -31,6 +31,7 @@ use super::event::{RoleUsage, VERSION};
 use super::outline::Outline;
 use super::results::RunResults;
 use crate::eval::record::GuestCall;
+use crate::model::provider::ModelSettings;
 use crate::task::manifest::{Ablation, Protocol, Scaffold};
 
 /// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
@@ -45,14 +46,24 @@ pub struct Manifest {
     pub suite: String,
     /// The suite file, absolute.
     pub suite_path: String,
-    /// BLAKE3 of the suite's files.
+    /// BLAKE3 over the parts of the suite that change a score.
     pub suite_digest: String,
+    /// These parts: settings by their dotted key with their value as JSON, folders with BLAKE3 over their files. Empty in runs
+    /// of version 1 of the protocol.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub suite_parts: BTreeMap<String, String>,
     pub protocol: Protocol,
+    /// The version of the host's rules; 1 where it is absent.
+    #[serde(default = "first_protocol")]
+    pub protocol_version: u32,
     /// The profile of the built-in scaffold.
     pub scaffold: Scaffold,
     pub agent: String,
     pub user: String,
     pub judge: String,
+    /// The models of each role (`agent`, `user`, `judge`), with what of their settings changes answers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, Vec<ModelSettings>>,
     pub runs: u32,
     pub seed: u64,
     /// Only these; empty for all.
@@ -93,6 +104,10 @@ pub struct Manifest {
     pub imported: Option<Imported>,
 }
 
+fn first_protocol() -> u32 {
+    1
+}
+
 /// The source of a run that was not played here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
@@ -111,7 +126,7 @@ pub struct Graded {
     pub from: String,
     /// BLAKE3 of its seal, which holds the digests of its other files.
     pub seal: String,
-    /// BLAKE3 of the suite's files as it was played.
+    /// That of the suite as it was played.
     pub suite_digest: String,
     /// The rules that its sessions were played by.
     pub protocol: Protocol,

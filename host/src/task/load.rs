@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::catalog;
 use super::document::{Document, Place, Report};
+use super::identity;
 use super::manifest::{
     FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile, SuiteFile,
 };
@@ -261,6 +262,7 @@ impl Loader {
             };
             let policy = beside("policy", &file.policy);
             let lock = beside("lock", &file.lock);
+            let parts = identity::parts(&file, name, loader.pack.files());
             // Every field by name, so that a new one has to be thought about here.
             let SuiteFile {
                 version: _,
@@ -291,7 +293,8 @@ impl Loader {
                 id,
                 title,
                 path: path.to_owned(),
-                digest: setting::digest(loader.pack.digest(), set),
+                digest: identity::digest(&parts),
+                parts,
                 protocol,
                 scaffold,
                 agent,

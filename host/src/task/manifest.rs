@@ -137,6 +137,13 @@ fn default_judge() -> String {
     "lexical".into()
 }
 
+/// The version of the rules that both protocols share in this host: who is shown what, and how it becomes a score. Scores are
+/// compared within one. It rises with every change of what a score means:
+///
+/// 1. The first; runs whose manifest names none.
+/// 2. A real agent's user agent and judge are named, and the record says who played each role.
+pub const PROTOCOL_VERSION: u32 = 2;
+
 /// The rules of a session (state machine, evidence, parsing, aggregation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
