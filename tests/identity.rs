@@ -43,6 +43,36 @@ fn a_run_with_six_jobs_is_verified_and_gone_on_with_on_one_processor() {
     }
 }
 
+/// Neither the suite nor the plugins lie where the run was played.
+#[test]
+fn a_run_is_verified_where_everything_lies_elsewhere() {
+    let scene = Scene::new().with_embedded();
+    let suite = ["run", "tasks/suite.toml", "--out", "run"];
+    expect(&scene.run(&suite), 0, &[]);
+    let path = scene.path("run/manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    manifest["plugin_dirs"] = serde_json::json!(["/nowhere"]);
+    std::fs::write(&path, manifest.to_string()).unwrap();
+    std::fs::rename(scene.path("tasks"), scene.path("moved")).unwrap();
+    let gone = ["tasks/suite.toml", "1 error"];
+    expect(&scene.run(&["verify", "run"]), 3, &gone);
+    let here = ["--suite", "moved/suite.toml"];
+    expect(
+        &scene.run(&[&["review", "run"], &here[..]].concat()),
+        0,
+        &[],
+    );
+    // The manifest was changed here, which verify finds, and nothing else.
+    let verified = scene.run(&[&["verify", "run"], &here[..]].concat());
+    expect(&verified, 3, &[]);
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert!(
+        said.contains("manifest.json: it was changed after the run"),
+        "{said}"
+    );
+    assert!(said.ends_with("1 problems\n"), "{said}");
+}
+
 #[test]
 fn parts_of_one_run_may_have_other_jobs() {
     let scene = Scene::new();

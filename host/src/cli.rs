@@ -401,6 +401,9 @@ pub struct VerifyArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+    /// The suite file, where it is elsewhere than when the run was played.
+    #[arg(long, value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -451,6 +454,9 @@ pub struct ReviewArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+    /// The suite file, where it is elsewhere than when the run was played.
+    #[arg(long, value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
     /// Print one JSON list.
     #[arg(long)]
     pub json: bool,

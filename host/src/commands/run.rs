@@ -612,8 +612,12 @@ pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<
 }
 
 /// The same to look at it: no model is asked, and nothing is written to the folder.
-pub(super) fn looked_at(dir: &Utf8Path) -> Result<Plan, Failure> {
-    let opened = RunFolder::read(dir.as_std_path());
+/// `suite`: where its file is now, if that is elsewhere than it was.
+pub(super) fn looked_at(dir: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Plan, Failure> {
+    let mut opened = RunFolder::read(dir.as_std_path());
+    if let (Ok((_, manifest)), Some(suite)) = (&mut opened, suite) {
+        suite.as_str().clone_into(&mut manifest.suite_path);
+    }
     reopened_with(dir, opened, None, |suite, names, prompts| {
         roles(names, prompts, &mut clients(suite, Tape::Silent))
     })
