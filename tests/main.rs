@@ -32,6 +32,7 @@ mod log;
 mod long_session;
 mod models;
 mod parts;
+mod players;
 mod preflight;
 mod prompts;
 mod python;

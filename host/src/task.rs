@@ -10,6 +10,7 @@ pub mod import;
 pub mod load;
 pub mod manifest;
 pub mod outputs;
+pub mod player;
 pub mod problem;
 pub mod schema;
 pub mod statistics;

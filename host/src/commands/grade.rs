@@ -25,6 +25,7 @@ use crate::store::folder::{Graded, read_outline};
 use crate::store::identity::{differences, listed};
 use crate::store::outline::{IntentOutline, Outline, SessionOutline};
 use crate::store::{Manifest, RunFolder, journal};
+use crate::task::player::Players;
 use crate::task::suite::{Intent, Session, Suite};
 use crate::user::prompts::Prompts;
 
@@ -150,6 +151,10 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         suite_parts: suite.parts.clone(),
         protocol: args.protocol.map_or(was.protocol, Into::into),
         judge: all.judge_name.clone(),
+        players: Players {
+            judge: all.players().judge,
+            ..was.players
+        },
         models: models(was, &all),
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts_digest: prompts.digest().to_owned(),

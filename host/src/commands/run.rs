@@ -49,6 +49,7 @@ use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
 use crate::task::load::{Assignment, LoadedPolicy, load_with};
 use crate::task::manifest::{PROTOCOL_VERSION, WebFile, WebProvider};
+use crate::task::player::{self, Mark};
 use crate::task::suite::{Persona, Suite};
 use crate::user::UserAgent;
 use crate::user::prompts::Prompts;
@@ -113,10 +114,66 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
     }
 }
 
-/// The suite that the command line names.
+/// The suite that the command line names, with everybody named who has to be.
 fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
     let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    load_suite(&path, &args.set)
+    let suite = load_suite(&path, &args.set)?;
+    named(args, &suite)?;
+    Ok(suite)
+}
+
+/// Patterns play user and judge of a real agent by their name only: their verdicts say little of it.
+fn named(args: &RunArgs, suite: &Suite) -> Result<(), Failure> {
+    let Some((told, options)) = unnamed(args, suite) else {
+        return Ok(());
+    };
+    Err(anyhow!(
+        "{told}: want a model for it, as in\n\n    {} {options}\n\nor another one; `lexical` matches patterns, and every score is \
+         then marked \"{}\"",
+        command_line(),
+        Mark::Patterns.words()
+    ))
+    .or_exit(Exit::Usage)
+}
+
+/// What is wrong when a real agent's user or judge is not named, and the options that name them.
+pub(super) fn unnamed(args: &RunArgs, suite: &Suite) -> Option<(String, String)> {
+    let agent = Names::of(args, suite).agent;
+    let real = catalog::panel(&agent).find(|agent| !player::SCRIPTED.contains(agent))?;
+    let model = match real {
+        player::EXTERNAL => "PROVIDER/MODEL",
+        real => real,
+    };
+    let roles = [
+        ("user", args.user.is_none() && suite.user.is_none()),
+        ("judge", args.judge.is_empty() && suite.judge.is_none()),
+    ];
+    let roles = roles.into_iter().filter(|(_, is)| *is);
+    let roles: Vec<&str> = roles.map(|(role, _)| role).collect();
+    let options: Vec<String> = roles
+        .iter()
+        .map(|role| format!("--{role} {model}"))
+        .collect();
+    let told = format!("play `{real}` without a {}", roles.join(" and a "));
+    (!roles.is_empty()).then(|| (told, options.join(" ")))
+}
+
+/// The command line as it was typed, for a shell.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words: Vec<String> = std::iter::once("pibench-host".to_owned())
+        .chain(words)
+        .collect();
+    words.join(" ")
 }
 
 fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
@@ -196,8 +253,8 @@ pub(super) fn played(
     beside: impl Future<Output = ()>,
 ) -> Result<Exit, Failure> {
     let folder = plan.folder.root().to_owned();
-    if plan.roles.scripted() {
-        eprintln!("Scripted models: these scores test the suite and the host, not an agent.");
+    for mark in plan.roles.players().marks() {
+        eprintln!("{}", mark.sentence());
     }
     let finished = displayed(|sender| async move {
         let playing = crate::run::play(plan, resume, sender);
@@ -577,6 +634,7 @@ fn prepared(
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
+        players: roles.players(),
         models: roles.models(),
         runs,
         seed: args.seed.unwrap_or(suite.seed),
@@ -877,15 +935,19 @@ pub(super) struct Names {
 impl Names {
     fn of(args: &RunArgs, suite: &Suite) -> Self {
         let judge = match args.judge.as_slice() {
-            [] => suite.judge.clone(),
+            [] => suite
+                .judge
+                .clone()
+                .unwrap_or_else(|| player::LEXICAL.into()),
             judges => judges.join(","),
         };
+        let user = args.user.as_ref().or(suite.user.as_ref());
         Self {
             agent: match args.agent.as_slice() {
                 [] => suite.agent.clone(),
                 agents => agents.join(","),
             },
-            user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
+            user: user.cloned().unwrap_or_else(|| player::LEXICAL.into()),
             judge,
         }
     }
@@ -928,11 +990,11 @@ pub(super) fn roles(
             spec => AgentRole::Client(client(spec, Role::Agent)?),
         },
         user: match user.as_str() {
-            "lexical" => UserAgent::Lexical,
+            player::LEXICAL => UserAgent::Lexical,
             spec => UserAgent::prompted(client(spec, Role::User)?, prompts),
         },
         judge: match judge.as_str() {
-            "lexical" => Judge::Lexical,
+            player::LEXICAL => Judge::Lexical,
             specs => {
                 if let Some(twice) = catalog::twice(specs) {
                     return Err(anyhow!(

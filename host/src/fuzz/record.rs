@@ -22,6 +22,7 @@ use crate::task::import::{Databases, import};
 use crate::task::load::load;
 use crate::task::manifest::{PROTOCOL_VERSION, Protocol, Scaffold};
 use crate::task::outputs;
+use crate::task::player::Players;
 use crate::task::suite::Suite;
 use crate::user::UserAgent;
 use crate::web::{Corpus, Web};
@@ -245,6 +246,7 @@ fn manifest(suite: &Suite) -> Manifest {
         agent: "nop".into(),
         user: "lexical".into(),
         judge: "lexical".into(),
+        players: Players::named("nop", "lexical", "lexical"),
         models: [].into(),
         runs: 1,
         seed: 1,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::comparison::cautions;
 use super::figure::{Theme, figures};
 use super::format::{Format, csv_file, render};
 use super::measures::{Measures, comparable_scores};
@@ -39,6 +40,8 @@ pub struct RunPair {
     /// Places among the runs.
     pub a: usize,
     pub b: usize,
+    /// What else than the agents may make the difference.
+    pub cautions: Vec<String>,
     #[serde(flatten)]
     pub comparison: Comparison,
 }
@@ -80,7 +83,13 @@ fn comparisons(runs: &[RunRecord], seed: u64) -> Vec<RunPair> {
             if incomparable(one, other).is_empty() {
                 let (left, right) = comparable_scores(&runs[a].results, &runs[b].results);
                 let comparison = compare(&left, &right, seed);
-                pairs.push(RunPair { a, b, comparison });
+                let cautions = cautions(one, other);
+                pairs.push(RunPair {
+                    a,
+                    b,
+                    cautions,
+                    comparison,
+                });
             }
         }
     }

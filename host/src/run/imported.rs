@@ -27,6 +27,7 @@ use crate::store::trajectory::{Place, Trajectory};
 use crate::store::{Journal, Manifest, RunFolder};
 use crate::task::manifest::{PROTOCOL_VERSION, Protocol};
 use crate::task::outputs::{Episode, Outputs, Played, PlayedStep, PlayedTurn};
+use crate::task::player::Players;
 use crate::task::suite::{Session, Suite};
 use crate::user::Exchange;
 
@@ -135,6 +136,7 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         agent: outputs.model.clone(),
         user: UNKNOWN.into(),
         judge: UNKNOWN.into(),
+        players: Players::IMPORTED,
         models: BTreeMap::new(),
         runs: outputs.runs,
         seed: 0,

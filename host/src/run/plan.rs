@@ -14,6 +14,7 @@ use crate::plugin::{Limits, Plugins};
 use crate::store::RunFolder;
 use crate::store::folder::Shard;
 use crate::task::manifest::{Ablation, Protocol, Scaffold};
+use crate::task::player::{self, Players};
 use crate::task::suite::{Grading, Item, Persona, Session, Suite};
 use crate::user::UserAgent;
 use crate::web::Web;
@@ -85,7 +86,7 @@ pub enum AgentRole {
 
 impl AgentRole {
     /// How an agent from outside is named in records.
-    pub const EXTERNAL: &'static str = "external";
+    pub const EXTERNAL: &'static str = player::EXTERNAL;
 
     /// Whether it can be shown pictures. Of an agent from outside nothing is known, and it is shown them.
     pub fn has_vision(&self) -> bool {
@@ -97,11 +98,14 @@ impl AgentRole {
 }
 
 impl Roles {
+    /// Who plays each role, for the record.
+    pub fn players(&self) -> Players {
+        Players::named(&self.agent_name, &self.user_name, &self.judge_name)
+    }
+
     /// Whether no real model takes part: such scores test the host and say nothing of any agent.
     pub fn scripted(&self) -> bool {
-        let user = matches!(self.user, UserAgent::Lexical);
-        let judge = matches!(self.judge, Judge::Lexical);
-        !matches!(self.agent, AgentRole::Client(_) | AgentRole::External(_)) && user && judge
+        self.players().scripted()
     }
 
     /// The models by role, as they are asked; no entry for a role without one.

@@ -27,8 +27,9 @@ pub struct Suite {
     pub protocol: Protocol,
     pub scaffold: Scaffold,
     pub agent: String,
-    pub user: String,
-    pub judge: String,
+    /// None: not named.
+    pub user: Option<String>,
+    pub judge: Option<String>,
     pub runs: Option<u32>,
     pub seed: u64,
     pub filter: FilterFile,

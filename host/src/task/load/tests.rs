@@ -186,9 +186,9 @@ fn loads_the_sound_pack_without_a_warning() {
         (
             suite.id.as_str(),
             suite.agent.as_str(),
-            suite.judge.as_str()
+            suite.judge.as_deref()
         ),
-        ("small", "reference", "lexical")
+        ("small", "reference", None)
     );
     let [persona] = suite.personas.as_slice() else {
         panic!("one persona")
