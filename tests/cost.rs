@@ -116,6 +116,8 @@ async fn a_bound_needs_prices_and_sense() {
     let suite = embedded();
     let suite = suite.to_str().unwrap();
     let unpriced = ["run", suite, "--agent", "openai/m", "--max-cost", "1"];
+    let patterns = ["--user", "lexical", "--judge", "lexical"];
+    let unpriced = [&unpriced[..], &patterns].concat();
     expect(
         &run(&scene, &unpriced, &server),
         2,
@@ -143,6 +145,8 @@ fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
         "law_trainee",
         "--agent",
         "claude-opus-4.6",
+        "--user",
+        "lexical",
         "--judge",
         "gpt-5.4",
         "--judge",

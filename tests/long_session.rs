@@ -28,7 +28,7 @@ fn part(file: usize) -> String {
 fn suite(scene: &Scene) {
     scene.write(
         "tasks/suite.toml",
-        "version = 1\nid = \"t\"\npersonas = [\"p\"]\nruns = 1\n[session]\nmax_turns = 200\n",
+        "version = 1\nid = \"t\"\npersonas = [\"p\"]\nuser = \"lexical\"\njudge = \"lexical\"\nruns = 1\n[session]\nmax_turns = 200\n",
     );
     scene.write(
         "tasks/p/persona.toml",

@@ -313,6 +313,10 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
         "run",
         "--agent",
         "openai/m",
+        "--user",
+        "lexical",
+        "--judge",
+        "lexical",
         "--runs",
         "1",
     ];
@@ -350,7 +354,9 @@ async fn a_refusal_that_comes_as_an_answer_is_paid_for() {
         "--json",
         "--no-preflight",
     ];
-    let roles = ["--agent", "openai/m", "--judge", "openai/m", "--runs", "1"];
+    let roles = [
+        "--agent", "openai/m", "--user", "lexical", "--judge", "openai/m", "--runs", "1",
+    ];
     let args = [&["run", suite.to_str().unwrap()], &session[..], &roles].concat();
     expect(&run(&scene, &args, &server), 8, &[]);
     let results = std::fs::read_to_string(scene.path("run/results.json")).unwrap();
@@ -390,6 +396,10 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
             "run",
             "--runs",
             "1",
+            "--set",
+            "user=lexical",
+            "--set",
+            "judge=lexical",
             role,
             "openai/m",
         ];
@@ -497,6 +507,8 @@ async fn a_suite_names_its_own_models() {
         "1",
         "--agent",
         "mine",
+        "--user",
+        "lexical",
         "--judge",
         "mine",
         "--judge",
@@ -532,9 +544,10 @@ async fn a_suite_names_its_own_models() {
 }
 
 /// A suite with one session, `s`, and one server, `lab`.
-fn write_lab(scene: &Scene, base_url: &str) {
+pub(crate) fn write_lab(scene: &Scene, base_url: &str) {
     let suite = format!(
-        "version = 1\nid = \"lab\"\npersonas = [\"p\"]\n[providers.lab]\nbase_url = \"{base_url}/v1\"\nconcurrency = 40\n"
+        "version = 1\nid = \"lab\"\npersonas = [\"p\"]\nuser = \"lexical\"\njudge = \"lexical\"\n\
+         [providers.lab]\nbase_url = \"{base_url}/v1\"\nconcurrency = 40\n"
     );
     scene.write("suite.toml", &suite);
     scene.write(
@@ -549,7 +562,7 @@ fn write_lab(scene: &Scene, base_url: &str) {
 }
 
 /// Answers whoever asks, as an agent without a key does.
-async fn open_server(delay: Duration) -> MockServer {
+pub(crate) async fn open_server(delay: Duration) -> MockServer {
     let server = MockServer::start().await;
     let answer = move |request: &Request| play(request).set_delay(delay);
     Mock::given(method("POST"))

@@ -66,6 +66,6 @@ async fn prompts_of_a_folder_reach_the_model_and_the_record() {
     expect(
         &scene.run(&["run", "--resume", "own_words"]),
         3,
-        &["the prompts were changed since"],
+        &["changed since it was begun: the prompts"],
     );
 }

@@ -207,7 +207,8 @@ fn poison(value: &mut Value, key: &str) {
         Value::String(text) if !WORDS.contains(&key) => text.push_str(HOSTILE),
         Value::Array(values) => values.iter_mut().for_each(|value| poison(value, key)),
         Value::Object(fields) => {
-            for (key, value) in fields.iter_mut() {
+            // What plays a role is a word, whatever the roles are called.
+            for (key, value) in fields.iter_mut().filter(|(key, _)| *key != "players") {
                 poison(value, key);
             }
         }

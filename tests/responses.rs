@@ -83,6 +83,10 @@ async fn the_papers_judge_as_an_agent_calls_tools_and_is_given_its_thinking_back
         "--agent",
         "gpt-5.4",
         "--no-preflight",
+        "--user",
+        "lexical",
+        "--judge",
+        "lexical",
     ];
     expect(&run(&scene, &args, &server), 0, &[]);
     let asked: Vec<Value> = server

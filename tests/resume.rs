@@ -64,11 +64,15 @@ fn a_changed_suite_cannot_be_gone_on_with() {
         0,
         &[],
     );
-    scene.replace("tasks/suite.toml", "seed = 1", "seed = 2");
+    scene.replace(
+        "tasks/suite.toml",
+        "seed = 1",
+        "seed = 1\nstate.reset = \"session\"",
+    );
     expect(
         &scene.run(&["run", "--resume", "run"]),
         3,
-        &["was changed since"],
+        &["changed since it was begun: the suite's `state.reset`"],
     );
 }
 

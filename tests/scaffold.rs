@@ -73,7 +73,9 @@ pub(crate) fn calls(calls: &[(&str, Value)]) -> Value {
 pub(crate) fn suite(scene: &Scene, more: &str, persona: &str) {
     scene.write(
         "tasks/suite.toml",
-        &format!("version = 1\nid = \"t\"\npersonas = [\"p\"]\nruns = 1\n{more}"),
+        &format!(
+            "version = 1\nid = \"t\"\npersonas = [\"p\"]\nuser = \"lexical\"\njudge = \"lexical\"\nruns = 1\n{more}"
+        ),
     );
     scene.write(
         "tasks/p/persona.toml",

@@ -159,7 +159,8 @@ fn every_setting_of_the_suite_can_be_set() {
         "--set",
         "models.mine.model=m",
     ];
-    let set = [&set[..], &["--set", "agent=mine"]].concat();
+    let patterns = ["--set", "user=lexical", "--set", "judge=lexical"];
+    let set = [&set[..], &["--set", "agent=mine"], &patterns].concat();
     check(
         &scene,
         &set,
@@ -210,7 +211,7 @@ fn a_suite_names_the_policy_that_holds_without_another() {
     expect(
         &scene.run(&["run", "--resume", "run"]),
         3,
-        &["the policy was changed"],
+        &["changed since it was begun: the grants of plugin `rules`"],
     );
 }
 
@@ -322,7 +323,7 @@ fn the_document_readers_limits_are_lowered_as_the_others_are() {
         &[],
         "limits.document.wall_ms",
         20_000,
-        "tasks/suite.toml:6",
+        "tasks/suite.toml:8",
     );
     let set = ["--set", "limits.document.fuel=900"];
     let from = "--set limits.document.fuel=900";

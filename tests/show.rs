@@ -81,6 +81,10 @@ async fn a_run_is_followed_while_it_plays() {
         "1",
         "--agent",
         "openai/m",
+        "--user",
+        "lexical",
+        "--judge",
+        "lexical",
         "--out",
         "run",
     ];

@@ -415,7 +415,7 @@ fn the_manifest_says_what_plugins_were_granted_and_resume_holds_to_it() {
     expect(
         &scene.run(&["run", "--resume", "with"]),
         3,
-        &["the policy was changed"],
+        &["changed since it was begun: the limits of plugin `hostile`"],
     );
     scene.replace(
         "policy.toml",

@@ -46,6 +46,7 @@ function comparison(a, b) {
   if (!pair) return el("p", { class: "missing" }, "These are not runs of the same suite under the same protocol: their scores say nothing about each other.");
   const sorted = [...pair.sessions].sort((one, other) => weight(other) - weight(one));
   return [
+    pair.cautions.map((caution) => el("p", { class: "caution", role: "note" }, caution)),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Overall difference" }, el("table", {},
       el("thead", {}, el("tr", {}, ["Score", "Sessions", "A", "B", "B − A", "95% interval", "p", "Detectable"].map((title, at) => el("th", { scope: "col", class: at ? "num" : null }, title)))),
       el("tbody", {}, [["Proc", pair.proc], ["Comp", pair.comp]].map(([name, measure]) => overallRow(name, measure))))),

@@ -35,8 +35,7 @@ function runCard(run, place) {
   return el("article", { class: "card" },
     el("h2", {}, link(["sessions"], { href: route(["sessions"], { in: String(place) }) }, run.label)),
     el("p", { class: "tags" },
-      run.scripted && tag("warn", "scripted"),
-      run.imported && tag("warn", "imported"),
+      run.marks.map((mark) => tag("warn", mark)),
       run.ablated && tag("warn", "without dependencies"),
       !run.complete && tag("live", "playing"),
       tag("plain", words(run.protocol)),
@@ -57,10 +56,15 @@ function runCard(run, place) {
 
 function facts(run) {
   return [
-    ["Folder", run.folder], ["Agent", run.agent], ["User agent", run.user], ["Judge", run.judge],
-    ["Suite", run.suite], ["Suite digest", run.suite_digest.slice(0, 16)], ["Protocol", run.protocol], ["Scaffold", run.scaffold],
+    ["Folder", run.folder], ["Agent", played(run, "agent")], ["User agent", played(run, "user")], ["Judge", played(run, "judge")],
+    ["Suite", run.suite], ["Suite digest", run.suite_digest.slice(0, 16)], ["Protocol", run.protocol + ", version " + run.protocol_version], ["Scaffold", run.scaffold],
     ["Seed", run.seed], ["Host", run.host], ["Started", run.started],
   ];
+}
+
+/** A role's name, and who that is. */
+function played(run, role) {
+  return run[role] + " (" + words(run.players[role]) + ")";
 }
 
 function figures() {

@@ -15,7 +15,7 @@ function sheetView(sheet, options = {}) {
   if (hasPublished) {
     const toggle = el("input", { type: "checkbox", change: (event) => { shown = event.target.checked; paint(); } });
     toggle.checked = shown;
-    append(box, [el("label", { class: "check" }, toggle, " figures of the paper (" + data.published + ")")]);
+    append(box, [el("label", { class: "check" }, toggle, " figures of the paper (" + data.headings.published + ")")]);
   }
   append(box, [table]);
   const marked = sheet.rows.some((row) => row.cells.some((cell) => (cell.figures || []).some((figure) => figure && figure.rank)));
@@ -33,12 +33,12 @@ function sheetTable(sheet, published) {
     return el("th", { scope: "col", class: headClass(column) },
       column.title, parts.length > 1 && el("small", {}, parts.join(" / ")));
   });
-  let opened = false;
+  let opened = "measured";
   const body = [];
   for (const row of rows) {
-    if (row.origin === "published" && !opened) {
-      opened = true;
-      body.push(el("tr", { class: "divider" }, el("td", { colspan: columns.length }, data.published)));
+    if (row.origin !== opened) {
+      opened = row.origin;
+      body.push(el("tr", { class: "divider" }, el("td", { colspan: columns.length }, data.headings[opened])));
     }
     body.push(el("tr", { class: row.origin },
       columns.map((at) => sheetCell(row.cells[at], sheet.columns[at], at))));

@@ -79,11 +79,11 @@ pub struct RunArgs {
     /// side by side, each to a run folder of its own below --out (may be repeated).
     #[arg(long, value_name = "M")]
     pub agent: Vec<String>,
-    /// The user agent: lexical, a known model's name, or PROVIDER/MODEL.
+    /// The user agent: lexical, a known model's name, or PROVIDER/MODEL. Default: the suite's; lexical for a scripted agent.
     #[arg(long, value_name = "M")]
     pub user: Option<String>,
     /// The judge of rubric items: lexical, a known model's name, or PROVIDER/MODEL. Several decide by majority (may be
-    /// repeated).
+    /// repeated). Default: the suite's; lexical for a scripted agent.
     #[arg(long, value_name = "M")]
     pub judge: Vec<String>,
     /// Play only this persona (may be repeated).
@@ -401,6 +401,9 @@ pub struct VerifyArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+    /// The suite file, where it is elsewhere than when the run was played.
+    #[arg(long, value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -451,6 +454,9 @@ pub struct ReviewArgs {
     /// The run folder.
     #[arg(value_name = "RUN")]
     pub run: Utf8PathBuf,
+    /// The suite file, where it is elsewhere than when the run was played.
+    #[arg(long, value_name = "SUITE.toml")]
+    pub suite: Option<Utf8PathBuf>,
     /// Print one JSON list.
     #[arg(long)]
     pub json: bool,

@@ -2,6 +2,7 @@
 
 pub mod event;
 pub mod folder;
+pub mod identity;
 pub mod journal;
 pub mod outline;
 pub mod results;

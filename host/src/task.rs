@@ -5,10 +5,12 @@
 
 pub mod catalog;
 pub mod check;
+pub mod identity;
 pub mod import;
 pub mod load;
 pub mod manifest;
 pub mod outputs;
+pub mod player;
 pub mod problem;
 pub mod schema;
 pub mod statistics;

@@ -17,6 +17,9 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
+# The suite's own patterns, as the built-in policy is judged.
+JUDGED = ["--user", "lexical", "--judge", "lexical"]
+
 PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
 
 
@@ -94,7 +97,7 @@ async def play(client, suite):
 
 
 async def over_http(program, suite, out):
-    command = [program, "serve", suite, "--json", "--out", out]
+    command = [program, "serve", suite, *JUDGED, "--json", "--out", out]
     server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 26)
     place = json.loads(await server.stdout.readline())
     headers = {"Authorization": f"Bearer {place['token']}"}
@@ -108,7 +111,7 @@ async def over_http(program, suite, out):
 
 
 async def over_stdio(program, suite, out):
-    server = StdioServerParameters(command=program, args=["serve", suite, "--stdio", "--out", out])
+    server = StdioServerParameters(command=program, args=["serve", suite, *JUDGED, "--stdio", "--out", out])
     async with stdio_client(server) as (read, write):
         async with ClientSession(read, write) as client:
             await play(client, suite)

@@ -2,26 +2,28 @@
 
 use anyhow::{Context, anyhow};
 use camino::Utf8Path;
+use serde_json::json;
 
 use crate::cli::CompareArgs;
 use crate::eval::statistics::compare as compare_scores;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::comparison::comparison;
+use crate::report::comparison::{cautions, comparison};
 use crate::report::measures::comparable_scores;
 use crate::store::folder::{read_manifest, read_results};
+use crate::store::identity::{incomparable, listed};
 use crate::store::results::RunResults;
 use crate::task::manifest::Ablation;
 
 /// Compares two run folders, session by session and overall.
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let CompareArgs { a, b, seed, json } = args;
-    let comparable = |dir: &Utf8Path| {
-        let manifest = read_manifest(dir.as_std_path())?;
-        Ok::<_, anyhow::Error>((manifest.suite_digest, manifest.protocol))
-    };
-    if comparable(a).or_exit(Exit::InvalidInput)? != comparable(b).or_exit(Exit::InvalidInput)? {
+    let manifest = |dir: &Utf8Path| read_manifest(dir.as_std_path()).or_exit(Exit::InvalidInput);
+    let (of_a, of_b) = (manifest(a)?, manifest(b)?);
+    let differ = incomparable(&of_a, &of_b);
+    if !differ.is_empty() {
         return Err(anyhow!(
-            "compare {a} with {b}: they are not runs of the same suite under the same protocol"
+            "compare {a} with {b}: they are not runs of the same suite under the same protocol: they differ in {}",
+            listed(&differ)
         ))
         .or_exit(Exit::InvalidInput);
     }
@@ -33,20 +35,25 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let (left, right) = (results(a)?, results(b)?);
     let (a_scores, b_scores) = comparable_scores(&left, &right);
     let found = compare_scores(&a_scores, &b_scores, *seed);
+    let cautions = cautions(&of_a, &of_b);
     if *json {
-        println!("{}", serde_json::to_string(&found).or_exit(Exit::Bug)?);
+        let mut found = serde_json::to_value(&found).or_exit(Exit::Bug)?;
+        found["cautions"] = json!(cautions);
+        println!("{found}");
     } else {
-        println!("{}", comparison(&found, &name(a, &left), &name(b, &right)));
+        let (a, b) = (name(a, &left), name(b, &right));
+        println!("{}", comparison(&found, &a, &b, &cautions));
     }
     Ok(Exit::Complete)
 }
 
 fn name(dir: &Utf8Path, results: &RunResults) -> String {
-    let scripted = if results.scripted { ", scripted" } else { "" };
-    let imported = if results.imported { ", imported" } else { "" };
+    let marks = results.players.marks().into_iter();
+    let marks: Vec<String> = marks.map(|mark| format!(", {}", mark.words())).collect();
+    let marks = marks.concat();
     let ablated = match results.ablate {
         Some(Ablation::Dependencies) => ", without dependencies",
         None => "",
     };
-    format!("{dir} ({}{scripted}{imported}{ablated})", results.agent)
+    format!("{dir} ({}{marks}{ablated})", results.agent)
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
-use super::run::{EMBEDDED, clients, load_suite, on_terms, planned_suite, policy_path};
+use super::run::{EMBEDDED, clients, load_suite, on_terms, planned_suite, policy_path, unnamed};
 use super::{cache_dir, plugin_dirs, policy, runtime};
 use crate::cli::{DoctorArgs, RunArgs};
 use crate::exit::{Exit, Failure, OrExit};
@@ -21,9 +21,8 @@ use crate::plugin::shell::{PYTHON, SHELL};
 use crate::plugin::{LoadError, Plugins};
 use crate::report::escape;
 use crate::run::{Probe, preflight};
-use crate::task::catalog;
-use crate::task::load::SCRIPTED;
 use crate::task::suite::Suite;
+use crate::task::{catalog, player};
 
 /// One line of the report.
 #[derive(Debug, Serialize)]
@@ -136,14 +135,14 @@ fn of_run(args: &DoctorArgs, suite: &Suite) -> RunArgs {
         json: _,
     } = args;
     let judge = if judge.is_empty() {
-        vec![suite.judge.clone()]
+        suite.judge.iter().cloned().collect()
     } else {
         judge.clone()
     };
     RunArgs {
         suite: path.clone(),
         agent: vec![agent.as_ref().unwrap_or(&suite.agent).clone()],
-        user: Some(user.as_ref().unwrap_or(&suite.user).clone()),
+        user: user.as_ref().or(suite.user.as_ref()).cloned(),
         judge,
         persona: persona.clone(),
         jobs: *jobs,
@@ -165,11 +164,15 @@ fn models(run: &RunArgs, suite: &Suite) -> (Vec<Client>, Vec<Finding>) {
         .chain(user)
         .chain(judges.map(|spec| (Role::Judge, spec)));
     let (mut models, mut findings) = (Vec::new(), Vec::new());
-    for (role, spec) in roles.filter(|(_, spec)| !SCRIPTED.contains(spec)) {
+    for (role, spec) in roles.filter(|(_, spec)| player::is_model(spec)) {
         match found.client(spec, role) {
             Ok(client) => models.push(client),
             Err(error) => findings.push(unusable(&error)),
         }
+    }
+    if let Some((told, options)) = unnamed(run, suite) {
+        let told = format!("failed to {told}");
+        findings.push(Finding::problem("models", told, options));
     }
     if models.is_empty() && findings.is_empty() {
         let all = "all scripted: no model is asked (--agent, --user and --judge name some)";

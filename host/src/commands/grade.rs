@@ -1,6 +1,7 @@
 //! `pibench-host grade`: a finished run scored again, in a new run folder, by the suite as it is now or by another, and by
 //! other plugins, judges or rules. It plays nothing and leaves the graded run as it is.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -8,27 +9,33 @@ use anyhow::{Context, anyhow};
 use camino::Utf8Path;
 use tokio::sync::mpsc;
 
-use super::merge::difference;
 use super::run::{
-    Names, absolute, assignments, clients, decided, load_suite, marks, on_terms, plan, roles, show,
-    tape,
+    Names, absolute, assignments, clients, decided, load_suite, marks, on_terms, plan, plugin_dirs_of,
+    roles, same_rules, show, tape,
 };
 use super::{finished, policy, runtime};
 use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
+use crate::model::provider::ModelSettings;
 use crate::report::progress;
-use crate::run::{EpisodeError, Plan, RunError, collect, outline};
+use crate::run::{EpisodeError, Plan, Roles, RunError, collect, outline};
 use crate::store::event::{Event, VERSION};
 use crate::store::folder::{Graded, read_outline};
+use crate::store::identity::{differences, listed};
 use crate::store::outline::{IntentOutline, Outline, SessionOutline};
 use crate::store::{Manifest, RunFolder, journal};
+use crate::task::player::Players;
 use crate::task::suite::{Intent, Session, Suite};
 use crate::user::prompts::Prompts;
+
+/// The judge's key in a manifest's models.
+const JUDGE: &str = "judge";
 
 /// Grades a run folder into another.
 pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
     let (played, manifest) = RunFolder::read(args.run.as_std_path()).or_exit(Exit::InvalidInput)?;
+    same_rules("grade", &args.run, &manifest)?;
     sound(&args.run, &played).or_exit(Exit::InvalidInput)?;
     let plan = planned(args, &played, &manifest)?;
     let runtime = runtime()?;
@@ -133,9 +140,7 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
     let policy_path = own_policy.or_else(|| was.policy.clone());
     let loaded = policy(policy_path.as_deref().map(Utf8Path::new))?;
     let own = args.plugins.iter().map(|dir| dir.as_std_path().to_owned());
-    let dirs: Vec<PathBuf> = own
-        .chain(was.plugin_dirs.iter().map(PathBuf::from))
-        .collect();
+    let dirs: Vec<PathBuf> = own.chain(plugin_dirs_of(was)).collect();
     let (limits, plugins) = on_terms(&suite, dirs.clone(), loaded.as_ref(), args.jobs)?;
     decided(&suite, &plugins)?;
     let manifest = Manifest {
@@ -144,8 +149,14 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         started: jiff::Timestamp::now().to_string(),
         suite_path: absolute(&suite.path)?,
         suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
         protocol: args.protocol.map_or(was.protocol, Into::into),
         judge: all.judge_name.clone(),
+        players: Players {
+            judge: all.players().judge,
+            ..was.players
+        },
+        models: models(was, &all),
         plugin_dirs: dirs.iter().map(|dir| dir.display().to_string()).collect(),
         prompts_digest: prompts.digest().to_owned(),
         policy: policy_path,
@@ -171,6 +182,15 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
     Ok(plan)
 }
 
+/// Who played is who played; who judges is asked anew.
+fn models(was: &Manifest, now: &Roles) -> BTreeMap<String, Vec<ModelSettings>> {
+    let mut models = was.models.clone();
+    models.remove(JUDGE);
+    let judge = now.models().remove_entry(JUDGE);
+    models.extend(judge);
+    models
+}
+
 /// The new folder, or the one of a grading that was cut off.
 fn folder(args: &GradeArgs, manifest: &Manifest) -> Result<RunFolder, Failure> {
     let out = args.out.as_std_path();
@@ -180,14 +200,16 @@ fn folder(args: &GradeArgs, manifest: &Manifest) -> Result<RunFolder, Failure> {
     let (folder, found) = RunFolder::open(out)
         .with_context(|| format!("grade into {}: it is there already", args.out))
         .or_exit(Exit::Io)?;
-    match difference(&found, manifest).or_exit(Exit::Bug)? {
-        None => Ok(folder),
-        Some(what) => Err(anyhow!(
-            "grade into {}: it is there already, and its `{what}` is another",
-            args.out
-        ))
-        .or_exit(Exit::Io),
+    let differ = differences(&found, manifest);
+    if differ.is_empty() {
+        return Ok(folder);
     }
+    Err(anyhow!(
+        "grade into {}: it is there already and another grading: they differ in {}",
+        args.out,
+        listed(&differ)
+    ))
+    .or_exit(Exit::Io)
 }
 
 /// What was played must be what the suite says now: its rules and rubrics may be others, and so may titles.

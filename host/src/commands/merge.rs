@@ -11,6 +11,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
 use crate::run::{collect, is_whole, outline};
 use crate::store::folder::Shard;
+use crate::store::identity::{differences, listed};
 use crate::store::{Manifest, RunFolder};
 
 /// Merges run folders into a new one.
@@ -57,9 +58,11 @@ fn whole(parts: &[(&Utf8PathBuf, &Manifest)]) -> anyhow::Result<Manifest> {
         there.push(shard);
     }
     for (path, manifest) in others {
-        if let Some(what) = difference(model, manifest)? {
+        let differ = differences(model, manifest);
+        if !differ.is_empty() {
             return Err(anyhow!(
-                "merge {path} with {first}: they differ in `{what}`"
+                "merge {path} with {first}: they differ in {}",
+                listed(&differ)
             ));
         }
     }
@@ -93,27 +96,4 @@ fn whole(parts: &[(&Utf8PathBuf, &Manifest)]) -> anyhow::Result<Manifest> {
 fn list(shards: &[Shard]) -> String {
     let shards: Vec<String> = shards.iter().map(Shard::to_string).collect();
     shards.join(", ")
-}
-
-/// The first key in which two manifests differ, of those on which a score depends.
-pub(super) fn difference(a: &Manifest, b: &Manifest) -> anyhow::Result<Option<String>> {
-    let (a, b) = (serde_json::to_value(a)?, serde_json::to_value(b)?);
-    // Their contents count, by digest, and not where they lie.
-    let elsewhere = [
-        "started",
-        "shard",
-        "suite_path",
-        "plugin_dirs",
-        "prompts",
-        "policy",
-    ];
-    let keys = a
-        .as_object()
-        .into_iter()
-        .chain(b.as_object())
-        .flat_map(|keys| keys.keys());
-    let mut keys = keys.filter(|key| !elsewhere.contains(&key.as_str()));
-    Ok(keys
-        .find(|key| a.get(key.as_str()) != b.get(key.as_str()))
-        .cloned())
 }

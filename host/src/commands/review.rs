@@ -7,7 +7,7 @@ use crate::run::{self, Doubtful};
 
 /// Lists them. Finding some is no fault: they are for a person to judge.
 pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
-    let plan = looked_at(&args.run)?;
+    let plan = looked_at(&args.run, args.suite.as_deref())?;
     let (doubtful, sessions) = run::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {
         println!("{}", serde_json::to_string(&doubtful).or_exit(Exit::Bug)?);

@@ -43,11 +43,13 @@ use crate::run::{
 };
 use crate::store::event::VERSION;
 use crate::store::folder::{FolderError, PluginMark, read_manifest};
+use crate::store::identity::{differences, listed};
 use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
 use crate::task::load::{Assignment, LoadedPolicy, load_with};
-use crate::task::manifest::{WebFile, WebProvider};
+use crate::task::manifest::{PROTOCOL_VERSION, WebFile, WebProvider};
+use crate::task::player::{self, Mark};
 use crate::task::suite::{Persona, Suite};
 use crate::user::UserAgent;
 use crate::user::prompts::Prompts;
@@ -112,10 +114,66 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
     }
 }
 
-/// The suite that the command line names.
+/// The suite that the command line names, with everybody named who has to be.
 fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
     let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    load_suite(&path, &args.set)
+    let suite = load_suite(&path, &args.set)?;
+    named(args, &suite)?;
+    Ok(suite)
+}
+
+/// Patterns play user and judge of a real agent by their name only: their verdicts say little of it.
+fn named(args: &RunArgs, suite: &Suite) -> Result<(), Failure> {
+    let Some((told, options)) = unnamed(args, suite) else {
+        return Ok(());
+    };
+    Err(anyhow!(
+        "{told}: want a model for it, as in\n\n    {} {options}\n\nor another one; `lexical` matches patterns, and every score is \
+         then marked \"{}\"",
+        command_line(),
+        Mark::Patterns.words()
+    ))
+    .or_exit(Exit::Usage)
+}
+
+/// What is wrong when a real agent's user or judge is not named, and the options that name them.
+pub(super) fn unnamed(args: &RunArgs, suite: &Suite) -> Option<(String, String)> {
+    let agent = Names::of(args, suite).agent;
+    let real = catalog::panel(&agent).find(|agent| !player::SCRIPTED.contains(agent))?;
+    let model = match real {
+        player::EXTERNAL => "PROVIDER/MODEL",
+        real => real,
+    };
+    let roles = [
+        ("user", args.user.is_none() && suite.user.is_none()),
+        ("judge", args.judge.is_empty() && suite.judge.is_none()),
+    ];
+    let roles = roles.into_iter().filter(|(_, is)| *is);
+    let roles: Vec<&str> = roles.map(|(role, _)| role).collect();
+    let options: Vec<String> = roles
+        .iter()
+        .map(|role| format!("--{role} {model}"))
+        .collect();
+    let told = format!("play `{real}` without a {}", roles.join(" and a "));
+    (!roles.is_empty()).then(|| (told, options.join(" ")))
+}
+
+/// The command line as it was typed, for a shell.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words: Vec<String> = std::iter::once("pibench-host".to_owned())
+        .chain(words)
+        .collect();
+    words.join(" ")
 }
 
 fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
@@ -127,7 +185,7 @@ fn begun(suite: Suite, args: &RunArgs) -> Result<Plan, Failure> {
 
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let mut plan = reopened(dir, args.jobs, tape(&args.tape, true)?)?;
-    was_played(&plan)?;
+    may_go_on(dir, &plan)?;
     plan.spending.limit = limit(&plan.roles, args.max_cost)?;
     let web = web(&plan.suite, &args.tape)?;
     ready(plan, web, args)
@@ -165,12 +223,16 @@ fn log(plan: &Plan, args: &RunArgs) -> Result<Option<Log>, Failure> {
     log.map(Some).or_exit(Exit::Io)
 }
 
-/// Nothing is left to play of what was graded again.
-fn was_played(plan: &Plan) -> Result<(), Failure> {
+/// The rest is played by the models that the beginning was played by. Nothing is left to play of what was graded again.
+fn may_go_on(dir: &Utf8Path, plan: &Plan) -> Result<(), Failure> {
     let folder = plan.folder.root();
     let manifest = read_manifest(folder).or_exit(Exit::InvalidInput)?;
+    let now = Manifest {
+        models: plan.roles.models(),
+        ..manifest.clone()
+    };
     let Some(graded) = manifest.graded else {
-        return Ok(());
+        return same_run(dir, &manifest, &now);
     };
     Err(anyhow!(
         "go on with {}: it was graded and not played; a grading that was cut off goes on by the same `pibench-host grade {} ...`",
@@ -191,8 +253,8 @@ pub(super) fn played(
     beside: impl Future<Output = ()>,
 ) -> Result<Exit, Failure> {
     let folder = plan.folder.root().to_owned();
-    if plan.roles.scripted() {
-        eprintln!("Scripted models: these scores test the suite and the host, not an agent.");
+    for mark in plan.roles.players().marks() {
+        eprintln!("{}", mark.sentence());
     }
     let finished = displayed(|sender| async move {
         let playing = crate::run::play(plan, resume, sender);
@@ -566,11 +628,15 @@ fn prepared(
         suite: suite.id.clone(),
         suite_path: absolute(&suite.path)?,
         suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
+        protocol_version: PROTOCOL_VERSION,
         protocol: args.protocol.map_or(suite.protocol, Into::into),
         scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
+        players: roles.players(),
+        models: roles.models(),
         runs,
         seed: args.seed.unwrap_or(suite.seed),
         personas: chosen(&args.persona, &suite.filter.personas),
@@ -605,8 +671,12 @@ pub(super) fn reopened(dir: &Utf8Path, jobs: Option<u32>, tape: Tape) -> Result<
 }
 
 /// The same to look at it: no model is asked, and nothing is written to the folder.
-pub(super) fn looked_at(dir: &Utf8Path) -> Result<Plan, Failure> {
-    let opened = RunFolder::read(dir.as_std_path());
+/// `suite`: where its file is now, if that is elsewhere than it was.
+pub(super) fn looked_at(dir: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Plan, Failure> {
+    let mut opened = RunFolder::read(dir.as_std_path());
+    if let (Ok((_, manifest)), Some(suite)) = (&mut opened, suite) {
+        suite.as_str().clone_into(&mut manifest.suite_path);
+    }
     reopened_with(dir, opened, None, |suite, names, prompts| {
         roles(names, prompts, &mut clients(suite, Tape::Silent))
     })
@@ -656,43 +726,68 @@ fn reopened_with(
         ))
         .or_exit(Exit::InvalidInput);
     }
+    same_rules("go on with", dir, &manifest)?;
     let suite = load_suite(
         Utf8Path::new(&manifest.suite_path),
         &assignments(&manifest)?,
     )?;
-    if suite.digest != manifest.suite_digest {
-        let path = &manifest.suite_path;
-        return Err(anyhow!(
-            "go on with {dir}: the suite {path} was changed since; put it back, or run it anew"
-        ))
-        .or_exit(Exit::InvalidInput);
-    }
+    let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
+    let prompts = Prompts::load(own_prompts).or_exit(Exit::InvalidInput)?;
+    let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
+    let (limits, plugins) = on_terms(&suite, plugin_dirs_of(&manifest), policy.as_ref(), jobs)?;
+    let now = Manifest {
+        suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
+        prompts_digest: prompts.digest().to_owned(),
+        plugins: marks(&suite, &plugins)?,
+        limits: for_record(&limits),
+        ..manifest.clone()
+    };
+    same_run(dir, &manifest, &now)?;
     let Manifest {
         agent, user, judge, ..
     } = manifest.clone();
-    let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
-    let prompts = Prompts::load(own_prompts).or_exit(Exit::InvalidInput)?;
-    if prompts.digest() != manifest.prompts_digest {
-        return Err(anyhow!("go on with {dir}: the prompts were changed since"))
-            .or_exit(Exit::InvalidInput);
-    }
     let (roles, spending) = cast(&suite, Names { agent, user, judge }, &prompts)?;
-    let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
-    if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
-        return Err(anyhow!("go on with {dir}: the policy was changed since"))
-            .or_exit(Exit::InvalidInput);
-    }
-    let dirs = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
-    let (limits, plugins) = on_terms(&suite, dirs, policy.as_ref(), jobs)?;
-    if marks(&suite, &plugins)? != manifest.plugins {
-        return Err(anyhow!(
-            "go on with {dir}: a plugin, or what it may use, was changed since"
-        ))
-        .or_exit(Exit::InvalidInput);
-    }
     let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, jobs);
     plan.spending = spending;
     Ok(plan)
+}
+
+/// A run is gone on with, verified and judged by the rules that it was played by.
+pub(super) fn same_rules(verb: &str, dir: &Utf8Path, manifest: &Manifest) -> Result<(), Failure> {
+    let was = manifest.protocol_version;
+    if was == PROTOCOL_VERSION {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{verb} {dir}: it was played by version {was} of the protocol, and this host has version {PROTOCOL_VERSION}; \
+         play it anew (report, view and show take it as it is)"
+    ))
+    .or_exit(Exit::InvalidInput)
+}
+
+/// Nothing that a score depends on may have changed since.
+fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result<(), Failure> {
+    let changed = differences(was, now);
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "go on with {dir}: changed since it was begun: {}; put it back, or play anew (its suite is {})",
+        listed(&changed),
+        was.suite_path
+    ))
+    .or_exit(Exit::InvalidInput)
+}
+
+/// Where its plugins were, and where this program's are: the folder may have been played on another machine. Their bytes are
+/// compared in any case.
+pub(super) fn plugin_dirs_of(manifest: &Manifest) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
+    let mut here = plugin_dirs(None);
+    here.retain(|dir| !dirs.contains(dir));
+    dirs.extend(here);
+    dirs
 }
 
 pub(super) fn plan(
@@ -841,15 +936,19 @@ pub(super) struct Names {
 impl Names {
     fn of(args: &RunArgs, suite: &Suite) -> Self {
         let judge = match args.judge.as_slice() {
-            [] => suite.judge.clone(),
+            [] => suite
+                .judge
+                .clone()
+                .unwrap_or_else(|| player::LEXICAL.into()),
             judges => judges.join(","),
         };
+        let user = args.user.as_ref().or(suite.user.as_ref());
         Self {
             agent: match args.agent.as_slice() {
                 [] => suite.agent.clone(),
                 agents => agents.join(","),
             },
-            user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
+            user: user.cloned().unwrap_or_else(|| player::LEXICAL.into()),
             judge,
         }
     }
@@ -892,11 +991,11 @@ pub(super) fn roles(
             spec => AgentRole::Client(client(spec, Role::Agent)?),
         },
         user: match user.as_str() {
-            "lexical" => UserAgent::Lexical,
+            player::LEXICAL => UserAgent::Lexical,
             spec => UserAgent::prompted(client(spec, Role::User)?, prompts),
         },
         judge: match judge.as_str() {
-            "lexical" => Judge::Lexical,
+            player::LEXICAL => Judge::Lexical,
             specs => {
                 if let Some(twice) = catalog::twice(specs) {
                     return Err(anyhow!(

@@ -17,7 +17,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     if manifest.imported.is_some() {
         return imported(&args.run);
     }
-    let plan = looked_at(&args.run)?;
+    let plan = looked_at(&args.run, args.suite.as_deref())?;
     let verified = runtime()?.block_on(run::verify(&plan)).or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";

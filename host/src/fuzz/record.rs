@@ -20,8 +20,9 @@ use crate::store::trajectory::Timed;
 use crate::store::{Journal, RunFolder, journal as journals};
 use crate::task::import::{Databases, import};
 use crate::task::load::load;
-use crate::task::manifest::{Protocol, Scaffold};
+use crate::task::manifest::{PROTOCOL_VERSION, Protocol, Scaffold};
 use crate::task::outputs;
+use crate::task::player::Players;
 use crate::task::suite::Suite;
 use crate::user::UserAgent;
 use crate::web::{Corpus, Web};
@@ -238,11 +239,15 @@ fn manifest(suite: &Suite) -> Manifest {
         suite: suite.id.clone(),
         suite_path: suite.path.to_string(),
         suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
         protocol: Protocol::Paper,
+        protocol_version: PROTOCOL_VERSION,
         scaffold: Scaffold::default(),
         agent: "nop".into(),
         user: "lexical".into(),
         judge: "lexical".into(),
+        players: Players::named("nop", "lexical", "lexical"),
+        models: [].into(),
         runs: 1,
         seed: 1,
         personas: Vec::new(),

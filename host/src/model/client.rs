@@ -25,7 +25,7 @@ use super::cassette::{Fingerprint, Question, Recorded, Tape};
 use super::gate::{Gate, Load};
 use super::meter::Meter;
 use super::place::Place;
-use super::provider::{Endpoint, Environment, ProviderError};
+use super::provider::{Endpoint, Environment, ModelSettings, ProviderError};
 use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, backoff, retry_after};
 use super::wire::{self, Habits, Unreadable};
 use super::{ChatRequest, ModelError, Reply, Role, Usage};
@@ -282,6 +282,11 @@ impl Client {
     /// Whether the server is reached with certificates.
     pub fn is_secured(&self) -> bool {
         self.shared.endpoint.url.scheme() == "https"
+    }
+
+    /// What of its entries changes its answers.
+    pub fn settings(&self) -> ModelSettings {
+        self.shared.endpoint.settings()
     }
 
     /// None: costs are unknown.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -114,6 +116,29 @@ pub(super) struct Endpoint {
     pub(super) limits: RateLimits,
 }
 
+/// What of a model's entries changes its answers, as it stands for one role: not where it is served, by which key, at what
+/// price or how fast.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelSettings {
+    /// As it was asked for: `PROVIDER/MODEL`, or a preset's name.
+    pub name: String,
+    /// The provider's name of the model.
+    pub model: String,
+    pub format: WireFormat,
+    /// Whether a temperature is sent, until the model refuses one.
+    pub temperature: bool,
+    /// Whether it is shown pictures.
+    pub vision: bool,
+    /// The field in which its earlier thinking goes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub give_back: Option<String>,
+    /// Fields of every request's body: the role's switch for thinking.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub fields: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+}
+
 /// How fast a provider may be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RateLimits {
@@ -173,6 +198,37 @@ impl Endpoint {
                 tokens_per_minute: provider.tokens_per_minute,
             },
         })
+    }
+
+    pub(super) fn settings(&self) -> ModelSettings {
+        // Every field by name, so that a new one has to be thought about here.
+        let Self {
+            spec,
+            model,
+            format,
+            temperature,
+            vision,
+            give_back,
+            fields,
+            max_output_tokens,
+            provider: _,
+            url: _,
+            key: _,
+            key_env: _,
+            max_tools: _,
+            price: _,
+            limits: _,
+        } = self.clone();
+        ModelSettings {
+            name: spec,
+            model,
+            format,
+            temperature,
+            vision,
+            give_back,
+            fields,
+            max_output_tokens,
+        }
     }
 
     /// Names the server in messages: the model as asked for, and the host.

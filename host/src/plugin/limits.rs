@@ -34,9 +34,12 @@ pub struct Limits {
     pub resources: usize,
     /// A snapshot of an app's state.
     pub snapshot_bytes: usize,
-    /// Instances of this kind at once; apps between two calls give their place to whoever needs it.
+    /// Instances of this kind at once; apps between two calls give their place to whoever needs it. No record has it, nor the
+    /// queue: they follow from the machine and the number of jobs, and change when a call runs and not what it gives.
+    #[serde(skip_serializing)]
     pub live_stores: usize,
     /// How long a call waits for a place. Running out is infrastructure.
+    #[serde(skip_serializing)]
     pub queue: Duration,
 }
 
@@ -169,7 +172,7 @@ impl Limits {
 }
 
 /// Bounds of loading a component.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadLimits {
     /// The component file.
     pub component_bytes: usize,
@@ -257,6 +260,8 @@ pub struct GuestLimits {
     pub python: Limits,
     pub shell: Limits,
     pub document: Limits,
+    /// In no record: what is loaded is the same under all.
+    #[serde(skip_serializing)]
     pub load: LoadLimits,
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::comparison::cautions;
 use super::figure::{Theme, figures};
 use super::format::{Format, csv_file, render};
 use super::measures::{Measures, comparable_scores};
@@ -11,6 +12,7 @@ use super::record::{RunRecord, tell_apart};
 use super::sheet::Sheet;
 use super::tables::{Audit, Measured, banner, tables};
 use crate::eval::statistics::{Comparison, compare};
+use crate::store::identity::incomparable;
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +40,8 @@ pub struct RunPair {
     /// Places among the runs.
     pub a: usize,
     pub b: usize,
+    /// What else than the agents may make the difference.
+    pub cautions: Vec<String>,
     #[serde(flatten)]
     pub comparison: Comparison,
 }
@@ -76,10 +80,16 @@ fn comparisons(runs: &[RunRecord], seed: u64) -> Vec<RunPair> {
     for a in 0..runs.len() {
         for b in a + 1..runs.len() {
             let (one, other) = (&runs[a].manifest, &runs[b].manifest);
-            if one.suite_digest == other.suite_digest && one.protocol == other.protocol {
+            if incomparable(one, other).is_empty() {
                 let (left, right) = comparable_scores(&runs[a].results, &runs[b].results);
                 let comparison = compare(&left, &right, seed);
-                pairs.push(RunPair { a, b, comparison });
+                let cautions = cautions(one, other);
+                pairs.push(RunPair {
+                    a,
+                    b,
+                    cautions,
+                    comparison,
+                });
             }
         }
     }

@@ -6,15 +6,41 @@ use super::escape::line;
 use crate::eval::statistics::{
     Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,
 };
+use crate::store::folder::Manifest;
+use crate::store::identity::{beside_agent, listed};
+use crate::task::player::Player;
 
-/// The comparison of run `a` with run `b`, which are named as the reader knows them.
-pub fn comparison(comparison: &Comparison, a: &str, b: &str) -> String {
+/// What else than their agents may make the difference between two runs: another kind of judge first.
+pub fn cautions(a: &Manifest, b: &Manifest) -> Vec<String> {
+    let by_patterns = |player| player == Player::Patterns;
+    let mixed = by_patterns(a.players.user) != by_patterns(b.players.user)
+        || by_patterns(a.players.judge) != by_patterns(b.players.judge);
+    let mixed = mixed.then(|| {
+        "Judged by patterns on one side and by models on the other: the difference is that of the judges as much as that of the \
+         agents."
+            .to_owned()
+    });
+    let others = beside_agent(a, b);
+    let others = (!others.is_empty()).then(|| {
+        format!(
+            "Beside their agents the runs differ in {}: what that makes out is part of the difference.",
+            listed(&others)
+        )
+    });
+    mixed.into_iter().chain(others).collect()
+}
+
+/// The comparison of run `a` with run `b`, which are named as the reader knows them. The cautions stand above the figures and
+/// below them: tables are long.
+pub fn comparison(comparison: &Comparison, a: &str, b: &str, cautions: &[String]) -> String {
     let measures = [("Proc", &comparison.proc), ("Comp", &comparison.comp)];
     let mut parts = vec![
         format!("A: {}\nB: {}", line(a), line(b)),
         sessions(&comparison.sessions),
         overall(&measures),
     ];
+    let cautions: Vec<String> = cautions.iter().map(|caution| line(caution)).collect();
+    parts.splice(1..1, cautions.iter().cloned());
     parts.push(format!(
         "±: the noise floor, the standard deviation over a side's runs. p: sign-flip test; interval: bootstrap; both \
          over dependency groups, seed {}.",
@@ -30,6 +56,7 @@ pub fn comparison(comparison: &Comparison, a: &str, b: &str) -> String {
             .iter()
             .map(|(name, measure)| verdict(name, measure)),
     );
+    parts.extend(cautions);
     parts.join("\n\n")
 }
 
@@ -193,7 +220,7 @@ mod tests {
             session("brief", 3, &[0.75], Some(0.25)),
             session("filing", 1, &[0.5], None),
         ];
-        let text = comparison(&compare(&a, &b, 1), "first", "second");
+        let text = comparison(&compare(&a, &b, 1), "first", "second", &[]);
         let expected = "\
 A: first
 B: second
@@ -230,7 +257,7 @@ Comp: The sessions are too few or too alike to say which differences the suite c
             session("x", 1, &[0.5], Some(1.0)),
             session("y", 1, &[0.25], Some(0.5)),
         ];
-        let text = comparison(&compare(&a, &a, 1), "one", "one");
+        let text = comparison(&compare(&a, &a, 1), "one", "one", &[]);
         assert!(!text.contains("-0.0") && !text.contains("+0.0"), "{text}");
         assert!(text.contains("1.0000"), "{text}");
         assert!(text.ends_with("the measured one is 0.0."), "{text}");

@@ -6,7 +6,10 @@ use super::category::{CATEGORIES, describe, letter};
 use super::escape::line;
 use super::measures::Scores;
 use super::published::{MARK, published};
+use super::record::RunRecord;
+use super::table::marked;
 use super::tables::Measured;
+use crate::store::identity::incomparable;
 use draw::{Bars, Canvas, Plot, Point};
 
 pub use draw::Theme;
@@ -68,27 +71,41 @@ fn shortened(text: &str, length: usize) -> String {
     format!("{head}…")
 }
 
-fn point(name: &str, scores: Option<&Scores>, place: usize) -> Option<Point> {
+fn point(run: &RunRecord, scores: Option<&Scores>, place: usize) -> Option<Point> {
     let scores = scores?;
     Some(Point {
         x: scores.proc?.mean,
         y: scores.comp?.mean,
-        label: label(name),
+        label: run_label(run),
         series: Some(place),
+        apart: run.is_apart(),
     })
+}
+
+/// A run's name with its marks, which no shortness takes away.
+fn run_label(run: &RunRecord) -> String {
+    marked(&label(&run.label), run.results.players)
+}
+
+/// Says how runs that stand apart are drawn, if there are any.
+fn note_of_apart(canvas: &mut Canvas, runs: &[Measured<'_>]) {
+    if runs.iter().any(|one| one.run.is_apart()) {
+        canvas.note("Triangle: scripted or judged by patterns, not comparable with the others.");
+    }
 }
 
 fn overall(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
     let mut points: Vec<Point> = runs
         .iter()
         .enumerate()
-        .filter_map(|(at, one)| point(&one.run.label, Some(&one.measures.overall), at))
+        .filter_map(|(at, one)| point(one.run, Some(&one.measures.overall), at))
         .collect();
     points.extend(published().model.iter().map(|model| Point {
         x: model.proc,
         y: model.comp,
         label: model.name.clone(),
         series: None,
+        apart: false,
     }));
     let plot = Plot {
         title: String::new(),
@@ -101,6 +118,7 @@ fn overall(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String 
     };
     let mut canvas = Canvas::new((680, 520), theme, banner);
     canvas.note(&format!("Hollow: {MARK}. Dashed: Comp = Proc."));
+    note_of_apart(&mut canvas, runs);
     canvas.plots(1, &[plot])
 }
 
@@ -113,7 +131,7 @@ fn by_category(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Str
                 .enumerate()
                 .filter_map(|(at, one)| {
                     let scores = one.measures.categories.get(&category);
-                    point(&one.run.label, scores, at)
+                    point(one.run, scores, at)
                 })
                 .collect();
             points.extend(published().model.iter().filter_map(|model| {
@@ -123,6 +141,7 @@ fn by_category(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Str
                     y,
                     label: String::new(),
                     series: None,
+                    apart: false,
                 })
             }));
             Plot {
@@ -141,8 +160,9 @@ fn by_category(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Str
         .collect();
     let mut canvas = Canvas::new((960, 1160), theme, banner);
     canvas.note(&format!("Hollow: {MARK}. Dashed: Comp = Proc."));
+    note_of_apart(&mut canvas, runs);
     for (at, one) in runs.iter().enumerate() {
-        canvas.legend(at, &label(&one.run.label));
+        canvas.legend(at, &run_label(one.run));
     }
     canvas.plots(4, &plots)
 }
@@ -155,8 +175,9 @@ fn turns(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
             Some(Point {
                 x: one.measures.turns?.mean,
                 y: one.measures.overall.proc?.mean,
-                label: label(&one.run.label),
+                label: run_label(one.run),
                 series: Some(at),
+                apart: one.run.is_apart(),
             })
         })
         .collect();
@@ -165,6 +186,7 @@ fn turns(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
     }
     let mut canvas = Canvas::new((680, 520), theme, banner);
     canvas.note("The paper prints no numbers of turns, so its models are not here.");
+    note_of_apart(&mut canvas, runs);
     let plot = Plot {
         title: String::new(),
         x: "Turns per session",
@@ -185,7 +207,8 @@ fn ablation(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String
             let (a, b) = (&one.run.manifest, &without.run.manifest);
             one.run.results.ablate.is_none()
                 && a.agent == b.agent
-                && a.suite_digest == b.suite_digest
+                && a.players == b.players
+                && incomparable(a, b).is_empty()
         };
         if let Some(with) = runs.iter().find(same) {
             groups.push((with, without));
@@ -210,7 +233,10 @@ fn ablation(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String
                     value(&with.measures.finals, comp),
                     value(&without.measures.finals, comp),
                 ];
-                (label(&with.run.manifest.agent), both)
+                (
+                    marked(&label(&with.run.manifest.agent), with.run.results.players),
+                    both,
+                )
             })
             .collect(),
     };

@@ -148,7 +148,11 @@ pub fn state(run: &RunRecord) -> String {
         ]);
     }
     let mut parts = vec![
-        format!("{}: {}", run.dir.display(), line(&results.agent)),
+        format!(
+            "{}: {}",
+            run.dir.display(),
+            line(&table::marked(&results.agent, results.players))
+        ),
         sessions.to_string(),
         format!(
             "{} of {} sessions finished, {} playing. So far: Proc {}, Comp {}{}",

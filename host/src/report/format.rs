@@ -8,7 +8,7 @@ mod text;
 use serde_json::json;
 
 use super::escape;
-use super::sheet::{Column, Figure, Origin, Sheet};
+use super::sheet::{Column, Figure, Sheet};
 
 /// How tables are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +71,11 @@ fn joined(figures: &[Option<Figure>], show: impl Fn(&Figure) -> String) -> Strin
     shown.join(" / ")
 }
 
-/// Whether a row opens the published part of a table.
-fn opens_published(sheet: &Sheet, at: usize) -> bool {
-    sheet.rows[at].origin == Origin::Published
-        && (at == 0 || sheet.rows[at - 1].origin == Origin::Measured)
+/// What stands above a row that opens a block of the table.
+fn heading(sheet: &Sheet, at: usize) -> Option<&'static str> {
+    let origin = sheet.rows[at].origin;
+    let opens = at == 0 || sheet.rows[at - 1].origin != origin;
+    origin.heading().filter(|_| opens)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::table::marked;
 use crate::store::event::Event;
 use crate::store::folder::{FolderError, Manifest, read_manifest, read_outline, read_results};
 use crate::store::journal::JournalError;
@@ -14,6 +15,7 @@ use crate::store::outline::Outline;
 use crate::store::results::{RunResults, SessionLine};
 use crate::store::standing::{episode, is_plain, journal_path, standing};
 use crate::task::manifest::Category;
+use crate::task::player::Mark;
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +98,17 @@ impl RunRecord {
             complete,
             categories,
         }
+    }
+
+    /// The label with what sets its scores apart.
+    pub fn marked(&self) -> String {
+        marked(&self.label, self.results.players)
+    }
+
+    /// Whether its scores say nothing beside those of agents that models judged.
+    pub fn is_apart(&self) -> bool {
+        let marks = self.results.players.marks();
+        marks.into_iter().any(Mark::is_apart)
     }
 
     /// The category of a session; None if its file names none.

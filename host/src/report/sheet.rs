@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::published::MARK;
+
 /// One table of a report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sheet {
@@ -42,7 +44,7 @@ impl Sheet {
         for at in 0..self.columns.len() {
             for part in 0..self.columns[at].parts.len() {
                 let best = self.columns[at].parts[part].best;
-                for origin in [Origin::Measured, Origin::Published] {
+                for origin in Origin::ALL {
                     let figures = self.rows.iter_mut().filter(|row| row.origin == origin);
                     rank(
                         figures.filter_map(|row| row.cells.get_mut(at)?.figure(part)),
@@ -56,7 +58,7 @@ impl Sheet {
     /// Marks the best and second best of each row, among the columns of each origin apart.
     pub fn rank_rows(&mut self) {
         for row in &mut self.rows {
-            for origin in [Origin::Measured, Origin::Published] {
+            for origin in Origin::ALL {
                 for part in 0..2 {
                     let columns = self.columns.iter().zip(&mut row.cells);
                     let figures = columns
@@ -75,8 +77,24 @@ impl Sheet {
 pub enum Origin {
     /// By the runs of this report.
     Measured,
+    /// By those of them whose agent was scripted, or judged by patterns.
+    Apart,
     /// By the paper.
     Published,
+}
+
+impl Origin {
+    /// In the order of tables, where each is a block of its own.
+    pub const ALL: [Self; 3] = [Self::Measured, Self::Apart, Self::Published];
+
+    /// What stands above its block.
+    pub fn heading(self) -> Option<&'static str> {
+        match self {
+            Self::Measured => None,
+            Self::Apart => Some("scripted or judged by patterns, not comparable"),
+            Self::Published => Some(MARK),
+        }
+    }
 }
 
 /// A column of cells.

@@ -6,6 +6,7 @@ use super::cost;
 use super::escape::line;
 use crate::eval::aggregate::Tally;
 use crate::store::results::{FaultLine, RunResults, SessionLine};
+use crate::task::player::{Mark, Players};
 
 /// The results as plain text.
 pub fn results(results: &RunResults) -> String {
@@ -18,16 +19,17 @@ pub fn results(results: &RunResults) -> String {
     {
         parts.push("* no offline matcher: the scripted judges cannot see intents or rubrics of this session.".into());
     }
-    if results.scripted {
-        parts.push(
-            "Scripted models: these scores test the suite and the host, not an agent.".into(),
-        );
-    }
-    if results.imported {
-        parts.push(super::tables::IMPORTED.into());
-    }
+    let marks = results.players.marks();
+    parts.extend(marks.iter().map(|mark| mark.sentence().to_owned()));
     parts.extend(faults(&results.faults));
     parts.join("\n\n")
+}
+
+/// A name with what sets its scores apart.
+pub(super) fn marked(name: &str, players: Players) -> String {
+    let marks = players.marks().into_iter();
+    let marks: Vec<String> = marks.map(|mark| format!(" ({})", mark.words())).collect();
+    format!("{name}{}", marks.concat())
 }
 
 /// The faults, a line each; None without any.
@@ -40,7 +42,7 @@ pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
 pub fn agents(runs: &[&RunResults]) -> String {
     let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
     for run in runs {
-        let mut name = line(&run.agent);
+        let mut name = line(&marked(&run.agent, run.players));
         for persona in &run.personas {
             table.add_row([
                 std::mem::take(&mut name),
@@ -59,11 +61,11 @@ pub fn agents(runs: &[&RunResults]) -> String {
         ]);
     }
     let mut parts = vec![table.to_string()];
-    if runs.iter().any(|run| run.scripted) {
-        parts.push(
-            "Scripted models: these scores test the suite and the host, not an agent.".into(),
-        );
-    }
+    let marks = Mark::ALL.into_iter().filter(|mark| {
+        let mut runs = runs.iter();
+        runs.any(|run| run.players.marks().contains(mark))
+    });
+    parts.extend(marks.map(|mark| mark.sentence().to_owned()));
     let faults = runs.iter().flat_map(|run| {
         let name = line(&run.agent);
         run.faults

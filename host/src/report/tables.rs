@@ -7,20 +7,14 @@ use super::record::RunRecord;
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
 use crate::eval::score::IntentCounts;
 use crate::eval::statistics::{Estimate, Interval};
+use crate::task::manifest::PROTOCOL_VERSION;
+use crate::task::player::Mark;
 
 mod audit;
 mod suite;
 mod usage;
 
 pub use audit::Audit;
-
-/// What a run of scripted models says in every format.
-pub const SCRIPTED: &str =
-    "Scripted models: these scores test the suite and the host, not an agent.";
-
-/// What a run that another program played says in every format.
-pub const IMPORTED: &str =
-    "Imported, not played here: the record and its verdicts are another program's.";
 
 /// A run and what it measured.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +23,11 @@ pub struct Measured<'a> {
     pub measures: &'a Measures,
 }
 
-/// All tables, in the paper's order and then our own.
+/// All tables, in the paper's order and then our own. Runs that stand apart come after the others.
 pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
+    let mut runs = runs.to_vec();
+    runs.sort_by_key(|one| one.run.is_apart());
+    let runs = runs.as_slice();
     vec![
         overall(runs),
         suite::counts(runs),
@@ -49,21 +46,19 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
 /// What a reader must know before the scores: which of them say nothing of an agent, and which were not made here. None
 /// if no run of the report is one of these.
 pub fn banner(runs: &[&RunRecord]) -> Option<String> {
-    let sentences: Vec<String> = [
-        sentence(SCRIPTED, runs, |run| run.results.scripted),
-        sentence(IMPORTED, runs, |run| run.results.imported),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let sentences: Vec<String> = Mark::ALL
+        .into_iter()
+        .filter_map(|mark| sentence(mark, runs))
+        .collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// A sentence about some of the runs, with their names unless it is about all.
-fn sentence(text: &str, runs: &[&RunRecord], about: fn(&RunRecord) -> bool) -> Option<String> {
+fn sentence(mark: Mark, runs: &[&RunRecord]) -> Option<String> {
+    let text = mark.sentence();
     let labels: Vec<&str> = runs
         .iter()
-        .filter(|run| about(run))
+        .filter(|run| run.results.players.marks().contains(&mark))
         .map(|run| run.label.as_str())
         .collect();
     match labels.len() {
@@ -75,12 +70,9 @@ fn sentence(text: &str, runs: &[&RunRecord], about: fn(&RunRecord) -> bool) -> O
 
 /// A model's name in tables, with what sets its run apart.
 fn name(run: &RunRecord) -> String {
-    let mut name = run.label.clone();
-    if run.results.scripted {
-        name.push_str(" (scripted)");
-    }
-    if run.results.imported {
-        name.push_str(" (imported)");
+    let mut name = run.marked();
+    if run.results.protocol_version != PROTOCOL_VERSION {
+        name = format!("{name} (protocol version {})", run.results.protocol_version);
     }
     if run.results.ablate.is_some() {
         name.push_str(" (w/o dependencies)");
@@ -89,6 +81,20 @@ fn name(run: &RunRecord) -> String {
         name.push_str(" (so far)");
     }
     name
+}
+
+fn origin(run: &RunRecord) -> Origin {
+    if run.is_apart() {
+        Origin::Apart
+    } else {
+        Origin::Measured
+    }
+}
+
+/// A line about a run.
+fn row(run: &RunRecord, cells: Vec<Cell>) -> Row {
+    let origin = origin(run);
+    Row { origin, cells }
 }
 
 fn figure(spread: Option<Spread>) -> Option<Figure> {
@@ -142,7 +148,7 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
                 .iter()
                 .map(|persona| pair(measures.personas.get(*persona))),
         );
-        sheet.rows.push(Row::measured(cells));
+        sheet.rows.push(row(run, cells));
     }
     for model in &published().model {
         let one = |value, std| Cell::one(Some(Figure::new(value, Some(std), 1)));
@@ -178,7 +184,7 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
 fn published_note() -> String {
     format!(
         "Rows marked \"{MARK}\" are the figures of {}: the paper's own tasks, user agent and judge. Best and second \
-         best are marked among the measured and among the published ones apart.",
+         best are marked in each block by itself.",
         published().source
     )
 }
@@ -221,14 +227,15 @@ fn statuses(runs: &[Measured<'_>]) -> Sheet {
             let value = 100.0 * f64::from(count) / f64::from(total);
             Cell::one((total > 0).then(|| Figure::new(value, None, 2)))
         };
-        sheet.rows.push(Row::measured(vec![
+        let cells = vec![
             Cell::words(name(run)),
             share(completed),
             share(inferred),
             share(provided),
             share(open),
             Cell::Count(u64::from(total)),
-        ]));
+        ];
+        sheet.rows.push(row(run, cells));
     }
     for model in &published().model {
         let share = |value| Cell::one(Some(Figure::new(value, None, 2)));
@@ -256,7 +263,7 @@ fn by_category(runs: &[Measured<'_>]) -> Sheet {
     let mut columns = vec![Column::words("Type"), Column::words("Category")];
     columns.extend(
         runs.iter()
-            .map(|one| Column::scores(&name(one.run)).from(Origin::Measured)),
+            .map(|one| Column::scores(&name(one.run)).from(origin(one.run))),
     );
     columns.extend(
         published()
@@ -322,7 +329,7 @@ fn certainty(runs: &[Measured<'_>]) -> Sheet {
         let bounds = |estimate: Option<Estimate>| {
             Cell::words(interval(estimate.and_then(|estimate| estimate.interval)))
         };
-        sheet.rows.push(Row::measured(vec![
+        let cells = vec![
             Cell::words(name(run)),
             Cell::Count(u64::from(run.results.runs)),
             Cell::words(format!("{} of {}", scored.scored, scored.of)),
@@ -332,7 +339,8 @@ fn certainty(runs: &[Measured<'_>]) -> Sheet {
             Cell::one(figure(measures.overall.comp)),
             bounds(measures.comp_estimate),
             Cell::one(figure(measures.turns)),
-        ]));
+        ];
+        sheet.rows.push(row(run, cells));
     }
     sheet.rank_columns();
     sheet.notes = vec![
@@ -371,7 +379,7 @@ fn repeats(runs: &[Measured<'_>]) -> Sheet {
             let pass = measures.pass_k.iter().find(|pass| pass.k == *k);
             Cell::one(pass.map(|pass| Figure::new(pass.pass, None, 1)))
         }));
-        sheet.rows.push(Row::measured(cells));
+        sheet.rows.push(row(run, cells));
     }
     sheet.rank_columns();
     sheet.notes = vec![

@@ -25,8 +25,9 @@ use crate::store::results::RunResults;
 use crate::store::standing::standing;
 use crate::store::trajectory::{Place, Trajectory};
 use crate::store::{Journal, Manifest, RunFolder};
-use crate::task::manifest::Protocol;
+use crate::task::manifest::{PROTOCOL_VERSION, Protocol};
 use crate::task::outputs::{Episode, Outputs, Played, PlayedStep, PlayedTurn};
+use crate::task::player::Players;
 use crate::task::suite::{Session, Suite};
 use crate::user::Exchange;
 
@@ -128,11 +129,15 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         suite: suite.id.clone(),
         suite_path,
         suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
         protocol: Protocol::PiBench,
+        protocol_version: PROTOCOL_VERSION,
         scaffold: suite.scaffold,
         agent: outputs.model.clone(),
         user: UNKNOWN.into(),
         judge: UNKNOWN.into(),
+        players: Players::IMPORTED,
+        models: BTreeMap::new(),
         runs: outputs.runs,
         seed: 0,
         personas,

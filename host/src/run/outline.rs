@@ -110,7 +110,7 @@ pub(super) fn skills(suite: &Suite) -> Vec<Described> {
 
 /// Every tool that a persona of the suite has, once.
 async fn tools(plan: &Plan) -> Result<Vec<Described>, EpisodeError> {
-    let builtin = builtin(plan.suite.scaffold);
+    let builtin = builtin(plan.scaffold);
     let mut tools: BTreeMap<String, String> = builtin.iter().map(described).collect();
     let mut apps: BTreeMap<String, Vec<ToolSpec>> = BTreeMap::new();
     for persona in &plan.suite.personas {

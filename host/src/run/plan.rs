@@ -1,5 +1,6 @@
 //! What is to be played, resolved once: nothing below reads a command line, a suite file or the environment again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::log::Log;
@@ -8,10 +9,12 @@ use super::tools::Toolboxes;
 use crate::judge::Judge;
 use crate::model::client::Client;
 use crate::model::external::External;
+use crate::model::provider::ModelSettings;
 use crate::plugin::{Limits, Plugins};
 use crate::store::RunFolder;
 use crate::store::folder::Shard;
 use crate::task::manifest::{Ablation, Protocol, Scaffold};
+use crate::task::player::{self, Players};
 use crate::task::suite::{Grading, Item, Persona, Session, Suite};
 use crate::user::UserAgent;
 use crate::web::Web;
@@ -83,7 +86,7 @@ pub enum AgentRole {
 
 impl AgentRole {
     /// How an agent from outside is named in records.
-    pub const EXTERNAL: &'static str = "external";
+    pub const EXTERNAL: &'static str = player::EXTERNAL;
 
     /// Whether it can be shown pictures. Of an agent from outside nothing is known, and it is shown them.
     pub fn has_vision(&self) -> bool {
@@ -95,11 +98,34 @@ impl AgentRole {
 }
 
 impl Roles {
+    /// Who plays each role, for the record.
+    pub fn players(&self) -> Players {
+        Players::named(&self.agent_name, &self.user_name, &self.judge_name)
+    }
+
     /// Whether no real model takes part: such scores test the host and say nothing of any agent.
     pub fn scripted(&self) -> bool {
-        let user = matches!(self.user, UserAgent::Lexical);
-        let judge = matches!(self.judge, Judge::Lexical);
-        !matches!(self.agent, AgentRole::Client(_) | AgentRole::External(_)) && user && judge
+        self.players().scripted()
+    }
+
+    /// The models by role, as they are asked; no entry for a role without one.
+    pub fn models(&self) -> BTreeMap<String, Vec<ModelSettings>> {
+        let agent = match &self.agent {
+            AgentRole::Client(client) => Some(client),
+            _ => None,
+        };
+        let all = |clients: Vec<&Client>| clients.into_iter().map(Client::settings).collect();
+        let roles = [
+            ("agent", all(agent.into_iter().collect())),
+            ("user", all(self.user.client().into_iter().collect())),
+            ("judge", all(self.judge.clients().collect())),
+        ];
+        let asked = roles
+            .into_iter()
+            .filter(|(_, models): &(_, Vec<_>)| !models.is_empty());
+        asked
+            .map(|(role, models)| (role.to_owned(), models))
+            .collect()
     }
 
     /// Whether a scripted judge takes part, which goes by the agent's own words.

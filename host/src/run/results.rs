@@ -17,6 +17,7 @@ use crate::store::journal::{self, JournalError};
 use crate::store::results::{
     FaultLine, PersonaResult, RunResults, SessionLine, faults_of, whole_cost,
 };
+use crate::task::manifest::PROTOCOL_VERSION;
 use crate::task::suite::{Persona, Session};
 
 /// What the events of one journal say.
@@ -69,6 +70,8 @@ pub(super) fn collect_others(
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
+        players: roles.players(),
+        protocol_version: PROTOCOL_VERSION,
         scripted: roles.scripted(),
         runs: plan.runs,
         ablate: plan.ablate,

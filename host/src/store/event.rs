@@ -67,7 +67,7 @@ pub struct EpisodeStarted {
     /// 1.
     pub version: u32,
     pub suite: String,
-    /// BLAKE3 of the suite's files.
+    /// BLAKE3 over the parts of the suite that change a score.
     pub suite_digest: String,
     pub persona: String,
     /// 1, 2, 3, ...

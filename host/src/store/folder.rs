@@ -24,6 +24,7 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,7 +32,9 @@ use super::event::{RoleUsage, VERSION};
 use super::outline::Outline;
 use super::results::RunResults;
 use crate::eval::record::GuestCall;
+use crate::model::provider::ModelSettings;
 use crate::task::manifest::{Ablation, Protocol, Scaffold};
+use crate::task::player::Players;
 
 /// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -45,14 +48,26 @@ pub struct Manifest {
     pub suite: String,
     /// The suite file, absolute.
     pub suite_path: String,
-    /// BLAKE3 of the suite's files.
+    /// BLAKE3 over the parts of the suite that change a score.
     pub suite_digest: String,
+    /// These parts: settings by their dotted key with their value as JSON, folders with BLAKE3 over their files. Empty in runs
+    /// of version 1 of the protocol.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub suite_parts: BTreeMap<String, String>,
     pub protocol: Protocol,
+    /// The version of the host's rules; 1 where it is absent.
+    #[serde(default = "first_protocol")]
+    pub protocol_version: u32,
     /// The profile of the built-in scaffold.
     pub scaffold: Scaffold,
     pub agent: String,
     pub user: String,
     pub judge: String,
+    /// What played each role.
+    pub players: Players,
+    /// The models of each role (`agent`, `user`, `judge`), with what of their settings changes answers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, Vec<ModelSettings>>,
     pub runs: u32,
     pub seed: u64,
     /// Only these; empty for all.
@@ -93,6 +108,10 @@ pub struct Manifest {
     pub imported: Option<Imported>,
 }
 
+pub(super) fn first_protocol() -> u32 {
+    1
+}
+
 /// The source of a run that was not played here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
@@ -111,7 +130,7 @@ pub struct Graded {
     pub from: String,
     /// BLAKE3 of its seal, which holds the digests of its other files.
     pub seal: String,
-    /// BLAKE3 of the suite's files as it was played.
+    /// That of the suite as it was played.
     pub suite_digest: String,
     /// The rules that its sessions were played by.
     pub protocol: Protocol,
@@ -745,7 +764,23 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
         reason,
     };
     let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
+    with_players(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// A manifest or results. Those of version 1 of the protocol do not say who played the roles: their names do.
+fn with_players<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    let mut value: Value = serde_json::from_slice(text)?;
+    if value.is_object() && value["players"].is_null() {
+        let name = |role: &str| value[role].as_str().unwrap_or_default();
+        let is_imported = value["imported"].is_object() || value["imported"] == true;
+        let players = if is_imported {
+            Players::IMPORTED
+        } else {
+            Players::named(name("agent"), name("user"), name("judge"))
+        };
+        value["players"] = serde_json::to_value(players)?;
+    }
+    serde_json::from_value(value)
 }
 
 /// What the suite of a run holds; None for a folder of before outlines were written.
@@ -794,8 +829,7 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest, FolderError> {
     };
     let text =
         fs::read(&path).map_err(|error| failed(format!("{error}; is this a run folder?")))?;
-    let manifest: Manifest =
-        serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    let manifest: Manifest = with_players(&text).map_err(|error| failed(error.to_string()))?;
     if manifest.version != VERSION {
         return Err(failed(format!(
             "version {}, and this host reads {VERSION}",

@@ -13,6 +13,7 @@ use crate::eval::record::Outcome;
 use crate::eval::score::IntentCounts;
 use crate::eval::statistics::SessionScores;
 use crate::task::manifest::Ablation;
+use crate::task::player::Players;
 
 /// The scores of a run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,11 @@ pub struct RunResults {
     pub agent: String,
     pub user: String,
     pub judge: String,
+    /// What played each role.
+    pub players: Players,
+    /// The version of the host's rules; 1 where it is absent.
+    #[serde(default = "super::folder::first_protocol")]
+    pub protocol_version: u32,
     /// No real model took part: such scores test the host and say nothing of any agent.
     pub scripted: bool,
     /// Another program played it: the record is taken over, not made here.
@@ -228,6 +234,8 @@ mod tests {
             agent: "m".into(),
             user: "m".into(),
             judge: "m".into(),
+            players: Players::named("m", "m", "m"),
+            protocol_version: 2,
             scripted: false,
             imported: false,
             runs: 3,

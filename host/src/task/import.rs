@@ -186,8 +186,8 @@ impl Importer<'_> {
             scaffold: Scaffold::default(),
             // The data has no reference workflows to play, so the scripted agent that needs none.
             agent: "nop".to_owned(),
-            user: "lexical".to_owned(),
-            judge: "lexical".to_owned(),
+            user: None,
+            judge: None,
             runs: None,
             seed: 0,
             filter: super::manifest::FilterFile::default(),

@@ -18,10 +18,12 @@ use serde_json::Value;
 
 use super::catalog;
 use super::document::{Document, Place, Report};
+use super::identity;
 use super::manifest::{
     FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile, SuiteFile,
 };
 use super::pack::{Pack, ReadError, plain};
+use super::player;
 use super::problem::{Problem, Problems, Source};
 use super::suite::{Persona, Session, Suite};
 
@@ -273,6 +275,7 @@ impl Loader {
             };
             let policy = beside("policy", &file.policy);
             let lock = beside("lock", &file.lock);
+            let parts = identity::parts(&file, name, loader.pack.files());
             // Every field by name, so that a new one has to be thought about here.
             let SuiteFile {
                 version: _,
@@ -303,7 +306,8 @@ impl Loader {
                 id,
                 title,
                 path: path.to_owned(),
-                digest: setting::digest(loader.pack.digest(), set),
+                digest: identity::digest(&parts),
+                parts,
                 protocol,
                 scaffold,
                 agent,
@@ -601,13 +605,20 @@ fn check_length(key: &str, length: usize, place: &Place<'_>, report: &mut Report
 
 fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     check_id(&file.id, None, &root.key("id"), report);
-    let agents = ["reference", "reactive", "nop", "cheat"];
-    let judges = catalog::panel(&file.judge).map(|judge| (judge, root.key("judge")));
     for agent in catalog::panel(&file.agent) {
-        check_model(agent, &agents, &file.models, &root.key("agent"), report);
+        let place = root.key("agent");
+        check_model(agent, &player::SCRIPTED, &file.models, &place, report);
     }
-    for (model, place) in judges.chain([(file.user.as_str(), root.key("user"))]) {
-        check_model(model, &["lexical"], &file.models, &place, report);
+    let judges = file.judge.iter().flat_map(|judge| catalog::panel(judge));
+    let judges = judges.map(|judge| (judge, "judge"));
+    for (model, key) in judges.chain(file.user.iter().map(|user| (user.as_str(), "user"))) {
+        check_model(
+            model,
+            &[player::LEXICAL],
+            &file.models,
+            &root.key(key),
+            report,
+        );
     }
     for (key, count) in [("runs", file.runs), ("jobs", file.jobs)] {
         if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
@@ -648,23 +659,13 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Names that stand for no model of a server: agents, and the judge and user agent.
-pub const SCRIPTED: [&str; 6] = [
-    "reference",
-    "reactive",
-    "nop",
-    "cheat",
-    "external",
-    "lexical",
-];
-
 /// Whether the provider is known is for the model's layer to say.
 fn check_preset(name: &str, model: &ModelFile, place: &Place<'_>, report: &mut Report<'_>) {
     if name.is_empty() || name.contains(['/', ',']) || name.chars().any(char::is_whitespace) {
         let help = "a name without slash, comma and white space";
         report.add_with_help(place.span(), format!("`{name}` names no model"), help);
     }
-    if SCRIPTED.contains(&name) {
+    if !player::is_model(name) {
         let help =
             "choose another name: this one is the scripted model's wherever a model is named";
         report.add_with_help(place.span(), format!("`{name}` is a scripted model"), help);

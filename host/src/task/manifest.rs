@@ -38,13 +38,14 @@ pub struct SuiteFile {
     /// with commas between them, are played side by side.
     #[serde(default = "default_agent")]
     pub agent: String,
-    /// The user agent: `lexical`, a known model's name, or `PROVIDER/MODEL`.
-    #[serde(default = "default_judge")]
-    pub user: String,
+    /// The user agent: `lexical`, a known model's name, or `PROVIDER/MODEL`. Default: `lexical` for a scripted agent; a real one
+    /// wants it named here or on the command line.
+    #[serde(default)]
+    pub user: Option<String>,
     /// The judge of rubric items: `lexical`, a known model's name, or `PROVIDER/MODEL`; several, with commas between
-    /// them, decide by majority.
-    #[serde(default = "default_judge")]
-    pub judge: String,
+    /// them, decide by majority. Default: as for `user`.
+    #[serde(default)]
+    pub judge: Option<String>,
     /// Independent trajectories of each session. Default: 1 when all three models are scripted, else 3.
     #[serde(default)]
     pub runs: Option<u32>,
@@ -133,9 +134,12 @@ fn default_agent() -> String {
     "reference".into()
 }
 
-fn default_judge() -> String {
-    "lexical".into()
-}
+/// The version of the rules that both protocols share in this host: who is shown what, and how it becomes a score. Scores are
+/// compared within one. It rises with every change of what a score means:
+///
+/// 1. The first; runs whose manifest names none.
+/// 2. A real agent's user agent and judge are named, and the record says who played each role.
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The rules of a session (state machine, evidence, parsing, aggregation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -237,6 +237,11 @@ impl Pack {
         self.look(path).is_ok_and(|found| found.is_file())
     }
 
+    /// BLAKE3 of the content of every file that was read, by path.
+    pub(super) fn files(&self) -> &BTreeMap<String, blake3::Hash> {
+        &self.read
+    }
+
     /// BLAKE3 over the path and content of every file that was read, in the order of the paths; hex.
     pub(super) fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();

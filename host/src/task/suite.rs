@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use jiff::civil::DateTime;
 use serde_json::Value;
 
+use super::identity::Parts;
 use super::manifest::{
     Ablation, Category, FilterFile, LimitOverrides, ModelFile, Person, Protocol, ProviderFile,
     Reset, Scaffold, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
@@ -19,13 +20,16 @@ pub struct Suite {
     pub title: String,
     /// The suite file.
     pub path: Utf8PathBuf,
-    /// BLAKE3 over every file that was read, hex: two suites with the same digest are the same.
+    /// What of it changes a score.
+    pub parts: Parts,
+    /// BLAKE3 over these, hex: two suites with the same digest are the same.
     pub digest: String,
     pub protocol: Protocol,
     pub scaffold: Scaffold,
     pub agent: String,
-    pub user: String,
-    pub judge: String,
+    /// None: not named.
+    pub user: Option<String>,
+    pub judge: Option<String>,
     pub runs: Option<u32>,
     pub seed: u64,
     pub filter: FilterFile,

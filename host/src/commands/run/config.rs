@@ -7,9 +7,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{
-    EMBEDDED, Prepared, Shared, agents, clients, load_suite, prepared, processors, shared,
-};
+use super::{Prepared, Shared, agents, clients, loaded, prepared, processors, shared};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::cassette::Tape;
@@ -34,8 +32,8 @@ const DEFAULT: &str = "default";
 
 /// Prints the settings as a table, or as one JSON list.
 pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
-    let suite = load_suite(&path, &args.set)?;
+    let suite = loaded(args)?;
+    let path = suite.path.clone();
     let of_suite = settings(&path, &args.set)
         .map_err(|problems| anyhow!("load {path}: {} problems", problems.0.len()))
         .or_exit(Exit::InvalidInput)?;

@@ -5,8 +5,8 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{
-    clients, default_out, displayed, ended, limit, placed, prepared, ready, reopened_with, roles,
-    shared, tape, tools_fit, was_played, web,
+    clients, default_out, displayed, ended, limit, may_go_on, placed, prepared, ready,
+    reopened_with, roles, shared, tape, tools_fit, web,
 };
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
@@ -145,7 +145,7 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
             };
             roles(names, prompts, clients)
         })?;
-        was_played(&plan)?;
+        may_go_on(run, &plan)?;
         plan.spending.limit = limit(&plan.roles, args.max_cost)?;
         let web = web(&plan.suite, &own.tape)?;
         plans.push(beside(plan, web, &own)?);

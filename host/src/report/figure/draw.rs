@@ -77,6 +77,8 @@ pub(super) struct Point {
     pub(super) label: String,
     /// Its colour; None for a published figure, which is hollow.
     pub(super) series: Option<usize>,
+    /// Drawn as a triangle: not to be compared with the others.
+    pub(super) apart: bool,
 }
 
 /// Points between two axes.
@@ -277,8 +279,14 @@ impl Canvas {
                 Some(at) => theme.series(at).filled(),
                 None => theme.pale().stroke_width(1),
             };
-            let dot = Circle::new((point.x, point.y), radius, style);
-            chart.draw_series(std::iter::once(dot))?;
+            let at = (point.x, point.y);
+            if point.apart {
+                let mark = TriangleMarker::new(at, radius + 2, style);
+                chart.draw_series(std::iter::once(mark))?;
+            } else {
+                let dot = Circle::new(at, radius, style);
+                chart.draw_series(std::iter::once(dot))?;
+            }
         }
         if plot.labels {
             let places: Vec<(i32, i32)> = points

@@ -1,8 +1,7 @@
 //! Tables for a LaTeX document: best in bold, second best underlined, as in the paper.
 
-use super::{joined, opens_published, title};
+use super::{heading, joined, title};
 use crate::report::escape::latex as escape;
-use crate::report::published::MARK;
 use crate::report::sheet::{Cell, Column, Figure, Rank, Sheet};
 
 pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
@@ -34,12 +33,12 @@ fn sheet(sheet: &Sheet) -> String {
         "\\endhead".into(),
     ];
     for (at, one) in sheet.rows.iter().enumerate() {
-        if opens_published(sheet, at) {
+        if let Some(heading) = heading(sheet, at) {
             lines.push("\\midrule".into());
             lines.push(format!(
                 "\\multicolumn{{{}}}{{l}}{{\\emph{{{}}}}} \\\\",
                 sheet.columns.len(),
-                escape(MARK)
+                escape(heading)
             ));
         }
         lines.push(row(one.cells.iter().map(cell).collect()));

@@ -1,8 +1,7 @@
 //! Tables as GitHub's Markdown: best in bold, second best in italics.
 
-use super::{joined, opens_published, title};
+use super::{heading, joined, title};
 use crate::report::escape::markdown as escape;
-use crate::report::published::MARK;
 use crate::report::sheet::{Cell, Figure, Rank, Sheet};
 
 pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
@@ -30,9 +29,9 @@ fn sheet(sheet: &Sheet) -> String {
     });
     let mut lines = vec![row(titles.collect()), row(rule.collect())];
     for (at, one) in sheet.rows.iter().enumerate() {
-        if opens_published(sheet, at) {
+        if let Some(heading) = heading(sheet, at) {
             let mut cells = vec![String::new(); sheet.columns.len()];
-            cells[0] = format!("*({MARK})*");
+            cells[0] = format!("*({heading})*");
             lines.push(row(cells));
         }
         lines.push(row(one.cells.iter().map(cell).collect()));

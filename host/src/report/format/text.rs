@@ -2,9 +2,8 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::{joined, opens_published, parts};
+use super::{heading, joined, parts};
 use crate::report::escape::line;
-use crate::report::published::MARK;
 use crate::report::sheet::{Cell, Figure, Rank, Sheet};
 
 pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
@@ -32,8 +31,8 @@ fn sheet(sheet: &Sheet) -> String {
     }
     let mut ranked = false;
     for (at, row) in sheet.rows.iter().enumerate() {
-        if opens_published(sheet, at) {
-            table.add_row([format!("({MARK})")]);
+        if let Some(heading) = heading(sheet, at) {
+            table.add_row([format!("({heading})")]);
         }
         let cells: Vec<String> = row.cells.iter().map(cell).collect();
         ranked |= cells.iter().any(|cell| cell.contains(['¹', '²']));

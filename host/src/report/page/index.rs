@@ -10,10 +10,11 @@ use crate::report::bundle::Report;
 use crate::report::category::{CATEGORIES, describe, letter};
 use crate::report::figure::{Theme, figures};
 use crate::report::measures::Measures;
-use crate::report::published::MARK;
 use crate::report::record::RunRecord;
+use crate::report::sheet::Origin;
 use crate::store::folder::read_timings;
 use crate::store::outline::Outline;
+use crate::task::player::Mark;
 
 /// The index of a report as JSON.
 pub fn index(report: &Report) -> Value {
@@ -31,11 +32,16 @@ pub fn index(report: &Report) -> Value {
         runs.push(run_entry(run, measures, outline));
         sessions.extend(session_entries(place, run));
     }
+    let headings = Origin::ALL.map(|origin| (json!(origin), origin.heading()));
+    let headings = headings
+        .iter()
+        .filter_map(|(origin, heading)| Some((origin.as_str()?, *heading)));
+    let headings: BTreeMap<&str, Option<&str>> = headings.collect();
     json!({
         "version": 1,
         "host": env!("CARGO_PKG_VERSION"),
         "banner": report.banner,
-        "published": MARK,
+        "headings": headings,
         "runs": runs,
         "outlines": outlines,
         "sessions": sessions,
@@ -49,8 +55,10 @@ pub fn index(report: &Report) -> Value {
 fn run_entry(run: &RunRecord, measures: &Measures, outline: Option<usize>) -> Value {
     let manifest = &run.manifest;
     let results = &run.results;
+    let marks = results.players.marks().into_iter();
+    let marks: Vec<&str> = marks.map(Mark::words).collect();
     json!({
-        "label": run.label,
+        "label": run.marked(),
         "folder": run.folder_name(),
         "agent": manifest.agent,
         "user": manifest.user,
@@ -63,8 +71,10 @@ fn run_entry(run: &RunRecord, measures: &Measures, outline: Option<usize>) -> Va
         "started": manifest.started,
         "seed": manifest.seed,
         "runs": results.runs,
-        "scripted": results.scripted,
-        "imported": results.imported,
+        "players": results.players,
+        "marks": marks,
+        "apart": run.is_apart(),
+        "protocol_version": results.protocol_version,
         "complete": run.complete,
         "ablated": run.results.ablate.is_some(),
         "scored": results.scored,

@@ -1,7 +1,7 @@
 //! What runs took: tokens of each role, and money where every price is known. Arranges what results say and prices nothing.
 
-use super::{Measured, name};
-use crate::report::sheet::{Best, Cell, Column, Figure, Row, Sheet};
+use super::{Measured, name, row};
+use crate::report::sheet::{Best, Cell, Column, Figure, Sheet};
 
 /// Tokens by role, and what they cost.
 pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
@@ -35,7 +35,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         let mut cells = vec![Cell::words(name(one.run)), Cell::count(sessions)];
         if results.imported {
             cells.resize(sheet.columns.len(), Cell::one(None));
-            sheet.rows.push(Row::measured(cells));
+            sheet.rows.push(row(one.run, cells));
             continue;
         }
         for usage in [results.usage.agent, results.usage.user, results.usage.judge] {
@@ -49,7 +49,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         ))));
         let dollars = results.cost.map(|cost| Figure::new(cost.usd(), None, 2));
         cells.push(Cell::one(dollars));
-        sheet.rows.push(Row::measured(cells));
+        sheet.rows.push(row(one.run, cells));
     }
     sheet.notes = vec!["US dollars: at the prices of the day, where every call has one.".into()];
     sheet

@@ -245,8 +245,6 @@ fn writes_readable_files_that_keep_all_metadata() {
         protocol = "paper"
         scaffold = "nanobot-0.1.5"
         agent = "nop"
-        user = "lexical"
-        judge = "lexical"
         seed = 0
 
         [session]

@@ -94,20 +94,6 @@ fn put(table: &mut Table, path: &[String], value: &toml::Value) {
     }
 }
 
-/// A suite's digest with settings of the command line: as is without any.
-pub(super) fn digest(of_files: String, set: &[Assignment]) -> String {
-    if set.is_empty() {
-        return of_files;
-    }
-    let mut hasher = blake3::Hasher::new_derive_key("pibench-host settings of a run, version 1");
-    hasher.update(of_files.as_bytes());
-    for Assignment { path, value, .. } in set {
-        let text = format!("{path:?}={value}\n");
-        hasher.update(text.as_bytes());
-    }
-    hasher.finalize().to_hex().to_string()
-}
-
 /// One effective setting of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
@@ -207,16 +193,6 @@ mod tests {
             let read = bad.parse::<Assignment>();
             assert!(read.is_err(), "{bad}: {read:?}");
         }
-    }
-
-    #[test]
-    fn the_digest_is_the_files_own_until_something_is_set() {
-        let set = |text: &str| vec![text.parse().unwrap()];
-        assert_eq!(digest("d".into(), &[]), "d");
-        let one = digest("d".into(), &set("seed=1"));
-        assert_eq!(one, digest("d".into(), &set("seed = 1")));
-        assert_ne!(one, digest("d".into(), &set("seed=2")));
-        assert_ne!(one, digest("e".into(), &set("seed=1")));
     }
 
     proptest! {

@@ -186,9 +186,9 @@ fn loads_the_sound_pack_without_a_warning() {
         (
             suite.id.as_str(),
             suite.agent.as_str(),
-            suite.judge.as_str()
+            suite.judge.as_deref()
         ),
-        ("small", "reference", "lexical")
+        ("small", "reference", None)
     );
     let [persona] = suite.personas.as_slice() else {
         panic!("one persona")
@@ -231,6 +231,40 @@ fn the_digest_changes_with_any_file_that_is_read() {
     assert_eq!(digest, Folder::sound().load().unwrap().suite.digest);
     folder.write("people/clerk/sessions/end/files/list.txt", "one\ntwo");
     assert_ne!(digest, folder.load().unwrap().suite.digest);
+}
+
+#[test]
+fn of_the_suite_file_only_what_changes_a_score_is_in_the_digest() {
+    let of = |more: &str| {
+        let folder = Folder::sound();
+        folder.edit(
+            SUITE_PATH,
+            "id = \"small\"",
+            &format!("id = \"small\"\n{more}"),
+        );
+        folder.load().unwrap().suite
+    };
+    let plain = of("");
+    for same in [
+        "# A remark.",
+        "title = \"Another\"",
+        "jobs = 3\nruns = 2\nseed = 9\nagent = \"nop\"",
+        "providers.lab.base_url = \"http://127.0.0.1:9/v1\"\nmodels.m.provider = \"lab\"\nmodels.m.model = \"m\"",
+        "limits.app.live_stores = 3",
+    ] {
+        assert_eq!(of(same).digest, plain.digest, "{same}");
+    }
+    for (key, other, value) in [
+        ("session.max_turns", "session.max_turns = 3", "3"),
+        ("state.reset", "state.reset = \"session\"", "\"session\""),
+        ("web.provider", "web.provider = \"brave\"", "\"brave\""),
+    ] {
+        let other = of(other);
+        assert_ne!(other.digest, plain.digest, "{key}");
+        let mut parts = plain.parts.clone();
+        parts.insert(key.into(), value.into());
+        assert_eq!(other.parts, parts);
+    }
 }
 
 #[test]
