@@ -235,7 +235,11 @@ fn plugins(run: &RunArgs, suite: &Suite) -> Result<Vec<Finding>, Failure> {
     let names: BTreeSet<String> = needed.iter().cloned().chain(own).collect();
     let (mut findings, mut there) = (Vec::new(), Vec::new());
     for name in &names {
-        match plugins.papers(name) {
+        let papers = plugins.papers(name).and_then(|papers| {
+            plugins.decided(name, &papers)?;
+            Ok(papers)
+        });
+        match papers {
             Ok(papers) => there.push((name.as_str(), papers.pinned)),
             Err(error @ LoadError::Missing { .. }) if !needed.contains(name) => {
                 let found = format!("failed to {error}");
