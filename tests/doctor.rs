@@ -69,6 +69,35 @@ async fn a_sound_machine_is_told_line_by_line_and_nothing_is_played() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_several_agents_each_is_asked_and_the_others_once() {
+    let scene = Scene::new();
+    let server = server_at(CHAT, play).await;
+    let suite = embedded();
+    let first = [
+        "doctor",
+        suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
+    ];
+    let roles = [
+        "--agent",
+        "openai/m, openai/n",
+        "--user",
+        "openai/m",
+        "--judge",
+        "lexical",
+    ];
+    let output = run(&scene, &[&first[..], &roles].concat(), &server);
+    let lines = [
+        "agent openai/m with ",
+        "agent openai/n with ",
+        "user openai/m ok",
+    ];
+    check(&output, 0, &lines);
+    assert_eq!(server.received_requests().await.unwrap().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_server_rejects_is_a_problem_with_its_remedy() {
     let scene = Scene::new();
     let words = format!("Incorrect API key provided: {KEY}\u{1b}[2J");

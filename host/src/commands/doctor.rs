@@ -278,13 +278,31 @@ fn usable(there: &[(&str, bool)], plugins: &Plugins) -> Finding {
     Finding::warning("plugins", found, "`pibench-host plugin lock` pins a folder")
 }
 
-/// What the models say to the question of the preflight.
+/// What the models say to the question of the preflight: all agents, and beside the first of them the other roles.
 fn answers(suite: &Suite, run: &RunArgs) -> Result<Vec<Finding>, Failure> {
+    let agents = run.agent.iter().flat_map(|agents| catalog::panel(agents));
+    let mut findings = Vec::new();
+    for (at, agent) in agents.enumerate() {
+        let alone = RunArgs {
+            user: Some("lexical".into()),
+            judge: vec!["lexical".into()],
+            ..run.clone()
+        };
+        let one = RunArgs {
+            agent: vec![agent.to_owned()],
+            ..if at == 0 { run.clone() } else { alone }
+        };
+        findings.extend(answers_beside(suite, one)?);
+    }
+    Ok(findings)
+}
+
+fn answers_beside(suite: &Suite, run: RunArgs) -> Result<Vec<Finding>, Failure> {
     let dir = tempfile::tempdir().or_exit(Exit::Io)?;
     let out = Utf8Path::from_path(dir.path()).map(|dir| dir.join("run"));
     let run = RunArgs {
         out: Some(out.unwrap_or_else(|| Utf8PathBuf::from("run"))),
-        ..run.clone()
+        ..run
     };
     let plan = match planned_suite(suite.clone(), &run, Tape::Off) {
         Ok(plan) => plan,

@@ -19,6 +19,8 @@ pub(super) enum Mend {
     Tools,
     /// There are more tools than the server takes.
     ToolCount,
+    /// The model is shown a picture, and sees none.
+    Pictures,
     /// The chat is longer than the model's context.
     Window,
     /// The server's words have to do.
@@ -26,7 +28,7 @@ pub(super) enum Mend {
 }
 
 /// How servers say each of them, in lower case; the first that fits is meant.
-const SAID: [(Mend, &[&str]); 5] = [
+const SAID: [(Mend, &[&str]); 6] = [
     (
         Mend::ToolCount,
         &[
@@ -50,6 +52,16 @@ const SAID: [(Mend, &[&str]); 5] = [
             "takes no tools",
             "does not support function",
             "function calling is not",
+        ],
+    ),
+    (
+        Mend::Pictures,
+        &[
+            // OpenRouter, DeepSeek, vLLM.
+            "support image",
+            "`image_url`",
+            "is not a multimodal model",
+            "image(s) may be provided",
         ],
     ),
     (
@@ -143,6 +155,9 @@ impl Mend {
                 "serve `{model}` with tools (vLLM: --enable-auto-tool-choice and --tool-call-parser), or choose \
                  another model"
             ),
+            Self::Pictures => {
+                format!("say `vision = false` in an entry of [models] for `{model}`, in a new run")
+            }
             Self::ToolCount => format!(
                 "shorten `tools` of the persona; `max_tools` of [providers.{provider}] in the suite tells it before \
                  anything is asked"

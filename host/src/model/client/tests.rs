@@ -385,6 +385,24 @@ async fn tools_that_are_not_taken_are_setup() {
     check_setups("shorten `tools` of the persona", &answers).await;
 }
 
+#[tokio::test]
+async fn a_picture_that_cannot_be_seen_is_setup() {
+    let words = "No endpoints found that support image input";
+    let openrouter = json!({"error": {"message": words, "code": 404}});
+    let words = "messages[3]: unknown variant `image_url`, expected `text` at line 1 column 901";
+    let deepseek = said(words, "invalid_request_error");
+    let vllm = json!({
+        "object": "error", "message": "At most 0 image(s) may be provided in one prompt.", "type": "BadRequestError",
+        "param": null, "code": 400,
+    });
+    let answers = [
+        (404, openrouter, "status 404: No endpoints"),
+        (400, deepseek, "status 400: messages[3]"),
+        (400, vllm, "status 400: At most 0 image(s)"),
+    ];
+    check_setups("say `vision = false`", &answers).await;
+}
+
 /// `MiniMax` says it with status 200.
 #[tokio::test]
 async fn a_status_within_the_answer_counts_as_its_own() {
