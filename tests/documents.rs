@@ -40,7 +40,7 @@ async fn shown(name: &str, content: &[u8], mut arguments: Value) -> Result<Strin
 }
 
 /// A PDF with a line of text on each page.
-fn pdf(pages: &[&str]) -> Vec<u8> {
+pub(crate) fn pdf(pages: &[&str]) -> Vec<u8> {
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
         String::new(),

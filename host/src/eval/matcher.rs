@@ -164,6 +164,11 @@ impl Matcher {
         pieces.iter().position(|piece| self.matches(piece))
     }
 
+    /// Whether `within` names this place. Who looks everywhere names nothing.
+    pub fn names(&self, place: &Place) -> bool {
+        self.within.iter().any(|within| within.covers(place))
+    }
+
     /// Whether the piece would match if it stood in a place that the matcher looks at.
     pub fn reads(&self, piece: &Piece) -> bool {
         let Patterns { all, none } = &*self.patterns;
@@ -172,9 +177,7 @@ impl Matcher {
     }
 
     fn matches(&self, piece: &Piece) -> bool {
-        let looks_here =
-            self.within.is_empty() || self.within.iter().any(|within| within.covers(&piece.place));
-        looks_here && self.reads(piece)
+        (self.within.is_empty() || self.names(&piece.place)) && self.reads(piece)
     }
 }
 

@@ -113,6 +113,7 @@ async fn ask(client: &Client, temperature: Option<f64>) -> Result<Reply, ModelEr
         tools: &[],
         may_call: true,
         temperature,
+        max_output: None,
     };
     client.chat(request).await
 }
@@ -809,6 +810,7 @@ async fn work_beyond_the_time_ends_without_an_answer() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     let answer = client
         .chat_within(request, Duration::from_millis(5))
@@ -900,6 +902,7 @@ async fn the_judges_cache_asks_once_and_costs_nothing_then() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     let first = client().answer(request).await.unwrap();
     assert_eq!(first.reply.usage.calls, 1);
