@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
-use crate::models::{play, run, server};
+use crate::models::{is_known, play, run, server};
 use crate::scene::{Scene, embedded, expect, files, stderr};
 
 const ALL: [&str; 6] = [
@@ -23,7 +23,7 @@ fn contrary(request: &Request) -> ResponseTemplate {
     let text = crate::models::judge(system, prompt);
     let block = Regex::new(r"(?s)(TEXT: [^\n]*)(.*?VERDICT: )(YES|NO)").unwrap();
     let flipped = block.replace_all(&text, |found: &regex::Captures<'_>| {
-        let known = found[1].contains("as its file reference");
+        let known = is_known(prompt, found[1].trim_start_matches("TEXT: "));
         let verdict = if known || &found[3] == "YES" {
             "NO"
         } else {

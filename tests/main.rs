@@ -14,6 +14,7 @@ mod cost;
 mod doctor;
 mod documents;
 mod embedded;
+mod evidence;
 mod folder;
 mod fuzz_cases;
 mod grade;

@@ -1,8 +1,8 @@
 //! Real model clients for all three roles, against a server of the tests' own that speaks the `OpenAI` format.
 
 use std::process::Output;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use regex::Regex;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::scene::{Scene, embedded, expect, files, stderr};
+use crate::scene::{Scene, embedded, expect, files, root, stderr};
 
 pub(crate) const KEY: &str = "sk-test-4f1d7c93aa";
 
@@ -101,8 +101,8 @@ pub(crate) fn judge(system: &str, prompt: &str) -> String {
         if chooses {
             return format!("=== {nonce} ITEM {number} ===\nTEXT: {item}\nREASON: it comes first");
         }
-        // Nobody can have done this: a judge who says yes to it is not believed.
-        let verdict = if no_to_all || item.contains("as its file reference") {
+        // A judge who says yes to this one is not believed.
+        let verdict = if no_to_all || is_known(prompt, item) {
             "NO"
         } else {
             "YES"
@@ -117,6 +117,39 @@ pub(crate) fn judge(system: &str, prompt: &str) -> String {
         .take(if chooses { 1 } else { 99 })
         .collect();
     blocks.join("\n")
+}
+
+/// Whether an item is the one whose answer is known: it is not of the embedded session that the prompt shows.
+pub(crate) fn is_known(prompt: &str, item: &str) -> bool {
+    static SESSIONS: OnceLock<Vec<(String, Vec<String>)>> = OnceLock::new();
+    let sessions = SESSIONS.get_or_init(|| {
+        let files = files(&root().join("tasks/personas")).into_iter();
+        let files = files.filter(|(name, _)| name.ends_with("session.toml"));
+        files
+            .map(|(_, text)| asked_about(&String::from_utf8(text).unwrap()))
+            .collect()
+    });
+    let shown = |(request, _): &&(String, Vec<String>)| prompt.contains(request.as_str());
+    match sessions.iter().find(shown) {
+        Some((_, items)) => !items.iter().any(|text| text == item),
+        None => item.contains("as its file reference"),
+    }
+}
+
+/// The first line of a session's request, and the texts of its intents and items, each on one line.
+fn asked_about(session: &str) -> (String, Vec<String>) {
+    let session: toml::Table = session.parse().unwrap();
+    let request = session["request"].as_str().unwrap().trim();
+    let list = |key: &str, text: &str| -> Vec<String> {
+        let entries = session.get(key).and_then(toml::Value::as_array);
+        let entries = entries.into_iter().flatten();
+        entries
+            .map(|entry| entry[text].as_str().unwrap())
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    let items = [list("intents", "content"), list("checklist", "criterion")].concat();
+    (request.lines().next().unwrap().to_owned(), items)
 }
 
 pub(crate) fn run(scene: &Scene, args: &[&str], server: &MockServer) -> Output {

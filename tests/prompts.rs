@@ -69,3 +69,16 @@ async fn prompts_of_a_folder_reach_the_model_and_the_record() {
         &["changed since it was begun: the prompts"],
     );
 }
+
+#[test]
+fn prompts_of_an_older_version_are_refused_with_what_is_new() {
+    let scene = Scene::new();
+    let built_in = std::fs::read_to_string(root().join("host/prompts/satisfaction.md")).unwrap();
+    let old = built_in.replace("{{ earlier or \"Nothing.\" }}", "");
+    assert_ne!(old, built_in);
+    scene.write("old/satisfaction.md", &old);
+    let suite = embedded();
+    let args = ["run", suite.to_str().unwrap(), "--prompts", "old"];
+    let said = "use the prompt satisfaction.md: it never shows `{{ earlier }}`, which the built-in prompts of version 2 do";
+    expect(&scene.run(&args), 3, &[said]);
+}

@@ -78,8 +78,6 @@ pub struct TurnDone {
     pub steps: Vec<Step>,
     /// All text to the user, in order.
     pub response: String,
-    /// The last text alone.
-    pub final_text: String,
     pub faults: Vec<Fault>,
     pub usage: Usage,
     pub end: TurnEnd,
@@ -104,9 +102,6 @@ impl TurnDone {
 
     /// The text to the user is complete.
     fn ended(mut self, end: TurnEnd) -> Self {
-        if self.final_text.is_empty() {
-            self.final_text = self.said.last().cloned().unwrap_or_default();
-        }
         let said = std::mem::take(&mut self.said).into_iter();
         let said: Vec<String> = said.filter(|text| !text.is_empty()).collect();
         self.response = said.join("\n\n");
@@ -115,7 +110,6 @@ impl TurnDone {
     }
 
     fn answered(mut self, text: String) -> Self {
-        self.final_text.clone_from(&text);
         self.said.push(text);
         self.ended(TurnEnd::Answered)
     }
@@ -222,9 +216,9 @@ impl<'a> Agent<'a> {
             } = reply.clone();
             self.add(&mut done, step_of(reply));
             if !calls.is_empty() {
-                begun.clear();
+                let beside = std::mem::take(&mut begun) + &text;
                 let going = self
-                    .run_calls(environment, number, &calls, deadline, &mut done)
+                    .run_calls(environment, number, &beside, &calls, deadline, &mut done)
                     .await;
                 match going {
                     Going::On => continue,
@@ -265,6 +259,7 @@ impl<'a> Agent<'a> {
             tools,
             may_call,
             temperature: None,
+            max_output: None,
         };
         let left = deadline.saturating_duration_since(Instant::now());
         match self.model.chat_within(request, left).await {
@@ -275,12 +270,14 @@ impl<'a> Agent<'a> {
     }
 
     /// Runs the calls of one answer in order, those to the web side by side before. A question to the user ends the
-    /// turn: what the model wanted after it is answered with a note, so that no call is left without a result. Pictures
+    /// turn: what the model wanted after it is answered with a note, so that no call is left without a result, and what it
+    /// wrote `beside` the calls is read by the user with the question. Beside other calls it is talking to itself. Pictures
     /// are shown, and subagents run, when all calls are done.
     async fn run_calls(
         &mut self,
         environment: &mut Environment,
         turn: u32,
+        beside: &str,
         calls: &[ToolCall],
         deadline: &mut Instant,
         done: &mut TurnDone,
@@ -289,6 +286,7 @@ impl<'a> Agent<'a> {
         let mut ended = None;
         let mut spawned = Vec::new();
         let mut pictures = Vec::new();
+        let before = done.said.len();
         for (place, call) in calls.iter().enumerate() {
             let repeated = done.repeats(call);
             let called = match ended {
@@ -316,6 +314,7 @@ impl<'a> Agent<'a> {
             spawned.extend(called.spawned);
             pictures.extend(called.picture);
             if called.ends_turn {
+                done.said.insert(before, beside.trim().to_owned());
                 ended = Some(TurnEnd::Answered);
             }
             let broke = |fault: &Fault| fault.kind == FaultKind::Infrastructure;

@@ -18,7 +18,7 @@ use crate::task::check::check;
 use crate::task::import::import as import_pi_bench;
 use crate::task::load::{load, policy as load_policy};
 use crate::task::problem::lines;
-use crate::user::fence::Nonce;
+use crate::user::fence::{Draw, Nonce};
 use crate::user::parse::{self, ListItem, Styles};
 
 thread_local! {
@@ -204,7 +204,7 @@ pub fn judge(bytes: &[u8]) {
 }
 
 fn nonce() -> Nonce {
-    Nonce::derive("fuzz", "fuzz", std::iter::empty())
+    Draw::new("fuzz", "fuzz").nonce()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::model::client::Client;
 use crate::model::place::Place;
 use crate::task::manifest::{Protocol, ToolEvidence};
 use crate::task::suite::{Grading, Item};
-use crate::user::evidence::{self, Shown};
-use crate::user::fence::Nonce;
+use crate::user::exhibit::{Subject, View};
+use crate::user::known::{self, Asks};
 use crate::user::lexical;
 use crate::user::parse::{self, Styles, Verdict};
 use crate::user::prompted::{Attempts, List};
@@ -127,10 +127,17 @@ async fn by_model(
     };
     let nonce = evidence.delimiter(name);
     let texts: Vec<&str> = items.iter().map(|item| item.criterion.as_str()).collect();
-    let fields = Fields {
-        shown: shown(selection, evidence, &nonce),
-        ..Fields::new(&nonce, parse::verdict_format(&nonce, Styles::Absent))
+    let view = |vision| View::new(evidence, &nonce, subject(items, selection), vision);
+    let shown = match evidence.protocol {
+        Protocol::Paper => view(model.client().has_vision()).session(),
+        Protocol::PiBench => view(false).released_session(),
     };
+    let format = parse::verdict_format(&nonce, Styles::Absent);
+    let fields = Fields {
+        shown,
+        ..Fields::new(&nonce, format, evidence)
+    };
+    let known = known::item(evidence, &texts, Asks::Work, &nonce);
     let (attempts, keeps) = match evidence.protocol {
         Protocol::Paper => (Attempts::PAPER, false),
         Protocol::PiBench => (Attempts::PI_BENCH_RUBRICS, true),
@@ -138,6 +145,7 @@ async fn by_model(
     let list = List {
         protocol: evidence.protocol,
         texts: &texts,
+        known: &known,
         styles: Styles::Absent,
         keeps,
         nonce: &nonce,
@@ -145,12 +153,14 @@ async fn by_model(
     model.judge(name, fields, list, attempts).await
 }
 
-fn shown(selection: &[ToolEvidence], evidence: &TurnEvidence, nonce: &Nonce) -> Shown {
-    let selected = evidence::select(selection, &evidence.all_calls);
-    Shown {
-        conversation: evidence::conversation(&evidence.messages, nonce),
-        tools: evidence::tools(&selected, nonce),
-        files: evidence::files(&evidence.files_read, nonce),
-        ..Shown::default()
+fn subject<'a>(items: &[&'a Item], selection: &'a [ToolEvidence]) -> Subject<'a> {
+    let met = |item: &&'a Item| match &item.grading {
+        Grading::Rubric { met } => met.as_ref(),
+        Grading::Rule(_) => None,
+    };
+    Subject {
+        matchers: items.iter().filter_map(met).collect(),
+        texts: items.iter().map(|item| item.criterion.as_str()).collect(),
+        selection,
     }
 }

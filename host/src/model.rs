@@ -15,6 +15,8 @@ mod wire;
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -95,6 +97,34 @@ pub struct Image {
     pub data: String,
 }
 
+impl Image {
+    /// The largest that is shown, in bytes: as base64 it stays below what the servers take (5 MB).
+    pub const MOST_BYTES: usize = 3 << 20;
+
+    /// The picture that a file's bytes are; None where they are none, by how they begin. Nothing here decodes one.
+    pub fn of(content: &[u8]) -> Option<Self> {
+        Some(Self {
+            media_type: Self::media_type_of(content)?.to_owned(),
+            data: STANDARD.encode(content),
+        })
+    }
+
+    /// What the first 16 bytes of a file say.
+    pub fn media_type_of(head: &[u8]) -> Option<&'static str> {
+        if head.starts_with(b"\x89PNG\r\n\x1a\n") {
+            return Some("image/png");
+        }
+        if head.starts_with(b"\xff\xd8\xff") {
+            return Some("image/jpeg");
+        }
+        if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") {
+            return Some("image/gif");
+        }
+        let webp = head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP".as_slice());
+        webp.then_some("image/webp")
+    }
+}
+
 /// A tool call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
@@ -122,6 +152,8 @@ pub struct ChatRequest<'a> {
     pub may_call: bool,
     /// None: the provider's default.
     pub temperature: Option<f64>,
+    /// The longest answer, in tokens, thinking among them. None: as long as the model's own limit.
+    pub max_output: Option<u32>,
 }
 
 /// A model's answer.

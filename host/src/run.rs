@@ -1,7 +1,9 @@
 //! Playing a suite: episodes side by side, each in order, every turn journaled. The only module that spawns tasks.
 
 mod audit;
+mod contents;
 mod dispatcher;
+mod dossier;
 mod episode;
 mod estimate;
 mod grade;

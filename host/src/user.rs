@@ -2,7 +2,9 @@
 //! writes the user's next message. It decides nothing about statuses or endings: those are the session's rules.
 
 pub(crate) mod evidence;
+pub(crate) mod exhibit;
 pub(crate) mod fence;
+pub(crate) mod known;
 pub(crate) mod lexical;
 pub(crate) mod parse;
 pub(crate) mod prompted;
@@ -11,10 +13,11 @@ pub(crate) mod questions;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use evidence::{FileEvidence, TurnEvidence};
+pub use evidence::{Background, Content, TurnEvidence};
 pub use prompted::{Exchange, Judged, Prompted, RoleError};
 
-use evidence::Shown;
+use exhibit::{Shown, Subject, View};
+use known::Asks;
 use parse::{ListItem, Styles, Verdict};
 use prompted::{Attempts, List};
 use prompts::{Fields, PromptName, Prompts};
@@ -74,6 +77,15 @@ impl From<Verdict> for Question {
     }
 }
 
+/// What stage 2 found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asking {
+    /// One question for each open intent.
+    pub judged: Judged<Question>,
+    /// Whether the response asks for a plain fact that the user tells whoever asks. No matcher finds that out.
+    pub fact: bool,
+}
+
 /// The user agent.
 #[derive(Debug, Clone)]
 pub enum UserAgent {
@@ -118,28 +130,32 @@ impl UserAgent {
         }
     }
 
-    /// Stage 2: for each open intent, whether the response asks for exactly this.
+    /// Stage 2: for each open intent, whether the response asks for exactly this; and whether it asks for a plain fact.
     pub async fn asked(
         &self,
         open: &[&Intent],
         evidence: &TurnEvidence,
-    ) -> Result<Judged<Question>, RoleError> {
+    ) -> Result<Asking, RoleError> {
+        let offline = |found| Asking {
+            judged: Judged::offline(found),
+            fact: false,
+        };
         match self {
-            _ if open.is_empty() => Ok(Judged::offline(Vec::new())),
+            _ if open.is_empty() => Ok(offline(Vec::new())),
             Self::Lexical => {
                 let found = lexical::asked(open, evidence).into_iter();
                 let question = |asked| Question {
                     asked,
                     reason: String::new(),
                 };
-                Ok(Judged::offline(found.map(question).collect()))
+                Ok(offline(found.map(question).collect()))
             }
             Self::Prompted(model) => asked(model, open, evidence).await,
         }
     }
 
-    /// The user's message that answers a question: one text, which states all `matched` intents. They are all that the
-    /// writing model is told, so it cannot give others away.
+    /// The user's message that answers a question: one text, which states all `matched` intents, and the plain facts that
+    /// were asked for. They are all that the writing model is told, so it cannot give others away.
     pub async fn answer(
         &self,
         persona: &Persona,
@@ -202,60 +218,82 @@ async fn satisfied(
         Protocol::PiBench => PromptName::PiBenchSatisfaction,
     };
     let nonce = evidence.delimiter(name);
-    let response = evidence::response(evidence.said(), &nonce);
+    let view = |vision| View::new(evidence, &nonce, subject(open), vision);
     let shown = match evidence.protocol {
-        Protocol::Paper => Shown {
-            response,
-            calls: evidence::calls(&evidence.calls, &nonce),
-            changes: evidence::changes(evidence, &nonce),
-            ..Shown::default()
-        },
-        Protocol::PiBench => Shown {
-            response,
-            files: evidence::files(&evidence.files_read, &nonce),
-            ..Shown::default()
-        },
+        Protocol::Paper => view(model.client().has_vision()).turn(),
+        Protocol::PiBench => view(false).released_turn(),
     };
-    judge(model, name, open, evidence, shown, Styles::Absent).await
+    let texts: Vec<&str> = open.iter().map(|intent| intent.content.as_str()).collect();
+    judge(model, name, &texts, evidence, shown, Styles::Absent).await
+}
+
+fn subject<'a>(intents: &[&'a Intent]) -> Subject<'a> {
+    Subject {
+        matchers: intents
+            .iter()
+            .filter_map(|intent| intent.satisfied.as_ref())
+            .collect(),
+        texts: intents
+            .iter()
+            .map(|intent| intent.content.as_str())
+            .collect(),
+        selection: &[],
+    }
 }
 
 async fn asked(
     model: &Prompted,
     open: &[&Intent],
     evidence: &TurnEvidence,
-) -> Result<Judged<Question>, RoleError> {
+) -> Result<Asking, RoleError> {
     let (name, styles) = match evidence.protocol {
         Protocol::Paper => (PromptName::Question, Styles::Absent),
         Protocol::PiBench => (PromptName::PiBenchQuestion, Styles::Wanted),
     };
-    judge(
-        model,
-        name,
-        open,
-        evidence,
-        dialogue(name, evidence),
-        styles,
-    )
-    .await
+    let nonce = evidence.delimiter(name);
+    let shown = View::new(evidence, &nonce, Subject::default(), false).dialogue();
+    let fact = match evidence.protocol {
+        Protocol::Paper => plain_fact(evidence),
+        Protocol::PiBench => None,
+    };
+    let texts = open.iter().map(|intent| intent.content.as_str());
+    let texts: Vec<&str> = texts.chain(fact.as_deref()).collect();
+    let mut judged: Judged<Question> = judge(model, name, &texts, evidence, shown, styles).await?;
+    let asked = judged.answers.split_off(open.len()).pop();
+    let fact = asked.is_some_and(|question| question.asked != Asked::No);
+    Ok(Asking { judged, fact })
+}
+
+/// The plain facts as one more thing that a message may ask for; None where there are none.
+fn plain_fact(evidence: &TurnEvidence) -> Option<String> {
+    let Background { user, facts, .. } = &*evidence.background;
+    let kinds: Vec<&str> = facts.keys().map(String::as_str).collect();
+    let one_of = kinds.join(", ");
+    (!kinds.is_empty()).then(|| format!("{user} gives one of {user}'s own plain facts: {one_of}."))
 }
 
 async fn judge<T: From<Verdict>>(
     model: &Prompted,
     name: PromptName,
-    open: &[&Intent],
+    texts: &[&str],
     evidence: &TurnEvidence,
     shown: Shown,
     styles: Styles,
 ) -> Result<Judged<T>, RoleError> {
     let nonce = evidence.delimiter(name);
-    let texts: Vec<&str> = open.iter().map(|intent| intent.content.as_str()).collect();
+    let asks = match name {
+        PromptName::Question | PromptName::PiBenchQuestion => Asks::Question,
+        _ => Asks::Work,
+    };
+    let known = known::item(evidence, texts, asks, &nonce);
     let fields = Fields {
         shown,
-        ..Fields::new(&nonce, parse::verdict_format(&nonce, styles))
+        ..Fields::new(&nonce, parse::verdict_format(&nonce, styles), evidence)
     };
     let list = List {
         protocol: evidence.protocol,
-        texts: &texts,
+        texts,
+        known: &known,
         styles,
         keeps: false,
         nonce: &nonce,
@@ -302,8 +340,8 @@ async fn choose(
     let items = list(open);
     let fields = Fields {
         items: items.clone(),
-        shown: dialogue(name, evidence),
-        ..Fields::new(&nonce, parse::choice_format(&nonce))
+        shown: View::new(evidence, &nonce, subject(open), false).turn(),
+        ..Fields::new(&nonce, parse::choice_format(&nonce), evidence)
     };
     let read = |reply: &str| parse::choice(reply, &nonce, &items);
     model.ask(name, fields, Attempts::PAPER, read).await
@@ -320,22 +358,12 @@ async fn message(
     let nonce = evidence.delimiter(name);
     let fields = Fields {
         items: list(intents),
-        shown: dialogue(name, evidence),
-        persona_name: persona.name.clone(),
+        shown: View::new(evidence, &nonce, subject(intents), false).turn(),
         persona_profile: persona.profile.clone(),
+        facts: evidence.background.facts.clone(),
         asked,
-        ..Fields::new(&nonce, parse::message_format(&nonce))
+        ..Fields::new(&nonce, parse::message_format(&nonce), evidence)
     };
     let read = |reply: &str| parse::message(reply, &nonce);
     model.ask(name, fields, Attempts::PAPER, read).await
-}
-
-/// What was said before, and this turn's response.
-fn dialogue(name: PromptName, evidence: &TurnEvidence) -> Shown {
-    let nonce = evidence.delimiter(name);
-    Shown {
-        response: evidence::response(evidence.said(), &nonce),
-        conversation: evidence::conversation(evidence.before(), &nonce),
-        ..Shown::default()
-    }
 }

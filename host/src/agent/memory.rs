@@ -94,6 +94,7 @@ async fn ask(
                 tools: &*TOOLS,
                 may_call: true,
                 temperature: None,
+                max_output: None,
             })
             .await?;
         let saved = reply.calls.iter().find(|call| call.name == TOOL);

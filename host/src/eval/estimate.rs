@@ -25,6 +25,9 @@ pub const RESPONSE: u64 = 400;
 /// Tokens of the files that a turn changes.
 pub const CHANGED: u64 = 1_500;
 
+/// Tokens of a call as judges see it later: its arguments, and the result where it did something.
+pub const CALL_SHOWN: u64 = 200;
+
 /// Tokens of one prompt of the user agent or the judge without its evidence and items.
 pub const PROMPT: u64 = 900;
 
@@ -52,6 +55,7 @@ pub fn assumptions() -> Vec<String> {
              included) and reads {RESULT} tokens of a result"
         ),
         format!("a turn tells the user {RESPONSE} tokens and changes files of {CHANGED}"),
+        format!("a call is shown to judges with {CALL_SHOWN} tokens in later turns"),
         format!(
             "a prompt of user agent or judge has {PROMPT} tokens beside evidence and items; {VERDICT} are answered for \
              an item, {MESSAGE} for a message"
@@ -169,9 +173,15 @@ pub fn session(material: &Material, protocol: Protocol) -> Estimate {
         }
         conversation += RESPONSE;
         let last = turn + 1 == estimate.turns;
-        user_turn(&mut estimate.user, material, conversation, last, protocol);
+        let earlier = turn * CALLS_PER_TURN * CALL_SHOWN;
+        let dialogue = (conversation, earlier);
+        user_turn(&mut estimate.user, material, dialogue, last, protocol);
         if material.rubrics > 0 {
-            let shown = conversation + material.read_tokens + RESULT + material.rubric_tokens;
+            let work = match protocol {
+                Protocol::Paper => earlier + CALLS_PER_TURN * CALL_SHOWN + CHANGED,
+                Protocol::PiBench => RESULT,
+            };
+            let shown = conversation + material.read_tokens + work + material.rubric_tokens;
             estimate.judge.call(
                 PROMPT + shown,
                 material.rubrics * VERDICT + material.rubric_tokens,
@@ -198,21 +208,23 @@ fn told(intents: u64) -> u64 {
 fn user_turn(
     user: &mut Load,
     material: &Material,
-    conversation: u64,
+    (conversation, earlier): (u64, u64),
     last: bool,
     protocol: Protocol,
 ) {
     let answer = material.intents * VERDICT + material.intent_tokens;
-    let evidence = RESPONSE + CALLS_PER_TURN * RESULT + CHANGED;
-    user.call(PROMPT + evidence + material.intent_tokens, answer);
+    let work = match protocol {
+        Protocol::Paper => conversation + earlier + CALLS_PER_TURN * RESULT + CHANGED,
+        Protocol::PiBench => RESPONSE + material.read_tokens,
+    };
+    user.call(PROMPT + work + material.intent_tokens, answer);
     if last {
         return;
     }
-    let asked = PROMPT + conversation + material.intent_tokens;
-    user.call(asked, answer);
+    user.call(PROMPT + conversation + material.intent_tokens, answer);
     if protocol == Protocol::Paper {
-        user.call(asked, VERDICT);
-        user.call(PROMPT + conversation + material.profile_tokens, MESSAGE);
+        user.call(PROMPT + work + material.intent_tokens, VERDICT);
+        user.call(PROMPT + work + material.profile_tokens, MESSAGE);
     }
 }
 

@@ -21,11 +21,17 @@ pub enum Next {
     JudgeQuestions { open: Vec<usize> },
     /// The user chooses one of these to tell; then [`Tracker::reveal`]. In `pi-bench` there is no choice.
     Reveal { among: Vec<usize> },
+    /// The user's message answers a question for a plain fact and tells no intent; then [`Tracker::message_sent`].
+    FactMessage,
     /// The user's message states these intents, all `Inferred` or one `Provided`; then [`Tracker::message_sent`].
     UserMessage { intents: Vec<usize>, status: Status },
     /// Over. Nothing more is accepted.
     End(Outcome),
 }
+
+/// Messages of a session that answer a question for a plain fact and tell no intent: an agent that goes on asking has the
+/// session go on all the same.
+pub const FACT_MESSAGES: usize = 3;
 
 /// How a targeted question asks (`pi-bench` only).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,7 +92,7 @@ pub enum SessionError {
     )]
     NothingRevealed { turn: u32 },
     #[error(
-        "replay {turns} turns: their rules give other changes than the {recorded} recorded ones"
+        "replay {turns} turns: their rules give other changes or messages than the {recorded} recorded changes"
     )]
     OtherChanges { turns: u32, recorded: usize },
 }
@@ -100,6 +106,8 @@ pub struct Tracker {
     turns: u32,
     statuses: Vec<Status>,
     changes: Vec<IntentChange>,
+    /// The turns that were answered with a plain fact.
+    facts: Vec<u32>,
     next: Next,
 }
 
@@ -116,11 +124,13 @@ impl Tracker {
             turns: 0,
             statuses: vec![Status::Open; intents],
             changes: Vec::new(),
+            facts: Vec::new(),
             next,
         }
     }
 
-    /// The state after `turns` recorded turns with their changes. `ended` is how the last of them ended the session,
+    /// The state after `turns` recorded turns with their changes; `facts` are the turns that were answered with a plain
+    /// fact. `ended` is how the last of them ended the session,
     /// None when it did not: a turn that timed out or whose model refused was never judged, and one whose user agent or
     /// judge gave no answer was judged as far as its changes say. The same rules run again, so a record that they could
     /// not have given is an error.
@@ -130,6 +140,7 @@ impl Tracker {
         max_turns: u32,
         turns: u32,
         changes: &[IntentChange],
+        facts: &[u32],
         ended: Option<Outcome>,
     ) -> Result<Self, SessionError> {
         let mut tracker = Self::new(protocol, intents, max_turns);
@@ -137,15 +148,15 @@ impl Tracker {
             ended.filter(|ended| !matches!(ended, Outcome::Complete | Outcome::MaxTurns));
         let whole = turns.saturating_sub(u32::from(broken_off.is_some()));
         for turn in 1..=whole {
-            tracker.replay_turn(changes)?;
+            tracker.replay_turn(changes, facts)?;
             if matches!(tracker.next, Next::Reveal { .. }) {
                 return Err(SessionError::NothingRevealed { turn });
             }
         }
         if broken_off == Some(Outcome::JudgeFault) {
-            tracker.replay_turn(changes)?;
+            tracker.replay_turn(changes, facts)?;
         }
-        if tracker.changes != changes {
+        if tracker.changes != changes || tracker.facts != facts {
             return Err(SessionError::OtherChanges {
                 turns,
                 recorded: changes.len(),
@@ -227,8 +238,9 @@ impl Tracker {
         Ok(self.go(Next::JudgeQuestions { open }))
     }
 
-    /// Stage 2: one judgement per open intent, in the order of [`Next::JudgeQuestions`].
-    pub fn asked(&mut self, judgements: &[Asked]) -> Result<&Next, SessionError> {
+    /// Stage 2: one judgement per open intent, in the order of [`Next::JudgeQuestions`]; `fact`: whether the response asks
+    /// for a plain fact that the user knows. In `paper` it is answered before an intent is told.
+    pub fn asked(&mut self, judgements: &[Asked], fact: bool) -> Result<&Next, SessionError> {
         let Next::JudgeQuestions { open } = &self.next else {
             return Err(self.out_of_order("take judgements of stage 2"));
         };
@@ -247,6 +259,11 @@ impl Tracker {
         // Nobody would read the message.
         if self.is_last_turn() {
             return Ok(self.go(Next::End(Outcome::MaxTurns)));
+        }
+        let answers_fact = fact && self.protocol == Protocol::Paper;
+        if matched.is_empty() && answers_fact && self.facts.len() < FACT_MESSAGES {
+            self.facts.push(self.turns);
+            return Ok(self.go(Next::FactMessage));
         }
         if matched.is_empty() {
             let among = self.revealable(open);
@@ -277,7 +294,7 @@ impl Tracker {
     /// The user's message is out: the agent plays another turn, also when no intent is open any more, because it may
     /// only now act on what it was told.
     pub fn message_sent(&mut self) -> Result<&Next, SessionError> {
-        if !matches!(self.next, Next::UserMessage { .. }) {
+        if !matches!(self.next, Next::UserMessage { .. } | Next::FactMessage) {
             return Err(self.out_of_order("send the user's message"));
         }
         Ok(self.go(Next::AgentTurn {
@@ -348,14 +365,14 @@ impl Tracker {
             Next::JudgeSatisfaction { .. } => "the judgements of stage 1",
             Next::JudgeQuestions { .. } => "the judgements of stage 2",
             Next::Reveal { .. } => "an intent to reveal",
-            Next::UserMessage { .. } => "the user's message",
+            Next::UserMessage { .. } | Next::FactMessage => "the user's message",
             Next::End(_) => "nothing: it is over",
         };
         SessionError::OutOfOrder { step, waits_for }
     }
 
     /// Plays a turn with its recorded changes; up to the choice of an intent to reveal when none is recorded.
-    fn replay_turn(&mut self, changes: &[IntentChange]) -> Result<(), SessionError> {
+    fn replay_turn(&mut self, changes: &[IntentChange], facts: &[u32]) -> Result<(), SessionError> {
         self.turn_done()?;
         let turn = self.turns;
         let recorded = |intent: usize, status: Status| {
@@ -376,7 +393,8 @@ impl Tracker {
                         },
                         None => Asked::No,
                     };
-                    self.asked(&open.into_iter().map(asked).collect::<Vec<_>>())?;
+                    let asked: Vec<Asked> = open.into_iter().map(asked).collect();
+                    self.asked(&asked, facts.contains(&turn))?;
                 }
                 Next::Reveal { among } => {
                     let provided = |&intent: &usize| recorded(intent, Status::Provided).is_some();
@@ -385,7 +403,7 @@ impl Tracker {
                     };
                     self.reveal(intent)?;
                 }
-                Next::UserMessage { .. } => {
+                Next::UserMessage { .. } | Next::FactMessage => {
                     self.message_sent()?;
                 }
                 Next::AgentTurn { .. } | Next::End(_) => return Ok(()),

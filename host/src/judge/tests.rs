@@ -141,10 +141,9 @@ async fn attacks_from_every_side_stay_inside_their_fences() {
     let shown = async |text: &str| {
         let script = Script::new(&[&answer]).await;
         let mut turn = evidence(Protocol::Paper, text);
-        turn.files_read = vec![crate::user::FileEvidence {
-            path: format!("a\n{text}"),
-            text: Some(text.into()),
-        }];
+        let path = format!("a\n{text}");
+        turn.files = [(path.clone(), crate::user::Content::Text(text.into()))].into();
+        turn.files_read = vec![path];
         turn.all_calls = vec![crate::eval::record::CallRecord {
             number: 1,
             turn: 1,

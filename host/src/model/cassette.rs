@@ -176,6 +176,7 @@ impl Fingerprint {
             tools,
             may_call,
             temperature,
+            max_output,
         } = request;
         let mut hasher = blake3::Hasher::new();
         let mut add = |bytes: &[u8]| {
@@ -197,6 +198,9 @@ impl Fingerprint {
         // Only where it differs, so that older recordings hold.
         if !may_call {
             add(b"without calls");
+        }
+        if let Some(limit) = max_output {
+            add(format!("at most {limit} tokens").as_bytes());
         }
         Self {
             hash: hasher.finalize(),

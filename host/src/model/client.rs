@@ -299,6 +299,11 @@ impl Client {
         self.shared.takes_temperature.load(Ordering::Relaxed)
     }
 
+    /// Whether it thinks in whatever role it plays.
+    pub fn always_thinks(&self) -> bool {
+        self.shared.endpoint.always_thinks
+    }
+
     /// Whether it can be shown pictures.
     pub fn has_vision(&self) -> bool {
         self.shared.endpoint.vision
@@ -471,7 +476,8 @@ impl Client {
         let habits = Habits {
             model: &endpoint.model,
             fields: &endpoint.fields,
-            max_output_tokens: self.longest_answer(),
+            max_output_tokens: self.longest_answer(request.max_output),
+            output_limit: &endpoint.output_limit,
             give_back: endpoint.give_back.as_deref(),
         };
         let body = written(&wire::request(endpoint.format, habits, request));
@@ -502,17 +508,15 @@ impl Client {
         }
     }
 
-    /// In tokens; None leaves it to the server.
-    fn longest_answer(&self) -> Option<u32> {
+    /// What is asked for, within what the model is let to write at all, in tokens; None leaves it to the server.
+    fn longest_answer(&self, asked: Option<u32>) -> Option<u32> {
         let Endpoint {
             max_output_tokens: usual,
             fields,
             ..
         } = &self.shared.endpoint;
-        if self.brief && fields.is_empty() {
-            return Some(usual.map_or(BRIEF, |usual| usual.min(BRIEF)));
-        }
-        *usual
+        let brief = (self.brief && fields.is_empty()).then_some(BRIEF);
+        [*usual, asked, brief].into_iter().flatten().min()
     }
 
     /// What the waits of a question are drawn from: its words, and where they are said, since many sessions begin with

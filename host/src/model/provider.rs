@@ -112,6 +112,8 @@ pub(super) struct Endpoint {
     /// Fields that every request's body has: the role's switch for thinking.
     pub(super) fields: Map<String, Value>,
     pub(super) max_output_tokens: Option<u32>,
+    pub(super) output_limit: String,
+    pub(super) always_thinks: bool,
     pub(super) price: Option<Price>,
     pub(super) limits: RateLimits,
 }
@@ -191,6 +193,8 @@ impl Endpoint {
             give_back: provider.give_back.clone(),
             fields: fields.into_iter().collect(),
             max_output_tokens: model.max_output_tokens,
+            output_limit: provider.output_limit.clone(),
+            always_thinks: model.always_thinks,
             price: model.price,
             limits: RateLimits {
                 concurrency: provider.concurrency,
@@ -265,6 +269,7 @@ fn model(spec: &str, catalog: &Catalog) -> Result<ModelFile, ProviderError> {
             plain: BTreeMap::new(),
             max_output_tokens: None,
             max_tools: None,
+            always_thinks: false,
             price: None,
         }))
 }

@@ -43,6 +43,7 @@ impl Scripted {
             tools,
             may_call: _,
             temperature: _,
+            max_output: _,
         } = request;
         if tools.iter().any(|tool| tool.name == SAVE_MEMORY) {
             return remember();
@@ -257,6 +258,7 @@ mod tests {
                 tools: &self.tools,
                 may_call: true,
                 temperature: None,
+                max_output: None,
             };
             self.model.chat(request)
         }

@@ -37,6 +37,8 @@ pub(super) struct Habits<'a> {
     /// Fields that the body has, whatever the chat.
     pub(super) fields: &'a Map<String, Value>,
     pub(super) max_output_tokens: Option<u32>,
+    /// The field of chat completions that takes it.
+    pub(super) output_limit: &'a str,
     /// The field in which an assistant's earlier thinking goes back.
     pub(super) give_back: Option<&'a str>,
 }
@@ -71,6 +73,7 @@ pub(super) fn request<'a>(
         tools,
         may_call,
         temperature,
+        max_output: _,
     } = request;
     let mut fields = match format {
         WireFormat::OpenAi => openai::request(habits, messages),

@@ -1,6 +1,7 @@
 //! Text of PDF, DOCX, XLSX and PPTX, read by the plugin `document`: a fresh instance for each file, which gets the bytes
 //! and nothing else. No parser of such formats runs in the host itself.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::civil::DateTime;
@@ -20,7 +21,7 @@ pub const DOCUMENT: &str = "document";
 pub const MOST_BYTES: u64 = 32 << 20;
 
 /// The formats, by the names of their files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     Pdf,
     Docx,
@@ -67,6 +68,36 @@ pub struct Pages {
     /// How many the document has.
     pub total: u32,
     pub found: Vec<Page>,
+}
+
+impl Pages {
+    /// The pages as one text, each below a line that names it.
+    pub fn text(&self, format: Format) -> String {
+        let mut text = String::new();
+        for page in &self.found {
+            let title = if page.title.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", page.title)
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "--- {} {} of {}{title} ---",
+                format.part(),
+                page.number,
+                self.total
+            );
+            let shown = if page.text.is_empty() {
+                "(no text)"
+            } else {
+                &page.text
+            };
+            text.push_str(shown);
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// Reads documents. The plugin is loaded when the first one is read.

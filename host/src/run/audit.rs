@@ -15,7 +15,7 @@ use crate::model::ModelError;
 use crate::model::place::Place;
 use crate::store::event::{RoleUsage, Stage, Turn};
 use crate::task::suite::{Intent, Item};
-use crate::user::RoleError;
+use crate::user::{Asking, RoleError};
 
 /// Sessions that are judged at the same time.
 const AT_ONCE: usize = 16;
@@ -104,12 +104,19 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
     let judge = plan.roles.judge.at(&place);
     let session = recorded.session;
     let mut usage = RoleUsage::default();
+    let mut dossier = recorded.dossier(plan);
     let mut found = vec![Status::Open; session.intents.len()];
     let mut met = vec![false; session.checklist.len()];
     for (at, one) in recorded.turns.iter().enumerate() {
         let turn = &one.turn;
         place.begin(&session.id, turn.turn);
-        let evidence = recorded.evidence(plan, at);
+        // Faults of the document reader are in the record.
+        let mut faults = Vec::new();
+        let evidence = recorded.evidence(plan, &mut dossier, at, &mut faults).await;
+        let evidence = evidence.map_err(|fault| ModelError::Infrastructure {
+            server: fault.source,
+            reason: fault.message,
+        })?;
         let open = asked_about(turn, Stage::Satisfaction, &session.intents);
         let judged = user.satisfied(&texts(&open), &evidence).await?;
         usage.user += judged.usage;
@@ -117,7 +124,7 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
             terminal(&mut found[index], verdict.yes, Status::Completed);
         }
         let open = asked_about(turn, Stage::Question, &session.intents);
-        let judged = user.asked(&texts(&open), &evidence).await?;
+        let Asking { judged, .. } = user.asked(&texts(&open), &evidence).await?;
         usage.user += judged.usage;
         for (&(index, _), question) in open.iter().zip(&judged.answers) {
             terminal(

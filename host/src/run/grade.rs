@@ -9,6 +9,7 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 
 use super::dispatcher::RunError;
+use super::dossier::Dossier;
 use super::episode::{self, EpisodeError};
 use super::grading::{self, JUDGE, Unanswered};
 use super::plan::Plan;
@@ -83,6 +84,8 @@ struct Episode<'a> {
     at: usize,
     /// The agent's own words in it, turn by turn.
     words: Vec<Vec<Piece>>,
+    /// What its judges are shown.
+    dossier: Option<Dossier<'a>>,
     replay: Replay<'a>,
     judge: Judge,
     place: Place,
@@ -111,6 +114,7 @@ impl<'a> Episode<'a> {
             events,
             at: 0,
             words: Vec::new(),
+            dossier: None,
             place,
             graders,
             progress,
@@ -179,6 +183,7 @@ impl<'a> Episode<'a> {
             return Err(self.record(&format!("session `{}` has no end", started.session)));
         };
         self.words = recorded.own_words(self.plan)?;
+        self.dossier = Some(recorded.dossier(self.plan));
         Ok(())
     }
 
@@ -206,10 +211,9 @@ impl<'a> Episode<'a> {
             }
         }
         self.place.begin(&turn.session, turn.turn);
-        let recorded = &self.sessions[self.at];
-        let evidence = self.evidence(recorded, turn);
+        let evidence = self.evidence(turn, &mut graded.faults).await?;
+        let session = self.sessions[self.at].session;
         let (judge, folder) = (&self.judge, &self.plan.folder);
-        let session = recorded.session;
         match grading::rubrics(judge, folder, session, &due, &evidence, &mut graded).await {
             Ok(()) => Ok(graded),
             Err(Unanswered::Folder(error)) => Err(error.into()),
@@ -222,14 +226,25 @@ impl<'a> Episode<'a> {
         }
     }
 
-    fn evidence(&self, recorded: &RecordedSession<'_>, turn: &Turn) -> TurnEvidence {
+    async fn evidence(
+        &mut self,
+        turn: &Turn,
+        faults: &mut Vec<Fault>,
+    ) -> Result<TurnEvidence, EpisodeError> {
         let at = (turn.turn as usize).saturating_sub(1);
         let upto = self.words.len().min(at + 1);
-        TurnEvidence {
+        let recorded = &self.sessions[self.at];
+        let made = match &mut self.dossier {
+            Some(dossier) => recorded.evidence(self.plan, dossier, at, faults).await,
+            None => return Err(self.record("a turn outside of a session")),
+        };
+        let made =
+            made.map_err(|fault| self.infrastructure(&turn.session, turn.turn, &fault.message))?;
+        Ok(TurnEvidence {
             pieces: self.words.get(at).cloned().unwrap_or_default(),
             all_pieces: Arc::new(self.words[..upto].concat()),
-            ..recorded.evidence(self.plan, at)
-        }
+            ..made
+        })
     }
 
     fn faults_of_play(&self, turn: &Turn) -> Vec<Fault> {

@@ -133,6 +133,14 @@ impl Roles {
         matches!(self.user, UserAgent::Lexical) || matches!(self.judge, Judge::Lexical)
     }
 
+    /// Whether a model plays the user or judges, which reads the evidence itself.
+    pub fn asks_models(&self) -> bool {
+        !matches!(
+            (&self.user, &self.judge),
+            (UserAgent::Lexical, Judge::Lexical)
+        )
+    }
+
     /// Whether anybody is paid.
     pub fn paid(&self) -> bool {
         !self.scripted()

@@ -114,6 +114,7 @@ async fn ask(client: &Client, tools: &[ToolSpec]) -> Result<(Answered, Usage), M
         may_call: true,
         // As in the sessions.
         temperature: (!is_agent).then_some(0.0),
+        max_output: None,
     };
     if !client.can_answer(request) {
         return Ok((Answered::NotRecorded, Usage::default()));

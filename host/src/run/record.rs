@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::dossier::{Dossier, Past};
 use super::plan::Plan;
-use super::session::is_kept_result;
 use super::words::OwnWords;
 use crate::agent::tools::{ASK_USER, MESSAGE};
 use crate::eval::matcher::Piece;
-use crate::eval::record::{CallRecord, FileChange, Speaker, Utterance};
-use crate::store::event::{Event, SessionFinished, SessionStarted, Step, Turn};
+use crate::eval::record::{CallRecord, CallStatus, FileChange, Speaker, Utterance};
+use crate::store::event::{Event, Fault, SessionFinished, SessionStarted, Step, Turn};
 use crate::store::folder::FolderError;
 use crate::store::journal::{self, JournalError};
 use crate::task::suite::{Persona, Session};
-use crate::user::{FileEvidence, TurnEvidence};
+use crate::user::TurnEvidence;
 
 /// A finished session of the record, with what its files held after each turn.
 pub(super) struct RecordedSession<'a> {
@@ -143,7 +143,7 @@ fn change(files: &mut BTreeMap<String, String>, changes: &[FileChange]) {
     }
 }
 
-impl RecordedSession<'_> {
+impl<'a> RecordedSession<'a> {
     /// Names it in messages.
     pub(super) fn name(&self) -> String {
         format!("{}/{}, run {}", self.persona.id, self.session.id, self.run)
@@ -163,52 +163,35 @@ impl RecordedSession<'_> {
         Ok(turns.map(|one| words.pieces(&one.turn)).collect())
     }
 
+    /// Its evidence is made of this.
+    pub(super) fn dossier<'p>(&self, plan: &'p Plan) -> Dossier<'p>
+    where
+        'a: 'p,
+    {
+        Dossier::new(plan, self.persona, self.run, self.session)
+    }
+
     /// What was shown to judges after this turn (an index).
-    pub(super) fn evidence(&self, plan: &Plan, at: usize) -> TurnEvidence {
+    pub(super) async fn evidence(
+        &self,
+        plan: &Plan,
+        dossier: &mut Dossier<'_>,
+        at: usize,
+        faults: &mut Vec<Fault>,
+    ) -> Result<TurnEvidence, Fault> {
         let past: Vec<&Turn> = self.turns[..=at].iter().map(|one| &one.turn).collect();
         let RecordedTurn { turn, files } = &self.turns[at];
-        let file = |path: &String| FileEvidence {
-            path: path.clone(),
-            text: files
-                .get(path)
-                .and_then(|blob| String::from_utf8(plan.folder.blob(blob).ok()?).ok()),
-        };
-        let calls = |turns: &[&Turn]| turns.iter().copied().flat_map(calls).cloned().collect();
-        let changes = past.iter().flat_map(|turn| turn.changes.clone());
         let messages = past.iter().flat_map(|turn| messages(turn));
-        TurnEvidence {
-            protocol: plan.protocol,
-            turn: turn.turn,
-            response: turn.response.clone(),
-            final_text: final_text(turn),
-            calls: calls(&[turn]),
-            files: turn
-                .changes
-                .iter()
-                .filter(|change| !is_kept_result(&change.path))
-                .map(|change| file(&change.path))
-                .collect(),
-            files_read: self.session.files_read.iter().map(file).collect(),
+        let calls = past.iter().flat_map(|turn| calls(turn)).cloned();
+        let changes = past.iter().flat_map(|turn| turn.changes.clone());
+        let past = Past {
             messages: Arc::new(messages.collect()),
-            all_calls: Arc::new(calls(&past)),
-            all_changes: Arc::new(changes.collect()),
-            nonce: place(
-                plan,
-                self.run,
-                &self.persona.id,
-                &self.session.id,
-                turn.turn,
-            ),
-            // For matchers only.
-            pieces: Vec::new(),
-            all_pieces: Arc::default(),
-        }
+            calls: Arc::new(calls.collect()),
+            changes: Arc::new(changes.collect()),
+        };
+        let read = |path: &str| plan.folder.blob(files.get(path)?).ok();
+        dossier.evidence(turn, past, read, faults).await
     }
-}
-
-/// Names a turn within everything that is ever run.
-pub(super) fn place(plan: &Plan, run: u32, persona: &str, session: &str, turn: u32) -> String {
-    format!("{}/{run}/{persona}/{session}/{turn}", plan.seed)
 }
 
 /// The calls of a turn, in order.
@@ -230,7 +213,7 @@ pub(super) fn messages(turn: &Turn) -> [Utterance; 2] {
 }
 
 /// The last text to the user alone: the answer without calls, else the last message or question.
-fn final_text(turn: &Turn) -> String {
+pub(super) fn final_text(turn: &Turn) -> String {
     if let Some(Step::Notice { text }) = turn.steps.last() {
         return text.clone();
     }
@@ -244,7 +227,9 @@ fn final_text(turn: &Turn) -> String {
     if !parts.is_empty() {
         return parts.into_iter().rev().collect();
     }
-    let told = calls(turn).filter(|call| matches!(call.tool.as_str(), MESSAGE | ASK_USER));
+    let told = calls(turn).filter(|call| {
+        call.status == CallStatus::Ok && matches!(call.tool.as_str(), MESSAGE | ASK_USER)
+    });
     let Some(last) = told.last() else {
         return String::new();
     };

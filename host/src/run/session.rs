@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tracing::Instrument;
 
+use super::dossier::{Dossier, Past};
 use super::episode::{Episode, EpisodeError, InFlight, write};
 use super::grading::{self, Checklist, JUDGE, Unanswered};
 use super::plan::{AgentRole, Plan};
-use super::record;
 use super::wake::HEARTBEAT;
 use crate::agent::environment::guest_fault;
 use crate::agent::{
@@ -36,7 +36,7 @@ use crate::store::folder::Timing;
 use crate::store::trajectory::{Place, Trajectory};
 use crate::task::manifest::Trigger;
 use crate::task::suite::{Intent, Item, Session};
-use crate::user::{FileEvidence, RoleError, TurnEvidence};
+use crate::user::{Asking, Judged, RoleError, TurnEvidence};
 use crate::workspace::WorkspacePath;
 
 /// The user agent's name in faults.
@@ -54,6 +54,8 @@ struct Play<'e, 'a> {
     changes: Arc<Vec<FileChange>>,
     /// The agent's own words so far.
     pieces: Arc<Vec<Piece>>,
+    /// What judges are shown.
+    dossier: Dossier<'a>,
     /// The apps' states when the session began.
     before: States,
     marks: BTreeMap<String, AppMark>,
@@ -286,6 +288,7 @@ impl<'e, 'a> Play<'e, 'a> {
             calls: Arc::default(),
             changes: Arc::default(),
             pieces: Arc::default(),
+            dossier: Dossier::new(plan, episode.persona, episode.run, session),
             before,
             marks: started.apps.clone(),
             usage: RoleUsage::default(),
@@ -355,7 +358,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let pieces = self.own_words(&turn);
         self.keep(&turn);
         self.end_of_turn(&done, number)?;
-        let evidence = self.evidence(&turn, &done, pieces);
+        let evidence = self.evidence(&mut turn, pieces).await?;
         turn.next = self.user_moves(&mut turn, &evidence).await?;
         turn.outcome = self.tracker.outcome();
         self.grade(&mut turn, &evidence).await?;
@@ -464,41 +467,30 @@ impl<'e, 'a> Play<'e, 'a> {
     }
 
     /// What judges may look at: this turn, and the session so far.
-    fn evidence(&mut self, turn: &Turn, done: &TurnDone, pieces: Vec<Piece>) -> TurnEvidence {
+    async fn evidence(
+        &mut self,
+        turn: &mut Turn,
+        pieces: Vec<Piece>,
+    ) -> Result<TurnEvidence, EpisodeError> {
         Arc::make_mut(&mut self.pieces).extend(pieces.iter().cloned());
-        let file = |path: &String| FileEvidence {
-            path: path.clone(),
-            text: self.text(path),
-        };
-        let Episode {
-            plan, persona, run, ..
-        } = &*self.episode;
-        TurnEvidence {
-            protocol: plan.protocol,
-            turn: turn.turn,
-            response: done.response.clone(),
-            final_text: done.final_text.clone(),
-            calls: done.calls().cloned().collect(),
-            files: turn
-                .changes
-                .iter()
-                .filter(|change| !is_kept_result(&change.path))
-                .map(|change| file(&change.path))
-                .collect(),
-            files_read: self.session.files_read.iter().map(file).collect(),
-            pieces,
+        let past = Past {
             messages: Arc::clone(&self.messages),
-            all_calls: Arc::clone(&self.calls),
-            all_changes: Arc::clone(&self.changes),
+            calls: Arc::clone(&self.calls),
+            changes: Arc::clone(&self.changes),
+        };
+        let workspace = &self.episode.environment.workspace;
+        let read = |path: &str| workspace.read(&WorkspacePath::parse(path).ok()?).ok();
+        let mut faults = Vec::new();
+        let made = self.dossier.evidence(turn, past, read, &mut faults).await;
+        turn.faults.extend(faults);
+        let made = made.map_err(|fault| {
+            infrastructure(self.episode, self.session, turn.turn, &fault.message)
+        })?;
+        Ok(TurnEvidence {
+            pieces,
             all_pieces: Arc::clone(&self.pieces),
-            nonce: record::place(plan, *run, &persona.id, &self.session.id, turn.turn),
-        }
-    }
-
-    /// A text file of the workspace as it is now; None when it is no text or not there.
-    fn text(&self, path: &str) -> Option<String> {
-        let path = WorkspacePath::parse(path).ok()?;
-        String::from_utf8(self.episode.environment.workspace.read(&path).ok()?).ok()
+            ..made
+        })
     }
 
     /// The user agent's two stages; its next message, or None at the session's end.
@@ -545,7 +537,8 @@ impl<'e, 'a> Play<'e, 'a> {
                     told.map_err(|error| self.rules(&error))?;
                 }
                 Next::JudgeQuestions { open } => {
-                    let judged = user.asked(&self.intents(&open), evidence).await?;
+                    let Asking { judged, fact } =
+                        user.asked(&self.intents(&open), evidence).await?;
                     let exchange =
                         self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
                     let asked: Vec<Asked> =
@@ -555,7 +548,7 @@ impl<'e, 'a> Play<'e, 'a> {
                         .into_iter()
                         .map(|found| (found.asked != Asked::No, found.reason));
                     self.note(turn, Stage::Question, &open, found, exchange.as_deref());
-                    let told = self.tracker.asked(&asked).map(drop);
+                    let told = self.tracker.asked(&asked, fact).map(drop);
                     told.map_err(|error| self.rules(&error))?;
                 }
                 Next::Reveal { among } => {
@@ -572,14 +565,19 @@ impl<'e, 'a> Play<'e, 'a> {
                     let told = self.tracker.reveal(intent).map(drop);
                     told.map_err(|error| self.rules(&error))?;
                 }
+                Next::FactMessage => {
+                    let judged = user.answer(persona, &[], evidence).await?;
+                    message = self.written(turn, judged)?;
+                    turn.answers_fact = true;
+                    let told = self.tracker.message_sent().map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
                 Next::UserMessage { intents, status } => {
                     if status == Status::Inferred {
                         let judged = user
                             .answer(persona, &self.intents(&intents), evidence)
                             .await?;
-                        turn.next_exchange =
-                            self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
-                        message = judged.answers.into_iter().next();
+                        message = self.written(turn, judged)?;
                     }
                     let told = self.tracker.message_sent().map(drop);
                     told.map_err(|error| self.rules(&error))?;
@@ -595,6 +593,21 @@ impl<'e, 'a> Play<'e, 'a> {
             .iter()
             .filter_map(|&index| self.session.intents.get(index))
             .collect()
+    }
+
+    /// Keeps how the user's message was written; the message.
+    fn written(
+        &self,
+        turn: &mut Turn,
+        judged: Judged<String>,
+    ) -> Result<Option<String>, EpisodeError> {
+        let Judged {
+            answers,
+            exchange,
+            usage,
+        } = judged;
+        turn.next_exchange = self.exchange(exchange, usage, &mut turn.usage.user)?;
+        Ok(answers.into_iter().next())
     }
 
     /// Keeps an exchange with a model as a blob and counts its tokens.
@@ -863,12 +876,15 @@ pub(super) fn tracker(
     turns: &[Turn],
 ) -> Result<Tracker, SessionError> {
     let changes: Vec<_> = turns.iter().flat_map(|turn| turn.intents.clone()).collect();
+    let facts = turns.iter().filter(|turn| turn.answers_fact);
+    let facts: Vec<u32> = facts.map(|turn| turn.turn).collect();
     Tracker::replay(
         plan.played_by,
         session.intents.len(),
         plan.suite.session.max_turns,
         u32::try_from(turns.len()).unwrap_or(u32::MAX),
         &changes,
+        &facts,
         turns.last().and_then(|turn| turn.outcome),
     )
 }

@@ -75,10 +75,10 @@ impl OwnWords {
             .map(|change| change.path.as_str())
             .collect();
         let mut later = Vec::new();
-        for step in &turn.steps {
+        for (at, step) in turn.steps.iter().enumerate() {
             match step {
-                // Text beside calls is the model talking to itself; it is sent to nobody.
-                Step::Reply { calls, .. } if !calls.is_empty() => {}
+                // Text beside other calls than a question is the model talking to itself; it is sent to nobody.
+                Step::Reply { calls, .. } if !calls.is_empty() && !asks(&turn.steps[at + 1..]) => {}
                 Step::Reply { text, .. } | Step::Notice { text } => {
                     response.push(self.own(text));
                 }
@@ -125,6 +125,15 @@ impl OwnWords {
         pieces.insert(0, Piece::new(Place::Response, &response.join("\n")));
         pieces
     }
+}
+
+/// Whether one of the calls of an answer, which are the next steps, asked the user.
+fn asks(next: &[Step]) -> bool {
+    let own = next
+        .iter()
+        .take_while(|step| !matches!(step, Step::Reply { .. }));
+    own.flat_map(Step::calls)
+        .any(|record| record.tool == ASK_USER && record.status == CallStatus::Ok)
 }
 
 fn reads(record: &CallRecord) -> Option<&str> {
@@ -220,6 +229,31 @@ mod tests {
             path: "out.md".into(),
         };
         assert!(pieces.contains(&Piece::new(place, LONG)));
+    }
+
+    #[test]
+    fn text_beside_a_question_is_read_with_it_and_beside_other_calls_by_nobody() {
+        let with = |name: &str, arguments: serde_json::Value| {
+            let beside = Step::Reply {
+                text: "The draft is ready.".into(),
+                reasoning: None,
+                calls: vec![crate::model::ToolCall {
+                    id: "c".into(),
+                    name: name.into(),
+                    arguments: arguments.to_string(),
+                }],
+            };
+            responses(
+                Protocol::Paper,
+                &turn(vec![beside, call(name, arguments, "")]),
+            )
+        };
+        let heard = |text: &str| Piece::new(Place::Response, text);
+        assert_eq!(
+            with(ASK_USER, json!({"question": "Shall it go out?"})),
+            heard("The draft is ready.\nquestion: Shall it go out?")
+        );
+        assert_eq!(with("list_dir", json!({"path": "."})), heard(""));
     }
 
     #[test]

@@ -145,6 +145,9 @@ pub struct Turn {
     /// The user agent's next message; None ends the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// `next` answers a question for a plain fact, such as a password, and tells no intent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers_fact: bool,
     /// The exchange in which a model chose and wrote `next`: the name of its blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_exchange: Option<String>,

@@ -299,6 +299,7 @@ impl Importer<'_> {
             name: user_id.replace('_', " "),
             profile: profile_text(&role, preferences.as_ref(), &long_term_goals),
             user_md: self.user_md(user),
+            facts: BTreeMap::new(),
             tools: self.tools(user, tools),
             skills: skills.into_keys().collect(),
             people: Vec::new(),

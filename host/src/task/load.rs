@@ -395,6 +395,7 @@ impl Loader {
             loader.seed(&mut file, &root.key("seed"), report);
             check_id(&file.id, name, &root.key("id"), report);
             check_text("profile", &file.profile, &root.key("profile"), report);
+            check_facts(&file.facts, &root.key("facts"), report);
             check_tools(&file.tools, &root.key("tools"), report);
             check_people(&file, &root.key("people"), report);
             check_apps(&file.apps, Some(&file.tools), &root.key("apps"), report);
@@ -417,6 +418,7 @@ impl Loader {
                 name,
                 profile,
                 user_md,
+                facts,
                 tools,
                 skills: _,
                 people,
@@ -431,6 +433,7 @@ impl Loader {
                 name,
                 profile,
                 user_md,
+                facts,
                 tools,
                 skills,
                 people,
@@ -591,6 +594,19 @@ fn check_ids<'a>(ids: impl Iterator<Item = &'a str>, place: &Place<'_>, report: 
 fn check_text(key: &str, text: &str, place: &Place<'_>, report: &mut Report<'_>) {
     if text.trim().is_empty() {
         report.add(place.span(), format!("`{key}` is empty"));
+    }
+}
+
+fn check_facts(facts: &BTreeMap<String, String>, place: &Place<'_>, report: &mut Report<'_>) {
+    check_length("facts", facts.len(), place, report);
+    for (kind, value) in facts {
+        let is_line = |text: &str| !text.trim().is_empty() && !text.contains('\n');
+        if !is_line(kind) || !is_line(value) {
+            let message = format!("the fact `{}` is no line", kind.escape_debug());
+            let help =
+                "write what it is and its value, each on one line: \"home address\" = \"...\"";
+            report.add_with_help(place.key(kind).span(), message, help);
+        }
     }
 }
 
@@ -780,6 +796,7 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
         temperature: _,
         give_back: _,
         max_tools,
+        output_limit,
         concurrency,
         requests_per_minute,
         tokens_per_minute,
@@ -798,6 +815,12 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
             "as in https://api.openai.com/v1",
         );
     }
+    check_text(
+        "output_limit",
+        output_limit,
+        &place.key("output_limit"),
+        report,
+    );
     for (key, variable) in [("key_env", key_env), ("base_url_env", base_url_env)] {
         let no_name = |name: &str| name.is_empty() || name.contains(['=', '\0']);
         if variable.as_deref().is_some_and(no_name) {

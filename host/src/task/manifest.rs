@@ -389,6 +389,9 @@ pub struct ProviderFile {
     /// played.
     #[serde(default)]
     pub max_tools: Option<u32>,
+    /// The field of chat completions that bounds an answer, in tokens.
+    #[serde(default = "max_tokens")]
+    pub output_limit: String,
     /// Calls at the same time: as many from the start, and never more. Absent: found out, from a few upwards.
     #[serde(default)]
     pub concurrency: Option<u32>,
@@ -397,6 +400,10 @@ pub struct ProviderFile {
     /// Input and output together.
     #[serde(default)]
     pub tokens_per_minute: Option<u32>,
+}
+
+fn max_tokens() -> String {
+    "max_tokens".into()
 }
 
 fn yes() -> bool {
@@ -439,6 +446,9 @@ pub struct ModelFile {
     /// Fields of the request's body that switch thinking off: the user agent's and the judge's.
     #[serde(default)]
     pub plain: BTreeMap<String, Value>,
+    /// It thinks whatever `plain` says: as user agent and judge it is given room for that.
+    #[serde(default)]
+    pub always_thinks: bool,
     /// The longest answer, in tokens, thinking among them. The Anthropic format needs one.
     #[serde(default)]
     pub max_output_tokens: Option<u32>,
@@ -464,6 +474,10 @@ pub struct PersonaFile {
     /// What the workspace's `USER.md` says at the start: what this user would have told any assistant.
     #[serde(default)]
     pub user_md: String,
+    /// Plain facts that this user tells whoever asks, by what they are: `"home address" = "..."`. No question for one costs
+    /// the agent a hidden intent. The user's own mail address, phone number and passwords under `people` are such too.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
     /// The app tools that the agent has, `<app>__<tool>`; `<app>__*` stands for all of the app's.
     #[serde(default)]
     pub tools: Vec<String>,

@@ -234,7 +234,15 @@ pub fn follow(
         Some(Outcome::MaxTurns) => turns,
         _ => turns.saturating_add(1),
     };
-    Tracker::replay(Protocol::PiBench, intents, limit, turns, changes, ended)
+    Tracker::replay(
+        Protocol::PiBench,
+        intents,
+        limit,
+        turns,
+        changes,
+        &[],
+        ended,
+    )
 }
 
 struct Reader<'a> {

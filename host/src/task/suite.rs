@@ -80,6 +80,8 @@ pub struct Persona {
     /// For the user agent only.
     pub profile: String,
     pub user_md: String,
+    /// What the user tells whoever asks, by what it is.
+    pub facts: BTreeMap<String, String>,
     /// As written: `<app>__<tool>` or `<app>__*`.
     pub tools: Vec<String>,
     /// Files of its skills, to stage at the start.
@@ -94,6 +96,26 @@ pub struct Persona {
 }
 
 impl Persona {
+    /// All that the user tells whoever asks, by what it is: the facts, and what stands under `people` of the user.
+    pub fn plain_facts(&self) -> BTreeMap<String, String> {
+        let mut facts = BTreeMap::new();
+        let own = |person: &&Person| {
+            let name = format!("{} {}", person.first_name, person.last_name);
+            name.eq_ignore_ascii_case(&self.name)
+        };
+        if let Some(person) = self.people.iter().find(own) {
+            facts.insert("mail address".to_owned(), person.email.clone());
+            let phone = person.phone_number.clone();
+            facts.extend(phone.map(|number| ("phone number".to_owned(), number)));
+            for app in self.app_names() {
+                let password = person.passwords.get(&app).or(person.password.as_ref());
+                facts.extend(password.map(|one| (format!("{app} password"), one.clone())));
+            }
+        }
+        facts.extend(self.facts.clone());
+        facts
+    }
+
     /// The apps that the persona's tools name, sorted, each once.
     pub fn app_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self

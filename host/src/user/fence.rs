@@ -7,23 +7,31 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Nonce(String);
 
-impl Nonce {
-    /// Drawn by a keyed function from the place in the run, the prompt, and every text that is shown. No text can hold
-    /// it: whoever knew the place and the prompt would still have to write a text that holds a hash of itself.
-    pub(crate) fn derive<'a>(
-        place: &'a str,
-        prompt: &'a str,
-        texts: impl Iterator<Item = &'a str>,
-    ) -> Self {
-        let mut hasher =
-            blake3::Hasher::new_derive_key("pibench-host fence of a prompt, version 1");
-        for text in [place, prompt].into_iter().chain(texts) {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        }
-        Self(hasher.finalize().to_hex()[..16].to_owned())
+/// Draws a nonce by a keyed function from the place in the run, the prompt, and every text that is shown. No text can
+/// hold it: whoever knew the place and the prompt would still have to write a text that holds a hash of itself.
+#[derive(Debug)]
+pub(crate) struct Draw(blake3::Hasher);
+
+impl Draw {
+    pub(crate) fn new(place: &str, prompt: &str) -> Self {
+        let context = "pibench-host fence of a prompt, version 1";
+        let mut draw = Self(blake3::Hasher::new_derive_key(context));
+        draw.add(place);
+        draw.add(prompt);
+        draw
     }
 
+    pub(crate) fn add(&mut self, text: &str) {
+        self.0.update(&(text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    pub(crate) fn nonce(&self) -> Nonce {
+        Nonce(self.0.finalize().to_hex()[..16].to_owned())
+    }
+}
+
+impl Nonce {
     #[cfg(test)]
     pub(crate) fn new(number: u64) -> Self {
         Self(format!("{number:016x}"))
@@ -74,6 +82,15 @@ fn is_line_break(character: char) -> bool {
 fn is_visible(character: char) -> bool {
     let hidden = character.is_control() || ('\u{e0000}'..='\u{e007f}').contains(&character);
     character == '\t' || !hidden
+}
+
+/// `text` as a block within another one: four blanks before each line, by every character that may break one.
+pub(crate) fn indented(text: &str) -> String {
+    let lines: Vec<String> = lines(text)
+        .iter()
+        .map(|line| format!("    {line}"))
+        .collect();
+    lines.join("\n")
 }
 
 /// `text` on one line, white space collapsed.

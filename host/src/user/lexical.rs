@@ -72,7 +72,7 @@ fn place(place: &Place) -> String {
 fn in_pi_bench(evidence: &TurnEvidence) -> Vec<Piece> {
     let is_read = |path: &str| {
         let mut files = evidence.files_read.iter();
-        files.any(|file| Utf8Path::new(&file.path) == Utf8Path::new(path))
+        files.any(|file| Utf8Path::new(file) == Utf8Path::new(path))
     };
     let counts = |piece: &&Piece| match piece.place() {
         Place::Response => true,

@@ -78,6 +78,8 @@ pub(crate) enum ParseError {
     Style { item: usize },
     #[error("its verdicts do not follow from the evidence; judge each item by the evidence alone")]
     Turned,
+    #[error("it was cut off at the limit of {limit} tokens; answer in fewer words")]
+    Cut { limit: u32 },
     #[error("it does not start with the MESSAGE line and end with the END line")]
     Frame,
     #[error("its message is empty")]

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::evidence::TurnEvidence;
 use super::fence::Nonce;
 use super::parse::{self, ParseError, Styles, Verdict};
 use super::prompts::{Fields, Prompt, PromptError, PromptName, Prompts};
@@ -15,8 +16,18 @@ use super::questions::Questions;
 use crate::model::client::{Answer, Client};
 use crate::model::place::Place;
 use crate::model::retry::Pause;
-use crate::model::{ChatRequest, Message, ModelError, Usage};
+use crate::model::{ChatRequest, Message, ModelError, Reply, Usage};
 use crate::task::manifest::Protocol;
+
+/// Tokens of an answer beside its items.
+const AROUND: usize = 500;
+
+/// Tokens of an answer for each item beside its text: the lines around it and a few words of evidence.
+const PER_ITEM: usize = 300;
+
+/// Tokens that a model is let to think where its provider counts them among the answer's: one that always thinks, and in
+/// the next attempts one that was cut while it thought.
+const THOUGHT: u32 = 16_000;
 
 /// A question to a model and all that it said, for the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -178,6 +189,8 @@ impl Attempts {
 pub(crate) struct List<'a> {
     pub(crate) protocol: Protocol,
     pub(crate) texts: &'a [&'a str],
+    /// The item whose answer is known.
+    pub(crate) known: &'a str,
     pub(crate) styles: Styles,
     /// Whether what did parse of one attempt counts in the next, as in the released code.
     pub(crate) keeps: bool,
@@ -238,9 +251,21 @@ impl Prompted {
             usage: Usage::default(),
         };
         let mut attempt = 0;
+        let limit = output_limit(&fields);
+        let mut thought = if self.client.always_thinks() {
+            THOUGHT
+        } else {
+            0
+        };
         loop {
-            let answer = self.chat(&prompt, &mut exchange).await?;
-            let error = match read(&answer.reply.text) {
+            let answer = self.chat(&prompt, limit + thought, &mut exchange).await?;
+            let mut found = read(&answer.reply.text);
+            // Under the rules of the released code whatever can be read counts.
+            if answer.reply.truncated && (attempts.tells || found.is_err()) {
+                let limit = limit + thought;
+                found = Err(ParseError::Cut { limit });
+            }
+            let error = match found {
                 Ok(value) => {
                     self.client.keep(&answer)?;
                     return Ok((value, exchange));
@@ -255,6 +280,9 @@ impl Prompted {
                     usage: Box::new(exchange.usage),
                     exchange: to_json(&[exchange]),
                 });
+            }
+            if answer.reply.truncated && thinks(&answer.reply) {
+                thought = THOUGHT;
             }
             if attempts.tells {
                 fields.error = error.to_string();
@@ -280,11 +308,12 @@ impl Prompted {
         let List {
             protocol,
             texts,
+            known,
             styles,
             keeps,
             nonce,
         } = list;
-        let questions = Questions::new(protocol, texts, self.client.spec(), nonce);
+        let questions = Questions::new(protocol, texts, known, self.client.spec(), nonce);
         let fields = Fields {
             items: questions.items().to_vec(),
             ..fields
@@ -303,17 +332,32 @@ impl Prompted {
         Ok((verdicts, Exchange { order, ..exchange }))
     }
 
-    async fn chat(&self, prompt: &Prompt, exchange: &mut Exchange) -> Result<Answer, RoleError> {
-        let Prompt { system, user } = prompt.clone();
+    async fn chat(
+        &self,
+        prompt: &Prompt,
+        limit: u32,
+        exchange: &mut Exchange,
+    ) -> Result<Answer, RoleError> {
+        let Prompt {
+            system,
+            user,
+            pictures,
+        } = prompt.clone();
+        let pictures = pictures.into_iter().map(|picture| Message::Picture {
+            text: picture.head,
+            image: Some(picture.image),
+        });
         let messages = [
             Message::System { text: system },
             Message::User { text: user },
         ];
+        let messages: Vec<Message> = messages.into_iter().chain(pictures).collect();
         let request = ChatRequest {
             messages: &messages,
             tools: &[],
             may_call: true,
             temperature: Some(0.0),
+            max_output: Some(limit),
         };
         let answer = self.client.answer(request).await;
         let answer = answer.map_err(|error| RoleError::from(error).after([exchange.usage]))?;
@@ -324,12 +368,34 @@ impl Prompted {
     }
 }
 
+/// The longest answer, in tokens: for each item its text again, at worst a token for each character, and some words on
+/// it; for a message as much. A model that writes more does not answer but ramble.
+fn output_limit(fields: &Fields) -> u32 {
+    let facts = fields.facts.values();
+    let items = fields
+        .items
+        .iter()
+        .map(|item| item.text.chars().count() + PER_ITEM);
+    let all = AROUND + items.sum::<usize>() + facts.map(|fact| fact.chars().count()).sum::<usize>();
+    u32::try_from(all).unwrap_or(u32::MAX / 2)
+}
+
+/// Whether an answer that was cut was, or may have been, used up by thinking.
+fn thinks(reply: &Reply) -> bool {
+    let text = reply.text.trim_start();
+    reply.usage.reasoning_tokens > 0
+        || reply.reasoning.is_some()
+        || text.is_empty()
+        || text.starts_with("<think>")
+}
+
 impl Fields {
     /// The fields that every prompt has.
-    pub(crate) fn new(nonce: &Nonce, format: String) -> Self {
+    pub(crate) fn new(nonce: &Nonce, format: String, evidence: &TurnEvidence) -> Self {
         Self {
             nonce: nonce.to_string(),
             format,
+            persona_name: evidence.background.user.clone(),
             ..Self::default()
         }
     }

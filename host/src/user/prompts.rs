@@ -9,11 +9,11 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use thiserror::Error;
 
-use super::evidence::Shown;
+use super::exhibit::{Picture, Shown};
 use super::parse::ListItem;
 
 /// The version of the built-in prompts: scores are compared within one. It rises with every change of their texts.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Bytes of one template file.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -70,10 +70,19 @@ impl PromptName {
     /// The variables without which the prompt cannot do its work.
     fn must_show(self) -> &'static [&'static str] {
         match self {
-            Self::Satisfaction => &["format", "items", "error", "response", "calls", "changes"],
+            Self::Satisfaction => &[
+                "format",
+                "items",
+                "error",
+                "conversation",
+                "earlier",
+                "response",
+                "calls",
+                "changes",
+            ],
             Self::Question => &["format", "items", "error", "response"],
             Self::Reveal => &["format", "items", "error", "conversation"],
-            Self::Answer => &["format", "items", "error", "persona.profile"],
+            Self::Answer => &["format", "items", "error", "persona.profile", "facts"],
             Self::Rubric => &["format", "items", "error", "conversation", "tools", "files"],
             Self::PiBenchSatisfaction => &["format", "items", "response", "files"],
             Self::PiBenchQuestion => &["format", "items", "response"],
@@ -96,7 +105,9 @@ pub enum PromptError {
     TooLarge { path: Utf8PathBuf },
     #[error("use the prompt {file}: {reason}")]
     Template { file: &'static str, reason: String },
-    #[error("use the prompt {file}: it never shows `{{{{ {variable} }}}}`")]
+    #[error(
+        "use the prompt {file}: it never shows `{{{{ {variable} }}}}`, which the built-in prompts of version {VERSION} do"
+    )]
     LeavesOut {
         file: &'static str,
         variable: &'static str,
@@ -108,14 +119,20 @@ pub enum PromptError {
 pub(crate) struct Prompt {
     pub(crate) system: String,
     pub(crate) user: String,
+    /// Shown after the user's text.
+    pub(crate) pictures: Vec<Picture>,
 }
 
 impl Prompt {
-    /// BLAKE3 of both texts, hex.
+    /// BLAKE3 of both texts and of the pictures, hex.
     pub(crate) fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hash_part(&mut hasher, &self.system);
         hash_part(&mut hasher, &self.user);
+        for Picture { head, image } in &self.pictures {
+            hash_part(&mut hasher, head);
+            hash_part(&mut hasher, &image.data);
+        }
         hasher.finalize().to_hex().to_string()
     }
 }
@@ -134,9 +151,12 @@ pub(crate) struct Fields {
     pub(crate) format: String,
     pub(crate) items: Vec<ListItem>,
     pub(crate) shown: Shown,
-    /// For the user's own messages only.
+    /// The user's name.
     pub(crate) persona_name: String,
+    /// For the user's own messages only.
     pub(crate) persona_profile: String,
+    /// What the user tells whoever asks, by what it is.
+    pub(crate) facts: BTreeMap<String, String>,
     /// Whether the message answers a question.
     pub(crate) asked: bool,
     /// Why the last reply could not be read; empty on the first attempt.
@@ -147,13 +167,17 @@ impl Fields {
     fn context(&self) -> Value {
         let item = |item: &ListItem| context! { number => item.number, text => item.text.as_str() };
         let items: Vec<Value> = self.items.iter().map(item).collect();
+        let fact = |(kind, value): (&String, &String)| context! { kind => kind.as_str(), value => value.as_str() };
+        let facts: Vec<Value> = self.facts.iter().map(fact).collect();
         let Shown {
             response,
             calls,
             changes,
             files,
             conversation,
+            earlier,
             tools,
+            pictures: _,
         } = &self.shown;
         context! {
             nonce => self.nonce.as_str(),
@@ -164,11 +188,13 @@ impl Fields {
             changes => changes.as_str(),
             files => files.as_str(),
             conversation => conversation.as_str(),
+            earlier => earlier.as_str(),
             tools => tools.as_str(),
             persona => context! {
                 name => self.persona_name.as_str(),
                 profile => self.persona_profile.as_str(),
             },
+            facts => facts,
             asked => self.asked,
             error => self.error.as_str(),
         }
@@ -182,7 +208,9 @@ impl Fields {
             changes: mark("changes"),
             files: mark("files"),
             conversation: mark("conversation"),
+            earlier: mark("earlier"),
             tools: mark("tools"),
+            pictures: Vec::new(),
         };
         Self {
             nonce: mark("nonce"),
@@ -191,6 +219,7 @@ impl Fields {
             shown,
             persona_name: mark("persona.name"),
             persona_profile: mark("persona.profile"),
+            facts: [("kind".to_owned(), mark("facts"))].into(),
             asked: true,
             error: mark("error"),
         }
@@ -256,12 +285,13 @@ impl Prompts {
         Ok(Prompt {
             system: block("system")?,
             user: block("user")?,
+            pictures: fields.shown.pictures.clone(),
         })
     }
 
     fn try_out(&self, name: PromptName) -> Result<(), PromptError> {
         self.render(name, &Fields::default())?;
-        let Prompt { system, user } = self.render(name, &Fields::sample())?;
+        let Prompt { system, user, .. } = self.render(name, &Fields::sample())?;
         let shown =
             |variable: &str| system.contains(&mark(variable)) || user.contains(&mark(variable));
         match name.must_show().iter().find(|variable| !shown(variable)) {
@@ -352,7 +382,8 @@ fn replace(
 mod tests {
     use super::*;
 
-    const BOTH: &str = "{% block system %}{{ format }}{{ error }}{{ persona.profile }}{% endblock %}\
+    const BOTH: &str = "{% block system %}{{ format }}{{ error }}{{ persona.profile }}\
+                        {% for fact in facts %}{{ fact.value }}{% endfor %}{% endblock %}\
                         {% block user %}{% for item in items %}{{ item.text }}{% endfor %}{% endblock %}";
 
     fn load(files: &[(&str, &str)]) -> Result<Prompts, PromptError> {
@@ -373,10 +404,10 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(1));
+        assert_eq!(prompts.version(), Some(2));
         assert_eq!(
             prompts.digest(),
-            "3763dbd6e8fe93dbe46e6706e2c9b5da75c801314cf47c4ac090332653b4e8a5"
+            "bfaf15d7e4e545ce851c63dfc8189e561e1834a23f18c7cad14af6604dd49a52"
         );
         assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
@@ -392,7 +423,7 @@ mod tests {
     fn only_the_users_own_messages_show_the_profile() {
         let prompts = Prompts::load(None).unwrap();
         for name in PromptName::ALL {
-            let Prompt { system, user } = prompts.render(name, &Fields::sample()).unwrap();
+            let Prompt { system, user, .. } = prompts.render(name, &Fields::sample()).unwrap();
             let shows = format!("{system}{user}").contains(&mark("persona.profile"));
             assert_eq!(shows, name == PromptName::Answer, "{name:?}");
         }
@@ -439,6 +470,14 @@ mod tests {
             "never shows `{{ error }}`",
         );
         check_error(&[("rubric.md", BOTH)], "never shows `{{ conversation }}`");
+        // A folder of before the prompts showed this.
+        let old = BOTH
+            .replace("facts", "items")
+            .replace("fact.value", "fact.text");
+        check_error(
+            &[("answer.md", &old)],
+            "never shows `{{ facts }}`, which the built-in prompts of version 2 do",
+        );
     }
 
     #[test]
@@ -455,6 +494,7 @@ mod tests {
             Prompt {
                 system: system.into(),
                 user: user.into(),
+                pictures: Vec::new(),
             }
             .hash()
         };

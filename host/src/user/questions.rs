@@ -16,14 +16,20 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// The released code asks in file order and about nothing else.
-    pub(crate) fn new(protocol: Protocol, texts: &[&str], judge: &str, nonce: &Nonce) -> Self {
+    pub(crate) fn new(
+        protocol: Protocol,
+        texts: &[&str],
+        known: &str,
+        judge: &str,
+        nonce: &Nonce,
+    ) -> Self {
         let mut asked: Vec<(Option<usize>, String)> = texts
             .iter()
             .enumerate()
             .map(|(index, text)| (Some(index), (*text).to_owned()))
             .collect();
         if protocol == Protocol::Paper {
-            asked.push((None, known(nonce)));
+            asked.push((None, known.to_owned()));
             asked.sort_by_cached_key(|(place, text)| rank(nonce, judge, *place, text));
         }
         let (places, texts): (Vec<_>, Vec<String>) = asked.into_iter().unzip();
@@ -58,16 +64,6 @@ impl Questions {
         answers.sort_by_key(|(index, _)| *index);
         Ok(answers.into_iter().map(|(_, verdict)| verdict).collect())
     }
-}
-
-/// Nobody can have done this: the reference is drawn from all texts that are shown.
-fn known(nonce: &Nonce) -> String {
-    let drawn = blake3::derive_key(
-        "pibench-host item whose answer is known, version 1",
-        nonce.to_string().as_bytes(),
-    );
-    let [first, second, third, ..] = drawn;
-    format!("The work names {first:02X}{second:02X}{third:02X} as its file reference.")
 }
 
 fn rank(nonce: &Nonce, judge: &str, place: Option<usize>, text: &str) -> [u8; 32] {
@@ -108,8 +104,9 @@ mod tests {
     #[test]
     fn the_order_differs_by_place_and_judge_and_is_undone() {
         let texts = ["a", "b", "c", "d", "e", "f"];
-        let asked =
-            |number, judge| Questions::new(Protocol::Paper, &texts, judge, &Nonce::new(number));
+        let asked = |number, judge| {
+            Questions::new(Protocol::Paper, &texts, "known", judge, &Nonce::new(number))
+        };
         let orders = [asked(1, "a/m"), asked(2, "a/m"), asked(1, "b/m")].map(|one| one.order());
         assert!(
             orders[0] != orders[1] && orders[0] != orders[2],
@@ -127,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_judge_who_says_yes_to_what_cannot_be_is_not_believed() {
-        let asked = Questions::new(Protocol::Paper, &["a"], "a/m", &Nonce::new(1));
+        let asked = Questions::new(Protocol::Paper, &["a"], "known", "a/m", &Nonce::new(1));
         assert_eq!(asked.items().len(), 2);
         assert_eq!(
             asked.answers(answered(&asked, true)),
@@ -138,7 +135,13 @@ mod tests {
 
     #[test]
     fn the_released_code_asks_in_file_order_and_nothing_more() {
-        let asked = Questions::new(Protocol::PiBench, &["b", "a"], "a/m", &Nonce::new(1));
+        let asked = Questions::new(
+            Protocol::PiBench,
+            &["b", "a"],
+            "known",
+            "a/m",
+            &Nonce::new(1),
+        );
         let texts: Vec<&str> = asked
             .items()
             .iter()
@@ -152,7 +155,7 @@ mod tests {
         fn answers_always_come_back_in_the_callers_order(count in 0..20_usize, number in any::<u64>()) {
             let texts: Vec<String> = (0..count).map(|index| format!("item {index}")).collect();
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let asked = Questions::new(Protocol::Paper, &texts, "a/m", &Nonce::new(number));
+            let asked = Questions::new(Protocol::Paper, &texts, "known", "a/m", &Nonce::new(number));
             let answers = asked.answers(answered(&asked, false)).unwrap();
             let evidence: Vec<&str> = answers.iter().map(|answer| answer.evidence.as_str()).collect();
             prop_assert_eq!(evidence, texts);

@@ -15,7 +15,8 @@ use crate::model::ModelError;
 use crate::model::retry::Pause;
 use crate::task::manifest::{MatcherFile, Scope};
 
-/// Answers for a model, in their order; `{n}` stands for the delimiter that the prompt names.
+/// Answers for a model, in their order; `{n}` stands for the delimiter that the prompt names, `{cut}` makes one that was
+/// cut at its limit, and `{thought}` one of a model that thinks.
 pub(crate) struct Script {
     server: MockServer,
     pause: Pause,
@@ -37,9 +38,17 @@ impl Script {
                 &answer.unwrap(),
                 &request.body_json::<Value>().unwrap()["messages"],
             );
-            let usage = json!({"prompt_tokens": 10, "completion_tokens": 2});
-            ResponseTemplate::new(200)
-                .set_body_json(json!({"choices": [{"message": {"content": text}}], "usage": usage}))
+            let finish = if text.contains("{cut}") {
+                "length"
+            } else {
+                "stop"
+            };
+            let thinking = u32::from(text.contains("{thought}"));
+            let text = text.replace("{cut}", "").replace("{thought}", "");
+            let details = json!({"reasoning_tokens": thinking});
+            let usage = json!({"prompt_tokens": 10, "completion_tokens": 2, "completion_tokens_details": details});
+            let choice = json!({"message": {"content": text}, "finish_reason": finish});
+            ResponseTemplate::new(200).set_body_json(json!({"choices": [choice], "usage": usage}))
         };
         Mock::given(method("POST"))
             .respond_with(respond)
@@ -62,6 +71,17 @@ impl Script {
 
     pub(crate) fn waits(&self) -> Vec<f64> {
         self.pause.noted()
+    }
+
+    /// The longest answer that each request asked for.
+    async fn limits(&self) -> Vec<u64> {
+        let requests = self.server.received_requests().await.unwrap();
+        let bodies = requests
+            .iter()
+            .map(|request| request.body_json::<Value>().unwrap());
+        bodies
+            .map(|body| body["max_completion_tokens"].as_u64().unwrap())
+            .collect()
     }
 
     /// System and user text of each request.
@@ -170,6 +190,7 @@ fn persona() -> Persona {
         name: "Dana Reyes".into(),
         profile: "A trainee who writes short messages.".into(),
         user_md: String::new(),
+        facts: std::collections::BTreeMap::new(),
         tools: Vec::new(),
         skills: Vec::new(),
         people: Vec::new(),
@@ -197,6 +218,10 @@ pub(crate) fn evidence(protocol: Protocol, response: &str) -> TurnEvidence {
         .into(),
         pieces: vec![Piece::new(Place::Response, response)],
         all_pieces: vec![Piece::new(Place::Response, response)].into(),
+        background: Arc::new(Background {
+            user: "Dana Reyes".into(),
+            ..Background::default()
+        }),
         nonce: "0/1/p/s/1".into(),
         ..TurnEvidence::default()
     }
@@ -235,7 +260,7 @@ async fn lexical_finds_what_its_matchers_name_and_nothing_else() {
     assert_eq!(judged.answers[0].reason, "response");
     assert_eq!(judged.answers[1].reason, "no offline matcher");
     assert_eq!(judged.exchange, None);
-    let found = UserAgent::Lexical.asked(&open, &turn).await.unwrap();
+    let found = UserAgent::Lexical.asked(&open, &turn).await.unwrap().judged;
     assert_eq!(asked(&found), [Asked::Yes { style: None }, Asked::No]);
 }
 
@@ -251,7 +276,10 @@ async fn lexical_questions_are_sought_in_the_response_only() {
     ));
     let asked = |turn: TurnEvidence| {
         let first = first.clone();
-        async move { asked(&UserAgent::Lexical.asked(&[&first], &turn).await.unwrap()) }
+        async move {
+            let found = UserAgent::Lexical.asked(&[&first], &turn).await.unwrap();
+            asked(&found.judged)
+        }
     };
     assert_eq!(asked(turn).await, [Asked::No]);
     let turn = evidence(Protocol::PiBench, "Which paper?");
@@ -268,10 +296,7 @@ async fn lexical_evidence_differs_by_protocol() {
     let call = Place::Arguments {
         tool: "send".into(),
     };
-    let read = vec![FileEvidence {
-        path: "out/a.md".into(),
-        text: None,
-    }];
+    let read = vec!["out/a.md".to_owned()];
     for (place, files_read, protocol, expected) in [
         (&file, &Vec::new(), Protocol::Paper, true),
         (&call, &Vec::new(), Protocol::Paper, true),
@@ -419,6 +444,10 @@ async fn the_released_code_waits_between_sixteen_attempts() {
 async fn a_model_that_cannot_be_reached_is_no_judge_fault() {
     let script = Script::new(&[""]).await;
     script.server.reset().await;
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(503))
+        .mount(&script.server)
+        .await;
     let [first, _] = intents();
     let error = script
         .user()
@@ -438,7 +467,7 @@ async fn the_released_code_asks_for_styles_and_replies_verbatim() {
     let [first, second] = intents();
     let turn = evidence(Protocol::PiBench, "Plain paper or letterhead?");
     let open = [&first, &second];
-    let found = script.user().asked(&open, &turn).await.unwrap();
+    let found = script.user().asked(&open, &turn).await.unwrap().judged;
     let style = Some(Style::Options);
     assert_eq!(asked(&found), [Asked::Yes { style }, Asked::No]);
     assert_eq!(found.answers[0].reason, "e1");
@@ -483,7 +512,7 @@ async fn the_most_relevant_intent_is_told_and_no_other_can_leak() {
     assert_eq!(files, ["reveal.md", "answer.md"]);
     assert_eq!(told.usage.calls, 2);
     let [choosing, writing] = script.prompts().await.try_into().unwrap();
-    assert!(!choosing.concat().contains("Dana Reyes"));
+    assert!(!choosing.concat().contains("A trainee who"));
     assert!(writing[0].contains("You are Dana Reyes") && writing[0].contains("A trainee who"));
     assert!(
         writing[1].contains("has not asked about this")
@@ -509,6 +538,85 @@ async fn an_answer_states_what_was_asked() {
     assert_eq!(answer.answers, ["On letterhead."]);
     let [prompt] = script.prompts().await.try_into().unwrap();
     assert!(prompt[1].contains("has asked about this; answer it"));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_is_asked_for_again_and_its_limit_follows_from_the_items() {
+    let script = Script::new(&[&format!("{}{{cut}}", good()), &good()]).await;
+    let [first, second] = intents();
+    let turn = evidence(Protocol::Paper, "Done.");
+    let judged = script
+        .user()
+        .satisfied(&[&first, &second], &turn)
+        .await
+        .unwrap();
+    assert_eq!((yes(&judged), judged.usage.calls), (vec![true, false], 2));
+    let prompts = script.prompts().await;
+    let limits = script.limits().await;
+    let told = format!("it was cut off at the limit of {} tokens", limits[0]);
+    assert!(prompts[1][1].contains(&told), "{}", prompts[1][1]);
+    assert_eq!(limits[0], limits[1], "who rambles gets no more room");
+    let one = Script::new(&[&block(1, "Send it by Friday.", "NO")]).await;
+    one.user().satisfied(&[&second], &turn).await.unwrap();
+    let one = one.limits().await[0];
+    assert!(
+        one < limits[0] && (500..3_000).contains(&limits[0]),
+        "{one} {limits:?}"
+    );
+}
+
+#[tokio::test]
+async fn who_was_cut_while_thinking_gets_room_for_it() {
+    let script = Script::new(&["{cut}{thought}", &good()]).await;
+    let [first, second] = intents();
+    let turn = evidence(Protocol::Paper, "Done.");
+    script
+        .user()
+        .satisfied(&[&first, &second], &turn)
+        .await
+        .unwrap();
+    let limits = script.limits().await;
+    assert_eq!(limits[1] - limits[0], 16_000);
+}
+
+/// A turn of a session whose user has a plain fact to tell.
+fn with_facts(response: &str) -> TurnEvidence {
+    let mut turn = evidence(Protocol::Paper, response);
+    Arc::make_mut(&mut turn.background).facts =
+        [("gmail password".to_owned(), "heron-44".to_owned())].into();
+    turn
+}
+
+#[tokio::test]
+async fn a_question_for_a_plain_fact_is_found_and_answered_with_it() {
+    let fact = "Dana Reyes gives one of Dana Reyes's own plain facts: gmail password.";
+    let answer = block(1, "Send it by Friday.", "NO") + &block(2, fact, "YES");
+    let message = "=== {n} MESSAGE ===\nIt is heron-44.\n=== {n} END ===";
+    let script = Script::new(&[&answer, message]).await;
+    let [_, second] = intents();
+    let turn = with_facts("What is your password?");
+    let found = script.user().asked(&[&second], &turn).await.unwrap();
+    assert_eq!((asked(&found.judged), found.fact), (vec![Asked::No], true));
+    let told = script.user().answer(&persona(), &[], &turn).await.unwrap();
+    assert_eq!(told.answers, ["It is heron-44."]);
+    let [asking, writing] = script.prompts().await.try_into().unwrap();
+    assert!(
+        !asking.concat().contains("heron-44"),
+        "stage 2 knows what there is, not its value"
+    );
+    assert!(writing[1].contains("- gmail password: heron-44"));
+    assert!(writing[1].contains("Only the plain fact"));
+    assert!(!writing.concat().contains("Friday"), "no intent is told");
+}
+
+#[tokio::test]
+async fn who_has_no_plain_facts_is_asked_for_none() {
+    let script = Script::new(&[&block(1, "Send it by Friday.", "YES")]).await;
+    let [_, second] = intents();
+    let turn = evidence(Protocol::Paper, "By when?");
+    let found = script.user().asked(&[&second], &turn).await.unwrap();
+    let yes = Asked::Yes { style: None };
+    assert_eq!((asked(&found.judged), found.fact), (vec![yes], false));
 }
 
 /// What an agent may write to turn a judge: none of it may stand in the prompt outside of its fence.

@@ -29,7 +29,7 @@ fn idle_turn(session: &mut Tracker, intent: usize) {
     session.turn_done().unwrap();
     let open = session.open().len();
     session.satisfied(&vec![false; open]).unwrap();
-    session.asked(&vec![Asked::No; open]).unwrap();
+    session.asked(&vec![Asked::No; open], false).unwrap();
     session.reveal(intent).unwrap();
     session.message_sent().unwrap();
 }
@@ -51,7 +51,7 @@ fn stage_two_sees_only_what_stage_one_left_open() {
     session.turn_done().unwrap();
     let next = session.satisfied(&[false, true, false]).unwrap();
     assert_eq!(next, &Next::JudgeQuestions { open: vec![0, 2] });
-    let next = session.asked(&[MATCHED, MATCHED]).unwrap();
+    let next = session.asked(&[MATCHED, MATCHED], false).unwrap();
     let message = Next::UserMessage {
         intents: vec![0, 2],
         status: Status::Inferred,
@@ -81,7 +81,7 @@ fn the_paper_s_user_may_reveal_any_open_intent() {
     );
     session.turn_done().unwrap();
     session.satisfied(&[false, false]).unwrap();
-    session.asked(&[Asked::No, Asked::No]).unwrap();
+    session.asked(&[Asked::No, Asked::No], false).unwrap();
     let refused = SessionError::NotAmong {
         intent: 2,
         among: vec![0, 1],
@@ -95,7 +95,7 @@ fn pi_bench_reveals_the_first_open_intent() {
     let mut session = pi_bench(3, 30);
     session.turn_done().unwrap();
     session.satisfied(&[true, false, false]).unwrap();
-    let next = session.asked(&[Asked::No, Asked::No]).unwrap();
+    let next = session.asked(&[Asked::No, Asked::No], false).unwrap();
     assert_eq!(next, &Next::Reveal { among: vec![1] });
     assert!(session.reveal(2).is_err());
     assert!(session.reveal(1).is_ok());
@@ -106,19 +106,19 @@ fn only_pi_bench_records_a_style() {
     let mut session = pi_bench(1, 30);
     session.turn_done().unwrap();
     session.satisfied(&[false]).unwrap();
-    assert!(session.asked(&[MATCHED]).is_err());
+    assert!(session.asked(&[MATCHED], false).is_err());
     assert_eq!(
         session.next(),
         &Next::JudgeQuestions { open: vec![0] },
         "a refusal changes nothing"
     );
-    session.asked(&[CLARIFY]).unwrap();
+    session.asked(&[CLARIFY], false).unwrap();
     assert_eq!(session.changes()[0].style, Some(Style::Clarify));
 
     let mut session = paper(1, 30);
     session.turn_done().unwrap();
     session.satisfied(&[false]).unwrap();
-    let refused = session.asked(&[CLARIFY]).unwrap_err();
+    let refused = session.asked(&[CLARIFY], false).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "take a targeted question for intent 0: Paper records no style"
@@ -143,14 +143,14 @@ fn the_turn_limit_ends_pi_bench_s_session_after_stage_two() {
     let mut session = pi_bench(2, 1);
     session.turn_done().unwrap();
     session.satisfied(&[false, false]).unwrap();
-    let next = session.asked(&[Asked::No, CLARIFY]).unwrap();
+    let next = session.asked(&[Asked::No, CLARIFY], false).unwrap();
     assert_eq!(next, &Next::End(Outcome::MaxTurns));
     assert_eq!(session.statuses(), [Status::Open, Status::Inferred]);
 
     let mut session = pi_bench(1, 1);
     session.turn_done().unwrap();
     session.satisfied(&[false]).unwrap();
-    let next = session.asked(&[Asked::No]).unwrap();
+    let next = session.asked(&[Asked::No], false).unwrap();
     assert_eq!(next, &Next::End(Outcome::MaxTurns), "nothing is revealed");
 }
 
@@ -195,7 +195,7 @@ fn steps_out_of_order_say_what_is_awaited() {
         session.satisfied(&[true]).unwrap_err().to_string(),
         "take judgements of stage 1: the session waits for the agent's turn"
     );
-    assert!(session.asked(&[MATCHED]).is_err());
+    assert!(session.asked(&[MATCHED], false).is_err());
     assert!(session.reveal(0).is_err());
     assert!(session.message_sent().is_err());
     session.turn_done().unwrap();
@@ -209,7 +209,7 @@ fn steps_out_of_order_say_what_is_awaited() {
 #[test]
 fn a_record_that_the_rules_cannot_give_is_refused() {
     let replay =
-        |changes: &[IntentChange]| Tracker::replay(Protocol::PiBench, 2, 30, 1, changes, None);
+        |changes: &[IntentChange]| Tracker::replay(Protocol::PiBench, 2, 30, 1, changes, &[], None);
     assert!(replay(&[change(1, 0, Status::Provided)]).is_ok());
     let twice = [
         change(1, 0, Status::Completed),
@@ -228,6 +228,34 @@ fn a_record_that_the_rules_cannot_give_is_refused() {
     ] {
         assert!(replay(changes).is_err(), "{changes:?}");
     }
+}
+
+#[test]
+fn a_question_for_a_plain_fact_is_answered_without_telling_an_intent() {
+    let mut session = paper(1, 30);
+    let ask = |session: &mut Tracker| {
+        session.turn_done().unwrap();
+        session.satisfied(&[false]).unwrap();
+        session.asked(&[Asked::No], true).unwrap().clone()
+    };
+    for _ in 0..FACT_MESSAGES {
+        assert_eq!(ask(&mut session), Next::FactMessage);
+        session.message_sent().unwrap();
+        assert_eq!(session.counts().open, 1);
+    }
+    // Whoever goes on asking is told an intent all the same.
+    assert_eq!(ask(&mut session), Next::Reveal { among: vec![0] });
+    // Where an intent is asked for too, the message answers both.
+    let mut both = paper(1, 30);
+    both.turn_done().unwrap();
+    both.satisfied(&[false]).unwrap();
+    assert!(matches!(
+        both.asked(&[MATCHED], true).unwrap(),
+        Next::UserMessage { .. }
+    ));
+    // The released code knows no such answer.
+    let mut released = pi_bench(1, 30);
+    assert_eq!(ask(&mut released), Next::Reveal { among: vec![0] });
 }
 
 #[test]
@@ -275,10 +303,10 @@ impl Tape {
             Next::JudgeQuestions { open } => {
                 let judgements: Vec<Asked> =
                     open.iter().map(|_| asked(protocol, self.read())).collect();
-                session.asked(&judgements)
+                session.asked(&judgements, self.read() % 3 == 1)
             }
             Next::Reveal { among } => session.reveal(among[self.read() as usize % among.len()]),
-            Next::UserMessage { .. } => session.message_sent(),
+            Next::UserMessage { .. } | Next::FactMessage => session.message_sent(),
             Next::End(_) => panic!("stepped past the end"),
         }
         .expect("the step that was asked for is accepted");
@@ -318,8 +346,9 @@ proptest! {
             prop_assert!(session.turns() <= session.max_turns);
             prop_assert_eq!(session.counts().total() as usize, intents);
         }
-        // Every turn but a final one settles an intent.
-        prop_assert!(session.turns() as usize <= intents + 1);
+        // Every turn but a final one settles an intent or answers a plain fact.
+        prop_assert!(session.facts.len() <= FACT_MESSAGES);
+        prop_assert!(session.turns() as usize <= intents + 1 + session.facts.len());
         if session.outcome() == Some(Outcome::Complete) {
             prop_assert_eq!(session.counts().open, 0);
         } else {
@@ -374,6 +403,7 @@ proptest! {
                 session.max_turns,
                 session.turns(),
                 &changes,
+                &session.facts,
                 session.outcome(),
             );
             prop_assert_eq!(again, Ok(session.clone()));
@@ -394,6 +424,7 @@ proptest! {
             session.max_turns,
             session.turns(),
             &changes,
+            &session.facts,
             session.outcome(),
         );
         prop_assert_ne!(again, Ok(session));
@@ -447,6 +478,7 @@ proptest! {
                 session.max_turns,
                 session.turns() + u32::from(outcome != Outcome::JudgeFault),
                 session.changes(),
+                &session.facts,
                 Some(outcome),
             );
             prop_assert_eq!(again, Ok(broken));

@@ -21,6 +21,7 @@ fn question(texts: &[&str], turn: u32, occurrence: u32) -> Question {
         tools: &[],
         may_call: true,
         temperature: Some(0.0),
+        max_output: None,
     };
     Question::new(
         spot(turn),
@@ -163,6 +164,7 @@ fn whatever_an_answer_can_depend_on_makes_another_request() {
             tools,
             may_call: true,
             temperature,
+            max_output: None,
         })
         .hash
     };

@@ -113,6 +113,7 @@ async fn ask(client: &Client, temperature: Option<f64>) -> Result<Reply, ModelEr
         tools: &[],
         may_call: true,
         temperature,
+        max_output: None,
     };
     client.chat(request).await
 }
@@ -827,6 +828,7 @@ async fn work_beyond_the_time_ends_without_an_answer() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     let answer = client
         .chat_within(request, Duration::from_millis(5))
@@ -918,6 +920,7 @@ async fn the_judges_cache_asks_once_and_costs_nothing_then() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     let first = client().answer(request).await.unwrap();
     assert_eq!(first.reply.usage.calls, 1);

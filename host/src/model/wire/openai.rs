@@ -24,7 +24,7 @@ pub(super) fn request(habits: Habits<'_>, messages: &[Message]) -> Map<String, V
     body.insert("model".into(), habits.model.into());
     body.insert("messages".into(), written.collect());
     if let Some(limit) = habits.max_output_tokens {
-        body.insert("max_completion_tokens".into(), limit.into());
+        body.insert(habits.output_limit.into(), limit.into());
     }
     body
 }

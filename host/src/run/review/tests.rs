@@ -67,6 +67,7 @@ fn check(turn: Turn, expected: &[(Doubt, Option<&str>)]) {
         name: String::new(),
         profile: String::new(),
         user_md: String::new(),
+        facts: std::collections::BTreeMap::new(),
         tools: Vec::new(),
         people: Vec::new(),
         apps: std::collections::BTreeMap::new(),

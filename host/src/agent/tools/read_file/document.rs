@@ -1,7 +1,5 @@
 //! Documents: the pages that a call asks for, as lines of one text.
 
-use std::fmt::Write as _;
-
 use super::{Arguments, ReadError, Refusal, window};
 use crate::agent::tools::refusal;
 use crate::plugin::document::{Format, MOST_BYTES, Pages};
@@ -47,7 +45,7 @@ pub(super) async fn run(
         let text = format!("{path} has no {part} {first}: it has {total}. Ask for another");
         return Err(Refusal(text).into());
     }
-    let mut text = window(path, &lines(&pages, format), arguments)?;
+    let mut text = window(path, &pages.text(format), arguments)?;
     text.push_str(&footer(&pages, format));
     Ok(text)
 }
@@ -68,33 +66,6 @@ fn asked(pages: Option<&str>) -> Result<(u32, u32), Refusal> {
             "the pages {text:?} are not accepted. Give one such as 3, or at most {MOST_PAGES} such as 21-40"
         ))),
     }
-}
-
-fn lines(pages: &Pages, format: Format) -> String {
-    let mut text = String::new();
-    for page in &pages.found {
-        let title = if page.title.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", page.title)
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "--- {} {} of {}{title} ---",
-            format.part(),
-            page.number,
-            pages.total
-        );
-        let shown = if page.text.is_empty() {
-            "(no text)"
-        } else {
-            &page.text
-        };
-        text.push_str(shown);
-        text.push('\n');
-    }
-    text
 }
 
 /// Which pages these were, and how to go on; nothing for a document that is shown whole.
@@ -143,7 +114,7 @@ mod tests {
             found: vec![page(1, "Q1", "1: a"), page(2, "", "")],
         };
         assert_eq!(
-            lines(&pages, Format::Xlsx),
+            pages.text(Format::Xlsx),
             "--- sheet 1 of 30 (Q1) ---\n1: a\n--- sheet 2 of 30 ---\n(no text)\n"
         );
         assert_eq!(

@@ -1,15 +1,10 @@
 //! Pictures: told by their first bytes, and handed to the model as they are. Nothing here decodes one.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::{Read, Refusal};
 use crate::agent::tools::refusal;
+use crate::model::Image;
 use crate::store::event::Step;
 use crate::workspace::{Workspace, WorkspacePath};
-
-/// The largest picture that is shown, in bytes: as base64 it stays below what the servers take (5 MB).
-const MOST_BYTES: u64 = 3 << 20;
 
 /// The picture that a file is; None where it is none.
 pub(super) fn shown(workspace: &Workspace, path: &WorkspacePath) -> Result<Option<Read>, Refusal> {
@@ -17,43 +12,35 @@ pub(super) fn shown(workspace: &Workspace, path: &WorkspacePath) -> Result<Optio
         .view()
         .read_range(path, 0, 16)
         .map_err(|error| refusal(&error))?;
-    let Some(media_type) = media_type(&head) else {
+    if Image::media_type_of(&head).is_none() {
         return Ok(None);
-    };
+    }
     let size = workspace.stat(path).map_err(|error| refusal(&error))?.size;
-    if size > MOST_BYTES {
+    let most = Image::MOST_BYTES;
+    if size > most as u64 {
         return Err(Refusal(format!(
-            "{path} has {size} bytes; pictures are shown up to {MOST_BYTES}. Work from a smaller one"
+            "{path} has {size} bytes; pictures are shown up to {most}. Work from a smaller one"
         )));
     }
     let content = workspace.read(path).map_err(|error| refusal(&error))?;
+    let Some(Image { media_type, data }) = Image::of(&content) else {
+        return Ok(None);
+    };
     Ok(Some(Read::Picture {
         text: format!("({path} is a picture, {media_type}, {size} bytes; it is shown to you next)"),
         step: Step::Picture {
             path: path.to_string(),
-            media_type: media_type.into(),
-            data: STANDARD.encode(content),
+            media_type,
+            data,
         },
     }))
 }
 
-/// What the first bytes of a file say.
-fn media_type(head: &[u8]) -> Option<&'static str> {
-    if head.starts_with(b"\x89PNG\r\n\x1a\n") {
-        return Some("image/png");
-    }
-    if head.starts_with(b"\xff\xd8\xff") {
-        return Some("image/jpeg");
-    }
-    if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") {
-        return Some("image/gif");
-    }
-    let webp = head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP".as_slice());
-    webp.then_some("image/webp")
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::super::super::tests::workspace;
     use super::*;
 

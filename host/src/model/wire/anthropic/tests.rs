@@ -10,6 +10,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -
         model: "m",
         fields: &fields,
         max_output_tokens: Some(32_000),
+        output_limit: "max_completion_tokens",
         give_back: None,
     };
     let request = ChatRequest {
@@ -17,6 +18,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], temperature: Option<f64>) -
         tools,
         may_call: true,
         temperature,
+        max_output: None,
     };
     json!(wire::request(WireFormat::Anthropic, habits, request))
 }
@@ -116,6 +118,7 @@ fn tools_that_must_not_be_called_are_sent_all_the_same() {
         model: "m",
         fields: &Map::new(),
         max_output_tokens: None,
+        output_limit: "max_completion_tokens",
         give_back: None,
     };
     let request = ChatRequest {
@@ -123,6 +126,7 @@ fn tools_that_must_not_be_called_are_sent_all_the_same() {
         tools: &tools,
         may_call: false,
         temperature: None,
+        max_output: None,
     };
     let body = json!(wire::request(WireFormat::Anthropic, habits, request));
     assert_eq!(body["tool_choice"], json!({"type": "none"}));

@@ -9,6 +9,7 @@ fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Hab
         model: "m",
         fields,
         max_output_tokens: None,
+        output_limit: "max_completion_tokens",
         give_back,
     }
 }
@@ -84,6 +85,7 @@ fn a_chat_is_written_as_the_format_wants_it() {
             tools: &tools,
             may_call: true,
             temperature: Some(0.0),
+            max_output: None,
         },
     );
     let expected = json!({
@@ -119,6 +121,7 @@ fn tools_that_must_not_be_called_are_sent_all_the_same() {
             tools: &tools,
             may_call: false,
             temperature: None,
+            max_output: None,
         },
     );
     assert_eq!(body["tool_choice"], "none");
@@ -134,6 +137,7 @@ fn what_is_not_asked_for_is_not_sent() {
             tools: &[],
             may_call: true,
             temperature: None,
+            max_output: None,
         },
     );
     assert_eq!(body, json!({"model": "m", "messages": []}));
@@ -195,6 +199,7 @@ fn thinking_goes_back_in_the_field_that_the_server_wants() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "enabled"}))]);
     let habits = habits(&fields, Some("reasoning_content"));
@@ -236,6 +241,7 @@ fn signed_thinking_goes_back_as_it_came() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     assert_eq!(request("m", chat)["messages"][0], message);
 }
@@ -263,6 +269,7 @@ fn pictures_stand_after_all_results() {
         tools: &[],
         may_call: true,
         temperature: None,
+        max_output: None,
     };
     let expected = json!([
         {"role": "tool", "tool_call_id": "1", "content": "t"},

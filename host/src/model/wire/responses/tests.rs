@@ -10,6 +10,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], may_call: bool) -> Value {
         model: "m",
         fields: &fields,
         max_output_tokens: Some(32_000),
+        output_limit: "max_completion_tokens",
         give_back: None,
     };
     let request = ChatRequest {
@@ -17,6 +18,7 @@ fn written(messages: &[Message], tools: &[ToolSpec], may_call: bool) -> Value {
         tools,
         may_call,
         temperature: None,
+        max_output: None,
     };
     json!(wire::request(WireFormat::Responses, habits, request))
 }
