@@ -293,7 +293,9 @@ async fn a_call_in_a_row_is_refused_the_fourth_time_and_one_after_another_call_i
 
 /// An agent that makes two jobs in the first session and works when they are due.
 fn with_jobs(asked: &Asked) -> Value {
-    if asked.last().contains("[cron job-2]") {
+    if asked.last().starts_with("[cron job-2] often") {
+        let folded = "[It was due 2 times before, and did not wake you then.]";
+        assert!(asked.last().contains(folded), "{}", asked.last());
         return calls(&[(
             "write_file",
             json!({ "path": "job.md", "content": "Done by a job." }),
@@ -327,39 +329,17 @@ fn with_jobs(asked: &Asked) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_and_heartbeats_fire_between_sessions_in_the_order_of_time() {
     let scene = Scene::new();
-    suite(&scene, "[session]\nheartbeat_minutes = 600\n", "");
+    suite(&scene, "[session]\nheartbeat_minutes = 180\n", "");
     expect(&play(&scene, &RUN, with_jobs).await, 0, &[]);
     let events = journal(&scene, "run");
-    let wakes: Vec<(&str, &str)> = events
-        .iter()
-        .filter(|event| event["event"] == "wake")
-        .map(|event| {
-            (
-                event["by"].as_str().unwrap(),
-                event["clock"].as_str().unwrap(),
-            )
-        })
-        .collect();
     let expected = [
-        ("heartbeat", "2026-03-02T10:00:00"),
-        ("job-2", "2026-03-02T16:00:00"),
-        ("job-1", "2026-03-02T20:00:00"),
-        ("heartbeat", "2026-03-02T20:01:00"),
-        ("job-2", "2026-03-03T00:00:00"),
-        ("heartbeat", "2026-03-03T06:00:00"),
-        ("job-2", "2026-03-03T08:00:00"),
+        ("heartbeat", "2026-03-02T18:00:00", 2),
+        ("job-1", "2026-03-02T20:00:00", 0),
+        ("heartbeat", "2026-03-03T06:00:00", 3),
+        ("job-2", "2026-03-03T08:00:00", 2),
+        ("heartbeat", "2026-03-03T09:00:00", 0),
     ];
-    assert_eq!(
-        wakes[..3],
-        [expected[0], expected[1], expected[2]],
-        "{wakes:?}"
-    );
-    assert_eq!(
-        wakes.iter().filter(|(by, _)| *by == "job-2").count(),
-        3,
-        "{wakes:?}"
-    );
-    assert!(wakes.is_sorted_by_key(|(_, clock)| *clock), "{wakes:?}");
+    assert_eq!(wakes(&events), expected);
     let second = events
         .iter()
         .find(|event| event["session"] == "two" && event["event"] == "turn");
@@ -376,6 +356,62 @@ async fn jobs_and_heartbeats_fire_between_sessions_in_the_order_of_time() {
             .contains("Done by a job.")
     );
     expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+/// What woke the agent, when, and how often it did not before.
+fn wakes(events: &[Value]) -> Vec<(&str, &str, u64)> {
+    let wakes = events.iter().filter(|event| event["event"] == "wake");
+    let told = |event: &'_ Value| event["folded"].as_u64().unwrap_or(0);
+    let wakes = wakes.map(|event| {
+        let text = |key: &str| event[key].as_str().unwrap();
+        (text("by"), text("clock"), told(event))
+    });
+    wakes.collect()
+}
+
+/// More jobs than an agent was ever woken for, and each wake makes another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_fires_once_is_never_lost_and_none_is_added_in_the_twenty_fourth_wake() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let once = |message: String, at: String| {
+        let job = json!({ "action": "add", "message": message, "at": at });
+        ("cron", job)
+    };
+    let output = play(&scene, &RUN, move |asked| {
+        if asked.last().contains("Request one.") {
+            let often = json!({ "action": "add", "message": "often", "every_seconds": 60 });
+            let jobs = (1..20).map(|hour| {
+                let at = format!("2026-03-02T{:02}:{:02}:00", 10 + hour / 2, hour % 2 * 30);
+                once(format!("once {hour}"), at)
+            });
+            let all = std::iter::once(("cron", often)).chain(jobs);
+            return calls(&all.collect::<Vec<_>>());
+        }
+        if let Some((_, at)) = asked.last().split_once("[now: ")
+            && asked.last().starts_with("[cron")
+        {
+            let next = at[..19].parse::<jiff::civil::DateTime>().unwrap();
+            let next = next.checked_add(jiff::Span::new().minutes(2)).unwrap();
+            return calls(&[once("chained".into(), next.to_string())]);
+        }
+        text("Noted.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let events = journal(&scene, "run");
+    let wakes = wakes(&events);
+    assert!(wakes.is_sorted_by_key(|(_, clock, _)| *clock), "{wakes:?}");
+    // The nineteen, and what the first twenty-three wakes added.
+    let once = wakes
+        .iter()
+        .filter(|(by, ..)| by.starts_with("job-") && *by != "job-1");
+    assert_eq!(once.count(), 19 + 23, "{wakes:?}");
+    let often: Vec<_> = wakes.iter().filter(|(by, ..)| *by == "job-1").collect();
+    assert_eq!(often, [&("job-1", "2026-03-03T09:00:00", 1_000)]);
+    let refused = "you were woken 24 times since the last session";
+    let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
+    assert!(journal.contains(refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]

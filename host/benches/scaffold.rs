@@ -54,6 +54,7 @@ fn environment(dir: &std::path::Path) -> Environment {
         web: Arc::new(Web::offline(Corpus::default())),
         vision: true,
         jobs: Jobs::default(),
+        woken: 0,
         calls: 0,
     }
 }

@@ -274,6 +274,8 @@ pub struct Environment {
     pub vision: bool,
     /// What the agent wants to be woken for.
     pub jobs: Jobs,
+    /// How often the agent was woken since the last session; 0 in a session.
+    pub woken: u32,
     /// Calls of the session so far.
     pub calls: u32,
 }
@@ -338,7 +340,8 @@ impl Environment {
             CRON => parsed(&arguments).map_or_else(
                 |refused| refused,
                 |arguments| {
-                    schedule::cron(&mut self.jobs, arguments, self.clock.now())
+                    let now = self.clock.now();
+                    schedule::cron(&mut self.jobs, arguments, now, self.woken)
                         .map_or_else(refused, Ran::Ok)
                 },
             ),

@@ -18,7 +18,7 @@ use super::tools::toolbox;
 use super::words::OwnWords;
 use super::{session, wake};
 use crate::agent::environment::guest_fault;
-use crate::agent::{Environment, SessionClock, schedule};
+use crate::agent::{Environment, SessionClock};
 use crate::eval::record::{FileChange, GuestCall};
 use crate::judge::Judge;
 use crate::model::ModelError;
@@ -149,7 +149,7 @@ struct Past {
     /// The session clock at the last line; None before the first turn.
     clock: Option<SessionClock>,
     /// How often the agent was woken since the last session.
-    woken: usize,
+    woken: u32,
     over: bool,
 }
 
@@ -264,10 +264,6 @@ impl Past {
             Event::SessionStarted(started) => {
                 self.change(&started.changes, &started.apps);
                 self.woken = 0;
-                // Before a session nothing that is due is left.
-                if let Ok(clock) = started.clock.parse() {
-                    schedule::skip(&mut self.jobs, clock);
-                }
                 self.in_flight = Some(InFlight {
                     started: started.clone(),
                     turns: Vec::new(),
@@ -368,6 +364,7 @@ async fn open(
         web: Arc::clone(&plan.web),
         vision: plan.roles.agent.has_vision(),
         jobs: past.jobs.clone(),
+        woken: 0,
         calls: 0,
     })
 }
