@@ -38,6 +38,7 @@ function runCard(run, place) {
       run.scripted && tag("warn", "scripted"),
       run.imported && tag("warn", "imported"),
       run.ablated && tag("warn", "without dependencies"),
+      run.prompt && tag("warn", run.prompt + " prompt"),
       !run.complete && tag("live", "playing"),
       tag("plain", words(run.protocol)),
       tag("plain", count(run.runs, "run"))),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::chat::LONG_RESULT;
 use super::clock::SessionClock;
 use super::context::{RESULTS_FOLDER, own_path};
+use super::prompts::AgentPrompts;
 use super::schedule::{self, CRON, CronArguments};
 use super::subagent::Spawned;
 use super::tokens;
@@ -81,11 +82,11 @@ struct MessageArguments {
     media: Vec<String>,
 }
 
-/// Asks the user one question and ends the turn; the answer comes as this call's result.
+/// Asks the user a question and ends the turn; the answer comes as this call's result.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct QuestionArguments {
-    /// One focused question.
+    /// What the user reads.
     question: String,
     /// Answers to choose from.
     #[serde(default)]
@@ -269,6 +270,8 @@ pub struct Environment {
     pub documents: Documents,
     pub clock: SessionClock,
     pub toolbox: Toolbox,
+    /// What the agent and its subagents are told of how they work.
+    pub prompts: Arc<AgentPrompts>,
     pub web: Arc<Web>,
     /// Whether the agent's model can be shown pictures.
     pub vision: bool,

@@ -48,5 +48,10 @@ fn name(dir: &Utf8Path, results: &RunResults) -> String {
         Some(Ablation::Dependencies) => ", without dependencies",
         None => "",
     };
-    format!("{dir} ({}{scripted}{imported}{ablated})", results.agent)
+    let prompt = results.scaffold_prompt.as_ref();
+    let prompt = prompt.map_or_else(String::new, |wording| format!(", {wording} prompt"));
+    format!(
+        "{dir} ({}{scripted}{imported}{ablated}{prompt})",
+        results.agent
+    )
 }

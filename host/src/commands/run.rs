@@ -20,6 +20,7 @@ use tracing_subscriber::EnvFilter;
 use super::{
     finished, guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown,
 };
+use crate::agent::AgentPrompts;
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
 use crate::eval::estimate::{Estimate, assumptions};
@@ -47,7 +48,7 @@ use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
 use crate::task::load::{Assignment, LoadedPolicy, load_with};
-use crate::task::manifest::{WebFile, WebProvider};
+use crate::task::manifest::{ScaffoldPrompt, WebFile, WebProvider};
 use crate::task::suite::{Persona, Suite};
 use crate::user::UserAgent;
 use crate::user::prompts::Prompts;
@@ -555,6 +556,13 @@ fn prepared(
     } = shared;
     let (roles, mut spending) = roles(Names::of(args, suite), prompts, clients)?;
     spending.limit = limit(&roles, args.max_cost)?;
+    if args.scaffold_prompt.is_some() && prompts.own(AgentPrompts::SYSTEM).is_some() {
+        return Err(anyhow!(
+            "use --scaffold-prompt: {} of --prompts goes in its place; leave one of them out",
+            AgentPrompts::SYSTEM
+        ))
+        .or_exit(Exit::Usage);
+    }
     let runs = args
         .runs
         .or(suite.runs)
@@ -568,6 +576,8 @@ fn prepared(
         suite_digest: suite.digest.clone(),
         protocol: args.protocol.map_or(suite.protocol, Into::into),
         scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
+        scaffold_prompt: Some(roles.agent_prompts.wording.into()),
+        scaffold_prompt_digest: Some(roles.agent_prompts.digest()),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
@@ -620,6 +630,7 @@ pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Pl
             agent: "nop".into(),
             user: judge.to_owned(),
             judge: judge.to_owned(),
+            scaffold_prompt: ScaffoldPrompt::default(),
         };
         roles(names, prompts, &mut clients(suite, tape))
     })
@@ -667,16 +678,21 @@ fn reopened_with(
         ))
         .or_exit(Exit::InvalidInput);
     }
-    let Manifest {
-        agent, user, judge, ..
-    } = manifest.clone();
+    let names = Names::played(&manifest);
     let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
     let prompts = Prompts::load(own_prompts).or_exit(Exit::InvalidInput)?;
     if prompts.digest() != manifest.prompts_digest {
         return Err(anyhow!("go on with {dir}: the prompts were changed since"))
             .or_exit(Exit::InvalidInput);
     }
-    let (roles, spending) = cast(&suite, Names { agent, user, judge }, &prompts)?;
+    let (roles, spending) = cast(&suite, names, &prompts)?;
+    let own = manifest.scaffold_prompt_digest.as_ref();
+    if own.is_some_and(|own| *own != roles.agent_prompts.digest()) {
+        return Err(anyhow!(
+            "go on with {dir}: the agent's prompts were changed since"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
     let policy = policy(manifest.policy.as_deref().map(Utf8Path::new))?;
     if policy.as_ref().map(|policy| &policy.digest) != manifest.policy_digest.as_ref() {
         return Err(anyhow!("go on with {dir}: the policy was changed since"))
@@ -836,9 +852,26 @@ pub(super) struct Names {
     pub(super) user: String,
     /// Several with commas between them.
     pub(super) judge: String,
+    /// The agent's system prompt, unless the operator has one.
+    pub(super) scaffold_prompt: ScaffoldPrompt,
 }
 
 impl Names {
+    /// Those of a run.
+    pub(super) fn played(manifest: &Manifest) -> Self {
+        let coached = manifest.scaffold_prompt.as_deref() == Some("coached");
+        Self {
+            agent: manifest.agent.clone(),
+            user: manifest.user.clone(),
+            judge: manifest.judge.clone(),
+            scaffold_prompt: if coached {
+                ScaffoldPrompt::Coached
+            } else {
+                ScaffoldPrompt::Neutral
+            },
+        }
+    }
+
     fn of(args: &RunArgs, suite: &Suite) -> Self {
         let judge = match args.judge.as_slice() {
             [] => suite.judge.clone(),
@@ -851,6 +884,9 @@ impl Names {
             },
             user: args.user.clone().unwrap_or_else(|| suite.user.clone()),
             judge,
+            scaffold_prompt: args
+                .scaffold_prompt
+                .map_or(suite.scaffold_prompt, Into::into),
         }
     }
 }
@@ -866,7 +902,14 @@ pub(super) fn roles(
     prompts: &Prompts,
     clients: &mut Clients<'_>,
 ) -> Result<(Roles, Spending), Failure> {
-    let Names { agent, user, judge } = names;
+    let Names {
+        agent,
+        user,
+        judge,
+        scaffold_prompt,
+    } = names;
+    let own = [AgentPrompts::SYSTEM, AgentPrompts::SUBAGENT].map(|file| prompts.own(file));
+    let agent_prompts = AgentPrompts::new(scaffold_prompt, own[0], own[1]);
     let spending = Spending {
         meter: clients.meter(),
         limit: None,
@@ -909,6 +952,7 @@ pub(super) fn roles(
             }
         },
         agent_name: agent,
+        agent_prompts: Arc::new(agent_prompts.or_exit(Exit::InvalidInput)?),
         user_name: user,
         judge_name: judge,
         unpriced,

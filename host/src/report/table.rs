@@ -18,6 +18,9 @@ pub fn results(results: &RunResults) -> String {
     {
         parts.push("* no offline matcher: the scripted judges cannot see intents or rubrics of this session.".into());
     }
+    if let Some(wording) = &results.scaffold_prompt {
+        parts.push(format!("System prompt of the agent: {}.", line(wording)));
+    }
     if results.scripted {
         parts.push(
             "Scripted models: these scores test the suite and the host, not an agent.".into(),
@@ -41,6 +44,9 @@ pub fn agents(runs: &[&RunResults]) -> String {
     let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
     for run in runs {
         let mut name = line(&run.agent);
+        if let Some(wording) = &run.scaffold_prompt {
+            name += &format!(" ({} prompt)", line(wording));
+        }
         for persona in &run.personas {
             table.add_row([
                 std::mem::take(&mut name),

@@ -82,6 +82,9 @@ fn name(run: &RunRecord) -> String {
     if run.results.imported {
         name.push_str(" (imported)");
     }
+    if let Some(wording) = &run.results.scaffold_prompt {
+        name.push_str(&format!(" ({wording} prompt)"));
+    }
     if run.results.ablate.is_some() {
         name.push_str(" (w/o dependencies)");
     }

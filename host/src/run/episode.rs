@@ -18,7 +18,7 @@ use super::tools::toolbox;
 use super::words::OwnWords;
 use super::{session, wake};
 use crate::agent::environment::guest_fault;
-use crate::agent::{Environment, SessionClock};
+use crate::agent::{AgentPromptError, Environment, SessionClock};
 use crate::eval::record::{FileChange, GuestCall};
 use crate::judge::Judge;
 use crate::model::ModelError;
@@ -52,6 +52,8 @@ pub enum EpisodeError {
     Tools { persona: String, reason: String },
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Prompt(#[from] AgentPromptError),
     #[error("go on with {persona} in run {run}: {reason}")]
     Record {
         persona: String,
@@ -361,6 +363,7 @@ async fn open(
         documents: Documents::new(Arc::clone(&plan.plugins), plan.document_limits),
         clock,
         toolbox,
+        prompts: Arc::clone(&plan.roles.agent_prompts),
         web: Arc::clone(&plan.web),
         vision: plan.roles.agent.has_vision(),
         jobs: past.jobs.clone(),

@@ -130,6 +130,8 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         suite_digest: suite.digest.clone(),
         protocol: Protocol::PiBench,
         scaffold: suite.scaffold,
+        scaffold_prompt: None,
+        scaffold_prompt_digest: None,
         agent: outputs.model.clone(),
         user: UNKNOWN.into(),
         judge: UNKNOWN.into(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::manifest::{
     Ablation, Category, FilterFile, LimitOverrides, ModelFile, Person, Protocol, ProviderFile,
-    Reset, Scaffold, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
+    Reset, Scaffold, ScaffoldPrompt, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
 };
 use crate::eval::matcher::Matcher;
 
@@ -23,6 +23,7 @@ pub struct Suite {
     pub digest: String,
     pub protocol: Protocol,
     pub scaffold: Scaffold,
+    pub scaffold_prompt: ScaffoldPrompt,
     pub agent: String,
     pub user: String,
     pub judge: String,

@@ -12,8 +12,12 @@ use thiserror::Error;
 use super::evidence::Shown;
 use super::parse::ListItem;
 
-/// The version of the built-in prompts: scores are compared within one. It rises with every change of their texts.
-const VERSION: u32 = 1;
+/// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
+/// change of their texts.
+const VERSION: u32 = 2;
+
+/// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
+const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
 
 /// Bytes of one template file.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -205,6 +209,8 @@ fn mark(variable: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct Prompts {
     environment: Environment<'static>,
+    /// The agent's, where the folder has them.
+    own: BTreeMap<&'static str, String>,
     digest: String,
     version: Option<u32>,
 }
@@ -218,10 +224,12 @@ impl Prompts {
             .map(|name| name.built_in())
             .map(|(file, text)| (file, text.to_owned()))
             .collect();
+        let mut own = BTreeMap::new();
         if let Some(folder) = folder {
-            replace(&mut texts, folder)?;
+            replace(&mut texts, &mut own, folder)?;
         }
         let prompts = Self {
+            own,
             digest: digest(&texts),
             version: folder.is_none().then_some(VERSION),
             environment: compile(texts)?,
@@ -232,7 +240,12 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// BLAKE3 over the names and texts of all prompts in use, hex: for the manifest.
+    /// A prompt of the agent's that the folder has.
+    pub fn own(&self, file: &str) -> Option<&str> {
+        self.own.get(file).map(String::as_str)
+    }
+
+    /// BLAKE3 over the names and texts of all prompts of user agent and judge in use, hex: for the manifest.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -318,6 +331,7 @@ fn digest(texts: &BTreeMap<&'static str, String>) -> String {
 
 fn replace(
     texts: &mut BTreeMap<&'static str, String>,
+    own: &mut BTreeMap<&'static str, String>,
     folder: &Utf8Path,
 ) -> Result<(), PromptError> {
     let read = |path: &Utf8Path, source| PromptError::Read {
@@ -330,8 +344,13 @@ fn replace(
     for entry in entries {
         let entry = entry.map_err(|source| read(folder, source))?;
         let path = entry.path();
-        let Some(text) = texts.get_mut(entry.file_name()) else {
-            let known: Vec<&str> = texts.keys().copied().collect();
+        let of_agent = OF_AGENT.into_iter().find(|file| *file == entry.file_name());
+        let text = match of_agent {
+            Some(file) => Some(own.entry(file).or_default()),
+            None => texts.get_mut(entry.file_name()),
+        };
+        let Some(text) = text else {
+            let known: Vec<&str> = texts.keys().copied().chain(OF_AGENT).collect();
             return Err(PromptError::Unknown {
                 path: path.to_owned(),
                 known: known.join(", "),
@@ -373,7 +392,7 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(1));
+        assert_eq!(prompts.version(), Some(2));
         assert_eq!(
             prompts.digest(),
             "3763dbd6e8fe93dbe46e6706e2c9b5da75c801314cf47c4ac090332653b4e8a5"
