@@ -31,6 +31,7 @@ mod log;
 mod long_session;
 mod models;
 mod parts;
+mod prefix;
 mod preflight;
 mod prompts;
 mod python;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::models::is_preflight;
+use crate::models::{asks_for_memory, is_preflight};
 use crate::scene::{Scene, copy, expect, files};
 
 /// What the model is asked.
@@ -113,12 +113,12 @@ pub(crate) async fn play(
             may_call: body["tool_choice"] != "none",
         };
         let saved = json!({ "history_entry": "Played.", "memory_update": "Likes blue." });
-        let reply = match asked.tools.as_slice() {
-            _ if is_preflight(request) => text("OK"),
-            [tool] if tool == "save_memory" && !asked.any("never save") => {
-                calls(&[("save_memory", saved)])
-            }
-            _ => answer(&asked),
+        let reply = if is_preflight(request) {
+            text("OK")
+        } else if asks_for_memory(&body) && !asked.any("never save") {
+            calls(&[("save_memory", saved)])
+        } else {
+            answer(&asked)
         };
         if let Some(seconds) = reply["busy"].as_u64() {
             return ResponseTemplate::new(429).insert_header("Retry-After", seconds.to_string());
@@ -648,6 +648,7 @@ async fn the_released_codes_profile_has_its_tools_and_no_other() {
             "web_fetch",
             "message",
             "cron",
+            "save_memory",
         ];
         assert_eq!(tools, expected);
         if asked.last().contains("Request one.") {
@@ -684,7 +685,7 @@ async fn a_memory_that_is_never_saved_leaves_an_extract_and_a_fault() {
         std::fs::read_to_string(scene.path("run/workspaces/p.r1/memory/HISTORY.md")).unwrap();
     assert_eq!(
         history.matches("[raw extract] User: Request").count(),
-        2,
+        1,
         "{history}"
     );
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -775,7 +776,7 @@ async fn a_long_session_is_consolidated_and_can_be_gone_on_with_anywhere() {
     let times = all.iter().filter(|turn| consolidated(turn)).count();
     assert!((1..6).contains(&times), "{times} of {}", all.len());
     let history = std::fs::read_to_string(scene.path("run/workspaces/p.r1/memory/HISTORY.md"));
-    assert_eq!(history.unwrap().matches("Played.").count(), times + 2);
+    assert_eq!(history.unwrap().matches("Played.").count(), times + 1);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
     let journal = std::fs::read(scene.path("run/journal/p.r1.jsonl")).unwrap();
     let ends = (1..journal.len()).filter(|&at| journal[at - 1] == b'\n');
@@ -792,4 +793,41 @@ async fn a_long_session_is_consolidated_and_can_be_gone_on_with_anywhere() {
         );
         assert!(std::fs::read(&path).unwrap() == journal, "cut at {cut}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_saved_when_it_is_asked_for_and_a_question_needs_words() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let output = play(&scene, &RUN, |asked| {
+        if asked.last().contains("Request one.") {
+            let saved = json!({ "history_entry": "Too early.", "memory_update": "Too early." });
+            return calls(&[
+                ("save_memory", saved),
+                ("ask_user", json!({ "question": " \n", "options": ["red"] })),
+                ("ask_user", json!({ "question": "Which one?" })),
+            ]);
+        }
+        text("Noted.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let first = &turns(&scene)[0];
+    let result = |place: usize| first["steps"][place]["record"]["result"].as_str().unwrap();
+    assert!(result(1).contains("nothing was saved"), "{}", result(1));
+    assert!(result(2).contains("`question` is empty"), "{}", result(2));
+    assert_eq!(first["response"], "Which one?");
+    let memory = |file: &str| {
+        std::fs::read_to_string(scene.path(&format!("run/workspaces/p.r1/memory/{file}"))).unwrap()
+    };
+    assert_eq!(memory("MEMORY.md"), "Likes blue.\n");
+    assert_eq!(memory("HISTORY.md").matches("Played.").count(), 1);
+    assert!(!memory("HISTORY.md").contains("Too early"));
+    // The last session has nobody to remember for.
+    let ends: Vec<Value> = journal(&scene, "run")
+        .into_iter()
+        .filter(|event| event["event"] == "session_finished")
+        .collect();
+    let steps = |end: &Value| end["memory"].as_array().map_or(0, Vec::len);
+    assert_eq!(ends.iter().map(steps).collect::<Vec<_>>(), [1, 0]);
 }

@@ -156,6 +156,7 @@ impl<'a> Agent<'a> {
 
     /// Puts a turn of the record into the chat, as if it had just been played.
     pub fn replay(&mut self, turn: &Turn) {
+        self.chat.is_nearly_full();
         // What was consolidated was so before the message came.
         let consolidated = |step: &&Step| matches!(step, Step::Consolidated { .. });
         for step in turn.steps.iter().filter(consolidated) {
@@ -353,11 +354,16 @@ impl<'a> Agent<'a> {
         ended.map_or(Going::On, Going::Ended)
     }
 
-    /// The memory step at a session's end (see `memory`).
-    pub async fn remember(
+    /// The session is over. Where another one `follows`, what it needs is saved (see `memory`).
+    pub async fn finish(
         &mut self,
         environment: &mut Environment,
+        follows: bool,
     ) -> Result<memory::Remembered, ModelError> {
+        self.model.end_session().await;
+        if !follows {
+            return Ok(memory::Remembered::default());
+        }
         self.chat.fit();
         memory::remember(self.model, self.chat.messages(), environment).await
     }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::chat::LONG_RESULT;
 use super::clock::SessionClock;
 use super::context::{RESULTS_FOLDER, own_path};
+use super::memory::{self, SAVE_MEMORY};
 use super::prompts::AgentPrompts;
 use super::schedule::{self, CRON, CronArguments};
 use super::subagent::Spawned;
@@ -53,6 +54,9 @@ files";
 
 /// What a subagent goes without: it speaks to nobody, and leaves nothing running.
 const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
+
+/// What a question without words is answered with.
+const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
 
 /// The tools of one persona: what the model is told of them, and the check of their arguments.
 #[derive(Debug, Clone)]
@@ -106,13 +110,15 @@ struct SpawnArguments {
 }
 
 impl Toolbox {
-    /// The built-in tools of a profile, and those of the apps. An error names the tool whose schema is none.
+    /// The built-in tools of a profile, that of the memory step, and those of the apps. An error names the tool whose
+    /// schema is none.
     pub fn new(
         scaffold: Scaffold,
         apps: impl IntoIterator<Item = ToolSpec>,
     ) -> Result<Self, String> {
         let own = builtin(scaffold);
-        let specs: Vec<ToolSpec> = own.iter().cloned().chain(apps).collect();
+        let all = own.iter().cloned().chain([memory::tool()]).chain(apps);
+        let specs: Vec<ToolSpec> = all.collect();
         let validators = compiled(&specs)?;
         let of_subagent = |spec: &ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
         let subagents = own.into_iter().filter(of_subagent).collect();
@@ -232,7 +238,7 @@ fn without_recursion(spec: &mut ToolSpec) {
     spec.parameters = parameters.into();
 }
 
-fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
+pub(super) fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
     let mut parameters = schemars::schema_for!(T).to_value();
     let description = parameters
         .as_object_mut()
@@ -324,10 +330,14 @@ impl Environment {
             ASK_USER => parsed(&arguments).map_or_else(
                 |refused| refused,
                 |question: QuestionArguments| {
+                    if question.question.trim().is_empty() {
+                        return refused(NO_QUESTION.into());
+                    }
                     said = Some(question.text());
                     Ran::Ok(String::new())
                 },
             ),
+            SAVE_MEMORY => refused(memory::NOT_NOW.into()),
             SPAWN => parsed(&arguments).map_or_else(
                 |refused| refused,
                 |arguments: SpawnArguments| {

@@ -503,6 +503,13 @@ impl Episode<'_> {
         Ok(self.append(Event::EpisodeFinished)?)
     }
 
+    /// Whether a session comes after this one that can know of it.
+    pub(super) fn is_followed(&self, session: &Session) -> bool {
+        let alone = self.plan.ablate == Some(Ablation::Dependencies);
+        let last = self.plan.sessions(self.persona).last();
+        !alone && last.is_some_and(|last| last.id != session.id)
+    }
+
     fn start(&mut self) -> Result<(), EpisodeError> {
         let started = started(self.plan, self.persona, self.run);
         Ok(self.append(Event::EpisodeStarted(started))?)
