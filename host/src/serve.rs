@@ -218,7 +218,8 @@ fn tool(spec: &ToolSpec) -> Tool {
         description,
         parameters,
     } = spec;
-    let schema = parameters.as_object().cloned().unwrap_or_default();
+    // As a model of the host's is shown it.
+    let schema: JsonObject = serde_json::from_str(parameters.text()).unwrap_or_default();
     Tool::new(name.clone(), description.clone(), schema)
 }
 

@@ -20,7 +20,7 @@ use super::subagent::Spawned;
 use super::tokens;
 use super::tools::exec::{self, EXEC, ExecError};
 use super::tools::read_file::{self, Read, ReadError};
-use super::tools::{ASK_USER, Builtin, MESSAGE};
+use super::tools::{ASK_USER, Builtin, MESSAGE, parameters};
 use crate::eval::record::{CallRecord, CallStatus};
 use crate::model::{ToolCall, ToolSpec};
 use crate::plugin::document::DOCUMENT;
@@ -79,9 +79,8 @@ type Validators = HashMap<String, Arc<Validator>>;
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct MessageArguments {
-    /// What the user reads.
     content: String,
-    /// Files of the workspace that go with it.
+    /// Files that go with it.
     #[serde(default)]
     media: Vec<String>,
 }
@@ -90,21 +89,18 @@ struct MessageArguments {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct QuestionArguments {
-    /// What the user reads.
     question: String,
-    /// Answers to choose from.
+    /// To choose from.
     #[serde(default)]
     options: Vec<String>,
 }
 
-/// Lets a subagent work on a part of the task, with the tools for files and the web. It knows nothing of this
-/// conversation: the task must say all that it needs. Its result comes as a message when it is done.
+/// Lets a subagent do a part of the work, with the tools for files and the web. It knows only what `task` says; its result
+/// comes as a message.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct SpawnArguments {
-    /// What it has to do, with paths and everything else it must know.
     task: String,
-    /// A short name for it.
     #[serde(default)]
     label: Option<String>,
 }
@@ -145,7 +141,7 @@ impl Toolbox {
     }
 
     /// Tokens of the specs, which go with every question.
-    pub(super) fn tokens(&self) -> usize {
+    pub fn tokens(&self) -> usize {
         *self
             .0
             .tokens
@@ -239,15 +235,13 @@ fn without_recursion(spec: &mut ToolSpec) {
 }
 
 pub(super) fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
-    let mut parameters = schemars::schema_for!(T).to_value();
-    let description = parameters
-        .as_object_mut()
-        .and_then(|schema| schema.remove("description"));
-    let description = description.unwrap_or_default();
+    let described = schemars::schema_for!(T).to_value();
+    let description = described["description"].as_str().unwrap_or_default();
     ToolSpec {
         name: name.into(),
-        description: description.as_str().unwrap_or_default().into(),
-        parameters: parameters.into(),
+        // A line's end in a comment is none in what is said.
+        description: description.replace('\n', " "),
+        parameters: parameters::<T>().into(),
     }
 }
 

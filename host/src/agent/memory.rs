@@ -43,7 +43,7 @@ pub struct Remembered {
     pub fault: Option<Fault>,
 }
 
-/// Saves what later sessions need to know of this one. Call it only when you are asked to, at the session's end.
+/// Saves what later sessions need to know. Only for a session's end, when you are asked.
 #[derive(Deserialize, JsonSchema)]
 struct Saved {
     /// One paragraph on the session.

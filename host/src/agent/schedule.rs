@@ -35,36 +35,34 @@ const SHORTEST: u32 = 60;
 /// No job is later: a search for the next moment looks four years ahead, and time ends with the year 9999.
 const LAST_YEAR: i16 = 9990;
 
-/// Wakes the agent later with a message to itself. Jobs fire between sessions, on the session's clock. To add one give
-/// `message` and one of `every_seconds`, `cron_expr` and `at`; to remove one give its `job_id`.
+/// Jobs that wake you between sessions, by the session's clock, with your message. To add one give `message` and one of
+/// `every_seconds`, `cron_expr` and `at`; to remove one give `job_id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct CronArguments {
     action: Action,
-    /// What you are told when the job is due.
     #[serde(default)]
     message: Option<String>,
-    /// The interval, at least 60.
+    /// At least 60.
     #[serde(default)]
     every_seconds: Option<u32>,
-    /// Five fields: minute, hour, day of month, month, day of week. `0 8 * * MON-FRI` is eight o'clock on working days.
+    /// Such as `0 8 * * MON-FRI`.
     #[serde(default)]
     cron_expr: Option<String>,
-    /// Once, at this local moment: `2026-03-02T09:00:00`.
+    /// Such as 2026-03-02T09:00:00.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     at: Option<String>,
-    /// The time zone of `cron_expr`, such as `Europe/Paris`; the session's clock then counts as UTC. Left out: the
-    /// expression is in the session's own time.
+    /// Of `cron_expr`, such as Europe/Paris; the session's clock is then taken for UTC.
     #[serde(default)]
     tz: Option<String>,
-    /// The job to remove.
     #[serde(default)]
     job_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 enum Action {
     Add,
     List,

@@ -43,10 +43,9 @@ pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
 pub fn agents(runs: &[&RunResults]) -> String {
     let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
     for run in runs {
-        let mut name = line(&run.agent);
-        if let Some(wording) = &run.scaffold_prompt {
-            name += &format!(" ({} prompt)", line(wording));
-        }
+        let prompt = run.scaffold_prompt.as_ref();
+        let prompt = prompt.map_or_else(String::new, |it| format!(" ({} prompt)", line(it)));
+        let mut name = line(&run.agent) + &prompt;
         for persona in &run.personas {
             table.add_row([
                 std::mem::take(&mut name),

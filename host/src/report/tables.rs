@@ -83,7 +83,7 @@ fn name(run: &RunRecord) -> String {
         name.push_str(" (imported)");
     }
     if let Some(wording) = &run.results.scaffold_prompt {
-        name.push_str(&format!(" ({wording} prompt)"));
+        name.extend([" (", wording.as_str(), " prompt)"]);
     }
     if run.results.ablate.is_some() {
         name.push_str(" (w/o dependencies)");

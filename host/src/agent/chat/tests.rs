@@ -236,9 +236,12 @@ fn check_pictures(chat: &Chat, count: usize, kept: usize) {
         Message::Picture { text, image } => Some((text.clone(), image.is_some())),
         _ => None,
     });
-    let expected = (0..count).map(|number| match count - number <= kept {
-        true => (format!("{number}.png"), true),
-        false => (format!("{number}.png {PICTURE_GONE}"), false),
+    let expected = (0..count).map(|number| {
+        if count - number <= kept {
+            (format!("{number}.png"), true)
+        } else {
+            (format!("{number}.png {PICTURE_GONE}"), false)
+        }
     });
     assert_eq!(
         pictures.collect::<Vec<_>>(),
