@@ -684,3 +684,52 @@ fn the_examples_of_rules_are_carried_out() {
         &["warning: 1 rules have no example of each kind, the first is `draft-in-thread`"],
     );
 }
+
+const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
+const TOOLS: &str = "tools = [\"simple_note__*\", \"gmail__*\"]";
+
+/// With the host's fifteen, tools of these apps and some of another.
+fn offered(more: &[&str]) -> std::process::Output {
+    let scene = scene();
+    let apps = ["simple_note", "gmail", "amazon", "spotify"].map(|app| format!("{app}__*"));
+    let more = more.iter().map(|tool| format!("todoist__{tool}"));
+    let tools: Vec<String> = apps.into_iter().chain(more).collect();
+    scene.replace(PERSONA, TOOLS, &format!("tools = {tools:?}"));
+    scene.run(&["check", SUITE, "--session", "corrie-extension", "--json"])
+}
+
+#[test]
+fn a_persona_with_more_than_128_tools_is_refused_and_one_with_128_is_not() {
+    let some = [
+        "login",
+        "show_projects",
+        "show_tasks",
+        "create_task",
+        "update_task",
+    ];
+    let others = ["show_task", "delete_task", "show_sections"];
+    let value = |output: &std::process::Output| -> Value {
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let most = offered(&[&some[..], &others].concat());
+    expect(&most, 0, &[]);
+    let told = &value(&most)["paths"][0]["holds"]["tools"][0];
+    assert_eq!(told["tools"], 128, "{told}");
+    let tokens = told["tokens"].as_u64().unwrap();
+    assert!((5_000..15_500).contains(&tokens), "{tokens}");
+
+    let output = offered(&[&some[..], &others, &["search_labels"]].concat());
+    let said = "the agent is offered 129 tools";
+    expect(
+        &output,
+        3,
+        &[said, "persona.toml", "name the tools that the work needs"],
+    );
+    let problems = &value(&output)["paths"][0]["problems"];
+    let problem = problems.as_array().unwrap().iter();
+    let line = problem.filter(|problem| problem["message"].as_str().unwrap().contains(said));
+    assert_eq!(
+        line.map(|one| &one["severity"]).collect::<Vec<_>>(),
+        ["error"]
+    );
+}

@@ -54,8 +54,7 @@ fn suite(scene: &Scene) {
 /// Reads a file in each turn, and says so.
 fn answer(asked: &AtomicUsize, request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
-    let tools = body["tools"].as_array().unwrap();
-    if tools.len() == 1 {
+    if models::asks_for_memory(&body) {
         let saved = json!({ "history_entry": "Read.", "memory_update": "Reads." });
         return models::called("save_memory", &saved);
     }

@@ -34,6 +34,7 @@ mod long_session;
 mod models;
 mod parts;
 mod players;
+mod prefix;
 mod preflight;
 mod prompts;
 mod python;

@@ -15,7 +15,7 @@ use crate::scene::{Scene, embedded, expect, files, root, stderr};
 pub(crate) const KEY: &str = "sk-test-4f1d7c93aa";
 
 /// An answer as the server would send it.
-fn completion(message: &Value) -> ResponseTemplate {
+pub(crate) fn completion(message: &Value) -> ResponseTemplate {
     let finish = if message.get("tool_calls").is_some() {
         "tool_calls"
     } else {
@@ -36,7 +36,7 @@ pub(crate) fn called(name: &str, arguments: &Value) -> ResponseTemplate {
     completion(&call(name, arguments))
 }
 
-fn said(content: &str) -> Value {
+pub(crate) fn said(content: &str) -> Value {
     json!({ "role": "assistant", "content": content })
 }
 
@@ -52,6 +52,13 @@ pub(crate) fn play(request: &Request) -> ResponseTemplate {
     completion(&message(&serde_json::from_slice(&request.body).unwrap()))
 }
 
+/// Whether a request is that of a session's memory step.
+pub(crate) fn asks_for_memory(body: &Value) -> bool {
+    let last = body["messages"].as_array().and_then(|all| all.last());
+    let asked = last.and_then(|last| last["content"].as_str());
+    asked.is_some_and(|text| text.starts_with("The session is over. Call save_memory"))
+}
+
 /// The answer to a request's body.
 pub(crate) fn message(body: &Value) -> Value {
     let messages = body["messages"].as_array().unwrap();
@@ -59,10 +66,10 @@ pub(crate) fn message(body: &Value) -> Value {
     if content(&messages[0]).starts_with("This is a check of the connection.") {
         return said("OK");
     }
-    let Some(tools) = body["tools"].as_array().filter(|tools| !tools.is_empty()) else {
+    if body["tools"].as_array().is_none_or(Vec::is_empty) {
         return said(&judge(&content(&messages[0]), &content(&messages[1])));
-    };
-    if tools[0]["function"]["name"] == "save_memory" {
+    }
+    if asks_for_memory(body) {
         return call(
             "save_memory",
             &json!({ "history_entry": "Worked on it.", "memory_update": "Likes order." }),

@@ -82,3 +82,116 @@ fn prompts_of_an_older_version_are_refused_with_what_is_new() {
     let said = "use the prompt satisfaction.md: it never shows `{{ earlier }}`, which the built-in prompts of version 2 do";
     expect(&scene.run(&args), 3, &[said]);
 }
+
+/// What only the coached wording says.
+const ADVICE: &str = "ask one focused question";
+
+const ONE: [&str; 11] = [
+    "--session",
+    "corrie-extension",
+    "--agent",
+    "openai/m",
+    "--user",
+    "lexical",
+    "--judge",
+    "lexical",
+    "--runs",
+    "1",
+    "--out",
+];
+
+/// Plays a session with a model as the agent; how many of its system prompts hold the text.
+async fn prompted(scene: &Scene, out: &str, more: &[&str], text: &str) -> usize {
+    let server = server(play).await;
+    let suite = embedded();
+    let first = ["run", suite.to_str().unwrap()];
+    let args = [&first[..], &ONE, &[out], more].concat();
+    expect(&run(scene, &args, &server), 0, &[]);
+    let asked = server.received_requests().await.unwrap();
+    let system = |request: &wiremock::Request| -> String {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        body["messages"][0]["content"].as_str().unwrap().to_owned()
+    };
+    assert!(!asked.is_empty());
+    asked
+        .iter()
+        .filter(|request| system(request).contains(text))
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_prompt_is_neutral_unless_the_coached_one_is_asked_for_and_tables_name_that() {
+    let scene = Scene::new();
+    assert_eq!(prompted(&scene, "neutral", &[], ADVICE).await, 0);
+    let coached = ["--scaffold-prompt", "coached"];
+    assert!(prompted(&scene, "coached", &coached, ADVICE).await > 0);
+    let by_suite = ["--set", "scaffold_prompt=coached"];
+    assert!(prompted(&scene, "by-suite", &by_suite, ADVICE).await > 0);
+    for (out, wording) in [
+        ("neutral", "neutral"),
+        ("coached", "coached"),
+        ("by-suite", "coached"),
+    ] {
+        assert_eq!(manifest(&scene, out)["scaffold_prompt"], wording);
+        expect(&scene.run(&["verify", out]), 0, &[]);
+    }
+    let told = |args: &[&str]| String::from_utf8(scene.run(args).stdout).unwrap();
+    let report = told(&["report", "neutral", "coached"]);
+    assert!(
+        report.contains("openai/m (coached) (coached prompt)"),
+        "{report}"
+    );
+    assert!(!report.contains("(neutral prompt)"), "{report}");
+    let compared = told(&["compare", "neutral", "coached"]);
+    assert!(
+        compared.contains("coached (openai/m, judged by patterns, coached prompt)"),
+        "{compared}"
+    );
+    assert!(compared.contains("A: neutral (openai/m, judged by patterns)"), "{compared}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_own_system_prompt_reaches_the_agent_and_a_bad_one_is_refused_before_anything_is_played()
+{
+    let scene = Scene::new();
+    let built_in = std::fs::read_to_string(root().join("host/prompts/system.md")).unwrap();
+    scene.write("own/system.md", &format!("{MARK}\n{built_in}"));
+    let own = ["--prompts", "own"];
+    assert!(prompted(&scene, "out", &own, MARK).await > 0);
+    let played = manifest(&scene, "out");
+    assert_eq!(played["scaffold_prompt"], "own");
+    scene.write("own/system.md", &built_in);
+    let key = [("OPENAI_API_KEY", "k")];
+    let resumed = scene.run_with(&["run", "--resume", "out"], &key);
+    expect(&resumed, 3, &["the agent's prompts were changed since"]);
+
+    let suite = embedded();
+    let refused = |text: &str, more: &[&str], code: i32, said: &str| {
+        scene.write("bad/system.md", text);
+        let args = [
+            "run",
+            suite.to_str().unwrap(),
+            "--prompts",
+            "bad",
+            "--out",
+            "no",
+        ];
+        expect(&scene.run(&[&args[..], more].concat()), code, &[said]);
+        assert!(!scene.path("no").exists());
+    };
+    refused(
+        "You are kind.",
+        &[],
+        3,
+        "system.md: it never shows `{{ file.text }}`",
+    );
+    refused(
+        "{% for %}",
+        &[],
+        3,
+        "use the prompt system.md: syntax error",
+    );
+    refused("{{ unknown }}", &[], 3, "undefined value");
+    let both = ["--scaffold-prompt", "coached"];
+    refused(&built_in, &both, 2, "leave one of them out");
+}

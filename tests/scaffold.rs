@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::models::is_preflight;
+use crate::models::{asks_for_memory, is_preflight};
 use crate::scene::{Scene, copy, expect, files};
 
 /// What the model is asked.
@@ -115,12 +115,12 @@ pub(crate) async fn play(
             may_call: body["tool_choice"] != "none",
         };
         let saved = json!({ "history_entry": "Played.", "memory_update": "Likes blue." });
-        let reply = match asked.tools.as_slice() {
-            _ if is_preflight(request) => text("OK"),
-            [tool] if tool == "save_memory" && !asked.any("never save") => {
-                calls(&[("save_memory", saved)])
-            }
-            _ => answer(&asked),
+        let reply = if is_preflight(request) {
+            text("OK")
+        } else if asks_for_memory(&body) && !asked.any("never save") {
+            calls(&[("save_memory", saved)])
+        } else {
+            answer(&asked)
         };
         if let Some(seconds) = reply["busy"].as_u64() {
             return ResponseTemplate::new(429).insert_header("Retry-After", seconds.to_string());
@@ -295,7 +295,9 @@ async fn a_call_in_a_row_is_refused_the_fourth_time_and_one_after_another_call_i
 
 /// An agent that makes two jobs in the first session and works when they are due.
 fn with_jobs(asked: &Asked) -> Value {
-    if asked.last().contains("[cron job-2]") {
+    if asked.last().starts_with("[cron job-2] often") {
+        let folded = "[It was due 2 times before, and did not wake you then.]";
+        assert!(asked.last().contains(folded), "{}", asked.last());
         return calls(&[(
             "write_file",
             json!({ "path": "job.md", "content": "Done by a job." }),
@@ -329,39 +331,17 @@ fn with_jobs(asked: &Asked) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_and_heartbeats_fire_between_sessions_in_the_order_of_time() {
     let scene = Scene::new();
-    suite(&scene, "[session]\nheartbeat_minutes = 600\n", "");
+    suite(&scene, "[session]\nheartbeat_minutes = 180\n", "");
     expect(&play(&scene, &RUN, with_jobs).await, 0, &[]);
     let events = journal(&scene, "run");
-    let wakes: Vec<(&str, &str)> = events
-        .iter()
-        .filter(|event| event["event"] == "wake")
-        .map(|event| {
-            (
-                event["by"].as_str().unwrap(),
-                event["clock"].as_str().unwrap(),
-            )
-        })
-        .collect();
     let expected = [
-        ("heartbeat", "2026-03-02T10:00:00"),
-        ("job-2", "2026-03-02T16:00:00"),
-        ("job-1", "2026-03-02T20:00:00"),
-        ("heartbeat", "2026-03-02T20:01:00"),
-        ("job-2", "2026-03-03T00:00:00"),
-        ("heartbeat", "2026-03-03T06:00:00"),
-        ("job-2", "2026-03-03T08:00:00"),
+        ("heartbeat", "2026-03-02T18:00:00", 2),
+        ("job-1", "2026-03-02T20:00:00", 0),
+        ("heartbeat", "2026-03-03T06:00:00", 3),
+        ("job-2", "2026-03-03T08:00:00", 2),
+        ("heartbeat", "2026-03-03T09:00:00", 0),
     ];
-    assert_eq!(
-        wakes[..3],
-        [expected[0], expected[1], expected[2]],
-        "{wakes:?}"
-    );
-    assert_eq!(
-        wakes.iter().filter(|(by, _)| *by == "job-2").count(),
-        3,
-        "{wakes:?}"
-    );
-    assert!(wakes.is_sorted_by_key(|(_, clock)| *clock), "{wakes:?}");
+    assert_eq!(wakes(&events), expected);
     let second = events
         .iter()
         .find(|event| event["session"] == "two" && event["event"] == "turn");
@@ -378,6 +358,62 @@ async fn jobs_and_heartbeats_fire_between_sessions_in_the_order_of_time() {
             .contains("Done by a job.")
     );
     expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+/// What woke the agent, when, and how often it did not before.
+fn wakes(events: &[Value]) -> Vec<(&str, &str, u64)> {
+    let wakes = events.iter().filter(|event| event["event"] == "wake");
+    let told = |event: &'_ Value| event["folded"].as_u64().unwrap_or(0);
+    let wakes = wakes.map(|event| {
+        let text = |key: &str| event[key].as_str().unwrap();
+        (text("by"), text("clock"), told(event))
+    });
+    wakes.collect()
+}
+
+/// More jobs than an agent was ever woken for, and each wake makes another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_fires_once_is_never_lost_and_none_is_added_in_the_twenty_fourth_wake() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let once = |message: String, at: String| {
+        let job = json!({ "action": "add", "message": message, "at": at });
+        ("cron", job)
+    };
+    let output = play(&scene, &RUN, move |asked| {
+        if asked.last().contains("Request one.") {
+            let often = json!({ "action": "add", "message": "often", "every_seconds": 60 });
+            let jobs = (1..20).map(|hour| {
+                let at = format!("2026-03-02T{:02}:{:02}:00", 10 + hour / 2, hour % 2 * 30);
+                once(format!("once {hour}"), at)
+            });
+            let all = std::iter::once(("cron", often)).chain(jobs);
+            return calls(&all.collect::<Vec<_>>());
+        }
+        if let Some((_, at)) = asked.last().split_once("[now: ")
+            && asked.last().starts_with("[cron")
+        {
+            let next = at[..19].parse::<jiff::civil::DateTime>().unwrap();
+            let next = next.checked_add(jiff::Span::new().minutes(2)).unwrap();
+            return calls(&[once("chained".into(), next.to_string())]);
+        }
+        text("Noted.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let events = journal(&scene, "run");
+    let wakes = wakes(&events);
+    assert!(wakes.is_sorted_by_key(|(_, clock, _)| *clock), "{wakes:?}");
+    // The nineteen, and what the first twenty-three wakes added.
+    let once = wakes
+        .iter()
+        .filter(|(by, ..)| by.starts_with("job-") && *by != "job-1");
+    assert_eq!(once.count(), 19 + 23, "{wakes:?}");
+    let often: Vec<_> = wakes.iter().filter(|(by, ..)| *by == "job-1").collect();
+    assert_eq!(often, [&("job-1", "2026-03-03T09:00:00", 1_000)]);
+    let refused = "you were woken 24 times since the last session";
+    let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
+    assert!(journal.contains(refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -614,6 +650,7 @@ async fn the_released_codes_profile_has_its_tools_and_no_other() {
             "web_fetch",
             "message",
             "cron",
+            "save_memory",
         ];
         assert_eq!(tools, expected);
         if asked.last().contains("Request one.") {
@@ -650,7 +687,7 @@ async fn a_memory_that_is_never_saved_leaves_an_extract_and_a_fault() {
         std::fs::read_to_string(scene.path("run/workspaces/p.r1/memory/HISTORY.md")).unwrap();
     assert_eq!(
         history.matches("[raw extract] User: Request").count(),
-        2,
+        1,
         "{history}"
     );
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -741,7 +778,7 @@ async fn a_long_session_is_consolidated_and_can_be_gone_on_with_anywhere() {
     let times = all.iter().filter(|turn| consolidated(turn)).count();
     assert!((1..6).contains(&times), "{times} of {}", all.len());
     let history = std::fs::read_to_string(scene.path("run/workspaces/p.r1/memory/HISTORY.md"));
-    assert_eq!(history.unwrap().matches("Played.").count(), times + 2);
+    assert_eq!(history.unwrap().matches("Played.").count(), times + 1);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
     let journal = std::fs::read(scene.path("run/journal/p.r1.jsonl")).unwrap();
     let ends = (1..journal.len()).filter(|&at| journal[at - 1] == b'\n');
@@ -758,4 +795,41 @@ async fn a_long_session_is_consolidated_and_can_be_gone_on_with_anywhere() {
         );
         assert!(std::fs::read(&path).unwrap() == journal, "cut at {cut}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_saved_when_it_is_asked_for_and_a_question_needs_words() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let output = play(&scene, &RUN, |asked| {
+        if asked.last().contains("Request one.") {
+            let saved = json!({ "history_entry": "Too early.", "memory_update": "Too early." });
+            return calls(&[
+                ("save_memory", saved),
+                ("ask_user", json!({ "question": " \n", "options": ["red"] })),
+                ("ask_user", json!({ "question": "Which one?" })),
+            ]);
+        }
+        text("Noted.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let first = &turns(&scene)[0];
+    let result = |place: usize| first["steps"][place]["record"]["result"].as_str().unwrap();
+    assert!(result(1).contains("nothing was saved"), "{}", result(1));
+    assert!(result(2).contains("`question` is empty"), "{}", result(2));
+    assert_eq!(first["response"], "Which one?");
+    let memory = |file: &str| {
+        std::fs::read_to_string(scene.path(&format!("run/workspaces/p.r1/memory/{file}"))).unwrap()
+    };
+    assert_eq!(memory("MEMORY.md"), "Likes blue.\n");
+    assert_eq!(memory("HISTORY.md").matches("Played.").count(), 1);
+    assert!(!memory("HISTORY.md").contains("Too early"));
+    // The last session has nobody to remember for.
+    let ends: Vec<Value> = journal(&scene, "run")
+        .into_iter()
+        .filter(|event| event["event"] == "session_finished")
+        .collect();
+    let steps = |end: &Value| end["memory"].as_array().map_or(0, Vec::len);
+    assert_eq!(ends.iter().map(steps).collect::<Vec<_>>(), [1, 0]);
 }

@@ -257,7 +257,7 @@ fn models_own() -> Duration {
 /// does not parse it.
 async fn answer(body: Bytes) -> impl IntoResponse {
     let asked = Instant::now();
-    let memory = str::from_utf8(&body).is_ok_and(|body| body.contains("save_memory"));
+    let memory = str::from_utf8(&body).is_ok_and(|body| body.contains("Call save_memory once"));
     let arguments = json!({"history_entry": "Sorted.", "memory_update": ""}).to_string();
     let call = json!([{"id": "1", "type": "function", "function": {"name": "save_memory", "arguments": arguments}}]);
     let message = if memory {

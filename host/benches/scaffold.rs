@@ -7,12 +7,14 @@ use std::time::Duration;
 use camino::Utf8Path;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
-use pibench_host::agent::{Agent, Channel, Environment, SessionClock, Setup, Toolbox, TurnLimits};
+use pibench_host::agent::{
+    Agent, AgentPrompts, Channel, Environment, SessionClock, Setup, Toolbox, TurnLimits,
+};
 use pibench_host::model::Model;
 use pibench_host::model::scripted::Scripted;
 use pibench_host::plugin::{Documents, Limits, Plugins, Shell};
 use pibench_host::store::event::Jobs;
-use pibench_host::task::manifest::{Protocol, Scaffold};
+use pibench_host::task::manifest::{Protocol, Scaffold, ScaffoldPrompt};
 use pibench_host::task::suite::Step;
 use pibench_host::web::{Corpus, Web};
 use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
@@ -42,6 +44,7 @@ fn environment(dir: &std::path::Path) -> Environment {
                 .as_bytes(),
         )
         .expect("room");
+    let prompts = AgentPrompts::new(ScaffoldPrompt::default(), None, None);
     // No tool of these benches calls a guest.
     let plugins = Arc::new(Plugins::new(BTreeMap::new(), Vec::new(), dir));
     Environment {
@@ -51,9 +54,11 @@ fn environment(dir: &std::path::Path) -> Environment {
         documents: Documents::new(plugins, Limits::DOCUMENT),
         clock: SessionClock::new(date(2026, 3, 2).at(9, 0, 0, 0)),
         toolbox: Toolbox::new(Scaffold::default(), []).expect("schemas"),
+        prompts: Arc::new(prompts.expect("built-in prompts")),
         web: Arc::new(Web::offline(Corpus::default())),
         vision: true,
         jobs: Jobs::default(),
+        woken: 0,
         calls: 0,
     }
 }

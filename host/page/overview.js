@@ -37,6 +37,7 @@ function runCard(run, place) {
     el("p", { class: "tags" },
       run.marks.map((mark) => tag("warn", mark)),
       run.ablated && tag("warn", "without dependencies"),
+      run.prompt && tag("warn", run.prompt + " prompt"),
       !run.complete && tag("live", "playing"),
       tag("plain", words(run.protocol)),
       tag("plain", count(run.runs, "run"))),

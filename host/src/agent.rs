@@ -7,6 +7,7 @@ mod consolidation;
 mod context;
 pub mod environment;
 mod memory;
+pub mod prompts;
 pub mod schedule;
 mod skills;
 mod subagent;
@@ -19,6 +20,7 @@ use chat::{Bounds, Chat};
 pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox, builtin};
+pub use prompts::{AgentPromptError, AgentPrompts};
 
 use tracing::Instrument;
 
@@ -27,7 +29,6 @@ use crate::model::{ChatRequest, Model, ModelError, Reply, ToolCall, ToolSpec, Us
 use crate::plugin::counting_waits;
 use crate::store::event::{Fault, FaultKind, Step, Turn};
 use crate::task::manifest::Protocol;
-use crate::workspace::WorkspaceError;
 
 /// How often the same call may be made in a row, in one turn: after any other call its answer may be a new one.
 const SAME_CALL: usize = 3;
@@ -127,9 +128,6 @@ pub enum TurnEnd {
 }
 
 impl<'a> Agent<'a> {
-    /// The system prompt before it is filled in.
-    pub const PROMPT: &'static str = context::SYSTEM;
-
     /// An agent at the start of a session, with the tools of `toolbox`.
     pub fn new(model: &'a Model, setup: Setup, toolbox: &Toolbox, system: String) -> Self {
         Self {
@@ -140,12 +138,19 @@ impl<'a> Agent<'a> {
     }
 
     /// The system prompt for the workspace as it is now.
-    pub fn system_prompt(environment: &Environment) -> Result<String, WorkspaceError> {
-        context::system_prompt(&environment.workspace, &environment.toolbox)
+    pub fn system_prompt(environment: &Environment) -> Result<String, AgentPromptError> {
+        let Environment {
+            prompts,
+            workspace,
+            toolbox,
+            ..
+        } = environment;
+        context::system_prompt(prompts, workspace, toolbox)
     }
 
     /// Puts a turn of the record into the chat, as if it had just been played.
     pub fn replay(&mut self, turn: &Turn) {
+        self.chat.is_nearly_full();
         // What was consolidated was so before the message came.
         let consolidated = |step: &&Step| matches!(step, Step::Consolidated { .. });
         for step in turn.steps.iter().filter(consolidated) {
@@ -348,11 +353,16 @@ impl<'a> Agent<'a> {
         ended.map_or(Going::On, Going::Ended)
     }
 
-    /// The memory step at a session's end (see `memory`).
-    pub async fn remember(
+    /// The session is over. Where another one `follows`, what it needs is saved (see `memory`).
+    pub async fn finish(
         &mut self,
         environment: &mut Environment,
+        follows: bool,
     ) -> Result<memory::Remembered, ModelError> {
+        self.model.end_session().await;
+        if !follows {
+            return Ok(memory::Remembered::default());
+        }
         self.chat.fit();
         memory::remember(self.model, self.chat.messages(), environment).await
     }

@@ -7,7 +7,7 @@ use tracing::level_filters::LevelFilter;
 use crate::report::format::Format;
 use crate::store::folder::Shard;
 use crate::task::load::Assignment;
-use crate::task::manifest::{Ablation, Protocol, Scaffold};
+use crate::task::manifest::{Ablation, Protocol, Scaffold, ScaffoldPrompt};
 
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
 #[derive(Debug, Parser)]
@@ -71,8 +71,8 @@ pub struct RunArgs {
     /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost, --no-preflight and what is
     /// recorded may differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "plugins", "policy", "prompts", "out", "seed",
-        "ablate", "shard", "dry_run", "set", "print_config",
+        "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins", "policy",
+        "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config",
     ])]
     pub resume: Option<Utf8PathBuf>,
     /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL. Several are played
@@ -104,6 +104,10 @@ pub struct RunArgs {
     /// The tools of the built-in scaffold: the paper's, or those of the released code.
     #[arg(long, value_enum)]
     pub scaffold: Option<ScaffoldArg>,
+    /// The agent's system prompt. `neutral` says nothing of what users leave unsaid or of when to ask; `coached` gives
+    /// advice on both, to measure its effect. Default: neutral.
+    #[arg(long, value_enum, value_name = "WORDING")]
+    pub scaffold_prompt: Option<ScaffoldPromptArg>,
     /// The seed of everything drawn at random.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -123,7 +127,8 @@ pub struct RunArgs {
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
-    /// A folder of prompts that replace the built-in ones of the same file name.
+    /// A folder of prompts that replace the built-in ones of the same file name; `system.md` and `subagent.md` are the
+    /// agent's, the others those of user agent and judge.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
     /// What plugins of others may use. Default: nothing.
@@ -220,6 +225,21 @@ impl From<ScaffoldArg> for Scaffold {
         match scaffold {
             ScaffoldArg::Nanobot015 => Self::Nanobot015,
             ScaffoldArg::Nanobot014 => Self::Nanobot014,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScaffoldPromptArg {
+    Neutral,
+    Coached,
+}
+
+impl From<ScaffoldPromptArg> for ScaffoldPrompt {
+    fn from(wording: ScaffoldPromptArg) -> Self {
+        match wording {
+            ScaffoldPromptArg::Neutral => Self::Neutral,
+            ScaffoldPromptArg::Coached => Self::Coached,
         }
     }
 }

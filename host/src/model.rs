@@ -216,6 +216,11 @@ impl Usage {
         }
     }
 
+    /// The share of the input that the provider had cached, 0 to 1; None without any input.
+    pub fn cached_share(&self) -> Option<f64> {
+        (self.input_tokens > 0).then(|| self.cached_tokens as f64 / self.input_tokens as f64)
+    }
+
     /// What all of it cost; None when the price of a part is not known.
     pub fn known_cost(&self) -> Option<MicroUsd> {
         (self.unpriced_calls == 0).then_some(self.cost)
@@ -297,6 +302,22 @@ impl Model {
             Self::Scripted(scripted) => Ok(scripted.chat(request)),
             Self::Client(client) => client.chat(request).await,
             Self::External(external) => external.chat(request).await,
+        }
+    }
+
+    /// Asks to save what later sessions need to know. Only a real model has anything to say there.
+    pub async fn remember(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
+        match self {
+            Self::Scripted(_) => Ok(scripted::remember()),
+            Self::Client(client) => client.chat(request).await,
+            Self::External(_) => Ok(external::remembered()),
+        }
+    }
+
+    /// The session is over: an agent from outside may still wait for a result.
+    pub async fn end_session(&self) {
+        if let Self::External(external) = self {
+            external.end_session().await;
         }
     }
 

@@ -31,8 +31,8 @@ use crate::model::external::{Called, Outside, Over, Told};
 /// The tool that the conversation runs through.
 const CONVERSE: &str = "converse";
 
-/// A subagent would be one of the built-in scaffold.
-const SPAWN: &str = "spawn";
+/// Tools that are not offered: a subagent would be one of the built-in scaffold, and so would the memory.
+const OF_SCAFFOLD: [&str; 2] = ["spawn", "save_memory"];
 
 /// Bytes of one message: a whole file may be written with a call.
 const MAX_MESSAGE: usize = 64 << 20;
@@ -208,7 +208,8 @@ fn refused(reason: &str) -> CallToolResult {
 }
 
 fn tools(specs: &[ToolSpec]) -> impl Iterator<Item = &ToolSpec> {
-    specs.iter().filter(|spec| spec.name != SPAWN)
+    let offered = |spec: &&ToolSpec| !OF_SCAFFOLD.contains(&spec.name.as_str());
+    specs.iter().filter(offered)
 }
 
 fn tool(spec: &ToolSpec) -> Tool {
@@ -217,7 +218,8 @@ fn tool(spec: &ToolSpec) -> Tool {
         description,
         parameters,
     } = spec;
-    let schema = parameters.as_object().cloned().unwrap_or_default();
+    // As a model of the host's is shown it.
+    let schema: JsonObject = serde_json::from_str(parameters.text()).unwrap_or_default();
     Tool::new(name.clone(), description.clone(), schema)
 }
 

@@ -18,13 +18,11 @@ use recording::Asked;
 
 use crate::task::suite::Page;
 
-/// Searches the web; the best pages with title, address and an excerpt.
+/// Searches the web: title, address and an excerpt of the best pages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SearchArguments {
-    /// A few words.
     pub query: String,
-    /// How many results, 1 to 10.
     #[serde(default = "five")]
     #[schemars(range(min = 1, max = 10))]
     pub count: usize,
@@ -34,16 +32,14 @@ fn five() -> usize {
     5
 }
 
-/// Fetches a page of the web and shows its readable content.
+/// Shows the readable content of a page of the web.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct FetchArguments {
-    /// The address, http or https.
+    /// http or https.
     pub url: String,
-    /// As Markdown, or as plain text.
     #[serde(default)]
     pub extract_mode: ExtractMode,
-    /// How many characters to show at most.
     #[serde(default = "fifty_thousand")]
     #[schemars(range(min = 100, max = 50_000))]
     pub max_chars: usize,
@@ -56,6 +52,7 @@ fn fifty_thousand() -> usize {
 /// How a page is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ExtractMode {
     #[default]
     Markdown,

@@ -1,7 +1,8 @@
 //! What the model sees of a session. The record keeps everything; here it is kept within the model's window: results
-//! that are too long show their beginning, older bulky ones are shortened, and the oldest messages go first. What is
-//! done depends on the record alone, so that a session that is gone on with sees the same chat. A scripted model has no
-//! window, and nothing is taken from it.
+//! that are too long show their beginning, and when the window is full older bulky ones are shortened and the oldest
+//! messages go. Until then each chat that is sent is the one before with more at its end, and then much goes at once:
+//! providers cache what begins alike. What is done depends on the record alone, so that a session that is gone on with
+//! sees the same chat. A scripted model has no window, and nothing is taken from it.
 
 use super::context::{self, Channel};
 use super::tokens;
@@ -11,22 +12,26 @@ use crate::model::{Image, Message, Reasoning};
 use crate::store::event::Step;
 use crate::task::manifest::Protocol;
 
+/// The share of the room, in percent, above which the chat is nearly full.
+const NEARLY_FULL: usize = 80;
+
 /// Characters of a result above which it is kept in a file of the workspace and shown in part.
 pub(super) const LONG_RESULT: usize = 16_000;
 
 /// Characters that are shown of a result that was put into a file.
 const PREVIEW: usize = 4_000;
 
-/// Results of tools that can be called again stand in full for the last so many of them.
+/// When room is needed, results of tools that can be called again stay in full for the last so many of them.
 const BULKY_KEPT: usize = 10;
 
 /// Characters above which such a result is bulky, and those that stay of one.
 const BULKY: usize = 1_000;
 const BULKY_REST: usize = 200;
 
-/// Pictures that stay in what is sent. Each may have 4 MiB as base64, so that these stay below the smallest limit of a
-/// request that a provider has (20 MB).
-const PICTURES_KEPT: usize = 4;
+/// Pictures that are sent, and the bytes of their base64: beyond either only half of it stays. A request may have 20 MB
+/// at the strictest provider, and above 20 pictures there is one that wants smaller ones.
+const PICTURES: usize = 20;
+const PICTURE_BYTES: usize = 16 << 20;
 
 /// Tokens of the window that are left for the answer.
 const ANSWER: usize = 8_192;
@@ -160,7 +165,7 @@ impl Chat {
                         data: data.clone(),
                     }),
                 });
-                self.keep_last_pictures();
+                self.leave_out_pictures();
             }
             Step::Subagent { label, result, .. } => {
                 let text = context::subagent_result(label, result);
@@ -178,15 +183,23 @@ impl Chat {
         }
     }
 
-    /// Leaves out the oldest pictures of those that are shown.
-    fn keep_last_pictures(&mut self) {
-        let shown = |message: &Message| matches!(message, Message::Picture { image: Some(_), .. });
-        let waiting = self.waiting.iter().filter(|message| shown(message)).count();
-        let places: Vec<usize> = (0..self.messages.len())
-            .filter(|place| shown(&self.messages[*place]))
-            .collect();
-        let kept = PICTURES_KEPT.saturating_sub(waiting);
-        for &place in places.iter().rev().skip(kept) {
+    /// Leaves out the older ones of the pictures when there are too many.
+    fn leave_out_pictures(&mut self) {
+        let waiting: Vec<usize> = self.waiting.iter().filter_map(picture).collect();
+        let shown = self.messages.iter().enumerate();
+        let shown = shown.filter_map(|(place, message)| Some((place, picture(message)?)));
+        let shown: Vec<(usize, usize)> = shown.collect();
+        let (mut count, mut bytes) = (waiting.len(), waiting.iter().sum::<usize>());
+        let all = bytes + shown.iter().map(|(_, bytes)| bytes).sum::<usize>();
+        if count + shown.len() <= PICTURES && all <= PICTURE_BYTES {
+            return;
+        }
+        for (place, size) in shown.into_iter().rev() {
+            count += 1;
+            bytes += size;
+            if count <= PICTURES / 2 && bytes <= PICTURE_BYTES / 2 {
+                continue;
+            }
             if let Message::Picture { text, image } = &mut self.messages[place] {
                 *image = None;
                 *text = format!("{text} {PICTURE_GONE}");
@@ -210,9 +223,13 @@ impl Chat {
         if bulky {
             self.bulky.push(self.messages.len() - 1);
         }
-        if self.bulky.len() > BULKY_KEPT {
-            let oldest = self.bulky.remove(0);
-            self.cut(oldest, BULKY_REST);
+    }
+
+    /// Shortens the bulky results that can be had again, but for the last ones.
+    fn shorten_old_results(&mut self) {
+        let old = self.bulky.len().saturating_sub(BULKY_KEPT);
+        for place in self.bulky.drain(..old).collect::<Vec<_>>() {
+            self.cut(place, BULKY_REST);
         }
     }
 
@@ -238,16 +255,18 @@ impl Chat {
         self.messages.push(message);
     }
 
-    /// Makes the chat fit before a question: the thinking of earlier turns is left out, then whole turns are dropped from
-    /// the front, then whole answers with their results, then the results of the last answer are cut. A system prompt or
-    /// a user message that is longer than the window stays as it is: the model has to refuse it.
+    /// Makes the chat fit before a question: older bulky results are shortened and the thinking of earlier turns is left
+    /// out, then whole turns are dropped from the front, then whole answers with their results, then the results of the
+    /// last answer are cut. A system prompt or a user message that is longer than the window stays as it is: the model
+    /// has to refuse it.
     pub(super) fn fit(&mut self) {
         let Some(room) = self.room else { return };
         if self.total <= room {
             return;
         }
-        // With some air, so that not every question drops something: servers cache what begins alike.
+        // With some air, so that not every question drops something.
         let aim = room - room / 4;
+        self.shorten_old_results();
         self.forget_thoughts();
         while self.total > aim && self.drop_oldest() {}
         for place in 0..self.messages.len() {
@@ -280,15 +299,25 @@ impl Chat {
         }
     }
 
+    /// Whether the chat is nearly full before a turn, also when older bulky results are shortened.
+    pub(super) fn is_nearly_full(&mut self) -> bool {
+        if self.fills(NEARLY_FULL) {
+            self.shorten_old_results();
+        }
+        self.fills(NEARLY_FULL)
+    }
+
     /// Whether the chat takes more than `share` percent of its room.
-    pub(super) fn fills(&self, share: usize) -> bool {
+    fn fills(&self, share: usize) -> bool {
         self.room
             .is_some_and(|room| self.total > room / 100 * share)
     }
 
-    /// The oldest turns, which a consolidation would drop: all but the last ones, which take half of the room at most.
-    pub(super) fn oldest_turns(&self) -> &[Message] {
-        &self.messages[1..self.consolidated_end()]
+    /// The chat up to the last turns, which take half of the room at most: what a consolidation would drop, behind the
+    /// system prompt. None if there is nothing.
+    pub(super) fn oldest_turns(&self) -> Option<&[Message]> {
+        let end = self.consolidated_end();
+        (end > 1).then(|| &self.messages[..end])
     }
 
     /// Drops the oldest turns and puts what is left of them in their place.
@@ -383,6 +412,16 @@ fn unanswered(call_id: String) -> Message {
     Message::Tool {
         call_id,
         text: "(no answer came)".into(),
+    }
+}
+
+/// Bytes of the picture that a message shows.
+fn picture(message: &Message) -> Option<usize> {
+    match message {
+        Message::Picture {
+            image: Some(image), ..
+        } => Some(image.data.len()),
+        _ => None,
     }
 }
 

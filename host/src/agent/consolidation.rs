@@ -7,9 +7,6 @@ use super::{Agent, TurnDone, memory};
 use crate::model::ModelError;
 use crate::store::event::Step;
 
-/// The share of the window, in percent, above which a chat is consolidated.
-const FULL: usize = 80;
-
 impl Agent<'_> {
     /// Consolidates the oldest turns when the chat is nearly full. It is done before a message comes in, so that nothing
     /// of the turn at hand is lost. An error is infrastructure or setup: nothing was
@@ -19,13 +16,13 @@ impl Agent<'_> {
         environment: &mut Environment,
         done: &mut TurnDone,
     ) -> Result<(), ModelError> {
-        if !self.chat.fills(FULL) {
+        if !self.chat.is_nearly_full() {
             return Ok(());
         }
-        let oldest = repaired(self.chat.oldest_turns());
-        if oldest.is_empty() {
+        let Some(oldest) = self.chat.oldest_turns() else {
             return Ok(());
-        }
+        };
+        let oldest = repaired(oldest);
         let remembered = memory::remember(self.model, &oldest, environment).await?;
         done.usage += remembered.usage;
         done.faults.extend(remembered.fault);

@@ -1,30 +1,16 @@
 //! What the model reads: the system prompt, the runtime block of a user message, the text of a tool's result.
 
 use std::fmt;
-use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
-use minijinja::{Environment as Templates, Value, context};
+use minijinja::{Value, context};
 
 use super::environment::Toolbox;
+use super::prompts::{AgentPromptError, AgentPrompts, Shown};
 use super::skills::{self, Skill};
 use crate::eval::record::{CallRecord, CallStatus};
 use crate::task::manifest::Protocol;
 use crate::workspace::{Workspace, WorkspaceError, WorkspacePath};
-
-pub(super) const SYSTEM: &str = include_str!("../../prompts/system.md");
-
-const SYSTEM_NAME: &str = "system";
-
-/// Parsed once: each session begins with a prompt.
-static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
-    let mut templates = Templates::new();
-    let added = templates.add_template(SYSTEM_NAME, SYSTEM);
-    added.expect("the template is part of the program, and a test renders it");
-    templates
-});
-
-const SUBAGENT: &str = include_str!("../../prompts/subagent.md");
 
 /// Where results are kept that are too long for the chat.
 pub const RESULTS_FOLDER: &str = "tool-results";
@@ -72,9 +58,10 @@ impl fmt::Display for Channel {
 /// In this order: who the agent is and how it works, the workspace's bootstrap files, what it remembers, the skills that
 /// are always there, and a line for each other skill.
 pub(super) fn system_prompt(
+    prompts: &AgentPrompts,
     workspace: &Workspace,
     toolbox: &Toolbox,
-) -> Result<String, WorkspaceError> {
+) -> Result<String, AgentPromptError> {
     let mut files = Vec::new();
     for path in BOOTSTRAP {
         let text = shown(read(workspace, path)?, path);
@@ -87,9 +74,13 @@ pub(super) fn system_prompt(
         .into_iter()
         .partition(|skill| skill.always && skill.lacks.is_empty());
     let [always, others] = [always, others].map(told);
-    let template = TEMPLATES.get_template(SYSTEM_NAME);
-    let rendered = template.and_then(|it| it.render(context! { files, memory, always, others }));
-    Ok(rendered.expect("the template is part of the program, and a test renders it"))
+    let shown = Shown {
+        files,
+        memory,
+        always,
+        others,
+    };
+    Ok(prompts.render(&shown)?)
 }
 
 /// Skills as the template sees them.
@@ -106,11 +97,6 @@ fn told(skills: Vec<Skill>) -> Vec<Value> {
         context! { name, description, path, body, lacks }
     };
     skills.into_iter().map(one).collect()
-}
-
-/// The system prompt of a subagent.
-pub(super) fn subagent_prompt() -> String {
-    SUBAGENT.trim().to_owned()
 }
 
 /// What the agent is told when a subagent is done.
@@ -183,7 +169,7 @@ pub(super) fn tool_result(record: &CallRecord, protocol: Protocol) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::manifest::Scaffold;
+    use crate::task::manifest::{Scaffold, ScaffoldPrompt};
     use crate::workspace::Quota;
     use serde_json::json;
 
@@ -226,11 +212,21 @@ mod tests {
         (dir, workspace)
     }
 
+    fn prompt(wording: ScaffoldPrompt, workspace: &Workspace) -> String {
+        let prompts = AgentPrompts::new(wording, None, None).unwrap();
+        let toolbox = Toolbox::new(Scaffold::default(), []).unwrap();
+        system_prompt(&prompts, workspace, &toolbox).unwrap()
+    }
+
     #[test]
     fn the_system_prompt_has_everything_in_its_order() {
+        check_order(ScaffoldPrompt::Neutral);
+        check_order(ScaffoldPrompt::Coached);
+    }
+
+    fn check_order(wording: ScaffoldPrompt) {
         let (_dir, mut workspace) = workspace();
-        let toolbox = Toolbox::new(Scaffold::default(), []).unwrap();
-        let bare = system_prompt(&workspace, &toolbox).unwrap();
+        let bare = prompt(wording, &workspace);
         let skill = |always: bool, text: &str| {
             format!(
                 "---\nname: s\ndescription: Says {text}.\nalways: {always}\n---\nThe body {text}."
@@ -254,7 +250,7 @@ mod tests {
                 .write(&own_path(path), content.as_bytes())
                 .unwrap();
         }
-        let full = system_prompt(&workspace, &toolbox).unwrap();
+        let full = prompt(wording, &workspace);
         let places: Vec<Option<usize>> =
             expected.iter().map(|(.., text)| full.find(text)).collect();
         assert!(
@@ -274,11 +270,10 @@ mod tests {
     #[test]
     fn a_memory_that_grew_too_long_is_cut_in_the_prompt() {
         let (_dir, mut workspace) = workspace();
-        let toolbox = Toolbox::new(Scaffold::default(), []).unwrap();
         workspace
             .write(&own_path(MEMORY), "x".repeat(100_000).as_bytes())
             .unwrap();
-        let prompt = system_prompt(&workspace, &toolbox).unwrap();
+        let prompt = prompt(ScaffoldPrompt::Neutral, &workspace);
         assert!(
             prompt.len() < 30_000 && prompt.contains("[cut here"),
             "{}",

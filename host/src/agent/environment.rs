@@ -13,12 +13,14 @@ use serde_json::Value;
 use super::chat::LONG_RESULT;
 use super::clock::SessionClock;
 use super::context::{RESULTS_FOLDER, own_path};
+use super::memory::{self, SAVE_MEMORY};
+use super::prompts::AgentPrompts;
 use super::schedule::{self, CRON, CronArguments};
 use super::subagent::Spawned;
 use super::tokens;
 use super::tools::exec::{self, EXEC, ExecError};
 use super::tools::read_file::{self, Read, ReadError};
-use super::tools::{ASK_USER, Builtin, MESSAGE};
+use super::tools::{ASK_USER, Builtin, MESSAGE, parameters};
 use crate::eval::record::{CallRecord, CallStatus};
 use crate::model::{ToolCall, ToolSpec};
 use crate::plugin::document::DOCUMENT;
@@ -53,6 +55,9 @@ files";
 /// What a subagent goes without: it speaks to nobody, and leaves nothing running.
 const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
 
+/// What a question without words is answered with.
+const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
+
 /// The tools of one persona: what the model is told of them, and the check of their arguments.
 #[derive(Debug, Clone)]
 pub struct Toolbox(Arc<ToolboxInner>);
@@ -74,44 +79,42 @@ type Validators = HashMap<String, Arc<Validator>>;
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct MessageArguments {
-    /// What the user reads.
     content: String,
-    /// Files of the workspace that go with it.
+    /// Files that go with it.
     #[serde(default)]
     media: Vec<String>,
 }
 
-/// Asks the user one question and ends the turn; the answer comes as this call's result.
+/// Asks the user a question and ends the turn; the answer comes as this call's result.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct QuestionArguments {
-    /// One focused question.
     question: String,
-    /// Answers to choose from.
+    /// To choose from.
     #[serde(default)]
     options: Vec<String>,
 }
 
-/// Lets a subagent work on a part of the task, with the tools for files and the web. It knows nothing of this
-/// conversation: the task must say all that it needs. Its result comes as a message when it is done.
+/// Lets a subagent do a part of the work, with the tools for files and the web. It knows only what `task` says; its result
+/// comes as a message.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct SpawnArguments {
-    /// What it has to do, with paths and everything else it must know.
     task: String,
-    /// A short name for it.
     #[serde(default)]
     label: Option<String>,
 }
 
 impl Toolbox {
-    /// The built-in tools of a profile, and those of the apps. An error names the tool whose schema is none.
+    /// The built-in tools of a profile, that of the memory step, and those of the apps. An error names the tool whose
+    /// schema is none.
     pub fn new(
         scaffold: Scaffold,
         apps: impl IntoIterator<Item = ToolSpec>,
     ) -> Result<Self, String> {
         let own = builtin(scaffold);
-        let specs: Vec<ToolSpec> = own.iter().cloned().chain(apps).collect();
+        let all = own.iter().cloned().chain([memory::tool()]).chain(apps);
+        let specs: Vec<ToolSpec> = all.collect();
         let validators = compiled(&specs)?;
         let of_subagent = |spec: &ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
         let subagents = own.into_iter().filter(of_subagent).collect();
@@ -138,7 +141,7 @@ impl Toolbox {
     }
 
     /// Tokens of the specs, which go with every question.
-    pub(super) fn tokens(&self) -> usize {
+    pub fn tokens(&self) -> usize {
         *self
             .0
             .tokens
@@ -231,16 +234,14 @@ fn without_recursion(spec: &mut ToolSpec) {
     spec.parameters = parameters.into();
 }
 
-fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
-    let mut parameters = schemars::schema_for!(T).to_value();
-    let description = parameters
-        .as_object_mut()
-        .and_then(|schema| schema.remove("description"));
-    let description = description.unwrap_or_default();
+pub(super) fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
+    let described = schemars::schema_for!(T).to_value();
+    let description = described["description"].as_str().unwrap_or_default();
     ToolSpec {
         name: name.into(),
-        description: description.as_str().unwrap_or_default().into(),
-        parameters: parameters.into(),
+        // A line's end in a comment is none in what is said.
+        description: description.replace('\n', " "),
+        parameters: parameters::<T>().into(),
     }
 }
 
@@ -269,11 +270,15 @@ pub struct Environment {
     pub documents: Documents,
     pub clock: SessionClock,
     pub toolbox: Toolbox,
+    /// What the agent and its subagents are told of how they work.
+    pub prompts: Arc<AgentPrompts>,
     pub web: Arc<Web>,
     /// Whether the agent's model can be shown pictures.
     pub vision: bool,
     /// What the agent wants to be woken for.
     pub jobs: Jobs,
+    /// How often the agent was woken since the last session; 0 in a session.
+    pub woken: u32,
     /// Calls of the session so far.
     pub calls: u32,
 }
@@ -319,10 +324,14 @@ impl Environment {
             ASK_USER => parsed(&arguments).map_or_else(
                 |refused| refused,
                 |question: QuestionArguments| {
+                    if question.question.trim().is_empty() {
+                        return refused(NO_QUESTION.into());
+                    }
                     said = Some(question.text());
                     Ran::Ok(String::new())
                 },
             ),
+            SAVE_MEMORY => refused(memory::NOT_NOW.into()),
             SPAWN => parsed(&arguments).map_or_else(
                 |refused| refused,
                 |arguments: SpawnArguments| {
@@ -338,7 +347,8 @@ impl Environment {
             CRON => parsed(&arguments).map_or_else(
                 |refused| refused,
                 |arguments| {
-                    schedule::cron(&mut self.jobs, arguments, self.clock.now())
+                    let now = self.clock.now();
+                    schedule::cron(&mut self.jobs, arguments, now, self.woken)
                         .map_or_else(refused, Ran::Ok)
                 },
             ),

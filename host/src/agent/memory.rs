@@ -1,19 +1,23 @@
 //! The memory step: at a session's end the model turns it into an entry of the history and an updated memory, so that
 //! later sessions can recall it (the paper's Fig. 5 measures what that is worth).
-
-use std::sync::LazyLock;
+//!
+//! It is one more question of the session, whose every request has the same tools, `save_memory` among them: providers'
+//! caches take what begins alike, first the tools, then the chat, and the step is the longest request of all. The choice
+//! of the tool is left to the model: to force it would cost Anthropic's cache of the chat and is refused there with
+//! thinking, and local servers differ in it. A call in the middle of a session is refused.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::chat::repaired;
 use super::context::{HISTORY, MEMORY, own_path, read};
-use super::environment::Environment;
+use super::environment::{Environment, spec};
 use crate::model::{ChatRequest, Message, Model, ModelError, Reply, ToolSpec, Usage};
 use crate::store::event::{Fault, FaultKind, Step};
 use crate::workspace::WorkspaceError;
 
-const TOOL: &str = "save_memory";
+/// The tool's name.
+pub(super) const SAVE_MEMORY: &str = "save_memory";
 
 const REQUEST: &str = "The session is over. Call save_memory once: history_entry sums up in one paragraph what was asked, \
 done, decided and left open, with names, paths and dates; memory_update is the whole new text of your long-term memory: \
@@ -22,13 +26,9 @@ and facts.";
 
 const AGAIN: &str = "Nothing was saved. Call save_memory now, with a history_entry.";
 
-static TOOLS: LazyLock<[ToolSpec; 1]> = LazyLock::new(|| {
-    [ToolSpec {
-        name: TOOL.into(),
-        description: "Saves what later sessions need to know of this one.".into(),
-        parameters: schemars::schema_for!(Saved).to_value().into(),
-    }]
-});
+/// What a call is told that nobody asked for.
+pub(super) const NOT_NOW: &str =
+    "save_memory is for the end of the session, when you are asked for it; nothing was saved";
 
 /// Characters of the raw extract that is kept when the model saves nothing.
 const EXTRACT: usize = 4000;
@@ -43,6 +43,7 @@ pub struct Remembered {
     pub fault: Option<Fault>,
 }
 
+/// Saves what later sessions need to know. Only for a session's end, when you are asked.
 #[derive(Deserialize, JsonSchema)]
 struct Saved {
     /// One paragraph on the session.
@@ -50,6 +51,11 @@ struct Saved {
     /// The whole new text of the memory; empty to leave it as it is.
     #[serde(default)]
     memory_update: String,
+}
+
+/// The tool as the model sees it.
+pub(super) fn tool() -> ToolSpec {
+    spec::<Saved>(SAVE_MEMORY)
 }
 
 /// Asks twice; a session is never lost without a word: then a raw extract is kept, and the fault recorded. An error is
@@ -61,7 +67,8 @@ pub(super) async fn remember(
 ) -> Result<Remembered, ModelError> {
     let mut done = Remembered::default();
     let memory = read(&environment.workspace, MEMORY).unwrap_or_default();
-    let saved = match ask(model, chat, &memory, &mut done).await {
+    let tools = environment.toolbox.specs();
+    let saved = match ask(model, chat, tools, &memory, &mut done).await {
         Ok(Some(saved)) => saved,
         Ok(None) => lost(chat, "it saved no memory, asked twice", &mut done),
         Err(error @ ModelError::Refused { .. }) => {
@@ -80,6 +87,7 @@ pub(super) async fn remember(
 async fn ask(
     model: &Model,
     chat: &[Message],
+    tools: &[ToolSpec],
     memory: &str,
     done: &mut Remembered,
 ) -> Result<Option<Saved>, ModelError> {
@@ -89,15 +97,15 @@ async fn ask(
     });
     for _ in 0..2 {
         let reply = model
-            .chat(ChatRequest {
+            .remember(ChatRequest {
                 messages: &messages,
-                tools: &*TOOLS,
+                tools,
                 may_call: true,
                 temperature: None,
                 max_output: None,
             })
             .await?;
-        let saved = reply.calls.iter().find(|call| call.name == TOOL);
+        let saved = reply.calls.iter().find(|call| call.name == SAVE_MEMORY);
         let saved = saved.and_then(|call| serde_json::from_str(&call.arguments).ok());
         let Reply {
             text,
@@ -150,7 +158,7 @@ fn lost(chat: &[Message], reason: &str, done: &mut Remembered) -> Saved {
 fn fault(message: &str) -> Fault {
     Fault {
         kind: FaultKind::Model,
-        source: TOOL.into(),
+        source: SAVE_MEMORY.into(),
         cause: "memory".into(),
         message: message.into(),
     }

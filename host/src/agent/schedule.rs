@@ -1,5 +1,7 @@
 //! The `cron` tool and what comes of it: jobs on the session clock. Between two sessions those that are due fire in the
-//! order of time (`run/wake`); during a session none does. Nothing here reads a real clock.
+//! order of time (`run/wake`); during a session none does. A job that fires once is never left out. One that recurs
+//! fires once between two sessions, at the last of its moments, and says how many went before: nothing else happens
+//! there, so that the others would find the same. Nothing here reads a real clock.
 
 use cronexpr::{Crontab, FallbackTimezoneOption, ParseOptions};
 use jiff::ToSpan;
@@ -16,6 +18,13 @@ pub const CRON: &str = "cron";
 /// Open jobs at a time.
 const MOST_JOBS: usize = 20;
 
+/// Wakes between two sessions after which no job can be added before the next one: a job could add another one for the
+/// minute after, without end.
+const MOST_WAKES: u32 = 24;
+
+/// Moments of a job that are counted when they are folded into one.
+const COUNTED: u32 = 1_000;
+
 /// Characters of a message and of an expression. The longest sensible expression lists every minute.
 const MESSAGE: usize = 4_000;
 const EXPRESSION: usize = 400;
@@ -26,49 +35,52 @@ const SHORTEST: u32 = 60;
 /// No job is later: a search for the next moment looks four years ahead, and time ends with the year 9999.
 const LAST_YEAR: i16 = 9990;
 
-/// Wakes the agent later with a message to itself. Jobs fire between sessions, on the session's clock. To add one give
-/// `message` and one of `every_seconds`, `cron_expr` and `at`; to remove one give its `job_id`.
+/// Jobs that wake you between sessions, by the session's clock, with your message. To add one give `message` and one of
+/// `every_seconds`, `cron_expr` and `at`; to remove one give `job_id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct CronArguments {
     action: Action,
-    /// What you are told when the job is due.
     #[serde(default)]
     message: Option<String>,
-    /// The interval, at least 60.
+    /// At least 60.
     #[serde(default)]
     every_seconds: Option<u32>,
-    /// Five fields: minute, hour, day of month, month, day of week. `0 8 * * MON-FRI` is eight o'clock on working days.
+    /// Such as `0 8 * * MON-FRI`.
     #[serde(default)]
     cron_expr: Option<String>,
-    /// Once, at this local moment: `2026-03-02T09:00:00`.
+    /// Such as 2026-03-02T09:00:00.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     at: Option<String>,
-    /// The time zone of `cron_expr`, such as `Europe/Paris`; the session's clock then counts as UTC. Left out: the
-    /// expression is in the session's own time.
+    /// Of `cron_expr`, such as Europe/Paris; the session's clock is then taken for UTC.
     #[serde(default)]
     tz: Option<String>,
-    /// The job to remove.
     #[serde(default)]
     job_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 enum Action {
     Add,
     List,
     Remove,
 }
 
-/// Carries out a call; what the agent is told, or why nothing changed.
+/// Carries out a call; what the agent is told, or why nothing changed. `woken`: how often the agent was since the last
+/// session, 0 in a session.
 pub(super) fn cron(
     jobs: &mut Jobs,
     arguments: CronArguments,
     now: DateTime,
+    woken: u32,
 ) -> Result<String, String> {
     match arguments.action {
+        Action::Add if woken >= MOST_WAKES => Err(format!(
+            "you were woken {MOST_WAKES} times since the last session; add the job in the next one"
+        )),
         Action::Add => add(jobs, arguments, now),
         Action::List => Ok(list(jobs)),
         Action::Remove => remove(jobs, arguments.job_id),
@@ -160,16 +172,17 @@ fn next_after(when: &When, last: DateTime, now: DateTime) -> Result<Option<DateT
         }
         When::Cron { expression, zone } => {
             let crontab = crontab(expression, zone.as_deref())?;
-            // The session clock has no zone. Read as UTC it has no gaps and no repeated hours.
-            let start = now
-                .to_zoned(TimeZone::UTC)
-                .map_err(|error| error.to_string())?;
-            let next = crontab.find_next(start.timestamp());
-            Ok(next
-                .ok()
-                .map(|next| next.timestamp().to_zoned(TimeZone::UTC).datetime()))
+            Ok(later(&crontab, now))
         }
     }
+}
+
+/// The first moment of an expression after another one. The session clock has no zone: read as UTC it has no gaps and no
+/// repeated hours.
+fn later(crontab: &Crontab, now: DateTime) -> Option<DateTime> {
+    let start = now.to_zoned(TimeZone::UTC).ok()?;
+    let next = crontab.find_next(start.timestamp()).ok()?;
+    Some(next.timestamp().to_zoned(TimeZone::UTC).datetime())
 }
 
 fn crontab(expression: &str, zone: Option<&str>) -> Result<Crontab, String> {
@@ -233,39 +246,72 @@ fn remove(jobs: &mut Jobs, id: Option<String>) -> Result<String, String> {
     Ok(format!("Removed {id}."))
 }
 
-/// The job that is due first, at `until` at the latest; of several at one moment the oldest.
-pub fn due(jobs: &Jobs, until: DateTime) -> Option<&Job> {
-    jobs.open
-        .iter()
-        .filter(|job| job.next <= until)
-        .min_by_key(|job| job.next)
+/// A job that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due<'a> {
+    pub job: &'a Job,
+    pub at: DateTime,
+    /// Its moments before this one that it did not fire at; [`COUNTED`] stands for more, too.
+    pub folded: u32,
 }
 
-/// A job has fired at `now`: it is due again later, or gone.
-pub fn fired(jobs: &mut Jobs, id: &str, now: DateTime) {
+/// The job that is due first, at `until` at the latest; of several at one moment the oldest.
+pub fn due(jobs: &Jobs, until: DateTime) -> Option<Due<'_>> {
+    let open = jobs.open.iter().filter(|job| job.next <= until);
+    let due = open.map(|job| {
+        let (at, folded) = last(job, until);
+        Due { job, at, folded }
+    });
+    due.min_by_key(|due| due.at)
+}
+
+/// The last moment of a job that is due until then, and how many it has before.
+fn last(job: &Job, until: DateTime) -> (DateTime, u32) {
+    match &job.when {
+        When::At => (job.next, 0),
+        When::EverySeconds(seconds) => {
+            let step = i64::from(*seconds);
+            let gone = until.duration_since(job.next).as_secs() / step;
+            let at = job.next.checked_add((gone * step).seconds());
+            let folded = u32::try_from(gone).unwrap_or(COUNTED).min(COUNTED);
+            (at.unwrap_or(job.next), folded)
+        }
+        // The expression was understood when the job was made.
+        When::Cron { expression, zone } => crontab(expression, zone.as_deref())
+            .map_or((job.next, 0), |crontab| last_of(&crontab, job.next, until)),
+    }
+}
+
+fn last_of(crontab: &Crontab, first: DateTime, until: DateTime) -> (DateTime, u32) {
+    let until_then = |moment: &DateTime| *moment <= until;
+    let after = |moment| later(crontab, moment).filter(until_then);
+    let moments = std::iter::successors(Some(first), |moment| after(*moment));
+    let counted = moments.take(COUNTED as usize + 1).enumerate();
+    let (folded, at) = counted.last().unwrap_or((0, first));
+    let folded = u32::try_from(folded).unwrap_or(COUNTED);
+    if folded < COUNTED {
+        return (at, folded);
+    }
+    // Looked for from the end: there may be one each minute, for years.
+    let windows = [1, 24, 32 * 24, 9 * 366 * 24];
+    let late = windows.into_iter().find_map(|hours: i64| {
+        let start = until.checked_sub(hours.hours()).ok()?;
+        std::iter::successors(after(start), |moment| after(*moment)).last()
+    });
+    (late.unwrap_or(at), folded)
+}
+
+/// A job has fired: it is due again after `until`, or gone.
+pub fn fired(jobs: &mut Jobs, id: &str, until: DateTime) {
     let Some(place) = jobs.open.iter().position(|job| job.id == id) else {
         return;
     };
     let job = &mut jobs.open[place];
     // The expression was understood when the job was made.
-    match next_after(&job.when, job.next, now) {
+    match next_after(&job.when, job.next, until) {
         Ok(Some(next)) => job.next = next,
         Ok(None) | Err(_) => drop(jobs.open.remove(place)),
     }
-}
-
-/// Puts off everything that is due at `until`, without firing it; how many jobs that were.
-pub fn skip(jobs: &mut Jobs, until: DateTime) -> usize {
-    let late: Vec<String> = jobs
-        .open
-        .iter()
-        .filter(|job| job.next <= until)
-        .map(|job| job.id.clone())
-        .collect();
-    for id in &late {
-        fired(jobs, id, until);
-    }
-    late.len()
 }
 
 #[cfg(test)]
@@ -282,7 +328,7 @@ mod tests {
     }
 
     fn call(jobs: &mut Jobs, arguments: Value) -> Result<String, String> {
-        cron(jobs, serde_json::from_value(arguments).unwrap(), now())
+        cron(jobs, serde_json::from_value(arguments).unwrap(), now(), 0)
     }
 
     fn check_first(mut arguments: Value, expected: &str) {
@@ -402,13 +448,64 @@ mod tests {
             )
             .unwrap();
         }
+        let until = date(2026, 3, 3).at(0, 0, 0, 0);
         let mut fired_messages = Vec::new();
-        while let Some(job) = due(&jobs, date(2026, 3, 3).at(0, 0, 0, 0)).cloned() {
-            fired_messages.push(job.message);
-            fired(&mut jobs, &job.id, job.next);
+        while let Some(Due { job, .. }) = due(&jobs, until) {
+            let Job { id, message, .. } = job.clone();
+            fired_messages.push(message);
+            fired(&mut jobs, &id, until);
         }
         assert_eq!(fired_messages, ["first", "second"]);
         assert!(jobs.open.is_empty());
+    }
+
+    #[test]
+    fn what_recurs_is_due_at_its_last_moment_and_says_how_many_went_before() {
+        let check = |mut job: Value, until: DateTime, expected: (&str, u32)| {
+            let mut jobs = Jobs::default();
+            job["action"] = "add".into();
+            job["message"] = "Look.".into();
+            call(&mut jobs, job).unwrap();
+            let Due { at, folded, .. } = due(&jobs, until).unwrap();
+            assert_eq!((at.to_string().as_str(), folded), expected);
+            fired(&mut jobs, "job-1", until);
+            assert!(due(&jobs, until).is_none() && jobs.open[0].next > until);
+        };
+        let thursday = date(2026, 3, 5).at(9, 0, 0, 0);
+        let daily = json!({"cron_expr": "0 8 * * *"});
+        check(daily.clone(), thursday, ("2026-03-05T08:00:00", 2));
+        check(
+            daily,
+            date(2026, 3, 3).at(8, 0, 0, 0),
+            ("2026-03-03T08:00:00", 0),
+        );
+        check(
+            json!({"every_seconds": 7200}),
+            thursday,
+            ("2026-03-05T07:30:00", 34),
+        );
+        let in_years = date(2036, 3, 5).at(9, 0, 30, 0);
+        for often in [
+            json!({"cron_expr": "* * * * *"}),
+            json!({"every_seconds": 60}),
+        ] {
+            check(often, in_years, ("2036-03-05T09:00:00", COUNTED));
+        }
+        check(
+            json!({"cron_expr": "* * 1 1 *"}),
+            in_years,
+            ("2036-01-01T23:59:00", COUNTED),
+        );
+    }
+
+    #[test]
+    fn an_agent_that_was_woken_too_often_adds_no_job_before_the_next_session() {
+        let mut jobs = Jobs::default();
+        let add = json!({"action": "add", "message": "Tea.", "every_seconds": 600});
+        let add = || serde_json::from_value(add.clone()).unwrap();
+        let refused = cron(&mut jobs, add(), now(), MOST_WAKES).unwrap_err();
+        assert!(refused.contains("woken 24 times"), "{refused}");
+        cron(&mut jobs, add(), now(), MOST_WAKES - 1).unwrap();
     }
 
     proptest! {

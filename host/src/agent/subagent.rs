@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use super::chat::Chat;
-use super::context::{self, Channel};
+use super::context::Channel;
 use super::environment::Environment;
 use super::{Agent, Setup, TurnDone, TurnEnd, bounds};
 use crate::model::ModelError;
@@ -72,7 +72,7 @@ impl Agent<'_> {
             ..self.setup
         };
         let bounds = bounds(self.model, setup, &environment.toolbox);
-        let system = context::subagent_prompt();
+        let system = environment.prompts.subagent().to_owned();
         Agent {
             model: self.model,
             setup,

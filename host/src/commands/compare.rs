@@ -55,5 +55,7 @@ fn name(dir: &Utf8Path, results: &RunResults) -> String {
         Some(Ablation::Dependencies) => ", without dependencies",
         None => "",
     };
-    format!("{dir} ({}{marks}{ablated})", results.agent)
+    let prompt = results.scaffold_prompt.as_ref();
+    let prompt = prompt.map_or_else(String::new, |wording| format!(", {wording} prompt"));
+    format!("{dir} ({}{marks}{ablated}{prompt})", results.agent)
 }

@@ -122,9 +122,8 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
     };
     // Who played is named and not asked; the judge is.
     let names = Names {
-        agent: was.agent.clone(),
-        user: was.user.clone(),
         judge: judge.clone(),
+        ..Names::played(was)
     };
     let mut silent = clients(&suite, Tape::Silent);
     let (mut all, _) = roles(names, &prompts, &mut silent)?;
@@ -132,6 +131,7 @@ fn planned(args: &GradeArgs, played: &RunFolder, was: &Manifest) -> Result<Plan,
         agent: "nop".into(),
         user: "lexical".into(),
         judge,
+        ..Names::played(was)
     };
     let mut asked = clients(&suite, tape(&args.tape, true)?);
     let (judging, spending) = roles(alone, &prompts, &mut asked)?;

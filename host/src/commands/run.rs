@@ -20,6 +20,7 @@ use tracing_subscriber::EnvFilter;
 use super::{
     finished, guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown,
 };
+use crate::agent::AgentPrompts;
 use crate::cli::{RunArgs, TapeArgs};
 use crate::eval::cost::MicroUsd;
 use crate::eval::estimate::{Estimate, assumptions};
@@ -48,7 +49,7 @@ use crate::store::results::RunResults;
 use crate::store::{Manifest, RunFolder};
 use crate::task::catalog::{self, Catalog};
 use crate::task::load::{Assignment, LoadedPolicy, load_with};
-use crate::task::manifest::{PROTOCOL_VERSION, WebFile, WebProvider};
+use crate::task::manifest::{PROTOCOL_VERSION, ScaffoldPrompt, WebFile, WebProvider};
 use crate::task::player::{self, Mark};
 use crate::task::suite::{Persona, Suite};
 use crate::user::UserAgent;
@@ -617,6 +618,13 @@ fn prepared(
     } = shared;
     let (roles, mut spending) = roles(Names::of(args, suite), prompts, clients)?;
     spending.limit = limit(&roles, args.max_cost)?;
+    if args.scaffold_prompt.is_some() && prompts.own(AgentPrompts::SYSTEM).is_some() {
+        return Err(anyhow!(
+            "use --scaffold-prompt: {} of --prompts goes in its place; leave one of them out",
+            AgentPrompts::SYSTEM
+        ))
+        .or_exit(Exit::Usage);
+    }
     let runs = args
         .runs
         .or(suite.runs)
@@ -632,6 +640,8 @@ fn prepared(
         protocol_version: PROTOCOL_VERSION,
         protocol: args.protocol.map_or(suite.protocol, Into::into),
         scaffold: args.scaffold.map_or(suite.scaffold, Into::into),
+        scaffold_prompt: Some(roles.agent_prompts.wording.into()),
+        scaffold_prompt_digest: Some(roles.agent_prompts.digest()),
         agent: roles.agent_name.clone(),
         user: roles.user_name.clone(),
         judge: roles.judge_name.clone(),
@@ -685,11 +695,12 @@ pub(super) fn looked_at(dir: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Plan
 /// That with another user agent and judge, and no agent: for judging it again.
 pub(super) fn reopened_for(dir: &Utf8Path, judge: &str, tape: Tape) -> Result<Plan, Failure> {
     let opened = RunFolder::read(dir.as_std_path());
-    reopened_with(dir, opened, None, |suite, _, prompts| {
+    reopened_with(dir, opened, None, |suite, played, prompts| {
         let names = Names {
             agent: "nop".into(),
             user: judge.to_owned(),
             judge: judge.to_owned(),
+            ..played
         };
         roles(names, prompts, &mut clients(suite, tape))
     })
@@ -744,10 +755,14 @@ fn reopened_with(
         ..manifest.clone()
     };
     same_run(dir, &manifest, &now)?;
-    let Manifest {
-        agent, user, judge, ..
-    } = manifest.clone();
-    let (roles, spending) = cast(&suite, Names { agent, user, judge }, &prompts)?;
+    let (roles, spending) = cast(&suite, Names::played(&manifest), &prompts)?;
+    let own = manifest.scaffold_prompt_digest.as_ref();
+    if own.is_some_and(|own| *own != roles.agent_prompts.digest()) {
+        return Err(anyhow!(
+            "go on with {dir}: the agent's prompts were changed since"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
     let mut plan = plan(suite, &manifest, roles, &limits, plugins, folder, jobs);
     plan.spending = spending;
     Ok(plan)
@@ -931,9 +946,26 @@ pub(super) struct Names {
     pub(super) user: String,
     /// Several with commas between them.
     pub(super) judge: String,
+    /// The agent's system prompt, unless the operator has one.
+    pub(super) scaffold_prompt: ScaffoldPrompt,
 }
 
 impl Names {
+    /// Those of a run.
+    pub(super) fn played(manifest: &Manifest) -> Self {
+        let coached = manifest.scaffold_prompt.as_deref() == Some("coached");
+        Self {
+            agent: manifest.agent.clone(),
+            user: manifest.user.clone(),
+            judge: manifest.judge.clone(),
+            scaffold_prompt: if coached {
+                ScaffoldPrompt::Coached
+            } else {
+                ScaffoldPrompt::Neutral
+            },
+        }
+    }
+
     fn of(args: &RunArgs, suite: &Suite) -> Self {
         let judge = match args.judge.as_slice() {
             [] => suite
@@ -950,6 +982,9 @@ impl Names {
             },
             user: user.cloned().unwrap_or_else(|| player::LEXICAL.into()),
             judge,
+            scaffold_prompt: args
+                .scaffold_prompt
+                .map_or(suite.scaffold_prompt, Into::into),
         }
     }
 }
@@ -965,7 +1000,14 @@ pub(super) fn roles(
     prompts: &Prompts,
     clients: &mut Clients<'_>,
 ) -> Result<(Roles, Spending), Failure> {
-    let Names { agent, user, judge } = names;
+    let Names {
+        agent,
+        user,
+        judge,
+        scaffold_prompt,
+    } = names;
+    let own = [AgentPrompts::SYSTEM, AgentPrompts::SUBAGENT].map(|file| prompts.own(file));
+    let agent_prompts = AgentPrompts::new(scaffold_prompt, own[0], own[1]);
     let spending = Spending {
         meter: clients.meter(),
         limit: None,
@@ -1008,6 +1050,7 @@ pub(super) fn roles(
             }
         },
         agent_name: agent,
+        agent_prompts: Arc::new(agent_prompts.or_exit(Exit::InvalidInput)?),
         user_name: user,
         judge_name: judge,
         unpriced,

@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use serde::Deserialize;
 
 use super::{PROFILE, in_folder};
+use crate::agent::AgentPrompts;
 use crate::judge::Judge;
 use crate::plugin::{GuestLimits, Plugins};
 use crate::report::bundle::Report;
@@ -20,7 +21,7 @@ use crate::store::trajectory::Timed;
 use crate::store::{Journal, RunFolder, journal as journals};
 use crate::task::import::{Databases, import};
 use crate::task::load::load;
-use crate::task::manifest::{PROTOCOL_VERSION, Protocol, Scaffold};
+use crate::task::manifest::{PROTOCOL_VERSION, Protocol, Scaffold, ScaffoldPrompt};
 use crate::task::outputs;
 use crate::task::player::Players;
 use crate::task::suite::Suite;
@@ -39,6 +40,10 @@ const SESSION: &[u8] =
 thread_local! {
     static NO_PLUGINS: Arc<Plugins> =
         Arc::new(Plugins::new([].into(), Vec::new(), Path::new("/dev/null/none")));
+    static PROMPTS: Arc<AgentPrompts> = Arc::new(
+        AgentPrompts::new(ScaffoldPrompt::Neutral, None, None)
+            .expect("the built-in prompts are tried by a test"),
+    );
 }
 
 /// The suite that the records are of.
@@ -243,6 +248,8 @@ fn manifest(suite: &Suite) -> Manifest {
         protocol: Protocol::Paper,
         protocol_version: PROTOCOL_VERSION,
         scaffold: Scaffold::default(),
+        scaffold_prompt: None,
+        scaffold_prompt_digest: None,
         agent: "nop".into(),
         user: "lexical".into(),
         judge: "lexical".into(),
@@ -293,6 +300,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         roles: Roles {
             agent: AgentRole::Nop,
             agent_name: "nop".into(),
+            agent_prompts: PROMPTS.with(Arc::clone),
             user: UserAgent::Lexical,
             user_name: "lexical".into(),
             judge: Judge::Lexical,

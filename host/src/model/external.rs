@@ -110,11 +110,7 @@ impl External {
 
     /// Tells the agent what is new and waits for what it does.
     pub(super) async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
-        let over = request.tools.iter().any(|tool| tool.name == SAVE_MEMORY);
-        self.hand_over(request, over).await;
-        if over {
-            return Ok(remembered());
-        }
+        self.hand_over(request).await;
         match self.0.done.lock().await.recv().await {
             Some(Act::Answer(text)) => Ok(Reply {
                 text,
@@ -150,8 +146,19 @@ impl External {
         }
     }
 
+    /// No call of the session's gets a result any more.
+    pub(super) async fn end_session(&self) {
+        if let Some(Waiting { result, .. }) = self.0.waiting.lock().await.take() {
+            let called = Called {
+                text: OVER.to_owned(),
+                ended: true,
+            };
+            let _ = result.send(called);
+        }
+    }
+
     /// The result of the call that waits, and the message that came.
-    async fn hand_over(&self, request: ChatRequest<'_>, over: bool) {
+    async fn hand_over(&self, request: ChatRequest<'_>) {
         let ChatRequest {
             messages, tools, ..
         } = request;
@@ -165,17 +172,14 @@ impl External {
             _ => None,
         };
         if let Some(Waiting { id, result }) = waiting {
-            let text = if over { None } else { result_of(messages, &id) };
             let called = Called {
-                text: text.unwrap_or_else(|| OVER.to_owned()),
-                ended: over || new.is_some(),
+                text: result_of(messages, &id).unwrap_or_else(|| OVER.to_owned()),
+                ended: new.is_some(),
             };
             // An agent that no longer waits has gone; what it does next says so.
             let _ = result.send(called);
         }
-        let (Some(new), false) = (new, over) else {
-            return;
-        };
+        let Some(new) = new else { return };
         let first = messages.len() == 2;
         let instructions = match messages.first() {
             Some(Message::System { text }) if first => Some(text.clone()),
@@ -196,7 +200,8 @@ fn result_of(messages: &[Message], id: &str) -> Option<String> {
     })
 }
 
-fn remembered() -> Reply {
+/// The answer to the memory step.
+pub(super) fn remembered() -> Reply {
     let arguments = json!({ "history_entry": PLAYED, "memory_update": "" });
     Reply {
         calls: vec![ToolCall {

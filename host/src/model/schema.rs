@@ -3,10 +3,11 @@
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
 
-/// A JSON Schema with its text, which is most of what a request says: made once, and not for each request.
+/// A JSON Schema, which arguments are checked against, and what a model is shown of it. That is most of what a request
+/// says: made once, and not for each request.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Value")]
 pub struct Schema {
@@ -17,7 +18,7 @@ pub struct Schema {
 impl From<Value> for Schema {
     fn from(value: Value) -> Self {
         // A value can always be written.
-        let text = to_raw_value(&value).unwrap_or_default();
+        let text = to_raw_value(&shown(&value)).unwrap_or_default();
         Self { value, text }
     }
 }
@@ -37,6 +38,7 @@ impl PartialEq for Schema {
 }
 
 impl Schema {
+    /// What a model is shown.
     pub fn text(&self) -> &str {
         self.text.get()
     }
@@ -45,5 +47,193 @@ impl Schema {
 impl Serialize for Schema {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.text.serialize(serializer)
+    }
+}
+
+/// A schema without what tells a model nothing: names of types, widths of numbers, that a count is not negative, null
+/// where leaving out is the same, that other arguments are refused (a call with one is told so), and arguments that are
+/// deprecated. Names, types, bounds, enumerations, defaults and what is required stay.
+fn shown(schema: &Value) -> Value {
+    let Value::Object(fields) = schema else {
+        return schema.clone();
+    };
+    let mut shown = Map::new();
+    for (key, value) in fields {
+        let part = match key.as_str() {
+            "$schema" | "title" => continue,
+            "format" if is_number(fields) => continue,
+            "minimum" if is_unsigned(fields) => continue,
+            "additionalProperties" if *value == false => continue,
+            "default" if value.is_null() => continue,
+            "properties" => properties(value, fields.get("required")),
+            "$defs" | "definitions" | "patternProperties" => each(value),
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" => list(value),
+            "items" | "additionalProperties" | "not" => self::shown(value),
+            _ => value.clone(),
+        };
+        shown.insert(key.clone(), part);
+    }
+    Value::Object(shown)
+}
+
+fn is_number(schema: &Map<String, Value>) -> bool {
+    let number = |kind: &Value| kind == "integer" || kind == "number";
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(number),
+        Some(kind) => number(kind),
+        None => false,
+    }
+}
+
+/// Whether it is a number that counts or names something, which nobody takes for a negative one.
+fn is_unsigned(schema: &Map<String, Value>) -> bool {
+    let is_whole = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind == "integer" || kind == "null"),
+        kind => kind.is_some_and(|kind| kind == "integer"),
+    };
+    is_whole && schema.get("minimum") == Some(&json!(0)) && !schema.contains_key("maximum")
+}
+
+fn each(schemas: &Value) -> Value {
+    let Value::Object(schemas) = schemas else {
+        return schemas.clone();
+    };
+    let shown = schemas.iter().map(|(name, one)| (name.clone(), shown(one)));
+    Value::Object(shown.collect())
+}
+
+fn list(schemas: &Value) -> Value {
+    let Value::Array(schemas) = schemas else {
+        return schemas.clone();
+    };
+    schemas.iter().map(shown).collect()
+}
+
+/// The arguments that are in use. Of one that may be left out null says nothing, unless its default is another value.
+fn properties(properties: &Value, required: Option<&Value>) -> Value {
+    let Value::Object(properties) = properties else {
+        return properties.clone();
+    };
+    let required = required.and_then(Value::as_array);
+    let is_required =
+        |name: &String| required.is_some_and(|names| names.iter().any(|one| one == name));
+    let in_use = properties
+        .iter()
+        .filter(|(name, one)| is_required(name) || one["deprecated"] != true);
+    let shown = in_use.map(|(name, one)| {
+        let null_is_left_out = !is_required(name) && one["default"].is_null();
+        let one = if null_is_left_out {
+            without_null(shown(one))
+        } else {
+            shown(one)
+        };
+        (name.clone(), one)
+    });
+    Value::Object(shown.collect())
+}
+
+fn without_null(mut schema: Value) -> Value {
+    let Value::Object(fields) = &mut schema else {
+        return schema;
+    };
+    if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = &kinds[..] {
+            let only = only.clone();
+            fields.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    for choice in ["anyOf", "oneOf"] {
+        let Some(Value::Array(options)) = fields.get_mut(choice) else {
+            continue;
+        };
+        options.retain(|option| option["type"] != "null");
+        if let [Value::Object(only)] = &options[..] {
+            let only = only.clone();
+            fields.shift_remove(choice);
+            for (key, value) in only {
+                fields.entry(key).or_insert(value);
+            }
+        }
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(schema: Value, expected: &Value) {
+        let schema = Schema::from(schema);
+        assert_eq!(
+            serde_json::from_str::<Value>(schema.text()).unwrap(),
+            *expected
+        );
+    }
+
+    #[test]
+    fn what_tells_a_model_nothing_is_not_shown_and_every_bound_is() {
+        check(
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Arguments",
+                "type": "object", "additionalProperties": false, "required": ["count", "must"],
+                "properties": {
+                    "count": {"title": "Count", "type": "integer", "format": "uint32", "minimum": 0, "maximum": 9},
+                    "id": {"type": ["integer", "null"], "format": "uint32", "minimum": 0},
+                    "share": {"type": "number", "format": "double", "minimum": 0},
+                    "when": {"type": "string", "format": "date", "description": "A day."},
+                    "title": {"type": ["string", "null"], "default": null},
+                    "kind": {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
+                    "color": {"type": ["string", "null"], "enum": ["red", null]},
+                    "both": {"type": ["boolean", "null"], "default": false},
+                    "must": {"type": ["string", "null"]},
+                    "old": {"type": "string", "deprecated": true},
+                    "parts": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {
+                        "format": {"type": "string", "title": "Format"}}}},
+                },
+            }),
+            &json!({
+                "type": "object", "required": ["count", "must"],
+                "properties": {
+                    "count": {"type": "integer", "minimum": 0, "maximum": 9},
+                    "id": {"type": "integer"},
+                    "share": {"type": "number", "minimum": 0},
+                    "when": {"type": "string", "format": "date", "description": "A day."},
+                    "title": {"type": "string"},
+                    "kind": {"type": "string", "enum": ["a", "b"]},
+                    "color": {"type": "string", "enum": ["red"]},
+                    "both": {"type": ["boolean", "null"], "default": false},
+                    "must": {"type": ["string", "null"]},
+                    "parts": {"type": "array", "items": {"type": "object", "properties": {"format": {"type": "string"}}}},
+                },
+            }),
+        );
+    }
+
+    #[test]
+    fn a_schema_that_is_none_is_shown_as_it_is() {
+        for odd in [
+            json!(true),
+            json!({"properties": 3, "anyOf": {}, "type": 1}),
+            json!([1]),
+        ] {
+            check(odd.clone(), &odd);
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked_against_the_whole_of_it() {
+        let schema = Schema::from(json!({
+            "type": "object", "additionalProperties": false,
+            "properties": {"a": {"type": ["string", "null"]}, "old": {"type": "string", "deprecated": true}},
+        }));
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for accepted in [json!({"a": null}), json!({"old": "x"}), json!({})] {
+            assert!(validator.is_valid(&accepted), "{accepted}");
+        }
+        assert!(!validator.is_valid(&json!({"b": 1})));
     }
 }

@@ -36,7 +36,7 @@ pub enum Scripted {
 }
 
 impl Scripted {
-    /// The reply to a chat. Where `save_memory` is offered, it is called with a fixed text.
+    /// The reply to a chat.
     pub fn chat(&self, request: ChatRequest<'_>) -> Reply {
         let ChatRequest {
             messages,
@@ -45,9 +45,6 @@ impl Scripted {
             temperature: _,
             max_output: _,
         } = request;
-        if tools.iter().any(|tool| tool.name == SAVE_MEMORY) {
-            return remember();
-        }
         // A subagent speaks to nobody: it has no `message`. The script is its agent's.
         if !tools.is_empty() && !tools.iter().any(|tool| tool.name == MESSAGE) {
             return say(DONE.into());
@@ -62,7 +59,7 @@ impl Scripted {
 }
 
 /// The memory step's answer: the memory stays as it is.
-fn remember() -> Reply {
+pub(super) fn remember() -> Reply {
     let arguments = json!({"history_entry": "Session finished.", "memory_update": ""});
     call(vec![ToolCall {
         id: "call_memory".into(),
@@ -493,36 +490,6 @@ mod tests {
             .expect_text("OK.")
             .user("Now.")
             .expect_text("OK.");
-    }
-
-    #[test]
-    fn every_script_answers_the_memory_step() {
-        let steps = workflow;
-        let scripts = [
-            Scripted::Reference { steps: steps() },
-            Scripted::Reactive {
-                steps: steps(),
-                intents: 1,
-            },
-            Scripted::Nop,
-            Scripted::Cheat,
-        ];
-        for script in scripts {
-            let mut chat = Chat::new(script);
-            let parameters = json!({"type": "object"}).into();
-            chat.tools.push(ToolSpec {
-                name: SAVE_MEMORY.into(),
-                description: String::new(),
-                parameters,
-            });
-            let arguments = json!({"history_entry": "Session finished.", "memory_update": ""});
-            chat.user("Save what matters.").expect_call(
-                "call_memory",
-                SAVE_MEMORY,
-                &arguments,
-                "Saved.",
-            );
-        }
     }
 
     #[test]

@@ -47,10 +47,11 @@ pub(super) struct Habits<'a> {
 /// copied.
 #[derive(Debug, Serialize)]
 pub(super) struct Body<'a> {
-    #[serde(flatten)]
-    fields: Map<String, Value>,
+    /// First, as a server's cache takes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(flatten)]
+    fields: Map<String, Value>,
 }
 
 /// A tool in each of the formats.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::task::suite::{Grading, Item, Session, Suite};
@@ -97,6 +98,29 @@ fn items(session: &Session) -> (usize, usize) {
     let rubric = |item: &&Item| matches!(item.grading, Grading::Rubric { .. });
     let rubrics = session.checklist.iter().filter(rubric).count();
     (rubrics, session.checklist.len() - rubrics)
+}
+
+/// What an agent is offered with every question.
+#[derive(Debug, Serialize)]
+pub struct Offered {
+    pub persona: String,
+    /// Those of the host among them.
+    pub tools: usize,
+    /// By the host's estimate.
+    pub tokens: usize,
+}
+
+/// A table, a line for each persona.
+pub fn offered(personas: &[Offered]) -> String {
+    let mut table = table(&["persona", "tools", "tokens"], 1);
+    for one in personas {
+        table.add_row([
+            one.persona.clone(),
+            one.tools.to_string(),
+            one.tokens.to_string(),
+        ]);
+    }
+    format!("Tools that the agent is offered, and their tokens in each request:\n\n{table}\n\n")
 }
 
 /// The agents' scores, and how long an episode took.

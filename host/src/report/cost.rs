@@ -30,7 +30,7 @@ pub fn table(results: &RunResults) -> Option<String> {
             model.to_owned(),
             usage.calls.to_string(),
             usage.input_tokens.to_string(),
-            usage.cached_tokens.to_string(),
+            cached(usage.cached_tokens, usage.cached_share()),
             usage.output_tokens.to_string(),
             usage.reasoning_tokens.to_string(),
             money(usage.known_cost()),
@@ -39,6 +39,12 @@ pub fn table(results: &RunResults) -> Option<String> {
     let mut parts = vec![table.to_string()];
     parts.extend(by_session(&results.sessions));
     Some(parts.join("\n"))
+}
+
+/// What was cached of the input, with its share.
+fn cached(tokens: u64, share: Option<f64>) -> String {
+    let share = share.map_or_else(String::new, |share| format!(" ({:.0}%)", share * 100.0));
+    format!("{tokens}{share}")
 }
 
 fn money(cost: Option<MicroUsd>) -> String {

@@ -19,6 +19,9 @@ pub fn results(results: &RunResults) -> String {
     {
         parts.push("* no offline matcher: the scripted judges cannot see intents or rubrics of this session.".into());
     }
+    if let Some(wording) = &results.scaffold_prompt {
+        parts.push(format!("System prompt of the agent: {}.", line(wording)));
+    }
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| mark.sentence().to_owned()));
     parts.extend(faults(&results.faults));
@@ -42,7 +45,9 @@ pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
 pub fn agents(runs: &[&RunResults]) -> String {
     let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
     for run in runs {
-        let mut name = line(&marked(&run.agent, run.players));
+        let prompt = run.scaffold_prompt.as_ref();
+        let prompt = prompt.map_or_else(String::new, |it| format!(" ({} prompt)", line(it)));
+        let mut name = line(&marked(&run.agent, run.players)) + &prompt;
         for persona in &run.personas {
             table.add_row([
                 std::mem::take(&mut name),

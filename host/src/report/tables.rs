@@ -74,6 +74,9 @@ fn name(run: &RunRecord) -> String {
     if run.results.protocol_version != PROTOCOL_VERSION {
         name = format!("{name} (protocol version {})", run.results.protocol_version);
     }
+    if let Some(wording) = &run.results.scaffold_prompt {
+        name.extend([" (", wording.as_str(), " prompt)"]);
+    }
     if run.results.ablate.is_some() {
         name.push_str(" (w/o dependencies)");
     }

@@ -18,7 +18,7 @@ use super::tools::toolbox;
 use super::words::OwnWords;
 use super::{session, wake};
 use crate::agent::environment::guest_fault;
-use crate::agent::{Environment, SessionClock, schedule};
+use crate::agent::{AgentPromptError, Environment, SessionClock};
 use crate::eval::record::{FileChange, GuestCall};
 use crate::judge::Judge;
 use crate::model::ModelError;
@@ -52,6 +52,8 @@ pub enum EpisodeError {
     Tools { persona: String, reason: String },
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Prompt(#[from] AgentPromptError),
     #[error("go on with {persona} in run {run}: {reason}")]
     Record {
         persona: String,
@@ -149,7 +151,7 @@ struct Past {
     /// The session clock at the last line; None before the first turn.
     clock: Option<SessionClock>,
     /// How often the agent was woken since the last session.
-    woken: usize,
+    woken: u32,
     over: bool,
 }
 
@@ -264,10 +266,6 @@ impl Past {
             Event::SessionStarted(started) => {
                 self.change(&started.changes, &started.apps);
                 self.woken = 0;
-                // Before a session nothing that is due is left.
-                if let Ok(clock) = started.clock.parse() {
-                    schedule::skip(&mut self.jobs, clock);
-                }
                 self.in_flight = Some(InFlight {
                     started: started.clone(),
                     turns: Vec::new(),
@@ -365,9 +363,11 @@ async fn open(
         documents: Documents::new(Arc::clone(&plan.plugins), plan.document_limits),
         clock,
         toolbox,
+        prompts: Arc::clone(&plan.roles.agent_prompts),
         web: Arc::clone(&plan.web),
         vision: plan.roles.agent.has_vision(),
         jobs: past.jobs.clone(),
+        woken: 0,
         calls: 0,
     })
 }
@@ -501,6 +501,13 @@ impl Episode<'_> {
             played.instrument(span).await?;
         }
         Ok(self.append(Event::EpisodeFinished)?)
+    }
+
+    /// Whether a session comes after this one that can know of it.
+    pub(super) fn is_followed(&self, session: &Session) -> bool {
+        let alone = self.plan.ablate == Some(Ablation::Dependencies);
+        let last = self.plan.sessions(self.persona).last();
+        !alone && last.is_some_and(|last| last.id != session.id)
     }
 
     fn start(&mut self) -> Result<(), EpisodeError> {

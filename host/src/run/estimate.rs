@@ -5,7 +5,7 @@ use super::episode::EpisodeError;
 use super::plan::Plan;
 use super::preflight::tool_lists;
 use super::tools::toolbox;
-use crate::agent::{Agent, Toolbox};
+use crate::agent::Toolbox;
 use crate::eval::estimate::{self, BYTES_PER_TOKEN, Estimate, Material};
 use crate::task::suite::{Grading, Persona, Session};
 
@@ -39,7 +39,8 @@ pub async fn estimate(plan: &Plan) -> Result<Estimate, EpisodeError> {
 /// The tools' schemas and the system prompt of an empty workspace.
 async fn frame(plan: &Plan, persona: &Persona) -> Result<u64, EpisodeError> {
     let schemas = schema_tokens(&toolbox(plan, persona).await?);
-    Ok(schemas + tokens(Agent::PROMPT) + tokens(&persona.user_md))
+    let prompt = plan.roles.agent_prompts.template();
+    Ok(schemas + tokens(prompt) + tokens(&persona.user_md))
 }
 
 fn schema_tokens(toolbox: &Toolbox) -> u64 {

@@ -133,6 +133,8 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         protocol: Protocol::PiBench,
         protocol_version: PROTOCOL_VERSION,
         scaffold: suite.scaffold,
+        scaffold_prompt: None,
+        scaffold_prompt_digest: None,
         agent: outputs.model.clone(),
         user: UNKNOWN.into(),
         judge: UNKNOWN.into(),

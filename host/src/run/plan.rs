@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::log::Log;
 use super::spending::Spending;
 use super::tools::Toolboxes;
+use crate::agent::AgentPrompts;
 use crate::judge::Judge;
 use crate::model::client::Client;
 use crate::model::external::External;
@@ -64,6 +65,8 @@ pub struct Roles {
     pub agent: AgentRole,
     /// As written, for records.
     pub agent_name: String,
+    /// Of the built-in scaffold.
+    pub agent_prompts: Arc<AgentPrompts>,
     pub user: UserAgent,
     pub user_name: String,
     pub judge: Judge,

@@ -15,7 +15,7 @@ use crate::eval::score::{IntentCounts, percent};
 use crate::store::event::{Event, RoleUsage, SessionFinished, VERSION};
 use crate::store::journal::{self, JournalError};
 use crate::store::results::{
-    FaultLine, PersonaResult, RunResults, SessionLine, faults_of, whole_cost,
+    FaultLine, PersonaResult, RunResults, SessionLine, faults_of, marked_prompt, whole_cost,
 };
 use crate::task::manifest::PROTOCOL_VERSION;
 use crate::task::suite::{Persona, Session};
@@ -75,6 +75,7 @@ pub(super) fn collect_others(
         scripted: roles.scripted(),
         runs: plan.runs,
         ablate: plan.ablate,
+        scaffold_prompt: marked_prompt(Some(roles.agent_prompts.wording)),
         proc: score.proc.map(percent),
         comp: score.comp.map(percent),
         proc_std: score.proc_std.map(percent),

@@ -747,11 +747,12 @@ impl<'e, 'a> Play<'e, 'a> {
         Ok(plan.folder.put_timing(&timing)?)
     }
 
-    /// The memory step, the scores, the last line of the session.
+    /// The memory step, if another session follows, the scores, the last line of the session.
     async fn finish(mut self, agent: &mut Agent<'_>) -> Result<(), EpisodeError> {
         let outcome = outcome(&self.tracker, &self.turns).unwrap_or(Outcome::MaxTurns);
+        let follows = self.episode.is_followed(self.session);
         let remembered = agent
-            .remember(&mut self.episode.environment)
+            .finish(&mut self.episode.environment, follows)
             .await
             .map_err(|error| self.unanswered(self.tracker.turns(), &error))?;
         self.usage.agent += remembered.usage;

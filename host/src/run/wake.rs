@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use jiff::ToSpan;
-use jiff::civil::DateTime;
+use jiff::civil::{DateTime, Time};
 
 use super::episode::{Episode, EpisodeError};
 use super::plan::AgentRole;
@@ -24,40 +24,29 @@ pub(super) const HEARTBEAT: &str = "[heartbeat] You woke up by yourself.";
 /// Where the agent notes what it wants to look at when it wakes.
 const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 
-/// Times that an agent is woken between two sessions. A job of every minute would fire a thousand times a day.
-const MOST: usize = 24;
-
 /// What wakes the agent, and when.
 struct Due {
     at: DateTime,
     by: String,
     message: String,
     channel: Channel,
+    /// Moments before this one at which it was due, too.
+    folded: u32,
 }
 
 /// Wakes the agent for everything that is due until the next session. `woken`: how often the record says that it was,
-/// since the last session. What is beyond the limit is put off.
+/// since the last session. It ends: what recurs wakes once, and after some wakes no job can be added.
 pub(super) async fn play(
     episode: &mut Episode<'_>,
     until: DateTime,
-    woken: usize,
+    woken: u32,
 ) -> Result<(), EpisodeError> {
-    for _ in woken..MOST {
-        let Some(due) = next(episode, until) else {
-            return Ok(());
-        };
+    episode.environment.woken = woken;
+    while let Some(due) = next(episode, until) {
         episode.plan.spending.check()?;
-        wake(episode, due).await?;
+        wake(episode, due, until).await?;
     }
-    let late = schedule::skip(&mut episode.environment.jobs, until);
-    if late > 0 {
-        let persona = &episode.persona.id;
-        tracing::warn!(
-            persona,
-            late,
-            "woken {MOST} times before a session; what else was due is put off"
-        );
-    }
+    episode.environment.woken = 0;
     Ok(())
 }
 
@@ -65,24 +54,34 @@ pub(super) async fn play(
 fn next(episode: &Episode<'_>, until: DateTime) -> Option<Due> {
     let environment = &episode.environment;
     let now = environment.clock.now();
-    let job = schedule::due(&environment.jobs, until).map(|job| Due {
-        // A job that was due during the session fires after it.
-        at: job.next.max(now),
-        by: job.id.clone(),
-        message: format!("[cron {}] {}", job.id, job.message),
-        channel: Channel::Cron,
+    let job = schedule::due(&environment.jobs, until).map(|due| {
+        let schedule::Due { job, at, folded } = due;
+        Due {
+            // A job that was due during the session fires after it.
+            at: at.max(now),
+            by: job.id.clone(),
+            message: format!("[cron {}] {}{}", job.id, job.message, missed(folded)),
+            channel: Channel::Cron,
+            folded,
+        }
     });
-    let beat = heartbeat(episode, now).filter(|beat| beat.at <= until);
-    match (job, beat) {
-        (Some(job), Some(beat)) if beat.at < job.at => Some(beat),
-        (Some(job), _) => Some(job),
-        (None, beat) => beat,
+    let before = job.as_ref().map(|job| job.at.saturating_sub(1.second()));
+    heartbeat(episode, now, before.unwrap_or(until)).or(job)
+}
+
+/// What the agent is told of earlier moments; nothing where there was none.
+fn missed(folded: u32) -> String {
+    match folded {
+        0 => String::new(),
+        1 => "\n[It was due once before, and did not wake you then.]".into(),
+        times => format!("\n[It was due {times} times before, and did not wake you then.]"),
     }
 }
 
-/// The next heartbeat, if there is anything to look at. Heartbeats stand at midnight and at whole intervals since, so
-/// that they do not depend on what else happened; one that falls into another wake is left out.
-fn heartbeat(episode: &Episode<'_>, now: DateTime) -> Option<Due> {
+/// The last heartbeat until then, if there is anything to look at; it stands for those since the agent was last awake.
+/// Heartbeats are at midnight and at whole intervals since, so that they do not depend on what else happened; one that
+/// falls into another wake is left out.
+fn heartbeat(episode: &Episode<'_>, now: DateTime, until: DateTime) -> Option<Due> {
     let minutes = i64::from(episode.plan.suite.session.heartbeat_minutes?);
     let path = WorkspacePath::parse(HEARTBEAT_FILE).ok()?;
     let content = episode.environment.workspace.read(&path).ok()?;
@@ -92,33 +91,41 @@ fn heartbeat(episode: &Episode<'_>, now: DateTime) -> Option<Due> {
     if notes.lines().all(empty) {
         return None;
     }
-    let midnight = now.date().to_datetime(jiff::civil::Time::midnight());
-    let gone = now.duration_since(midnight).as_mins();
-    let next = ((gone / minutes + 1) * minutes).min(24 * 60);
+    let midnight = |moment: DateTime| moment.date().to_datetime(Time::midnight());
+    let of_day = |moment: DateTime| moment.duration_since(midnight(moment)).as_mins() / minutes;
+    let last = midnight(until).saturating_add((of_day(until) * minutes).minutes());
+    let at = Some(last).filter(|last| *last > now)?;
+    let days = midnight(until).duration_since(midnight(now)).as_hours() / 24;
+    let a_day = (24 * 60 - 1) / minutes + 1;
+    let since = days * a_day + of_day(until) - of_day(now);
+    let folded = u32::try_from(since - 1).unwrap_or_default();
     Some(Due {
-        at: midnight.checked_add(next.minutes()).ok()?,
+        at,
         by: "heartbeat".into(),
         message: format!(
-            "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{}\n\nDo what is due now. If nothing is, say so and call no tool.",
-            notes.trim()
+            "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{}\n\nDo what is due now. If nothing is, say so and call no tool.{}",
+            notes.trim(),
+            missed(folded)
         ),
         channel: Channel::Heartbeat,
+        folded,
     })
 }
 
-async fn wake(episode: &mut Episode<'_>, due: Due) -> Result<(), EpisodeError> {
+async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<(), EpisodeError> {
     let Due {
         at,
         by,
         message,
         channel,
+        folded,
     } = due;
-    episode.plan.spending.check()?;
     episode.place.begin(&format!("wake by {by} at {at}"), 0);
     let environment = &mut episode.environment;
     environment.clock = SessionClock::new(at);
     environment.calls = 0;
-    schedule::fired(&mut environment.jobs, &by, at);
+    environment.woken += 1;
+    schedule::fired(&mut environment.jobs, &by, until);
     let system = Agent::system_prompt(environment)?;
     let blob = episode.plan.folder.put_blob(system.as_bytes())?;
     let model = model(&episode.plan.roles.agent, &episode.place);
@@ -140,6 +147,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due) -> Result<(), EpisodeError> {
         by,
         clock: SessionClock::new(at).to_string(),
         message,
+        folded,
         system: blob,
         steps: done.steps,
         changes,

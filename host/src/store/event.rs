@@ -262,6 +262,9 @@ pub struct Wake {
     pub clock: String,
     /// What the agent was told.
     pub message: String,
+    /// Moments before this one that it was due at, too, and that woke nobody; 1000 stands for more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub folded: u32,
     /// The agent's system prompt: the name of its blob.
     pub system: String,
     pub steps: Vec<Step>,
@@ -275,6 +278,11 @@ pub struct Wake {
     /// The jobs that are open now.
     pub jobs: Jobs,
     pub usage: Usage,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What the user agent found for one intent.

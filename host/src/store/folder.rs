@@ -60,6 +60,13 @@ pub struct Manifest {
     pub protocol_version: u32,
     /// The profile of the built-in scaffold.
     pub scaffold: Scaffold,
+    /// The wording of the agent's system prompt: `neutral`, `coached`, or `own` for that of the operator's prompts. Absent
+    /// where another program played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold_prompt: Option<String>,
+    /// BLAKE3 of the agent's prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold_prompt_digest: Option<String>,
     pub agent: String,
     pub user: String,
     pub judge: String,

@@ -34,12 +34,13 @@ const OF_RULES: [&str; 4] = [
 ];
 
 /// What may change a score by itself, whoever the agent is.
-const OF_SIMULATOR: [&str; 7] = [
+const OF_SIMULATOR: [&str; 8] = [
     "user",
     "judge",
     "prompts_digest",
     "prompts_version",
     "scaffold",
+    "scaffold_prompt_digest",
     "plugins",
     "limits",
 ];
@@ -147,6 +148,7 @@ fn words(path: &[&str]) -> String {
         ["suite_digest"] => "the suite".into(),
         ["suite_parts", part, ..] => format!("the suite's `{part}`"),
         ["prompts_digest" | "prompts_version"] => "the prompts".into(),
+        ["scaffold_prompt_digest"] => "the agent's prompts".into(),
         ["models", role, ..] => format!("the settings of the {role}'s model"),
         ["plugins", name] => format!("whether there is a plugin `{name}`"),
         ["plugins", name, "sha256"] => format!("the bytes of plugin `{name}`"),

@@ -38,6 +38,9 @@ pub struct RunResults {
     /// What was taken away from the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ablate: Option<Ablation>,
+    /// The wording of the agent's system prompt where it is not the neutral one: `coached` or `own`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold_prompt: Option<String>,
     /// Mean over the runs' overall scores; null if nothing is scored.
     pub proc: Option<f64>,
     pub comp: Option<f64>,
@@ -109,6 +112,13 @@ impl RunResults {
         }
         sessions
     }
+}
+
+/// The wording of an agent's system prompt, where results have to name it.
+pub fn marked_prompt(wording: Option<&str>) -> Option<String> {
+    wording
+        .filter(|wording| *wording != "neutral")
+        .map(str::to_owned)
 }
 
 /// One persona over all runs.
@@ -240,6 +250,7 @@ mod tests {
             imported: false,
             runs: 3,
             ablate: None,
+            scaffold_prompt: None,
             proc: None,
             comp: None,
             proc_std: None,

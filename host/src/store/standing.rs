@@ -8,7 +8,9 @@ use super::event::{Event, RoleUsage, SessionFinished, VERSION};
 use super::folder::{Manifest, read_preflight};
 use super::journal::{self, JournalError};
 use super::outline::{Outline, PersonaOutline, SessionOutline};
-use super::results::{PersonaResult, RunResults, SessionLine, faults_of, whole_cost};
+use super::results::{
+    PersonaResult, RunResults, SessionLine, faults_of, marked_prompt, whole_cost,
+};
 use crate::eval::aggregate::{PersonaScore, RunScore, SessionScore, SuiteScore};
 use crate::eval::record::Outcome;
 use crate::eval::score::{IntentCounts, percent};
@@ -53,6 +55,7 @@ pub fn standing(
         scripted: manifest.players.scripted(),
         runs: manifest.runs,
         ablate: manifest.ablate,
+        scaffold_prompt: marked_prompt(manifest.scaffold_prompt.as_deref()),
         proc: score.proc.map(percent),
         comp: score.comp.map(percent),
         proc_std: score.proc_std.map(percent),

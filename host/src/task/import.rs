@@ -22,7 +22,9 @@ use self::source::{EpisodeYaml, Input, ProfileYaml, ToolsYaml};
 use self::write::Staging;
 use super::load::seed::{FOLDER, PEOPLE};
 use super::load::{is_id, load};
-use super::manifest::{PersonaFile, Protocol, Scaffold, SessionLimits, SuiteFile, WebFile};
+use super::manifest::{
+    PersonaFile, Protocol, Scaffold, ScaffoldPrompt, SessionLimits, SuiteFile, WebFile,
+};
 use super::problem::{Problem, Problems};
 
 /// The metadata key under which an import keeps what the format has no place for: by it imported data is known.
@@ -184,6 +186,7 @@ impl Importer<'_> {
             personas: personas.iter().map(|id| format!("personas/{id}")).collect(),
             protocol: Protocol::Paper,
             scaffold: Scaffold::default(),
+            scaffold_prompt: ScaffoldPrompt::default(),
             // The data has no reference workflows to play, so the scripted agent that needs none.
             agent: "nop".to_owned(),
             user: None,

@@ -34,6 +34,9 @@ pub struct SuiteFile {
     /// The built-in scaffold's profile: which tools the agent has.
     #[serde(default)]
     pub scaffold: Scaffold,
+    /// The wording of the built-in scaffold's system prompt.
+    #[serde(default)]
+    pub scaffold_prompt: ScaffoldPrompt,
     /// The agent under test: `reference`, `reactive`, `nop`, `cheat`, a known model's name, or `PROVIDER/MODEL`; several,
     /// with commas between them, are played side by side.
     #[serde(default = "default_agent")]
@@ -162,6 +165,17 @@ pub enum Scaffold {
     /// The nine of the released code; `list_dir` does not list what is below a folder's folders.
     #[serde(rename = "nanobot-0.1.4")]
     Nanobot014,
+}
+
+/// The wording of the built-in scaffold's system prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScaffoldPrompt {
+    /// What there is and how a turn ends. It says nothing of what users leave unsaid or of when to ask, which is measured.
+    #[default]
+    Neutral,
+    /// The same with advice on both, to measure what that is worth.
+    Coached,
 }
 
 /// Bounds of a session.

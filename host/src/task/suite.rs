@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::identity::Parts;
 use super::manifest::{
     Ablation, Category, FilterFile, LimitOverrides, ModelFile, Person, Protocol, ProviderFile,
-    Reset, Scaffold, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
+    Reset, Scaffold, ScaffoldPrompt, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
 };
 use crate::eval::matcher::Matcher;
 
@@ -26,6 +26,7 @@ pub struct Suite {
     pub digest: String,
     pub protocol: Protocol,
     pub scaffold: Scaffold,
+    pub scaffold_prompt: ScaffoldPrompt,
     pub agent: String,
     /// None: not named.
     pub user: Option<String>,

@@ -158,6 +158,29 @@ impl<'s> Authored<'s> {
         problems.into_iter().next().unwrap_or_else(plain)
     }
 
+    /// An error of a persona, of imported data a warning, at a key of its file.
+    pub fn persona_problem(
+        &self,
+        persona: &str,
+        key: &str,
+        message: &str,
+        help: &str,
+    ) -> Vec<Problem> {
+        let personas = self.suite.personas.iter().zip(&self.personas);
+        let of = personas.filter(|(known, _)| known.id == persona);
+        of.flat_map(|(_, authored)| {
+            on_document(&authored.source, |root, report| {
+                let span = root.key(key).span();
+                if authored.imported {
+                    report.warn(span, message.to_owned(), help);
+                } else {
+                    report.add_with_help(span, message.to_owned(), help);
+                }
+            })
+        })
+        .collect()
+    }
+
     fn source(&self, persona: &str, session: &str) -> Option<&Source> {
         let mut personas = self.personas.iter();
         let (_, authored) = personas.find(|(known, _)| known.id == persona)?;

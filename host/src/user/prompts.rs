@@ -12,8 +12,12 @@ use thiserror::Error;
 use super::exhibit::{Picture, Shown};
 use super::parse::ListItem;
 
-/// The version of the built-in prompts: scores are compared within one. It rises with every change of their texts.
+/// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
+/// change of their texts.
 const VERSION: u32 = 2;
+
+/// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
+const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
 
 /// Bytes of one template file.
 const FILE_LIMIT: u64 = 1 << 20;
@@ -234,6 +238,8 @@ fn mark(variable: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct Prompts {
     environment: Environment<'static>,
+    /// The agent's, where the folder has them.
+    own: BTreeMap<&'static str, String>,
     digest: String,
     version: Option<u32>,
 }
@@ -247,10 +253,12 @@ impl Prompts {
             .map(|name| name.built_in())
             .map(|(file, text)| (file, text.to_owned()))
             .collect();
+        let mut own = BTreeMap::new();
         if let Some(folder) = folder {
-            replace(&mut texts, folder)?;
+            replace(&mut texts, &mut own, folder)?;
         }
         let prompts = Self {
+            own,
             digest: digest(&texts),
             version: folder.is_none().then_some(VERSION),
             environment: compile(texts)?,
@@ -261,7 +269,12 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// BLAKE3 over the names and texts of all prompts in use, hex: for the manifest.
+    /// A prompt of the agent's that the folder has.
+    pub fn own(&self, file: &str) -> Option<&str> {
+        self.own.get(file).map(String::as_str)
+    }
+
+    /// BLAKE3 over the names and texts of all prompts of user agent and judge in use, hex: for the manifest.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -348,6 +361,7 @@ fn digest(texts: &BTreeMap<&'static str, String>) -> String {
 
 fn replace(
     texts: &mut BTreeMap<&'static str, String>,
+    own: &mut BTreeMap<&'static str, String>,
     folder: &Utf8Path,
 ) -> Result<(), PromptError> {
     let read = |path: &Utf8Path, source| PromptError::Read {
@@ -360,8 +374,13 @@ fn replace(
     for entry in entries {
         let entry = entry.map_err(|source| read(folder, source))?;
         let path = entry.path();
-        let Some(text) = texts.get_mut(entry.file_name()) else {
-            let known: Vec<&str> = texts.keys().copied().collect();
+        let of_agent = OF_AGENT.into_iter().find(|file| *file == entry.file_name());
+        let text = match of_agent {
+            Some(file) => Some(own.entry(file).or_default()),
+            None => texts.get_mut(entry.file_name()),
+        };
+        let Some(text) = text else {
+            let known: Vec<&str> = texts.keys().copied().chain(OF_AGENT).collect();
             return Err(PromptError::Unknown {
                 path: path.to_owned(),
                 known: known.join(", "),

@@ -249,45 +249,40 @@ fn catalogue_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "search_product_types",
-            "Lists the types of products that the shop has, by name, or the best match first with a query. The types \
-             narrow down search_products.",
+            "Lists the types of products, by name.",
             Amazon::search_product_types,
         )
         .public(
             "search_products",
-            "Finds products by words and filters, best match first, or in the order of sort_by. All filters that are \
-             given must hold. Prices are in US dollars, weights in kilograms, lengths in centimetres; \
-             inventory_quantity is how many are in stock; variations are the same product in other colors and sizes, \
-             each with a product_id of its own.",
+            "Finds products. Prices are in US dollars, weights in kilograms, lengths in centimetres; variations, \
+             of other colors and sizes, have product_ids of their own.",
             Amazon::search_products,
         )
         .public(
             "show_product",
-            "Shows a product: price in US dollars, stock, delivery time, measures (kilograms, centimetres), rating, \
-             and its variations in other colors and sizes, each with a product_id of its own.",
+            "Shows a product, in the units of search_products.",
             Amazon::show_product,
         )
         .public(
             "show_product_feature_choices",
-            "Lists the colors, sizes and sellers among the products of a type, or of all products: the values to \
-             filter search_products by.",
+            "Lists colors, sizes and sellers of a product_type or of all products, to filter by.",
             Amazon::show_product_feature_choices,
         )
         .public(
             "search_sellers",
-            "Finds sellers by name, to learn their seller_id.",
+            "Finds sellers, by name.",
             Amazon::search_sellers,
         )
         .public("show_seller", "Shows a seller's name and rating.", Amazon::show_seller)
         .private(
             "show_recommended_products",
-            "Lists products that may interest you: in stock, not bought or wanted yet, those first that are of the \
-             types you have bought, want, or have looked at, then the best rated.",
+            "Lists products in stock that you do not have: those of types that you bought, want or looked at, \
+             then the best rated.",
             Amazon::show_recommended_products,
         )
         .private(
             "add_product_to_browsing_history",
-            "Notes in your browsing history that you have looked at a product just now. Recommendations go by it.",
+            "Notes that you looked at a product; recommendations go by it.",
             Amazon::add_product_to_browsing_history,
         )
 }
@@ -296,39 +291,39 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .private(
             "show_cart",
-            "Shows your cart and what it costs now. An item's price is for one; total_cost = base_cost - discount + \
-             tax + delivery_fee + gift_wrap_fee, all in US dollars.",
+            "Shows the cart: prices of one, and total_cost = base_cost - discount + tax + delivery_fee + \
+             gift_wrap_fee, in US dollars.",
             Amazon::show_cart,
         )
         .private(
             "add_product_to_cart",
-            "Puts a product into your cart, on top of what is there of it. No more fit than are in stock.",
+            "Adds to what is in the cart, as far as there is stock.",
             Amazon::add_product_to_cart,
         )
         .private(
             "update_product_quantity_in_cart",
-            "Sets how many of a product are in your cart; 0 takes it out.",
+            "Sets how many are in the cart; 0 takes the product out.",
             Amazon::update_product_quantity_in_cart,
         )
-        .private("clear_cart", "Takes everything out of your cart.", Amazon::clear_cart)
+        .private("clear_cart", "Takes everything out of the cart.", Amazon::clear_cart)
         .private(
             "show_wish_list",
-            "Shows the products on your wish list with price and stock of today.",
+            "Shows the wish list, with today's price and stock.",
             Amazon::show_wish_list,
         )
         .private(
             "add_product_to_wish_list",
-            "Puts a product on your wish list, on top of what is there of it, in stock or not.",
+            "Adds to what is on the wish list, in stock or not.",
             Amazon::add_product_to_wish_list,
         )
         .private(
             "move_product_from_cart_to_wish_list",
-            "Takes pieces of a product out of your cart and puts them on your wish list.",
+            "Moves pieces of a product.",
             Amazon::move_product_from_cart_to_wish_list,
         )
         .private(
             "move_product_from_wish_list_to_cart",
-            "Takes pieces of a product off your wish list and puts them into your cart, if so many are in stock.",
+            "Moves pieces of a product, if in stock.",
             Amazon::move_product_from_wish_list_to_cart,
         )
 }
@@ -337,50 +332,48 @@ fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .private(
             "show_account",
-            "Shows your own account: name, email address, registration, and whether you are a prime member (free \
-             delivery) and keep a browsing history.",
+            "Shows your account: name, email, registration, prime membership (free delivery), browsing history.",
             Amazon::show_account,
         )
         .private(
             "show_addresses",
-            "Lists your delivery addresses. place_order needs the address_id of one.",
+            "Lists your delivery addresses.",
             Amazon::show_addresses,
         )
         .private(
             "add_address",
-            "Adds a delivery address to your account. The answer holds its address_id.",
+            "Adds a delivery address.",
             Amazon::add_address,
         )
         .private(
             "show_payment_cards",
-            "Lists your payment cards. place_order needs the payment_card_id of one.",
+            "Lists your payment cards.",
             Amazon::show_payment_cards,
         )
         .private("show_payment_card", "Shows one of your payment cards.", Amazon::show_payment_card)
         .private(
             "place_order",
-            "Buys everything in your cart: the card pays the total_cost of show_cart, and the cart is empty \
-             afterwards. This cannot be undone. The answer holds the order_id.",
+            "Buys what is in the cart at its total_cost, and empties it. It cannot be undone.",
             Amazon::place_order,
         )
         .private(
             "show_orders",
-            "Lists your orders, the latest first, or the best match first with a query.",
+            "Lists your orders, the latest first.",
             Amazon::show_orders,
         )
         .private(
             "show_order",
-            "Shows one of your orders. An item's price is for one; delivered_at is null until it has arrived.",
+            "Shows an order: prices of one; delivered_at is null until then.",
             Amazon::show_order,
         )
         .private(
             "show_product_purchases",
-            "Lists the products that you have bought, each once, the latest purchase first.",
+            "Lists the products that you bought, each once, the latest first.",
             Amazon::show_product_purchases,
         )
         .private(
             "show_last_product_purchase",
-            "Shows when and with which order you last bought a product.",
+            "Tells when and with which order you last bought a product.",
             Amazon::show_last_product_purchase,
         )
 }
@@ -389,29 +382,27 @@ fn opinion_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "show_product_reviews",
-            "Lists the reviews of a product, the latest first, or the best match first with a query. Verified ones \
-             are by people who bought it here.",
+            "Lists a product's reviews, the latest first.",
             Amazon::show_product_reviews,
         )
         .private(
             "write_product_review",
-            "Publishes your review of a product. There is one of each account for a product, and it cannot be changed.",
+            "Publishes your one review of a product. It cannot be changed.",
             Amazon::write_product_review,
         )
         .public(
             "show_product_questions",
-            "Lists the questions about a product, the latest first, or the best match first with a query. \
-             show_product_question_answers has the answers.",
+            "Lists questions about a product, the latest first.",
             Amazon::show_product_questions,
         )
         .public(
             "show_product_question_answers",
-            "Lists the answers to a question about a product, the latest first, or the best match first with a query.",
+            "Lists the answers to a question, the latest first.",
             Amazon::show_product_question_answers,
         )
         .private(
             "write_product_question",
-            "Publishes a question about a product, for sellers and buyers to answer.",
+            "Publishes a question to sellers and buyers.",
             Amazon::write_product_question,
         )
 }

@@ -9,13 +9,11 @@ use crate::path::MAX_PATH;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateDirectory {
-    /// The new directory's path.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub directory_path: String,
-    /// Create missing directories on the way too. Otherwise the directory around it must exist.
+    /// Also make missing parents.
     #[serde(default)]
     pub recursive: bool,
-    /// Accept a directory that exists already, and leave it as it is. Otherwise that is refused.
     #[serde(default = "yes")]
     pub allow_if_exists: bool,
 }
@@ -23,13 +21,11 @@ pub(crate) struct CreateDirectory {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateFile {
-    /// The new file's path; the directory around it must exist.
+    /// Its directory must exist.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub file_path: String,
-    /// The file's text. Without it the file is empty.
     #[schemars(length(max = MAX_CONTENT))]
     pub content: Option<String>,
-    /// Replace the text of a file that exists already. Otherwise that is refused.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -38,16 +34,13 @@ pub(crate) struct CreateFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaceFile {
-    /// The path of the file.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_file_path: String,
-    /// The file's new path with its new name; the directory around it must exist.
+    /// With the new name; its directory must exist.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_file_path: String,
-    /// Replace a file that exists there already. Otherwise that is refused.
     #[serde(default)]
     pub overwrite: bool,
-    /// Keep the dates of the source. Otherwise they become the current time.
     #[serde(default)]
     pub retain_dates: bool,
 }
@@ -56,16 +49,13 @@ pub(crate) struct PlaceFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaceDirectory {
-    /// The path of the directory.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_directory_path: String,
-    /// The directory's new path with its new name, not the directory to put it in; the one around it must exist.
+    /// With the new name; its parent must exist.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_directory_path: String,
-    /// Replace a directory that exists there already, with all that is in it. Otherwise that is refused.
     #[serde(default)]
     pub overwrite: bool,
-    /// Keep the dates of the source. Otherwise those of all that is in it become the current time.
     #[serde(default)]
     pub retain_dates: bool,
 }

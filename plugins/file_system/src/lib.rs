@@ -75,37 +75,24 @@ impl ToolApp for FileSystem {
             .login()
             .private(
                 "create_directory",
-                "Creates a directory. Paths begin with / (the root) or ~/ (your home directory).",
+                "Creates a directory. All paths begin with / or ~/ (your home).",
                 Self::create_directory,
             )
             .private(
                 "create_file",
-                "Creates a text file, or replaces one's text. Paths begin with / (the root) or ~/ (your home \
-                 directory). The answer holds the file's full path.",
+                "Creates a text file, or replaces one's text.",
                 Self::create_file,
             )
-            .private(
-                "copy_file",
-                "Copies a file to another path. Paths begin with / (the root) or ~/ (your home directory). The answer \
-                 holds the copy's full path.",
-                Self::copy_file,
-            )
-            .private(
-                "move_file",
-                "Moves or renames a file. Paths begin with / (the root) or ~/ (your home directory). The answer holds \
-                 the file's new full path.",
-                Self::move_file,
-            )
+            .private("copy_file", "Copies a file.", Self::copy_file)
+            .private("move_file", "Moves or renames a file.", Self::move_file)
             .private(
                 "copy_directory",
-                "Copies a directory with all that is in it to another path. Paths begin with / (the root) or ~/ (your \
-                 home directory). The answer holds the copy's full path.",
+                "Copies a directory with all in it.",
                 Self::copy_directory,
             )
             .private(
                 "move_directory",
-                "Moves or renames a directory with all that is in it. Paths begin with / (the root) or ~/ (your home \
-                 directory). The answer holds the directory's new full path.",
+                "Moves or renames a directory with all in it.",
                 Self::move_directory,
             )
     }

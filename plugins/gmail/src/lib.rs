@@ -98,96 +98,111 @@ impl ToolApp for Gmail {
         Tools::new()
             .public(
                 "signup",
-                "Creates an account with an empty mailbox. Log in to it afterwards.",
+                "Creates an account with an empty mailbox.",
                 Self::sign_up,
             )
             .login()
             .logout()
             .public(
                 "search_users",
-                "Finds people who have an account, by name or email address, to learn an address before sending.",
+                "Finds people with an account, by name or address.",
                 Self::search_users,
             )
             .private(
                 "show_inbox_threads",
-                "Lists threads with received emails, the latest change first, or the best match first with a query. \
-                 Archived, spam and snoozed threads are left out unless asked for. show_thread has the emails.",
+                "Lists threads with received emails, the latest change first.",
                 Self::show_inbox_threads,
             )
             .private(
                 "show_outbox_threads",
-                "Lists threads with emails that you sent, the latest change first, or the best match first with a \
-                 query. Archived, spam and snoozed threads are left out unless asked for.",
+                "Lists threads with emails that you sent, the latest change first.",
                 Self::show_outbox_threads,
             )
             .private(
                 "show_starred_threads",
-                "Lists starred threads, the latest change first, or the best match first with a query.",
+                "Lists starred threads, the latest change first.",
                 Self::show_starred_threads,
             )
             .private(
                 "show_thread",
-                "Shows a thread with all its emails, oldest first, and its drafts. It does not mark it read.",
+                "Shows a thread's emails, oldest first, and its drafts. It does not mark it read.",
                 Self::show_thread,
             )
-            .private("show_email", "Shows one email of your mailbox.", Self::show_email)
+            .private("show_email", "Shows one email.", Self::show_email)
             .private(
                 "show_category_sizes",
                 "Counts the threads of each category, and the drafts.",
                 Self::show_category_sizes,
             )
-            .private("mark_thread_read", "Marks a thread as read.", Self::mark_thread_read)
-            .private("mark_thread_unread", "Marks a thread as unread.", Self::mark_thread_unread)
-            .private("mark_thread_starred", "Stars a thread, so that show_starred_threads lists it.", Self::mark_thread_starred)
+            .private(
+                "mark_thread_read",
+                "Marks a thread as read.",
+                Self::mark_thread_read,
+            )
+            .private(
+                "mark_thread_unread",
+                "Marks a thread as unread.",
+                Self::mark_thread_unread,
+            )
+            .private(
+                "mark_thread_starred",
+                "Stars a thread.",
+                Self::mark_thread_starred,
+            )
             .private(
                 "mark_thread_archived",
-                "Archives a thread: it leaves the inbox until a new email arrives in it.",
+                "Takes a thread out of the inbox until a new email arrives in it.",
                 Self::mark_thread_archived,
             )
             .private(
                 "label_thread",
-                "Gives a thread a label. A thread has at most one: an earlier one is replaced.",
+                "Gives a thread its one label.",
                 Self::label_thread,
             )
-            .private("unlabel_thread", "Takes a thread's label away.", Self::unlabel_thread)
+            .private(
+                "unlabel_thread",
+                "Takes a thread's label away.",
+                Self::unlabel_thread,
+            )
             .private(
                 "search_labels",
-                "Lists the labels in use on your threads: by name, or those that match a query, best match first.",
+                "Lists the labels in use, by name.",
                 Self::search_labels,
             )
             .private(
                 "send_email",
-                "Sends a new email, which begins a new thread. To answer one, use reply_to_email. Mail to an unknown \
-                 address comes back to your inbox.",
+                "Sends an email, in a new thread. Mail to an unknown address comes back.",
                 Self::send_email,
             )
             .private(
                 "reply_to_email",
-                "Answers an email within its thread; the subject is the email's with Re: in front. Without addresses \
-                 it goes to its sender and all its other recipients.",
+                "Answers an email within its thread, under its subject with Re: in front.",
                 Self::reply_to_email,
             )
             .private(
                 "forward_email_thread",
-                "Forwards all emails of a thread as one new email in a new thread, or leaves it as a draft.",
+                "Sends a thread's emails as one new email, in a new thread.",
                 Self::forward_email_thread,
             )
             .private(
                 "create_draft",
-                "Saves an email without sending it. With scheduled_send_at it is sent by itself at that time.",
+                "Saves an email, to be sent later: by itself at scheduled_send_at, if given.",
                 Self::create_draft,
             )
-            .private("update_draft", "Changes a draft. What is not given stays.", Self::update_draft)
+            .private(
+                "update_draft",
+                "Changes a draft. What is not given stays.",
+                Self::update_draft,
+            )
             .private(
                 "send_email_from_draft",
-                "Sends a draft now; the draft is gone afterwards. It goes into the thread that it belongs to, or \
-                 begins a new one.",
+                "Sends a draft now, in its thread or a new one; the draft is gone.",
                 Self::send_email_from_draft,
             )
-            .private("show_draft", "Shows one of your drafts.", Self::show_draft)
+            .private("show_draft", "Shows one draft.", Self::show_draft)
             .private(
                 "show_drafts",
-                "Lists your drafts, the latest change first, or the best match first with a query.",
+                "Lists your drafts, the latest change first.",
                 Self::show_drafts,
             )
     }

@@ -14,63 +14,53 @@ use crate::alarms::Weekday;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Login {
-    /// The account's phone number.
+    /// Your phone number.
     pub username: String,
-    /// The account's password in this app.
     pub password: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AddContact {
-    /// The first name, not empty.
+    /// Not empty.
     pub first_name: String,
-    /// The last name.
     pub last_name: String,
-    /// The phone number. No two of your contacts can have the same.
+    /// No other contact's.
     pub phone_number: Option<String>,
-    /// The email address.
     pub email: Option<String>,
-    /// What the person is to you, in your own words, such as friend or landlord.
+    /// Such as friend.
     pub relationships: Option<Vec<String>>,
-    /// The date of birth (1998-04-30).
+    /// Such as 1998-04-30.
     pub birthday: Option<String>,
-    /// The address at home.
     pub home_address: Option<String>,
-    /// The address at work.
     pub work_address: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateContact {
-    /// The contact's id.
     pub contact_id: u32,
-    /// The new first name, not empty.
+    /// Not empty.
     pub first_name: Option<String>,
-    /// The new last name.
     pub last_name: Option<String>,
-    /// The new phone number; an empty text takes it away.
+    /// Empty: none.
     pub phone_number: Option<String>,
-    /// The new email address; an empty text takes it away.
+    /// Empty: none.
     pub email: Option<String>,
-    /// The new relationships, in place of the old.
     pub relationships: Option<Vec<String>>,
-    /// The new date of birth (1998-04-30); an empty text takes it away.
+    /// Such as 1998-04-30. Empty: none.
     pub birthday: Option<String>,
-    /// The new address at home; an empty text takes it away.
+    /// Empty: none.
     pub home_address: Option<String>,
-    /// The new address at work; an empty text takes it away.
+    /// Empty: none.
     pub work_address: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchContacts {
-    /// Words to look for in names, numbers, addresses and relationships; any of them may match. Without it, all
-    /// contacts.
+    /// In names, numbers, addresses and relationships.
     pub query: Option<String>,
-    /// Only contacts with this relationship.
     pub relationship: Option<String>,
     #[serde(default)]
     pub page_index: PageIndex,
@@ -81,49 +71,46 @@ pub(crate) struct SearchContacts {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SendTextMessage {
-    /// The number to send to: that of an account, of one of your contacts, or of somebody who wrote to you.
+    /// Of an account, a contact, or somebody who wrote to you.
     pub phone_number: String,
-    /// The text, not empty.
+    /// Not empty.
     pub message: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TextMessageId {
-    /// The text message's id.
     pub text_message_id: u32,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchTextMessages {
-    /// Words to look for in the texts and in the other person's name; any of them may match. Without it, all messages.
+    /// In texts and the other person's name.
     pub query: Option<String>,
-    /// Only messages with this number, sent or received.
+    /// The other person's.
     pub phone_number: Option<String>,
-    /// Of the messages that match, only the latest one with each number.
+    /// Of those that match.
     #[serde(default)]
     pub only_latest_per_contact: bool,
     #[serde(default)]
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// + (ascending) or - (descending) and one of sent_at, text_message_id.
+    /// sent_at, text_message_id.
     pub sort_by: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TextMessageWindow {
-    /// The other person's number.
+    /// The other person's.
     pub phone_number: String,
-    /// Only messages sent then or later: a date, or a date and time (2026-03-02T09:00:00).
     #[serde(default)]
     pub min_datetime: Since,
-    /// Only messages sent then or earlier: a date, or a date and time (2026-03-02T09:00:00).
     #[serde(default)]
     pub max_datetime: Until,
-    /// Whether the first page has the oldest messages (ascending) or the latest ones (descending).
+    /// ascending: the oldest first.
     #[serde(default)]
     pub pagination_order: PaginationOrder,
     #[serde(default)]
@@ -143,27 +130,22 @@ pub(crate) enum PaginationOrder {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AlarmId {
-    /// The alarm's id.
     pub alarm_id: u32,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateAlarm {
-    /// When it rings, on the 24-hour clock (07:30).
+    /// Such as 07:30.
     pub time: String,
-    /// The days of the week on which it rings again and again. Without any, it rings once.
+    /// None: it rings once.
     pub repeat_days: Option<Vec<Weekday>>,
-    /// What the alarm is for.
     pub label: Option<String>,
-    /// Whether it is switched on.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// How long a snooze lasts, in minutes.
     #[serde(default = "default_snooze")]
     #[schemars(range(min = 0, max = 60))]
     pub snooze_minutes: u32,
-    /// Whether the phone vibrates too.
     #[serde(default = "yes")]
     pub vibration: bool,
 }
@@ -171,20 +153,15 @@ pub(crate) struct CreateAlarm {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateAlarm {
-    /// The alarm's id.
     pub alarm_id: u32,
-    /// The new time, on the 24-hour clock (07:30).
+    /// Such as 07:30.
     pub time: Option<String>,
-    /// The new days, in place of the old; none makes it ring once.
+    /// None: it rings once.
     pub repeat_days: Option<Vec<Weekday>>,
-    /// What the alarm is for.
     pub label: Option<String>,
-    /// Whether it is switched on.
     pub enabled: Option<bool>,
-    /// How long a snooze lasts, in minutes.
     #[schemars(range(min = 0, max = 60))]
     pub snooze_minutes: Option<u32>,
-    /// Whether the phone vibrates too.
     pub vibration: Option<bool>,
 }
 

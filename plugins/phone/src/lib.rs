@@ -91,50 +91,48 @@ pub struct Phone {
 impl ToolApp for Phone {
     fn tools() -> Tools<Self> {
         Tools::new()
-            .public(
-                "login",
-                "Logs in to an account of this app with its phone number. The answer holds the access_token that the \
-                 app's private tools need. Each app has its own login and its own tokens.",
-                Self::log_in,
-            )
+            .public("login", pibench_sdk::tool::LOGIN, Self::log_in)
             .public(
                 "get_current_date_and_time",
-                "Tells the current date and the time of the day. No login is needed.",
+                "Tells the date and time. It needs no login.",
                 get_current_date_and_time,
             )
             .private(
                 "search_contacts",
-                "Lists your contacts by name, or those that match any word of a query, best match first.",
+                "Lists your contacts, by name.",
                 Self::search_contacts,
             )
+            .private("add_contact", "Adds a contact.", Self::add_contact)
             .private(
-                "add_contact",
-                "Adds somebody to your contacts. The answer holds the contact_id.",
-                Self::add_contact,
+                "update_contact",
+                "Changes a contact. What is not given stays.",
+                Self::update_contact,
             )
-            .private("update_contact", "Changes one of your contacts. What is not given stays.", Self::update_contact)
             .private(
                 "send_text_message",
-                "Sends a text message to a phone number. The answer holds its text_message_id. search_contacts has \
-                 the numbers of people.",
+                "Sends a text message.",
                 Self::send_text_message,
             )
-            .private("show_text_message", "Shows one text message that you sent or received.", Self::show_text_message)
+            .private(
+                "show_text_message",
+                "Shows a text message, sent or received.",
+                Self::show_text_message,
+            )
             .private(
                 "search_text_messages",
-                "Lists text messages that you sent or received, the latest first, or the best match first with a query.",
+                "Lists text messages, sent and received, the latest first.",
                 Self::search_text_messages,
             )
             .private(
                 "show_text_message_window",
-                "Shows the conversation with one phone number within a period, page by page in order of time.",
+                "Shows the messages with one number in order of time.",
                 Self::show_text_message_window,
             )
-            .private("create_alarm", "Sets an alarm. The answer holds its alarm_id.", Self::create_alarm)
-            .private("show_alarm", "Shows one of your alarms.", Self::show_alarm)
+            .private("create_alarm", "Sets an alarm.", Self::create_alarm)
+            .private("show_alarm", "Shows one alarm.", Self::show_alarm)
             .private(
                 "update_alarm",
-                "Changes one of your alarms, or switches it on or off. What is not given stays.",
+                "Changes an alarm. What is not given stays.",
                 Self::update_alarm,
             )
     }

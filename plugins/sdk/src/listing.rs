@@ -55,7 +55,7 @@ impl JsonSchema for PageIndex {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 0, "description": "Which page of the result, from 0."})
+        json_schema!({"type": "integer", "minimum": 0})
     }
 }
 
@@ -69,7 +69,7 @@ impl JsonSchema for PageLimit {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 1, "maximum": Self::MAX, "description": "Results per page."})
+        json_schema!({"type": "integer", "minimum": 1, "maximum": Self::MAX})
     }
 }
 

@@ -146,15 +146,12 @@ impl<A: ToolApp> Tools<A> {
     /// `login(username, password) -> {access_token, token_type}`, the user name being the email address.
     #[must_use]
     pub fn login(self) -> Self {
-        self.public(
-            "login",
-            "Logs in to an account of this app. The answer holds the access_token that the app's private tools need. \
-             Each app has its own login and its own tokens.",
-            |app: &mut A, arguments: Login| {
-                let token = app.accounts().log_in(&arguments.username, &arguments.password)?;
-                Ok(json!({"access_token": token, "token_type": "Bearer"}))
-            },
-        )
+        self.public("login", LOGIN, |app: &mut A, arguments: Login| {
+            let token = app
+                .accounts()
+                .log_in(&arguments.username, &arguments.password)?;
+            Ok(json!({"access_token": token, "token_type": "Bearer"}))
+        })
     }
 
     /// `logout() -> {message}`.
@@ -162,7 +159,7 @@ impl<A: ToolApp> Tools<A> {
     pub fn logout(self) -> Self {
         self.private(
             "logout",
-            "Logs out: the access token is worth nothing from then on.",
+            "Ends the access_token.",
             |app: &mut A, me: &Email, _: NoArguments| {
                 app.accounts().log_out(me);
                 Ok(json!({"message": "You are logged out."}))
@@ -188,6 +185,10 @@ impl<A: ToolApp> Tools<A> {
     }
 }
 
+/// What every login says, with what holds for all lists of an app.
+pub const LOGIN: &str = "Logs in. The answer's access_token goes into this app's other tools. In its lists, query matches any of its \
+                         words, the best first; sort_by is + or - (descending) and a field.";
+
 /// For tools without arguments of their own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -196,9 +197,8 @@ pub struct NoArguments {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Login {
-    /// The account's email address.
+    /// The email address.
     username: String,
-    /// The account's password in this app.
     password: String,
 }
 
@@ -247,8 +247,7 @@ fn schema<T: JsonSchema>() -> Value {
 
 fn private_schema<T: JsonSchema>() -> Value {
     let mut schema = schema::<T>();
-    schema["properties"]["access_token"] =
-        json!({"type": "string", "description": "The access token from this app's login."});
+    schema["properties"]["access_token"] = json!({"type": "string"});
     schema
 }
 

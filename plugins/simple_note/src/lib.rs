@@ -92,33 +92,33 @@ impl ToolApp for SimpleNote {
             .logout()
             .private(
                 "show_account",
-                "Shows your own account: name, email address, and when you registered and last logged in.",
+                "Shows your account: name, email, registration, last login.",
                 Self::show_account,
             )
             .public(
                 "show_profile",
-                "Shows the public profile of the account with this email address: name and registration.",
+                "Shows an account's public profile: name and registration.",
                 Self::show_profile,
             )
             .private(
                 "search_notes",
-                "Lists your notes without their content (show_note has it). With a query, notes that match any of its \
-                 words in title, content or tags, best match first; without one, the latest change first. Pinned \
-                 notes come before the others.",
+                "Lists notes without content, the latest change first, pinned ones before.",
                 Self::search_notes,
             )
-            .private("show_note", "Shows one of your notes with its whole content.", Self::show_note)
-            .private("create_note", "Creates a note. The answer holds its note_id.", Self::create_note)
+            .private(
+                "show_note",
+                "Shows a note with its content.",
+                Self::show_note,
+            )
+            .private("create_note", "Creates a note.", Self::create_note)
             .private(
                 "update_note",
-                "Changes a note. What is not given stays; a given content or list of tags replaces the old one as a \
-                 whole (add_content_to_note adds to it).",
+                "Changes a note: what is given replaces the old, what is not stays.",
                 Self::update_note,
             )
             .private(
                 "add_content_to_note",
-                "Adds text before or after the content of a note. Nothing is put between the two: begin or end the \
-                 added text with a line break where one is wanted.",
+                "Adds text after or before a note's content, with nothing put between.",
                 Self::add_content_to_note,
             )
             .private("delete_note", "Deletes a note for good.", Self::delete_note)

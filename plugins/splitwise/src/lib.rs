@@ -87,64 +87,60 @@ impl ToolApp for Splitwise {
             .login()
             .private(
                 "search_users",
-                "Finds people who have an account, by name or email address, each with your balance: direction is \
-                 you_owe, owes_you or settled.",
+                "Finds people with an account, each with your balance: you_owe, owes_you or settled.",
                 Self::search_users,
             )
             .private(
                 "create_group",
-                "Creates a group that shares expenses; you are its first member. The answer holds its group_id.",
+                "Creates a group that shares expenses.",
                 Self::create_group,
             )
             .private(
                 "add_member_to_group",
-                "Adds somebody with an account to one of your groups. Earlier expenses stay as they are.",
+                "Adds somebody with an account. Earlier expenses stay as they are.",
                 Self::add_member_to_group,
             )
-            .private("show_group", "Shows one of your groups with its members.", Self::show_group)
+            .private("show_group", "Shows a group with its members.", Self::show_group)
             .private(
                 "show_groups",
-                "Lists the groups that you are a member of, the newest first.",
+                "Lists your groups, the newest first.",
                 Self::show_groups,
             )
             .private(
                 "record_expense",
-                "Records that somebody paid an amount that others share, in equal shares or in given ones. To record \
-                 that a debt was paid back, name the one who paid as the payer, and the one who received it as the \
-                 only debtor. The answer holds the expense_id.",
+                "Records what somebody paid for several. To record a repayment, payer_email is who paid, and the one \
+                 debtor who received it.",
                 Self::record_expense,
             )
             .private(
                 "update_expense",
-                "Changes an expense of one of your groups, or one that you take part in. What is not given stays.",
+                "Changes an expense of your groups or your own. What is not given stays.",
                 Self::update_expense,
             )
             .private(
                 "delete_expense",
-                "Deletes an expense of one of your groups, or one that you take part in: it counts no more.",
+                "Deletes an expense of your groups or your own.",
                 Self::delete_expense,
             )
             .private(
                 "show_group_expenses",
-                "Lists the expenses of one of your groups, the latest first, or the best match first with a query.",
+                "Lists a group's expenses, the latest first.",
                 Self::show_group_expenses,
             )
             .private(
                 "show_group_balance",
-                "Shows for each member of one of your groups what this source owes to other members, and what they \
-                 owe to the source, by that group's expenses.",
+                "Shows for each member what this source owes to others and they to it, by the group's expenses.",
                 Self::show_group_balance,
             )
             .private(
                 "show_people_balance",
-                "Shows what you owe others and what others owe you in all, and with whom you are not even: direction \
-                 is you_owe or owes_you.",
+                "Shows what you owe and are owed in all, and by person: you_owe or owes_you.",
                 Self::show_people_balance,
             )
             .private(
                 "show_person_balance",
-                "Shows how you stand with one person in all, and by group: direction is you_owe, owes_you or settled. \
-                 Without a group_id it is what lies outside groups.",
+                "Shows how you stand with one person in all and by group, null for outside: you_owe, owes_you or \
+                 settled.",
                 Self::show_person_balance,
             )
     }

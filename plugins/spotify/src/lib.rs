@@ -219,54 +219,58 @@ fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .public(
             "search_users",
-            "Finds people who have an account, by name or email address.",
+            "Finds people with an account.",
             Spotify::search_users,
         )
         .public(
             "search_songs",
-            "Lists songs that fit the given bounds: the best match first with a query, by song_id without one. \
-             show_song has more about their artists.",
+            "Finds songs; without query by song_id.",
             Spotify::search_songs,
         )
         .public(
             "search_albums",
-            "Lists albums that fit the given bounds: the best match first with a query, by album_id without one. \
-             show_album has their songs.",
+            "Finds albums; without query by album_id.",
             Spotify::search_albums,
         )
         .public(
             "search_artists",
-            "Lists artists that fit the given bounds: the best match first with a query, by artist_id without one. \
-             search_songs with an artist_id has their songs.",
+            "Finds artists; without query by artist_id.",
             Spotify::search_artists,
         )
-        .public(
-            "show_genres",
-            "Lists all genres that the other tools may be asked for.",
-            Spotify::show_genres,
-        )
+        .public("show_genres", "Lists all genres.", Spotify::show_genres)
         .public(
             "show_song",
             "Shows a song with its artists, counts and rating.",
             Spotify::show_song,
         )
-        .public("show_album", "Shows an album with its songs in order.", Spotify::show_album)
-        .public("show_artist", "Shows an artist: name, genre and followers.", Spotify::show_artist)
+        .public(
+            "show_album",
+            "Shows an album with its songs in order.",
+            Spotify::show_album,
+        )
+        .public(
+            "show_artist",
+            "Shows an artist: name, genre, followers.",
+            Spotify::show_artist,
+        )
         .public(
             "show_song_reviews",
-            "Lists the reviews of a song, the latest first, or the best match first with a query.",
+            "Lists a song's reviews, the latest first.",
             Spotify::show_song_reviews,
         )
-        .public("show_song_review", "Shows one review of a song.", Spotify::show_song_review)
+        .public(
+            "show_song_review",
+            "Shows a review of a song.",
+            Spotify::show_song_review,
+        )
         .private(
             "review_song",
-            "Publishes your review of a song, a rating with or without words. There is one for each song and person: \
-             update_song_review changes it.",
+            "Publishes your one review of a song.",
             Spotify::review_song,
         )
         .private(
             "update_song_review",
-            "Changes a review of your own. What is not given stays.",
+            "Changes your review. What is not given stays.",
             Spotify::update_song_review,
         )
 }
@@ -275,46 +279,50 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .private(
             "show_song_library",
-            "Lists the songs in your library, the latest added first, or the best match first with a query.",
+            "Lists the songs of your library, the latest added first.",
             Spotify::show_song_library,
         )
         .private(
             "show_album_library",
-            "Lists the albums in your library, the latest added first, or the best match first with a query.",
+            "Lists the albums of your library, the latest added first.",
             Spotify::show_album_library,
         )
         .private(
             "add_song_to_library",
-            "Adds a song to your library. It does not like or download it.",
+            "Adds a song; it is neither liked nor downloaded.",
             Spotify::add_song_to_library,
         )
         .private(
             "add_album_to_library",
-            "Adds an album to your library, not its single songs.",
+            "Adds an album, not its single songs.",
             Spotify::add_album_to_library,
         )
         .private(
             "remove_downloaded_song",
-            "Removes a song from your downloads. It stays in your library if it is there.",
+            "Removes a song from the downloads, not from the library.",
             Spotify::remove_downloaded_song,
         )
         .private(
             "show_liked_songs",
-            "Lists the songs that you like, the latest liked first if not told otherwise.",
+            "Lists the songs that you like.",
             Spotify::show_liked_songs,
         )
         .private(
             "like_song",
-            "Likes a song. It does not add it to your library.",
+            "Likes a song; the library stays as it is.",
             Spotify::like_song,
         )
-        .private("like_album", "Likes an album, not its single songs.", Spotify::like_album)
         .private(
-            "like_playlist",
-            "Likes a playlist: a public one, or one of your own.",
-            Spotify::like_playlist,
+            "like_album",
+            "Likes an album, not its single songs.",
+            Spotify::like_album,
         )
-        .private("follow_artist", "Follows an artist; show_artist_following tells whether you do already.", Spotify::follow_artist)
+        .private("like_playlist", "Likes a playlist.", Spotify::like_playlist)
+        .private(
+            "follow_artist",
+            "Follows an artist.",
+            Spotify::follow_artist,
+        )
         .private(
             "show_artist_following",
             "Tells whether you follow an artist.",
@@ -326,34 +334,32 @@ fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .public(
             "search_playlists",
-            "Lists public playlists that fit the given bounds: the best match first with a query, by playlist_id \
-             without one. Your own, private ones too, are in show_playlist_library.",
+            "Finds public playlists; without query by playlist_id.",
             Spotify::search_playlists,
         )
         .public(
             "show_playlist",
-            "Shows a playlist with its songs in order. A private one is shown to its owner only, with the \
-             access_token.",
+            "Shows a playlist with its songs in order.",
             Spotify::show_playlist,
         )
         .private(
             "show_playlist_library",
-            "Lists the playlists that you made, the latest first, or the best match first with a query.",
+            "Lists your playlists, the latest first.",
             Spotify::show_playlist_library,
         )
         .private(
             "create_playlist",
-            "Makes an empty playlist, private if not told otherwise. The answer holds its playlist_id.",
+            "Makes an empty playlist.",
             Spotify::create_playlist,
         )
         .private(
             "add_song_to_playlist",
-            "Adds a song to the end of one of your playlists. A playlist holds a song at most once.",
+            "Adds a song at the end, at most once.",
             Spotify::add_song_to_playlist,
         )
         .private(
             "remove_song_from_playlist",
-            "Removes a song from one of your playlists. The others keep their order.",
+            "Removes a song; the others keep their order.",
             Spotify::remove_song_from_playlist,
         )
 }
@@ -362,36 +368,33 @@ fn player_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .private(
             "show_song_queue",
-            "Shows your whole queue in order, with the current song marked. Positions count from 0.",
+            "Shows the queue in order, with the current song marked.",
             Spotify::show_song_queue,
         )
         .private(
             "show_current_song",
-            "Shows the current song of your queue, whether it plays, and how far it is.",
+            "Shows the queue's current song, whether it plays and how far it is.",
             Spotify::show_current_song,
         )
         .private(
             "add_to_queue",
-            "Adds a song, or all songs of an album or a playlist, to the end of your queue. What plays goes on; \
-             nothing begins to play.",
+            "Adds a song, an album's or a playlist's songs at the end; nothing begins to play.",
             Spotify::add_to_queue,
         )
         .private(
             "remove_song_from_queue",
-            "Removes the song at a position of your queue; those behind it move up by one. When it is the current \
-             song, the next one takes its place.",
+            "Removes a song; those behind move up, and the next becomes current in place of the current one.",
             Spotify::remove_song_from_queue,
         )
         .private(
             "play_music",
-            "Plays music. A song, an album or a playlist takes the place of your whole queue and plays from its \
-             start; queue_position plays another song of the queue, which stays as it is; without arguments the \
-             current song plays on.",
+            "Puts a song, album or playlist in place of the queue and plays it, plays another song of the queue, \
+             or without arguments plays on.",
             Spotify::play_music,
         )
         .private(
             "previous_song",
-            "Goes back to the song before the current one in your queue and plays it from its start.",
+            "Plays the song before the current one from its start.",
             Spotify::previous_song,
         )
 }

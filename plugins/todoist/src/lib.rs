@@ -147,7 +147,7 @@ impl ToolApp for Todoist {
     fn tools() -> Tools<Self> {
         let tools = Tools::new().login().logout().public(
             "search_users",
-            "Finds people who have an account, by name or email address.",
+            "Finds people with an account.",
             Self::search_users,
         );
         notification_tools(comment_tools(label_tools(task_tools(project_tools(tools)))))
@@ -192,48 +192,47 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_projects",
-            "Lists the projects that you are in, with their sections: your own, your Inbox among them, and those that \
-             are shared with you; the oldest first, or the best match first with a query. show_tasks has the tasks.",
+            "Lists your projects, the Inbox and shared ones too, with their sections, the oldest first.",
             Todoist::show_projects,
         )
         .private(
             "show_project",
-            "Shows one project with its sections and the people in it. show_tasks has its tasks.",
+            "Shows a project with its sections and people.",
             Todoist::show_project,
         )
         .private(
             "create_project",
-            "Creates a project. The answer holds its project_id.",
+            "Creates a project.",
             Todoist::create_project,
         )
         .private(
             "update_project",
-            "Changes a project, archives it or takes it out of the archive. What is not given stays.",
+            "Changes or archives a project. What is not given stays.",
             Todoist::update_project,
         )
         .private(
             "delete_project",
-            "Deletes a project of your own for good, with all its sections and tasks.",
+            "Deletes your project for good, with its sections and tasks.",
             Todoist::delete_project,
         )
         .private(
             "show_sections",
-            "Lists the sections of a project in their order.",
+            "Lists a project's sections in order.",
             Todoist::show_sections,
         )
         .private(
             "create_section",
-            "Adds a section to a project. The answer holds its section_id.",
+            "Adds a section to a project.",
             Todoist::create_section,
         )
         .private(
             "update_section",
-            "Renames a section or moves it within its project. What is not given stays.",
+            "Renames or moves a section. What is not given stays.",
             Todoist::update_section,
         )
         .private(
             "delete_section",
-            "Deletes a section for good, with all its tasks.",
+            "Deletes a section for good, with its tasks.",
             Todoist::delete_section,
         )
 }
@@ -242,54 +241,52 @@ fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_tasks",
-            "Lists the tasks of a project: those outside its sections, then those of each section. Filters may be \
-             combined.",
+            "Lists a project's tasks: those outside sections, then by section.",
             Todoist::show_tasks,
         )
         .private(
             "show_task",
-            "Shows one task with its labels and whom it is assigned to. show_sub_tasks and show_task_comments have \
-             the rest.",
+            "Shows a task with labels and assignee.",
             Todoist::show_task,
         )
         .private(
             "create_task",
-            "Adds a task to a project. The answer holds its task_id.",
+            "Adds a task to a project.",
             Todoist::create_task,
         )
         .private(
             "update_task",
-            "Changes a task, moves it within its section, or completes it. What is not given stays.",
+            "Changes, moves or completes a task. What is not given stays.",
             Todoist::update_task,
         )
         .private(
             "delete_task",
-            "Deletes a task for good, with its sub-tasks and comments. To complete it, use update_task.",
+            "Deletes a task for good, with sub-tasks and comments.",
             Todoist::delete_task,
         )
         .private(
             "assign_or_unassign_task",
-            "Assigns a task to somebody in its project, in place of whoever had it, or to nobody.",
+            "Assigns a task to somebody in place of others, or to nobody.",
             Todoist::assign_or_unassign_task,
         )
         .private(
             "show_sub_tasks",
-            "Lists the sub-tasks of a task in their order.",
+            "Lists a task's sub-tasks in order.",
             Todoist::show_sub_tasks,
         )
         .private(
             "create_sub_task",
-            "Adds a sub-task to a task. The answer holds its sub_task_id.",
+            "Adds a sub-task to a task.",
             Todoist::create_sub_task,
         )
         .private(
             "update_sub_task",
-            "Changes a sub-task, moves it within its task, or completes it. What is not given stays.",
+            "Changes, moves or completes a sub-task. What is not given stays.",
             Todoist::update_sub_task,
         )
         .private(
             "delete_sub_task",
-            "Deletes a sub-task for good. To complete it, use update_sub_task.",
+            "Deletes a sub-task for good.",
             Todoist::delete_sub_task,
         )
 }
@@ -298,17 +295,17 @@ fn label_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "search_labels",
-            "Lists your labels, or those of one task, by name, or the best match first with a query.",
+            "Lists your labels or a task's, by name.",
             Todoist::search_labels,
         )
         .private(
             "create_label",
-            "Creates a label of your own. The answer holds its label_id.",
+            "Creates a label of your own.",
             Todoist::create_label,
         )
         .private(
             "delete_label",
-            "Deletes a label of your own for good and takes it off all tasks.",
+            "Deletes your label for good, also from tasks.",
             Todoist::delete_label,
         )
         .private(
@@ -318,7 +315,7 @@ fn label_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "remove_label_from_task",
-            "Takes a label off a task. The label itself stays.",
+            "Takes a label off a task.",
             Todoist::remove_label_from_task,
         )
 }
@@ -327,7 +324,7 @@ fn comment_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_task_comments",
-            "Lists the comments on a task, the oldest first.",
+            "Lists a task's comments, the oldest first.",
             Todoist::show_task_comments,
         )
         .private(
@@ -337,17 +334,17 @@ fn comment_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "post_task_comment",
-            "Comments on a task. The answer holds the task_comment_id.",
+            "Comments on a task.",
             Todoist::post_task_comment,
         )
         .private(
             "update_task_comment",
-            "Replaces the text of one of your own comments.",
+            "Replaces the text of your comment.",
             Todoist::update_task_comment,
         )
         .private(
             "delete_task_comment",
-            "Deletes one of your own comments for good.",
+            "Deletes your comment for good.",
             Todoist::delete_task_comment,
         )
 }
@@ -356,7 +353,7 @@ fn notification_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_notifications",
-            "Lists your notifications, the latest first. It does not mark them as read.",
+            "Lists your notifications, the latest first; they stay unread.",
             Todoist::show_notifications,
         )
         .private(
@@ -366,12 +363,12 @@ fn notification_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "mark_notification",
-            "Marks one of your notifications as read or unread.",
+            "Marks a notification as read or unread.",
             Todoist::mark_notification,
         )
         .private(
             "delete_notifications",
-            "Deletes all your notifications for good, read and unread.",
+            "Deletes all your notifications for good.",
             Todoist::delete_notifications,
         )
 }

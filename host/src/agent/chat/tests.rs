@@ -122,11 +122,13 @@ fn two_hundred_turns_with_five_megabytes_stay_within_the_window() {
 }
 
 #[test]
-fn the_last_ten_bulky_results_stand_in_full() {
+fn bulky_results_stand_in_full_until_room_is_needed_and_then_the_last_ten() {
     let mut chat = chat();
     for turn in 0..12 {
         play(&mut chat, turn, &[2_000]);
     }
+    assert!(texts(&chat).iter().all(|text| text.len() == 2_000));
+    chat.shorten_old_results();
     let lengths: Vec<usize> = texts(&chat).iter().map(|text| text.len()).collect();
     let short = BULKY_REST + 1 + SHORTENED.len();
     assert_eq!(lengths, [vec![short; 2], vec![2_000; 10]].concat());
@@ -146,6 +148,7 @@ fn results_that_are_short_or_cannot_be_had_again_stay() {
     for turn in 1..12 {
         play(&mut chat, turn, &[2_000]);
     }
+    chat.shorten_old_results();
     assert_eq!(texts(&chat)[0].len(), BULKY);
     assert_eq!(texts(&chat)[1].len(), 5_000);
     assert!(texts(&chat)[2].len() < BULKY);
@@ -203,41 +206,47 @@ fn many_results_of_one_answer_are_cut_until_they_fit() {
     assert_legal(chat.messages());
 }
 
-#[test]
-fn the_last_pictures_are_shown_and_the_others_named() {
+/// A chat in which pictures of some size are looked at, one after the other.
+fn pictures(count: usize, size: usize) -> Chat {
     let mut chat = chat();
     chat.hear("Look.", "2026-03-02T09:00:00", Channel::Chat);
-    for number in 0..7 {
+    for number in 0..count {
         let id = format!("c{number}");
         chat.see(&reply("", std::slice::from_ref(&id)));
         chat.see(&result(&id, "read_file", "shown next", None));
         chat.see(&Step::Picture {
             path: format!("{number}.png"),
             media_type: "image/png".into(),
-            data: "AAAA".into(),
+            data: "A".repeat(size),
         });
     }
-    let pictures: Vec<(&str, bool)> = chat
-        .messages()
-        .iter()
-        .filter_map(|message| match message {
-            Message::Picture { text, image } => Some((text.as_str(), image.is_some())),
-            _ => None,
-        })
-        .collect();
-    let gone = |path: &str| format!("{path} {PICTURE_GONE}");
-    let [first, second, third] = ["0.png", "1.png", "2.png"].map(gone);
+    chat
+}
+
+#[test]
+fn pictures_that_are_too_many_or_too_large_leave_half_of_what_may_be_sent() {
+    for (count, size, kept) in [(20, 4, 20), (21, 4, 10), (4, 4 << 20, 4), (5, 4 << 20, 2)] {
+        let chat = pictures(count, size);
+        check_pictures(&chat, count, kept);
+    }
+}
+
+fn check_pictures(chat: &Chat, count: usize, kept: usize) {
+    let pictures = chat.messages().iter().filter_map(|message| match message {
+        Message::Picture { text, image } => Some((text.clone(), image.is_some())),
+        _ => None,
+    });
+    let expected = (0..count).map(|number| {
+        if count - number <= kept {
+            (format!("{number}.png"), true)
+        } else {
+            (format!("{number}.png {PICTURE_GONE}"), false)
+        }
+    });
     assert_eq!(
-        pictures,
-        [
-            (first.as_str(), false),
-            (&second, false),
-            (&third, false),
-            ("3.png", true),
-            ("4.png", true),
-            ("5.png", true),
-            ("6.png", true),
-        ]
+        pictures.collect::<Vec<_>>(),
+        expected.collect::<Vec<_>>(),
+        "{count}"
     );
     let counted: usize = chat
         .messages()
@@ -376,7 +385,7 @@ fn what_is_consolidated_gives_way_to_its_summary() {
         play(&mut chat, turn, &[10_000]);
     }
     assert!(chat.fills(50));
-    let dropped = chat.oldest_turns().len();
+    let dropped = chat.oldest_turns().unwrap().len() - 1;
     let before = chat.messages().len();
     chat.see(&Step::Consolidated {
         steps: Vec::new(),
@@ -392,6 +401,7 @@ fn what_is_consolidated_gives_way_to_its_summary() {
     for turn in 12..24 {
         play(&mut chat, turn, &[2_000]);
     }
+    chat.shorten_old_results();
     assert_eq!(
         texts(&chat)
             .iter()

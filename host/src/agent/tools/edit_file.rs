@@ -14,20 +14,16 @@ use super::{Refusal, count, file_path, read_text, refusal};
 use crate::workspace::{Workspace, WorkspacePath};
 
 pub(super) const DESCRIPTION: &str = "\
-    Replaces old_text by new_text in a text file of the workspace. old_text must stand in the \
-    file exactly once, unless replace_all is true; add lines around it until it does. Where it \
-    does not stand as written, whole lines that differ only in white space are taken.";
+    Replaces old_text in a text file, where it must stand exactly once unless replace_all is true. Lines that differ in \
+    white space alone are taken for it.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The file, relative to the workspace.
     path: String,
-    /// The passage to replace, without line numbers.
+    /// Without line numbers.
     old_text: String,
-    /// What stands there instead; empty removes the passage.
     new_text: String,
-    /// Replace every occurrence.
     #[serde(default)]
     replace_all: bool,
 }

@@ -18,12 +18,11 @@ use crate::workspace::Workspace;
 pub const EXEC: &str = "exec";
 
 const DESCRIPTION: &str = "\
-    Runs a command line in a sandboxed bash: pipes, loops, functions and the usual commands (ls, find, grep, sed, awk, \
-    sort, jq, tar, diff, ...), and python3 with its standard library and PyYAML. It sees the workspace, as /workspace, \
-    and nothing else: files there stay, everything else (variables, /tmp, background jobs) is gone when the command \
-    ends. Python sees no /tmp, has no threads, processes, sockets or signals, and no ssl, bz2, lzma, ctypes or tkinter; \
-    pools and asyncio run their work one after the other. sed, awk and sort are for UTF-8 text: use python3 for other \
-    bytes. There is no network, and nothing can be installed. The answer has the output, the errors and the exit code.";
+    Runs a command line in a sandboxed bash with the usual commands (grep, sed, awk, sort, jq, tar, diff, ...) and \
+    python3 with its standard library and PyYAML. Files of the workspace, at /workspace, stay; variables, /tmp and \
+    background jobs end with it. Python has no /tmp, threads, processes, sockets or signals, and no ssl, bz2, lzma, \
+    ctypes or tkinter; pools and asyncio work one by one. sed, awk and sort need UTF-8. There is no network, and \
+    nothing can be installed.";
 
 /// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
 const MAX_SHOWN: usize = 10_000;
@@ -31,13 +30,12 @@ const MAX_SHOWN: usize = 10_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// What to run; may have several lines.
     command: String,
-    /// The folder to run it in, relative to the workspace; the workspace itself if not given.
+    /// By default the workspace.
     #[serde(default)]
     #[schemars(with = "String")]
     working_dir: Option<String>,
-    /// How long the command may take at most, in seconds.
+    /// Seconds.
     #[serde(default = "default_timeout")]
     #[schemars(range(min = 1, max = 600))]
     timeout: u32,

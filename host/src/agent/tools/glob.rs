@@ -8,26 +8,20 @@ use super::search::{Pattern, depth, entries, page};
 use crate::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Finds files of the workspace by a glob pattern, sorted by path: * stands for a part of a name, \
-    ** for any folders, {a,b} for either. A pattern without a slash looks at names in every folder. \
-    Folders such as .git and node_modules are passed over.";
+    Finds files by a pattern such as cases/**/*.{md,csv}, sorted by path. Without a slash it is for names in every \
+    folder. Folders such as .git and node_modules are passed over.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The pattern, such as `*.md` or `cases/**/*.csv`.
     pattern: String,
-    /// The folder to look in.
     #[serde(default = "root")]
     path: String,
-    /// How many to list at most.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1))]
     head_limit: usize,
-    /// How many to leave out first.
     #[serde(default)]
     offset: usize,
-    /// What to list.
     #[serde(default)]
     entry_type: EntryType,
 }

@@ -13,9 +13,8 @@ use super::search::{Pattern, depth, entries, page};
 use crate::workspace::{EntryKind, Workspace, WorkspacePath};
 
 pub(super) const DESCRIPTION: &str = "\
-    Searches the text files of the workspace for a regular expression, line by line. Answers with \
-    the files that match, with their lines, or with counts. Folders such as .git and node_modules, \
-    binary files and files above 8 MiB are passed over.";
+    Searches text files for a regular expression, line by line. Folders such as .git and node_modules, binary files and \
+    those above 8 MiB are passed over.";
 
 /// A larger file is passed over: an agent reads such a one in parts, or by a program.
 const MAX_FILE: u64 = 8 << 20;
@@ -32,37 +31,33 @@ const MAX_CONTEXT: usize = 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// What to look for: a regular expression, or plain text with `fixed_strings`.
     pattern: String,
-    /// The folder or file to search.
+    /// A folder or file.
     #[serde(default = "root")]
     path: String,
-    /// Only files that match this glob pattern, such as `*.md`.
+    /// Such as *.md.
     #[serde(default)]
     #[schemars(with = "String")]
     glob: Option<String>,
-    /// Only files of this kind: md, txt, csv, json, py, html, xml, toml, yaml, js, ts, rust, sh, tex.
+    /// md, txt, csv, json, py, html, xml, toml, yaml, js, ts, rust, sh or tex.
     #[serde(default, rename = "type")]
     #[schemars(with = "String")]
     kind: Option<String>,
-    /// Without regard to case.
     #[serde(default)]
     case_insensitive: bool,
-    /// Take the pattern as plain text.
+    /// The pattern is plain text.
     #[serde(default)]
     fixed_strings: bool,
-    /// What to answer with.
     #[serde(default)]
     output_mode: OutputMode,
-    /// Lines to show before and after each match, with `output_mode` content.
+    /// Lines around a match, with content.
     #[serde(default)]
     #[schemars(range(max = 20))]
     context: usize,
-    /// How many lines of the answer to show at most.
+    /// Lines of the answer.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1))]
     head_limit: usize,
-    /// How many to leave out first.
     #[serde(default)]
     offset: usize,
 }

@@ -9,18 +9,14 @@ use super::{MAX_CHARACTERS, Refusal, directory_path, refusal};
 use crate::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Lists a folder of the workspace, sorted by path: folders end in a slash, files come with \
-    their size. `.` is the workspace itself.";
+    Lists a folder, by path: folders end in a slash, files have their size. `.` is the workspace.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The folder, relative to the workspace.
     path: String,
-    /// Also list everything below it.
     #[serde(default)]
     recursive: bool,
-    /// How many entries to list at most.
     #[serde(default = "default_max_entries")]
     max_entries: NonZeroUsize,
 }

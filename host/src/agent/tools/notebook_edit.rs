@@ -10,26 +10,20 @@ use super::{Refusal, count, file_path, read_text, refusal};
 use crate::workspace::{Workspace, WorkspaceError, WorkspacePath};
 
 pub(super) const DESCRIPTION: &str = "\
-    Edits one cell of a Jupyter notebook (.ipynb) of the workspace. Cells count from 0. Replacing \
-    takes a code cell's outputs away; inserting puts a new cell behind cell_index, or first into \
-    an empty notebook, which is made if it is not there.";
+    Edits a cell of an .ipynb. Replacing takes its outputs away; inserting puts a new cell behind cell_index, or first \
+    into an empty notebook, which is made if it is missing.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The notebook, relative to the workspace.
     path: String,
-    /// The cell, from 0.
     #[serde(default)]
     cell_index: usize,
-    /// The cell's new text.
     #[serde(default)]
     new_source: String,
-    /// The kind of a new cell; of a replaced one, its new kind.
     #[serde(default)]
     #[schemars(with = "CellType")]
     cell_type: Option<CellType>,
-    /// What to do.
     #[serde(default)]
     edit_mode: EditMode,
 }

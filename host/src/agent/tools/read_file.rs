@@ -19,23 +19,20 @@ use crate::store::event::Step;
 use crate::workspace::{Workspace, WorkspacePath};
 
 pub(super) const DESCRIPTION: &str = "\
-    Reads a file of the workspace: a text, the text of a PDF, DOCX, XLSX or PPTX document, the cells of an .ipynb \
-    notebook, or a PNG, JPEG, GIF or WebP picture, which is shown to you. Each line comes with its number and `| ` before it, which are not part of the file. Long files come in \
-    parts: the end of the answer says which lines and pages were shown and how to go on.";
+    Reads a text, the text of a PDF, DOCX, XLSX or PPTX, the cells of an .ipynb, or shows you a PNG, JPEG, GIF or WebP. \
+    Before each line stand its number and `| `, which are not in the file. The end says how to go on in a long one.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The file, relative to the workspace.
     path: String,
-    /// The first line to show, from 1.
+    /// The first line.
     #[serde(default = "first_line")]
     offset: NonZeroUsize,
-    /// How many lines to show at most.
+    /// Lines.
     #[serde(default = "default_limit")]
     limit: NonZeroUsize,
-    /// Of a document: which pages, slides or sheets, such as `3` or `21-40`; at most 20 a call, the first 20 if not
-    /// given.
+    /// Pages, slides or sheets of a document, such as 21-40: at most 20, by default the first.
     #[serde(default)]
     #[schemars(with = "String")]
     pages: Option<String>,

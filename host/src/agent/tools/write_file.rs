@@ -7,15 +7,12 @@ use super::{Refusal, count, file_path, refusal};
 use crate::workspace::{Workspace, WorkspaceError};
 
 pub(super) const DESCRIPTION: &str = "\
-    Writes a text file of the workspace, in place of what it held. Missing folders are made. To \
-    change a part of a file use edit_file.";
+    Writes a text file, in place of what it held, and makes missing folders.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The file, relative to the workspace.
     path: String,
-    /// The whole new content.
     content: String,
 }
 

@@ -110,17 +110,22 @@ fn of_setting(
         }
         "protocol" => (json!(manifest.protocol), args.protocol.is_some()),
         "scaffold" => (json!(manifest.scaffold), args.scaffold.is_some()),
+        "scaffold_prompt" => {
+            let option = args.scaffold_prompt.is_some();
+            (json!(manifest.scaffold_prompt), option)
+        }
         "policy" => (json!(manifest.policy), args.policy.is_some()),
         "ablate" => (json!(manifest.ablate), args.ablate.is_some()),
         _ => (value.clone(), false),
     };
     Row {
         key: key.clone(),
-        value,
+        value: value.clone(),
         from: match key.as_str() {
             "filter.personas" if option => "--persona".into(),
             "filter.sessions" if option => "--session".into(),
-            key if option => format!("--{key}"),
+            "scaffold_prompt" if value == "own" => "--prompts".into(),
+            key if option => format!("--{}", key.replace('_', "-")),
             _ => of_origin(from, path),
         },
     }

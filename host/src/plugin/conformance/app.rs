@@ -106,7 +106,10 @@ async fn listed(plugin: &Arc<Plugin>) -> Result<Vec<ToolSpec>, String> {
     Ok(tools)
 }
 
-/// Valid JSON Schemas that describe what they take and nothing beside it.
+/// Keys of which one says what an argument is. A description is not asked for: a name that says all is enough.
+const KINDS: [&str; 7] = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"];
+
+/// Valid JSON Schemas that say of each argument what it is, and take nothing beside them.
 fn schemas(app: &str, tools: &[ToolSpec]) -> Checked {
     let mut arguments = 0;
     for tool in tools {
@@ -123,18 +126,15 @@ fn schemas(app: &str, tools: &[ToolSpec]) -> Checked {
             ));
         }
         for (argument, schema) in schema["properties"].as_object().into_iter().flatten() {
-            if schema["description"]
-                .as_str()
-                .is_none_or(|text| text.trim().is_empty())
-            {
+            if !KINDS.iter().any(|key| schema.get(key).is_some()) {
                 return Err(format!(
-                    "`{name}`: the argument `{argument}` is not described"
+                    "`{name}`: the argument `{argument}` does not say its type"
                 ));
             }
             arguments += 1;
         }
     }
-    Ok(format!("{arguments} arguments, each described"))
+    Ok(format!("{arguments} arguments, each with a type"))
 }
 
 /// A tool's name in its app.
@@ -694,7 +694,7 @@ mod tests {
     fn a_tool_says_what_it_takes_and_nothing_else() {
         check(
             tool("Adds a note.", schema()),
-            Ok("3 arguments, each described"),
+            Ok("3 arguments, each with a type"),
         );
         check(tool("Adds.", schema()), Err("`add` is not described"));
         let mut open = schema();
@@ -704,10 +704,10 @@ mod tests {
             Err("the schema of `add` takes unknown arguments: say \"additionalProperties\": false"),
         );
         let mut silent = schema();
-        silent["properties"]["day"] = json!({ "type": "string" });
+        silent["properties"]["day"] = json!({ "description": "The day." });
         check(
             tool("Adds a note.", silent),
-            Err("`add`: the argument `day` is not described"),
+            Err("`add`: the argument `day` does not say its type"),
         );
     }
 

@@ -67,6 +67,7 @@ fn run_entry(run: &RunRecord, measures: &Measures, outline: Option<usize>) -> Va
         "suite_digest": manifest.suite_digest,
         "protocol": manifest.protocol,
         "scaffold": manifest.scaffold,
+        "prompt": results.scaffold_prompt,
         "host": manifest.host,
         "started": manifest.started,
         "seed": manifest.seed,

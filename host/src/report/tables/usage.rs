@@ -26,6 +26,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
             columns.push(Column::figure(&format!("{role}: {what}"), Best::None));
         }
     }
+    columns.push(Column::figure("Agent: cached (%)", Best::None));
     columns.push(Column::figure("Tokens per session", Best::None));
     columns.push(Column::figure("US dollars", Best::None));
     let mut sheet = Sheet::new(id, title, columns);
@@ -41,6 +42,10 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         for usage in [results.usage.agent, results.usage.user, results.usage.judge] {
             cells.extend([usage.calls, usage.input_tokens, usage.output_tokens].map(Cell::Count));
         }
+        let cached = results.usage.agent.cached_share();
+        cells.push(Cell::one(
+            cached.map(|share| Figure::new(share * 100.0, None, 1)),
+        ));
         let tokens = (total.input_tokens + total.output_tokens) as f64;
         cells.push(Cell::one(Some(Figure::new(
             tokens / sessions.max(1) as f64,
@@ -51,6 +56,10 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         cells.push(Cell::one(dollars));
         sheet.rows.push(row(one.run, cells));
     }
-    sheet.notes = vec!["US dollars: at the prices of the day, where every call has one.".into()];
+    sheet.notes = vec![
+        "Cached: of the agent's input, what the provider had seen before and says so. US dollars: at the prices of the \
+         day, where every call has one."
+            .into(),
+    ];
     sheet
 }

@@ -244,6 +244,7 @@ fn writes_readable_files_that_keep_all_metadata() {
         personas = ["personas/registry_clerk"]
         protocol = "paper"
         scaffold = "nanobot-0.1.5"
+        scaffold_prompt = "neutral"
         agent = "nop"
         seed = 0
 
