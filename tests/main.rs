@@ -1,6 +1,7 @@
 //! The integration tests: one binary. They drive the program as a user would, and the host's library with real guests,
 //! offline.
 
+mod ablation;
 mod allotment;
 mod audit;
 mod authors;

@@ -163,8 +163,15 @@ function opening(context) {
     el("h2", {}, "Start ", el("small", {}, started.clock)),
     (record.wakes || []).map(wakeView),
     record.system && fold("System prompt", () => pre(record.system)),
+    (started.inputs || []).map((inputs) => el("p", { class: "note" }, inputsText(inputs))),
     changesView(started.changes, (record.diffs || {}).start, "Staged files"),
     (started.faults || []).map(faultView));
+}
+
+/** What a session that is not played would have brought. */
+function inputsText(inputs) {
+  const brought = [...inputs.files, ...inputs.apps.map((app) => "records of " + app)];
+  return inputs.session + " is not played; it brought " + (brought.join(", ") || "nothing") + ".";
 }
 
 /** A turn of the agent between two sessions: a job was due, or the heartbeat came. */

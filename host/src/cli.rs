@@ -113,8 +113,8 @@ pub struct RunArgs {
     /// Print every setting, its value and where that comes from, and play nothing.
     #[arg(long, conflicts_with = "dry_run")]
     pub print_config: bool,
-    /// Take something away from the agent. `dependencies`: the final session of each group alone, with nothing of the
-    /// earlier ones. `none`: play all, whatever the suite says.
+    /// Take something away from the agent. `dependencies`: the final session of each group alone, with the files and
+    /// records of the others and nothing that was made in them. `none`: play all, whatever the suite says.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub ablate: Option<AblateArg>,
     /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.

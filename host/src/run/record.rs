@@ -53,6 +53,7 @@ impl<'a> RecordedSession<'a> {
                 clock: session.clock.to_string(),
                 message: session.request.clone(),
                 system: String::new(),
+                inputs: Vec::new(),
                 changes: Vec::new(),
                 apps: BTreeMap::new(),
                 faults: Vec::new(),

@@ -23,7 +23,7 @@ use super::manifest::{
 };
 use super::pack::{Pack, ReadError, plain};
 use super::problem::{Problem, Problems, Source};
-use super::suite::{Persona, Session, Suite};
+use super::suite::{Persona, Session, Suite, USER_MD};
 
 pub(super) use session::step;
 
@@ -399,6 +399,10 @@ impl Loader {
                 report.add(root.key("episode").span(), "the episode has no sessions");
             }
             let skills = loader.skills(&file.skills, folder, &root.key("skills"), report);
+            let user_md = Some(USER_MD).filter(|_| !file.user_md.is_empty());
+            let skill_files = skills.iter().map(|file| file.path.as_str());
+            let there: Vec<&str> = skill_files.chain(user_md).collect();
+            let files = loader.staged(&file.files, folder, &there, &root.key("files"), report);
             let sessions = loader.episode(&file, folder, &root.key("episode"), report);
             // A name that is misspelt is told, and its folder would be told once more.
             if sessions.len() == file.episode.len() {
@@ -415,6 +419,7 @@ impl Loader {
                 user_md,
                 tools,
                 skills: _,
+                files: _,
                 people,
                 world,
                 seed: _,
@@ -429,6 +434,7 @@ impl Loader {
                 user_md,
                 tools,
                 skills,
+                files,
                 people,
                 world,
                 apps: without_dates(apps),

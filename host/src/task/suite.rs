@@ -12,6 +12,9 @@ use super::manifest::{
 };
 use crate::eval::matcher::Matcher;
 
+/// The workspace's file of what the agent is told about the user.
+pub const USER_MD: &str = "USER.md";
+
 /// A whole suite.
 #[derive(Debug, Clone)]
 pub struct Suite {
@@ -80,6 +83,8 @@ pub struct Persona {
     pub tools: Vec<String>,
     /// Files of its skills, to stage at the start.
     pub skills: Vec<Staged>,
+    /// Its other files, to stage at the start.
+    pub files: Vec<Staged>,
     pub people: Vec<Person>,
     /// Whether the apps hold the generated world too.
     pub world: bool,

@@ -172,6 +172,7 @@ fn persona() -> Persona {
         user_md: String::new(),
         tools: Vec::new(),
         skills: Vec::new(),
+        files: Vec::new(),
         people: Vec::new(),
         world: true,
         apps: std::collections::BTreeMap::new(),

@@ -71,6 +71,7 @@ fn check(turn: Turn, expected: &[(Doubt, Option<&str>)]) {
         people: Vec::new(),
         apps: std::collections::BTreeMap::new(),
         skills: Vec::new(),
+        files: Vec::new(),
         world: true,
         sessions: Vec::new(),
     };
