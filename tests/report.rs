@@ -322,3 +322,33 @@ fn a_hundred_sessions_fit_into_five_megabytes() {
         assert!(!page.contains(outside), "the page loads `{outside}`");
     }
 }
+
+#[test]
+fn items_that_count_at_the_end_alone_are_told_as_a_deviation() {
+    let scene = Scene::new().with_embedded();
+    let said = |out: &str| {
+        let output = scene.run(&["run", "tasks/suite.toml", "--out", out]);
+        expect(&output, 0, &[]);
+        let table = String::from_utf8(output.stdout).unwrap();
+        let report = scene.run(&["report", out, "--format", "json"]);
+        expect(&report, 0, &[]);
+        let report = String::from_utf8(report.stdout).unwrap();
+        let results = std::fs::read(scene.path(out).join("results.json")).unwrap();
+        let results: Value = serde_json::from_slice(&results).unwrap();
+        (results["at_end"].clone(), table, report)
+    };
+    let deviation = "1 checklist item counts as of the last turn alone";
+    let (count, table, report) = said("ever");
+    assert_eq!(count, Value::Null);
+    assert!(!table.contains(deviation) && !report.contains(deviation));
+    scene.replace(
+        "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml",
+        "[[checklist]]\n",
+        "[[checklist]]\nwhen = \"end\"\n",
+    );
+    let (count, table, report) = said("end");
+    assert_eq!(count, 1);
+    assert!(table.contains(deviation), "{table}");
+    assert!(report.contains(deviation), "{report}");
+    expect(&scene.run(&["verify", "end"]), 0, &[]);
+}

@@ -1,6 +1,7 @@
 //! What people look at: events or results in, text out. Nothing here plays or scores.
 
 pub mod audit;
+pub mod ballot;
 pub mod bundle;
 pub mod category;
 pub mod check;

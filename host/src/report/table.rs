@@ -26,6 +26,7 @@ pub fn results(results: &RunResults) -> String {
     if results.imported {
         parts.push(super::tables::IMPORTED.into());
     }
+    parts.extend(super::tables::at_end(results));
     parts.extend(faults(&results.faults));
     parts.join("\n\n")
 }

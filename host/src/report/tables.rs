@@ -7,6 +7,7 @@ use super::record::RunRecord;
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
 use crate::eval::score::IntentCounts;
 use crate::eval::statistics::{Estimate, Interval};
+use crate::store::results::RunResults;
 
 mod audit;
 mod suite;
@@ -167,6 +168,11 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     ];
     let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
     sheet.notes.extend(unscored);
+    let at_end = runs.iter().filter_map(|one| {
+        let said = at_end(&one.run.results)?;
+        Some(format!("{}: {said}", name(one.run)))
+    });
+    sheet.notes.extend(at_end);
     if own == 0 {
         sheet
             .notes
@@ -193,6 +199,18 @@ fn unscored(run: &RunRecord) -> Option<String> {
             scored.of
         )
     })
+}
+
+/// What a run says that has items of which the last turn alone counts.
+pub(super) fn at_end(results: &RunResults) -> Option<String> {
+    let items = match results.at_end {
+        0 => return None,
+        1 => "1 checklist item counts".into(),
+        many => format!("{many} checklist items count"),
+    };
+    Some(format!(
+        "{items} as of the last turn alone (`when = \"end\"`), a deviation from the paper's equation 4."
+    ))
 }
 
 fn statuses(runs: &[Measured<'_>]) -> Sheet {

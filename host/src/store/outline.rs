@@ -67,6 +67,9 @@ pub struct ItemOutline {
     pub id: String,
     pub criterion: String,
     pub weight: f64,
+    /// The last turn alone counts for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_end: bool,
     /// The grader's name; None for a rubric, which the judge decides.
     pub grader: Option<String>,
 }
