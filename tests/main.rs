@@ -15,6 +15,7 @@ mod cost;
 mod doctor;
 mod documents;
 mod embedded;
+mod failures;
 mod folder;
 mod fuzz_cases;
 mod grade;

@@ -49,6 +49,8 @@ test("a session shows intents at their turns, the checklist with evidence, calls
   const intents = await page.locator(".intents .tag.s-provided").count();
   assert.ok(intents > 0);
   assert.equal(await page.locator(".turn header .tag.s-provided").count(), intents);
+  // Whoever works too late had opened none of the places.
+  assert.ok(await page.locator(".found-in li", { hasText: "never opened" }).count() > 0);
   assert.ok(await page.locator(".checklist .met").count() > 5);
   assert.ok(await page.locator(".checklist .evidence").count() > 0);
   assert.equal(await page.locator("details[open]").count(), 0);

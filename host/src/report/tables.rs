@@ -10,6 +10,7 @@ use crate::eval::statistics::{Estimate, Interval};
 use crate::store::results::RunResults;
 
 mod audit;
+mod failure;
 mod suite;
 mod usage;
 
@@ -41,6 +42,7 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
         audit::audits(audits),
         statuses(runs),
         by_category(runs),
+        failure::failures(runs),
         certainty(runs),
         repeats(runs),
         usage::usage(runs),

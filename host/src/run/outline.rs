@@ -77,6 +77,7 @@ fn intent(intent: &crate::task::suite::Intent) -> IntentOutline {
         id: intent.id.clone(),
         content: intent.content.clone(),
         scope: intent.scope,
+        found_in: intent.found_in.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::task::manifest::{Category, Scope};
+use crate::task::manifest::{Category, FoundIn, Scope};
 
 /// `outline.json`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,9 @@ pub struct IntentOutline {
     pub id: String,
     pub content: String,
     pub scope: Scope,
+    /// Where an agent can find it; empty where the task does not say.
+    #[serde(default)]
+    pub found_in: Vec<FoundIn>,
 }
 
 /// One checklist item.

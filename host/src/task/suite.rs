@@ -7,8 +7,8 @@ use jiff::civil::DateTime;
 use serde_json::Value;
 
 use super::manifest::{
-    Ablation, Category, FilterFile, LimitOverrides, ModelFile, Person, Protocol, ProviderFile,
-    Reset, Scaffold, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
+    Ablation, Category, FilterFile, FoundIn, LimitOverrides, ModelFile, Person, Protocol,
+    ProviderFile, Reset, Scaffold, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
 };
 use crate::eval::matcher::Matcher;
 
@@ -182,6 +182,8 @@ pub struct Intent {
     pub id: String,
     pub content: String,
     pub scope: Scope,
+    /// Where an agent can find it, as the task's author says.
+    pub found_in: Vec<FoundIn>,
     pub satisfied: Option<Matcher>,
     pub asked: Option<Matcher>,
 }

@@ -148,6 +148,7 @@ fn intent(content: &str, satisfied: Option<Matcher>, asked: Option<Matcher>) -> 
         id: content.into(),
         content: content.into(),
         scope: Scope::Session,
+        found_in: Vec::new(),
         satisfied,
         asked,
     }

@@ -14,6 +14,7 @@ fn intent(id: &str, content: &str) -> Intent {
         id: id.into(),
         content: content.into(),
         scope: Scope::Session,
+        found_in: Vec::new(),
         satisfied: None,
         asked: None,
     }

@@ -305,7 +305,7 @@ fn intent(file: &IntentFile, place: &Place<'_>, report: &mut Report<'_>) -> Inte
         scope,
         satisfied,
         asked,
-        found_in: _,
+        found_in,
     } = file;
     check_text("content", content, &place.key("content"), report);
     if satisfied.is_none() && asked.is_none() {
@@ -330,6 +330,7 @@ fn intent(file: &IntentFile, place: &Place<'_>, report: &mut Report<'_>) -> Inte
         id: id.clone(),
         content: content.clone(),
         scope: *scope,
+        found_in: found_in.clone(),
         satisfied: satisfied
             .as_ref()
             .and_then(|file| matcher(file, &place.key("satisfied"), report)),
