@@ -71,7 +71,7 @@ fn a_report_holds_every_table_and_figure_and_says_that_models_were_scripted() {
         );
     }
     let json: Value = serde_json::from_str(&read(&scene, "out/tables.json")).unwrap();
-    assert_eq!(json["tables"].as_array().unwrap().len(), 11);
+    assert_eq!(json["tables"].as_array().unwrap().len(), 12);
     expect(
         &scene.run(&["report", "good", "--out", "out"]),
         4,
