@@ -174,3 +174,152 @@ fn a_scripted_run_tells_intents_word_for_word_and_has_nothing_doubtful() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("run: 4 sessions, 0 doubtful moves"), "{said}");
 }
+
+/// The questions of a sheet: id, and whether it is of an intent.
+fn questions(page: &str) -> Vec<(String, bool)> {
+    let field = Regex::new(r#"data-item="([0-9a-f]+)"><legend>([^<]*)"#).unwrap();
+    let found = field.captures_iter(page);
+    found
+        .map(|found| (found[1].to_owned(), found[2].contains("wish")))
+        .collect()
+}
+
+/// A file of verdicts on a sheet: these words for items and for intents.
+fn verdicts(page: &str, item: &str, intent: &str) -> String {
+    let sheet = Regex::new(r#"data-sheet="([0-9a-f]+)""#).unwrap();
+    let sheet = &sheet.captures(page).unwrap()[1];
+    let questions = questions(page);
+    let lines = questions.iter().map(|(id, is_intent)| {
+        let word = if *is_intent { intent } else { item };
+        format!("{sheet},{id},{word}\n")
+    });
+    "sheet,item,verdict\n".to_owned() + &lines.collect::<String>()
+}
+
+#[test]
+fn people_judge_a_sheet_blind_and_their_majority_is_a_row_of_table_6() {
+    let scene = Scene::new();
+    scene.play("secretive", &[]);
+    let before = files(&scene.path("secretive"));
+    let output = scene.run(&["audit", "secretive", "--sheet", "sheet.html"]);
+    expect(&output, 0, &[]);
+    let page = std::fs::read_to_string(scene.path("sheet.html")).unwrap();
+    let chosen = Regex::new("<input[^>]* checked").unwrap();
+    assert!(!page.contains("secretive") && !chosen.is_match(&page));
+    let shown = questions(&page);
+    let intents = shown.iter().filter(|(_, is_intent)| *is_intent).count();
+    assert!(intents > 10 && shown.len() > intents + 10, "{shown:?}");
+
+    // The reference satisfies everything.
+    scene.write("right.csv", &verdicts(&page, "yes", "completed"));
+    scene.write("wrong.csv", &verdicts(&page, "no", "provided"));
+    let judged = |files: &[&str]| -> Value {
+        let output = scene.run(&[&["audit", "secretive", "--json", "--human"], files].concat());
+        expect(&output, 0, &[]);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()[0].clone()
+    };
+    let alone = judged(&["wrong.csv"]);
+    assert_eq!(alone["judge"], "Human expert");
+    assert_eq!(alone["intents"]["disagreements"], intents);
+    assert_eq!(alone["checklist"]["rate"], 100.0);
+    let all = judged(&["right.csv", "wrong.csv", "right.csv"]);
+    assert_eq!(all["judge"], "Human experts (3)");
+    assert_eq!(all["intents"]["judgements"], intents);
+    assert_eq!(all["intents"]["disagreements"], 0);
+    assert_eq!(all["checklist"]["disagreements"], 0);
+    let split = judged(&["right.csv", "wrong.csv"]);
+    assert_eq!(split["undecided"], shown.len());
+    assert_eq!(split["intents"], Value::Null, "not judged is no number");
+
+    scene.write("audit.json", &Value::from(vec![all]).to_string());
+    let output = scene.run(&["report", "secretive", "--audit", "audit.json"]);
+    expect(&output, 0, &[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("Human experts (3)"), "{said}");
+    assert_eq!(files(&scene.path("secretive")), before);
+}
+
+#[test]
+fn verdicts_that_cannot_be_taken_are_told_with_file_and_line() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let sheet = |out: &str, more: &[&str]| {
+        let output = scene.run(&[&["audit", "run", "--sheet", out], more].concat());
+        expect(&output, 0, &[]);
+        std::fs::read_to_string(scene.path(out)).unwrap()
+    };
+    let page = sheet("sheet.html", &[]);
+    let whole = verdicts(&page, "yes", "completed");
+    let check = |text: &str, said: &[&str]| {
+        scene.write("mine.csv", text);
+        let output = scene.run(&["audit", "run", "--human", "mine.csv"]);
+        expect(
+            &output,
+            3,
+            &[&["read the verdicts of mine.csv"], said].concat(),
+        );
+    };
+    check(
+        &whole.replacen(",yes", ",", 1),
+        &["line ", "has no verdict; want yes, no"],
+    );
+    check(
+        &whole.replacen(",completed", ",yes", 1),
+        &["line ", "want completed, inferred"],
+    );
+    let cut = &whole[..=whole.trim_end().rfind('\n').unwrap()];
+    check(cut, &["1 of ", "questions have no verdict"]);
+    let other = sheet("other.html", &["--sample", "2"]);
+    check(
+        &verdicts(&other, "yes", "completed"),
+        &["line 2: it is of the sheet"],
+    );
+    expect(
+        &scene.run(&["audit", "run", "--human", "none.csv"]),
+        3,
+        &["read none.csv"],
+    );
+    expect(
+        &scene.run(&["audit", "run", "--sheet", "sheet.html"]),
+        4,
+        &["is there already"],
+    );
+    expect(&scene.run(&["audit", "run"]), 2, &["--judge"]);
+    expect(
+        &scene.run(&["audit", "run", "run", "--sheet", "x.html"]),
+        2,
+        &["name each run once"],
+    );
+}
+
+#[test]
+fn a_folder_of_several_agents_is_sampled_over_all_of_them() {
+    let scene = Scene::new();
+    let agents = [
+        "--persona",
+        "law_trainee",
+        "--agent",
+        "reference",
+        "--agent",
+        "nop",
+    ];
+    let suite = embedded();
+    let first = ["run", suite.to_str().unwrap(), "--out", "both"];
+    expect(&scene.run(&[&first[..], &agents].concat()), 0, &[]);
+    let sheet = |name: &str, runs: &[&str], sample: &str| {
+        let args = [&["audit"], runs, &["--sample", sample, "--sheet", name]].concat();
+        expect(&scene.run(&args), 0, &[]);
+        std::fs::read_to_string(scene.path(name)).unwrap()
+    };
+    let all = sheet("all.html", &["both"], "120");
+    assert_eq!(all.matches("<section").count(), 8);
+    let some = sheet("some.html", &["both"], "4");
+    // Each answers in its own way, two sessions each.
+    assert_eq!(some.matches("<section").count(), 4);
+    let silent = some
+        .split("<section")
+        .filter(|one| one.contains("<pre>OK.</pre>"));
+    assert_eq!(silent.count(), 2);
+    let named = sheet("named.html", &["both/nop", "both/reference"], "4");
+    assert_eq!(named, some, "no order of runs has a part");
+}

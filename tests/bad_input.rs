@@ -91,18 +91,16 @@ fn a_missing_file_is_named() {
 #[test]
 fn a_staged_path_cannot_leave_the_pack() {
     let new = "source = \"../../../../../etc/passwd\"";
-    check(
-        SESSION,
-        "source = \"access.md\"",
-        new,
-        &["session.toml:", "../../"],
-    );
+    let old = "source = \"documents.md\"";
+    check(SESSION, old, new, &["session.toml:", "../../"]);
+    let old = "source = \"access.md\"";
+    check(PERSONA, old, new, &["persona.toml:", "../../"]);
 }
 
 #[test]
 fn a_link_in_the_pack_is_refused() {
     let scene = Scene::new().with_embedded();
-    let staged = scene.path(SESSION).with_file_name("access.md");
+    let staged = scene.path(SESSION).with_file_name("documents.md");
     std::fs::remove_file(&staged).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &staged).unwrap();
     let output = scene.run(&["run", SUITE, "--out", "run"]);

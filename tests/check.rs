@@ -216,7 +216,8 @@ fn a_group_whose_last_session_needs_nothing_of_another_is_no_group() {
         )
         .replace(
             "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"wp-withheld\" }",
-            other,
+            // A file that it stages is there without it, too.
+            "{ kind = \"file\", path = \"saltmarsh/documents-2.md\", quote = \"the\" }",
         );
     scene.write(&path, &text);
     expect(

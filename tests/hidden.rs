@@ -163,6 +163,7 @@ fn the_agents_workspace_holds_only_what_was_staged_written_or_remembered() {
         .iter()
         .flat_map(|session| &session.files)
         .chain(&persona.skills)
+        .chain(&persona.files)
         .map(|file| file.path.as_str())
         .collect();
     for (path, _) in files(&scene.path("nop/workspaces/law_trainee.r1")) {

@@ -1,6 +1,7 @@
 //! The integration tests: one binary. They drive the program as a user would, and the host's library with real guests,
 //! offline.
 
+mod ablation;
 mod allotment;
 mod audit;
 mod authors;
@@ -15,6 +16,7 @@ mod doctor;
 mod documents;
 mod embedded;
 mod evidence;
+mod failures;
 mod folder;
 mod fuzz_cases;
 mod grade;

@@ -71,7 +71,7 @@ fn a_report_holds_every_table_and_figure_and_says_that_models_were_scripted() {
         );
     }
     let json: Value = serde_json::from_str(&read(&scene, "out/tables.json")).unwrap();
-    assert_eq!(json["tables"].as_array().unwrap().len(), 11);
+    assert_eq!(json["tables"].as_array().unwrap().len(), 12);
     expect(
         &scene.run(&["report", "good", "--out", "out"]),
         4,
@@ -322,4 +322,34 @@ fn a_hundred_sessions_fit_into_five_megabytes() {
     for outside in ["src=\"http", "href=\"http", "@import", "url("] {
         assert!(!page.contains(outside), "the page loads `{outside}`");
     }
+}
+
+#[test]
+fn items_that_count_at_the_end_alone_are_told_as_a_deviation() {
+    let scene = Scene::new().with_embedded();
+    let said = |out: &str| {
+        let output = scene.run(&["run", "tasks/suite.toml", "--out", out]);
+        expect(&output, 0, &[]);
+        let table = String::from_utf8(output.stdout).unwrap();
+        let report = scene.run(&["report", out, "--format", "json"]);
+        expect(&report, 0, &[]);
+        let report = String::from_utf8(report.stdout).unwrap();
+        let results = std::fs::read(scene.path(out).join("results.json")).unwrap();
+        let results: Value = serde_json::from_slice(&results).unwrap();
+        (results["at_end"].clone(), table, report)
+    };
+    let deviation = "1 checklist item counts as of the last turn alone";
+    let (count, table, report) = said("ever");
+    assert_eq!(count, Value::Null);
+    assert!(!table.contains(deviation) && !report.contains(deviation));
+    scene.replace(
+        "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml",
+        "[[checklist]]\n",
+        "[[checklist]]\nwhen = \"end\"\n",
+    );
+    let (count, table, report) = said("end");
+    assert_eq!(count, 1);
+    assert!(table.contains(deviation), "{table}");
+    assert!(report.contains(deviation), "{report}");
+    expect(&scene.run(&["verify", "end"]), 0, &[]);
 }

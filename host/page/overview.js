@@ -11,6 +11,7 @@ function overviewPage() {
     figures(),
     groups("Personas", personaRows()),
     groups("Categories", categoryRows()),
+    sheetView(sheetOf("failures")),
     sheetView(sheetOf("certainty")),
     sheetView(sheetOf("pass-k")),
     sheetView(sheetOf("usage")),

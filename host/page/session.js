@@ -136,7 +136,22 @@ function intentList(context) {
           intent.turn ? toTurn(context, intent.turn, "turn " + intent.turn) : "not resolved",
           intent.scope === "persistent" && [" ", tag("plain", "persistent")],
           intent.style && [" ", tag("plain", words(intent.style))]),
-        el("p", {}, intent.content || intent.id)))));
+        el("p", {}, intent.content || intent.id),
+        placesView(context, intent)))));
+}
+
+/** Where an intent that was missed could have been found, and whether the agent had it before its eyes by then. */
+function placesView(context, intent) {
+  const missed = (context.record.missed || []).find((one) => one.intent === intent.id);
+  if (!missed || !missed.places.length) return null;
+  return el("ul", { class: "found-in" }, missed.places.map((place) =>
+    el("li", {}, placeText(place),
+      place.kind !== "question" && [": ", place.opened === null ? "never opened" : place.opened === 0 ? "told at the start"
+        : ["opened in ", toTurn(context, place.opened, "turn " + place.opened)]])));
+}
+
+function placeText(place) {
+  return { file: place.path, app: "records of " + place.app, session: "session " + place.session, memory: "USER.md", question: "by a question" }[place.kind] || place.kind;
 }
 
 function checklist(context) {
@@ -162,8 +177,15 @@ function opening(context) {
     el("h2", {}, "Start ", el("small", {}, started.clock)),
     (record.wakes || []).map(wakeView),
     record.system && fold("System prompt", () => pre(record.system)),
+    (started.inputs || []).map((inputs) => el("p", { class: "note" }, inputsText(inputs))),
     changesView(started.changes, (record.diffs || {}).start, "Staged files"),
     (started.faults || []).map(faultView));
+}
+
+/** What a session that is not played would have brought. */
+function inputsText(inputs) {
+  const brought = [...inputs.files, ...inputs.apps.map((app) => "records of " + app)];
+  return inputs.session + " is not played; it brought " + (brought.join(", ") || "nothing") + ".";
 }
 
 /** A turn of the agent between two sessions: a job was due, or the heartbeat came. */

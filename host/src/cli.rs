@@ -117,8 +117,8 @@ pub struct RunArgs {
     /// Print every setting, its value and where that comes from, and play nothing.
     #[arg(long, conflicts_with = "dry_run")]
     pub print_config: bool,
-    /// Take something away from the agent. `dependencies`: the final session of each group alone, with nothing of the
-    /// earlier ones. `none`: play all, whatever the suite says.
+    /// Take something away from the agent. `dependencies`: the final session of each group alone, with the files and
+    /// records of the others and nothing that was made in them. `none`: play all, whatever the suite says.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub ablate: Option<AblateArg>,
     /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.
@@ -484,13 +484,19 @@ pub struct ReviewArgs {
 
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// The run folder.
-    #[arg(value_name = "RUN")]
-    pub run: Utf8PathBuf,
+    /// Run folders, or folders that hold those of several agents.
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<Utf8PathBuf>,
     /// Who judges again: a known model's name, or PROVIDER/MODEL (may be repeated: each is an audit of its own).
-    #[arg(long, value_name = "M", required = true)]
+    #[arg(long, value_name = "M", required_unless_present_any = ["sheet", "human"])]
     pub judge: Vec<String>,
-    /// Sessions to judge again, drawn uniformly from all that are finished.
+    /// Write a page on which a person judges the sample, without seeing who played it or what the judges said.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["judge", "human", "json"])]
+    pub sheet: Option<Utf8PathBuf>,
+    /// Read what people saved from that page, a file for each: the majority of them is one audit.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub human: Vec<Utf8PathBuf>,
+    /// Sessions to judge again: as many of each agent as of the others, drawn uniformly from those that are scored.
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
     pub sample: u32,
     /// The seed of the sample and of the resampling.

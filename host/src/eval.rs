@@ -5,6 +5,7 @@
 pub mod aggregate;
 pub mod cost;
 pub mod estimate;
+pub mod failure;
 pub mod lexical;
 pub mod matcher;
 pub mod record;

@@ -1,6 +1,7 @@
 //! What people look at: events or results in, text out. Nothing here plays or scores.
 
 pub mod audit;
+pub mod ballot;
 pub mod bundle;
 pub mod category;
 pub mod check;
@@ -8,6 +9,7 @@ pub mod comparison;
 pub mod cost;
 pub mod escape;
 pub mod estimate;
+pub mod failure;
 pub mod figure;
 pub mod follow;
 pub mod format;

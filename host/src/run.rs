@@ -24,7 +24,7 @@ mod verify;
 mod wake;
 mod words;
 
-pub use audit::{Audited, audit};
+pub use audit::{Audited, Sample, audit, audit_by_people, ballot};
 pub use dispatcher::{Finished, RunError, play, play_all};
 pub use episode::{EpisodeError, app_seed};
 pub use estimate::estimate;

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, report, shot } from "./scene.js";
+import { pathToFileURL } from "node:url";
+import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, report, run, shot } from "./scene.js";
 
 const SESSION = "#/session/1/law_trainee/1/saltmarsh-statement";
 const PAGES = ["#/", "#/sessions", SESSION, "#/tables", "#/compare/0/1", "#/compare/0/1/law_trainee/saltmarsh-statement"];
@@ -49,6 +50,8 @@ test("a session shows intents at their turns, the checklist with evidence, calls
   const intents = await page.locator(".intents .tag.s-provided").count();
   assert.ok(intents > 0);
   assert.equal(await page.locator(".turn header .tag.s-provided").count(), intents);
+  // Whoever works too late had opened none of the places.
+  assert.ok(await page.locator(".found-in li", { hasText: "never opened" }).count() > 0);
   assert.ok(await page.locator(".checklist .met").count() > 5);
   assert.ok(await page.locator(".checklist .evidence").count() > 0);
   assert.equal(await page.locator("details[open]").count(), 0);
@@ -218,6 +221,27 @@ test("a thousand sessions open quickly, one at a time", async () => {
   console.log(`1,000 sessions: ${(size / 1e6).toFixed(1)} MB; list ${Math.round(opened)} ms, search ${Math.round(searched)} ms, session ${Math.round(unpacked)} ms`);
   // A machine that does much else is slow; a page that unpacks everything is far slower.
   assert.ok(opened < 5000 && searched < 1500 && unpacked < 2000, [opened, searched, unpacked].join(", "));
+});
+
+test("a sheet is filled in, kept and saved, and the program takes it", async () => {
+  run("audit", "good", "--sample", "2", "--sheet", "sheet.html");
+  const page = await open(browser, pathToFileURL(at("sheet.html")).href);
+  const questions = await page.locator("fieldset").count();
+  assert.ok(questions > 5);
+  assert.match(await page.textContent("#left"), new RegExp(`^${questions} of ${questions} `));
+  await page.locator("input[value=yes], input[value=completed]").evaluateAll((all) => all.forEach((one) => one.click()));
+  assert.match(await page.textContent("#left"), /^0 of /);
+  await page.reload();
+  assert.match(await page.textContent("#left"), /^0 of /, "what was chosen is kept");
+  await shot(page, "sheet");
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  assert.match(saved.suggestedFilename(), /^verdicts-[0-9a-f]+\.csv$/);
+  await saved.saveAs(at("mine.csv"));
+  const [human] = JSON.parse(run("audit", "good", "--sample", "2", "--human", "mine.csv", "--json"));
+  assert.equal(human.checklist.judgements + human.intents.judgements, questions);
+  assert.equal(human.checklist.disagreements + human.intents.disagreements, 0);
+  assert.deepEqual(page.asked.filter((asked) => !asked.startsWith("file:") && !asked.startsWith("blob:")), []);
+  assert.deepEqual(page.troubles, []);
 });
 
 test("the viewer follows a run that plays", async () => {

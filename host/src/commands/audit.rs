@@ -1,36 +1,60 @@
-//! `pibench-host audit`: a sample of a finished run judged again, by the same judges or by others.
+//! `pibench-host audit`: a sample of finished runs judged again, by the same judges, by others or by people.
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
 
-use super::run::{reopened_for, tape};
+use super::run::{looked_at, reopened_for, tape};
 use super::runtime;
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::report::audit::{Source, table};
+use crate::report::ballot::Votes;
 use crate::report::escape;
-use crate::run;
+use crate::run::{self, Audited, Plan, Sample};
+use crate::store::folder::runs_in;
 
-/// Audits by each of the judges in turn.
+/// Audits by people and by each of the judges in turn, or writes the sheet for people.
 pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     if let Some(lexical) = args.judge.iter().find(|judge| judge.contains("lexical")) {
         return Err(anyhow!("audit by `{lexical}`: want a model")).or_exit(Exit::Usage);
     }
+    let runs = runs(&args.runs)?;
+    if let Some(sheet) = &args.sheet {
+        return write_sheet(&runs, args, sheet);
+    }
+    let (mut sources, mut audits) = (Vec::new(), Vec::new());
+    if !args.human.is_empty() {
+        audits.push((people(args.human.len()), by_people(&runs, args)?));
+    }
     let runtime = runtime()?;
-    let (mut sources, mut broken, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, judge) in args.judge.iter().enumerate() {
+        let reopened = |(nth, run): (usize, &Utf8PathBuf)| {
+            reopened_for(run, judge, tape(&args.tape, at + nth > 0)?)
+        };
+        let plans = runs.iter().enumerate().map(reopened);
+        let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
+        let sample = drawn(&plans, args)?;
+        let audited = runtime.block_on(run::audit(&sample, args.seed));
+        let stopped = audited.setup.is_some();
+        audits.push((judge.clone(), audited));
+        if stopped {
+            break;
+        }
+    }
+    let (mut broken, mut faults) = (Vec::new(), Vec::new());
     let mut rejected = None;
-    for judge in &args.judge {
-        let plan = reopened_for(&args.run, judge, tape(&args.tape, !sources.is_empty())?)?;
-        let audited = runtime.block_on(run::audit(&plan, args.sample as usize, args.seed));
-        let run::Audited {
+    for (judge, audited) in audits {
+        let Audited {
             sampled,
             of,
             checklist,
             intents,
             usage,
+            undecided,
             faults: failed,
             broken: cut,
             setup,
-        } = audited.or_exit(Exit::Io)?;
+        } = audited;
         faults.extend(failed);
         broken.extend(cut);
         if setup.is_some() {
@@ -38,11 +62,12 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
             break;
         }
         sources.push(Source {
-            judge: judge.clone(),
+            judge,
             sampled,
             of,
             checklist,
             intents,
+            undecided,
             cost: usage.total().known_cost(),
         });
     }
@@ -63,4 +88,68 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         (true, false) => Exit::JudgeFaults,
         (true, true) => Exit::Complete,
     })
+}
+
+/// The run folders that are named, those of folders of several agents among them; each once.
+fn runs(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failure> {
+    let mut runs = Vec::new();
+    for dir in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
+        let dir = Utf8PathBuf::try_from(dir).or_exit(Exit::InvalidInput)?;
+        if runs.contains(&dir) {
+            return Err(anyhow!("audit {dir} twice; name each run once")).or_exit(Exit::Usage);
+        }
+        runs.push(dir);
+    }
+    Ok(runs)
+}
+
+fn drawn<'a>(plans: &'a [Plan], args: &AuditArgs) -> Result<Sample<'a>, Failure> {
+    Sample::draw(plans, args.sample as usize, args.seed).or_exit(Exit::Io)
+}
+
+fn plans(runs: &[Utf8PathBuf]) -> Result<Vec<Plan>, Failure> {
+    runs.iter().map(|run| looked_at(run)).collect()
+}
+
+fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Result<Exit, Failure> {
+    if file.exists() {
+        return Err(anyhow!("write {file}: it is there already")).or_exit(Exit::Io);
+    }
+    let plans = plans(runs)?;
+    let ballot = run::ballot(&drawn(&plans, args)?).or_exit(Exit::Io)?;
+    std::fs::write(file, ballot.html())
+        .with_context(|| format!("write {file}"))
+        .or_exit(Exit::Io)?;
+    let questions: usize = ballot.sessions.iter().map(|one| one.questions.len()).sum();
+    println!(
+        "{file}: {} sessions, {questions} questions. Open it in a browser, answer all, save, and give the saved files of all \
+         people to `pibench-host audit RUN... --human FILE...`, with the same runs, --sample and --seed.",
+        ballot.sessions.len()
+    );
+    Ok(Exit::Complete)
+}
+
+fn by_people(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Audited, Failure> {
+    let plans = plans(runs)?;
+    let sample = drawn(&plans, args)?;
+    let ballot = run::ballot(&sample).or_exit(Exit::Io)?;
+    let read = |file: &Utf8PathBuf| -> Result<Votes, Failure> {
+        let text = std::fs::read_to_string(file);
+        let text = text.with_context(|| format!("read {file}"));
+        let votes = ballot.votes(&text.or_exit(Exit::InvalidInput)?);
+        votes
+            .with_context(|| format!("read the verdicts of {file}"))
+            .or_exit(Exit::InvalidInput)
+    };
+    let votes = args.human.iter().map(read);
+    let votes = votes.collect::<Result<Vec<Votes>, Failure>>()?;
+    Ok(run::audit_by_people(&sample, &votes, args.seed))
+}
+
+/// How people are named in tables, as in the paper.
+fn people(count: usize) -> String {
+    match count {
+        1 => "Human expert".into(),
+        count => format!("Human experts ({count})"),
+    }
 }

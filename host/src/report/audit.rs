@@ -10,15 +10,23 @@ use crate::eval::statistics::agreement::Agreement;
 #[derive(Debug, Serialize)]
 pub struct Source {
     pub judge: String,
-    /// Sessions that were judged again, of those that are finished.
+    /// Sessions that were judged again, of those that are scored.
     pub sampled: usize,
     pub of: usize,
     /// The axis of Comp: rubric items met or not. None without any.
     pub checklist: Option<Agreement>,
     /// The axis of Proc: the intents' statuses.
     pub intents: Option<Agreement>,
+    /// Questions on which people had no majority: they count in nothing.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub undecided: usize,
     /// Millionths of a US dollar; null when it is not known.
     pub cost: Option<MicroUsd>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A line for each audit and axis.
@@ -58,7 +66,14 @@ pub fn table(sources: &[Source]) -> String {
             table.add_row(row);
         }
     }
-    table.to_string()
+    let undecided = sources.iter().filter(|source| source.undecided > 0);
+    let undecided = undecided.map(|source| {
+        let Source {
+            judge, undecided, ..
+        } = source;
+        format!("\n{judge}: no majority on {undecided} questions, which count in nothing.")
+    });
+    table.to_string() + &undecided.collect::<String>()
 }
 
 fn cells(found: Option<&Agreement>) -> [String; 4] {
@@ -102,10 +117,18 @@ mod tests {
                 kappa: Some(0.912),
             }),
             intents: None,
+            undecided: 2,
             cost: Some(MicroUsd(2_500_000)),
         };
         let shown = table(&[source]);
-        for part in ["120 of 300", "3.00 %", "2.25 to 4.00", "0.91", "2.50 USD"] {
+        for part in [
+            "120 of 300",
+            "3.00 %",
+            "2.25 to 4.00",
+            "0.91",
+            "2.50 USD",
+            "no majority on 2",
+        ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::failure::Failures;
 use super::record::RunRecord;
 use crate::eval::aggregate::{mean, sample_std};
 use crate::eval::score::{IntentCounts, percent};
@@ -47,6 +48,8 @@ pub struct Measures {
     pub proc_estimate: Option<Estimate>,
     pub comp_estimate: Option<Estimate>,
     pub pass_k: Vec<PassK>,
+    /// None where the run's record does not tell.
+    pub failures: Option<Failures>,
 }
 
 impl Measures {
@@ -88,6 +91,7 @@ impl Measures {
             proc_estimate: estimate(&scores, Measure::Proc, seed),
             comp_estimate: estimate(&scores, Measure::Comp, seed),
             pass_k: pass_k(&scores, PASS_THRESHOLD),
+            failures: Failures::of(run),
         }
     }
 

@@ -24,6 +24,7 @@ pub fn results(results: &RunResults) -> String {
     }
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| mark.sentence().to_owned()));
+    parts.extend(super::tables::at_end(results));
     parts.extend(faults(&results.faults));
     parts.join("\n\n")
 }

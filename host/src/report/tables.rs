@@ -7,10 +7,12 @@ use super::record::RunRecord;
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
 use crate::eval::score::IntentCounts;
 use crate::eval::statistics::{Estimate, Interval};
+use crate::store::results::RunResults;
 use crate::task::manifest::PROTOCOL_VERSION;
 use crate::task::player::Mark;
 
 mod audit;
+mod failure;
 mod suite;
 mod usage;
 
@@ -37,6 +39,7 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
         audit::audits(audits),
         statuses(runs),
         by_category(runs),
+        failure::failures(runs),
         certainty(runs),
         repeats(runs),
         usage::usage(runs),
@@ -176,6 +179,11 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     ];
     let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
     sheet.notes.extend(unscored);
+    let at_end = runs.iter().filter_map(|one| {
+        let said = at_end(&one.run.results)?;
+        Some(format!("{}: {said}", name(one.run)))
+    });
+    sheet.notes.extend(at_end);
     if own == 0 {
         sheet
             .notes
@@ -202,6 +210,18 @@ fn unscored(run: &RunRecord) -> Option<String> {
             scored.of
         )
     })
+}
+
+/// What a run says that has items of which the last turn alone counts.
+pub(super) fn at_end(results: &RunResults) -> Option<String> {
+    let items = match results.at_end {
+        0 => return None,
+        1 => "1 checklist item counts".into(),
+        many => format!("{many} checklist items count"),
+    };
+    Some(format!(
+        "{items} as of the last turn alone (`when = \"end\"`), a deviation from the paper's equation 4."
+    ))
 }
 
 fn statuses(runs: &[Measured<'_>]) -> Sheet {

@@ -2,12 +2,16 @@
 //! (paper, section F.1 and Table 6)? What the agent did is taken as it stands, turn by turn, and so is what was asked
 //! about it; only the verdicts are made anew. No score of the run changes.
 
+mod people;
+mod sample;
+
+use std::collections::BTreeSet;
+
 use futures::StreamExt;
 
-use super::dispatcher::RunError;
 use super::grading::is_rubric;
 use super::plan::Plan;
-use super::record::{self, RecordedSession};
+use super::record::RecordedSession;
 use crate::eval::record::Status;
 use crate::eval::session::Asked;
 use crate::eval::statistics::agreement::{Agreement, Rating, agreement};
@@ -17,13 +21,16 @@ use crate::store::event::{RoleUsage, Stage, Turn};
 use crate::task::suite::{Intent, Item};
 use crate::user::{Asking, RoleError};
 
+pub use people::{audit_by_people, ballot};
+pub use sample::Sample;
+
 /// Sessions that are judged at the same time.
 const AT_ONCE: usize = 16;
 
 /// What an audit found. The first rating is the run's, the second the audit's.
 #[derive(Debug)]
 pub struct Audited {
-    /// Sessions that were judged again, of those that are finished.
+    /// Sessions that were judged again, of those that are scored.
     pub sampled: usize,
     pub of: usize,
     /// Rubric items: met or not.
@@ -31,6 +38,8 @@ pub struct Audited {
     /// Hidden intents: completed, inferred, provided or open.
     pub intents: Option<Agreement>,
     pub usage: RoleUsage,
+    /// Questions without a majority among the people asked; they count in nothing.
+    pub undecided: usize,
     /// Sessions that could not be judged again, each with the reason; they count in nothing.
     pub faults: Vec<String>,
     /// What broke outside: the audit is not whole.
@@ -46,56 +55,60 @@ struct Ratings {
     usage: RoleUsage,
 }
 
-/// Judges `sample` sessions, drawn uniformly by `seed`, by the plan's user agent and judge.
-pub async fn audit(plan: &Plan, sample: usize, seed: u64) -> Result<Audited, RunError> {
-    let mut sessions = record::sessions(plan)?;
-    let of = sessions.len();
-    sessions.sort_by_cached_key(|session| draw(session, seed));
-    sessions.truncate(sample);
-    let judged = sessions
-        .iter()
-        .map(|session| async move { (session.name(), judge(plan, session).await) });
+/// Judges the sample by the user agents and judges of its plans. `seed` is that of the resampling.
+pub async fn audit(sample: &Sample<'_>, seed: u64) -> Audited {
+    let judged = sample.sessions.iter().map(|one| async move {
+        let name = sample.name(one);
+        (name, judge(one.plan, &one.session).await)
+    });
     let mut judged = std::pin::pin!(futures::stream::iter(judged).buffered(AT_ONCE));
-    let mut audited = Audited {
-        sampled: 0,
-        of,
-        checklist: None,
-        intents: None,
-        usage: RoleUsage::default(),
-        faults: Vec::new(),
-        broken: Vec::new(),
-        setup: None,
-    };
+    let mut usage = RoleUsage::default();
     let (mut checklist, mut intents) = (Vec::new(), Vec::new());
+    let (mut faults, mut broken, mut setup) = (Vec::new(), Vec::new(), None);
     while let Some((name, ratings)) = judged.next().await {
         match ratings {
             Ok(ratings) => {
-                audited.sampled += 1;
-                audited.usage += ratings.usage;
+                usage += ratings.usage;
                 checklist.push(ratings.checklist);
                 intents.push(ratings.intents);
             }
             Err(error @ RoleError::Model(ModelError::Infrastructure { .. })) => {
-                audited.broken.push(format!("judge {name}: {error}"));
+                broken.push(format!("judge {name}: {error}"));
             }
             Err(error @ RoleError::Model(ModelError::Setup { .. })) => {
-                audited.setup = Some(format!("judge {name}: {error}"));
+                setup = Some(format!("judge {name}: {error}"));
                 break;
             }
-            Err(error) => audited.faults.push(format!("judge {name}: {error}")),
+            Err(error) => faults.push(format!("judge {name}: {error}")),
         }
     }
-    audited.checklist = agreement(&checklist, seed);
-    audited.intents = agreement(&intents, seed);
-    Ok(audited)
+    Audited {
+        usage,
+        faults,
+        broken,
+        setup,
+        ..compared(sample, &checklist, &intents, seed)
+    }
 }
 
-/// A number that no order of runs and sessions has a part in.
-fn draw(session: &RecordedSession<'_>, seed: u64) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("pibench-host sample of an audit, version 1");
-    hasher.update(&seed.to_le_bytes());
-    hasher.update(session.name().as_bytes());
-    *hasher.finalize().as_bytes()
+/// What ratings of the sample come to, a list for each session that was judged again.
+fn compared(
+    sample: &Sample<'_>,
+    checklist: &[Vec<Rating<bool>>],
+    intents: &[Vec<Rating<Status>>],
+    seed: u64,
+) -> Audited {
+    Audited {
+        sampled: checklist.len(),
+        of: sample.of,
+        checklist: agreement(checklist, seed),
+        intents: agreement(intents, seed),
+        usage: RoleUsage::default(),
+        undecided: 0,
+        faults: Vec::new(),
+        broken: Vec::new(),
+        setup: None,
+    }
 }
 
 async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, RoleError> {
@@ -106,7 +119,7 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
     let mut usage = RoleUsage::default();
     let mut dossier = recorded.dossier(plan);
     let mut found = vec![Status::Open; session.intents.len()];
-    let mut met = vec![false; session.checklist.len()];
+    let mut met: BTreeSet<&str> = BTreeSet::new();
     for (at, one) in recorded.turns.iter().enumerate() {
         let turn = &one.turn;
         place.begin(&session.id, turn.turn);
@@ -138,18 +151,24 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
                 terminal(status, change.status == Status::Provided, Status::Provided);
             }
         }
-        let items = judged_items(turn, &session.checklist);
-        let rubrics: Vec<&Item> = items.iter().map(|&(_, item)| item).collect();
+        let rubrics = judged_items(turn, &session.checklist);
         let judged = judge
             .rubrics(&rubrics, &session.tool_evidence, &evidence)
             .await?;
         usage.judge += judged.usage;
-        for (&(index, _), verdict) in items.iter().zip(&judged.answers) {
-            met[index] |= verdict.yes;
-        }
+        let yes = rubrics.iter().zip(&judged.answers);
+        met.extend(
+            yes.filter(|(_, verdict)| verdict.yes)
+                .map(|(item, _)| item.id.as_str()),
+        );
     }
     Ok(Ratings {
-        checklist: checklist_ratings(recorded, &met),
+        checklist: rated_items(recorded)
+            .map(|(item, first)| Rating {
+                first,
+                second: met.contains(&item.id.as_str()),
+            })
+            .collect(),
         intents: intent_ratings(recorded, &found),
         usage,
     })
@@ -178,29 +197,27 @@ fn texts<'a>(open: &[(usize, &'a Intent)]) -> Vec<&'a Intent> {
 }
 
 /// The rubric items that were judged in this turn.
-fn judged_items<'a>(turn: &Turn, items: &'a [Item]) -> Vec<(usize, &'a Item)> {
+fn judged_items<'a>(turn: &Turn, items: &'a [Item]) -> Vec<&'a Item> {
     let judged = turn.items.iter().filter_map(|verdict| {
-        let index = items.iter().position(|item| item.id == verdict.item)?;
-        Some((index, &items[index]))
+        let mut items = items.iter();
+        items.find(|item| item.id == verdict.item)
     });
-    judged.filter(|(_, item)| is_rubric(item)).collect()
+    judged.filter(|item| is_rubric(item)).collect()
 }
 
-/// Items that were never judged, because the judge gave no answer, have no rating.
-fn checklist_ratings(recorded: &RecordedSession<'_>, met: &[bool]) -> Vec<Rating<bool>> {
-    let was_judged = |item: &Item| {
+/// The rubric items that have a rating, met or not: not those that the judge gave no answer to.
+fn rated_items<'a>(
+    recorded: &'a RecordedSession<'_>,
+) -> impl Iterator<Item = (&'a Item, bool)> + 'a {
+    let was_judged = move |item: &Item| {
         let mut verdicts = recorded.turns.iter().flat_map(|one| &one.turn.items);
         verdicts.any(|verdict| verdict.item == item.id)
     };
-    let scores = recorded.finished.items.iter().zip(met);
-    let rated = recorded.session.checklist.iter().zip(scores);
-    rated
-        .filter(|(item, _)| is_rubric(item) && was_judged(item))
-        .map(|(_, (score, &second))| Rating {
-            first: score.met,
-            second,
-        })
-        .collect()
+    let scores = recorded.finished.items.iter();
+    let items = recorded.session.checklist.iter().zip(scores);
+    items
+        .filter(move |(item, _)| is_rubric(item) && was_judged(item))
+        .map(|(item, score)| (item, score.met))
 }
 
 fn intent_ratings(recorded: &RecordedSession<'_>, found: &[Status]) -> Vec<Rating<Status>> {

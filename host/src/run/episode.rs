@@ -33,7 +33,7 @@ use crate::store::event::{
 use crate::store::folder::FolderError;
 use crate::store::{Journal, JournalError, RunFolder};
 use crate::task::manifest::{Ablation, Person, Reset};
-use crate::task::suite::{Persona, Session};
+use crate::task::suite::{Persona, USER_MD};
 use crate::user::UserAgent;
 use crate::workspace::{Quota, Workspace, WorkspaceError, WorkspacePath};
 
@@ -450,12 +450,13 @@ fn open_workspace(
     Ok(workspace)
 }
 
-/// What stands in the workspace before the first session: what the agent is told of the user, and its skills.
+/// What stands in the workspace before the first session: what the agent is told of the user, its skills, and the
+/// persona's files.
 fn furnish(workspace: &mut Workspace, persona: &Persona) -> Result<(), WorkspaceError> {
     if !persona.user_md.is_empty() {
-        write(workspace, "USER.md", persona.user_md.as_bytes())?;
+        write(workspace, USER_MD, persona.user_md.as_bytes())?;
     }
-    for file in &persona.skills {
+    for file in persona.skills.iter().chain(&persona.files) {
         write(workspace, &file.path, &file.content)?;
     }
     Ok(())
@@ -483,14 +484,12 @@ impl Episode<'_> {
                 continue;
             }
             let in_flight = past.in_flight.take();
-            let alone = self.plan.ablate == Some(Ablation::Dependencies);
-            if in_flight.is_none() && (alone || self.plan.suite.reset == Reset::Session) {
-                self.reset_apps(session).await?;
-            }
-            if in_flight.is_none() && alone {
-                self.reset_workspace()?;
-                self.environment.jobs.open.clear();
+            if in_flight.is_none() && self.plan.ablate == Some(Ablation::Dependencies) {
+                self.begin_anew().await?;
             } else if in_flight.is_none() {
+                if self.plan.suite.reset == Reset::Session {
+                    self.reset_apps(session.clock).await?;
+                }
                 let span = tracing::debug_span!("wake", before = %session.id);
                 let woken = std::mem::take(&mut past.woken);
                 let played = wake::play(self, session.clock, woken);
@@ -522,12 +521,20 @@ impl Episode<'_> {
         Ok(())
     }
 
-    async fn reset_apps(&mut self, session: &Session) -> Result<(), EpisodeError> {
+    /// All as at the episode's start, for a session that is played alone.
+    async fn begin_anew(&mut self) -> Result<(), EpisodeError> {
+        self.reset_apps(first_clock(self.persona)).await?;
+        self.reset_workspace()?;
+        self.environment.jobs.open.clear();
+        Ok(())
+    }
+
+    async fn reset_apps(&mut self, clock: DateTime) -> Result<(), EpisodeError> {
         for (name, app) in &mut self.environment.apps {
             let plugin = self.plan.plugins.get(name)?;
             let key = app_key(self.plan.seed, self.run, &self.persona.id, name);
             let seed = seed(self.persona, name);
-            *app = App::open(plugin, self.plan.app_limits, key, &seed, session.clock).await?;
+            *app = App::open(plugin, self.plan.app_limits, key, &seed, clock).await?;
         }
         Ok(())
     }

@@ -288,6 +288,7 @@ fn session_of(
         clock: first.map_or_else(String::new, |turn| turn.clock.clone()),
         message: first.map_or_else(String::new, |turn| turn.message.clone()),
         system: folder.put_blob(played.system.as_bytes())?,
+        inputs: Vec::new(),
         changes: Vec::new(),
         apps: BTreeMap::new(),
         faults: Vec::new(),

@@ -12,6 +12,7 @@ use crate::store::outline::{
     Described, IntentOutline, ItemOutline, Outline, PersonaOutline, SessionOutline,
 };
 use crate::task::load::skill::head;
+use crate::task::manifest::When;
 use crate::task::suite::{Grading, Item, Persona, Session, Suite};
 
 /// The whole suite as the plan sees it.
@@ -76,6 +77,7 @@ fn intent(intent: &crate::task::suite::Intent) -> IntentOutline {
         id: intent.id.clone(),
         content: intent.content.clone(),
         scope: intent.scope,
+        found_in: intent.found_in.clone(),
     }
 }
 
@@ -84,6 +86,7 @@ fn item(item: &Item) -> ItemOutline {
         id: item.id.clone(),
         criterion: item.criterion.clone(),
         weight: item.weight,
+        at_end: item.when == When::End,
         grader: match &item.grading {
             Grading::Rubric { .. } => None,
             Grading::Rule(rule) => Some(rule.grader.clone()),

@@ -213,6 +213,26 @@ impl Plan {
             .filter(move |session| chosen(session) || needed.contains(&&session.id))
     }
 
+    /// The sessions of its group that come before this one and are not played, in the episode's order, back to one that
+    /// is: that one was given what those before it bring.
+    pub fn unplayed<'a>(&self, persona: &'a Persona, session: &'a Session) -> Vec<&'a Session> {
+        let played: Vec<&str> = self.sessions(persona).map(|one| one.id.as_str()).collect();
+        let sessions = || persona.sessions.iter();
+        let last = if session.depends_on.is_empty() {
+            sessions().find(|other| other.depends_on.contains(&session.id))
+        } else {
+            Some(session)
+        };
+        let members = last.map_or(&[][..], |last| last.depends_on.as_slice());
+        let mut before: Vec<&Session> = sessions()
+            .take_while(|other| other.id != session.id)
+            .filter(|other| members.contains(&other.id))
+            .collect();
+        let is_played = |other: &&Session| played.contains(&other.id.as_str());
+        let known = before.iter().rposition(is_played).map_or(0, |at| at + 1);
+        before.split_off(known)
+    }
+
     /// The limits of a grader's calls.
     pub fn limits_of_grader(&self, grader: &str) -> Limits {
         if grader == "python" {

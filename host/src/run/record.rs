@@ -19,6 +19,7 @@ use crate::task::suite::{Persona, Session};
 use crate::user::TurnEvidence;
 
 /// A finished session of the record, with what its files held after each turn.
+#[derive(Debug)]
 pub(super) struct RecordedSession<'a> {
     pub(super) persona: &'a Persona,
     pub(super) run: u32,
@@ -30,6 +31,7 @@ pub(super) struct RecordedSession<'a> {
     pub(super) finished: SessionFinished,
 }
 
+#[derive(Debug)]
 pub(super) struct RecordedTurn {
     pub(super) turn: Turn,
     /// Path to blob.
@@ -53,6 +55,7 @@ impl<'a> RecordedSession<'a> {
                 clock: session.clock.to_string(),
                 message: session.request.clone(),
                 system: String::new(),
+                inputs: Vec::new(),
                 changes: Vec::new(),
                 apps: BTreeMap::new(),
                 faults: Vec::new(),

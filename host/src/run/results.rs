@@ -17,7 +17,7 @@ use crate::store::journal::{self, JournalError};
 use crate::store::results::{
     FaultLine, PersonaResult, RunResults, SessionLine, faults_of, marked_prompt, whole_cost,
 };
-use crate::task::manifest::PROTOCOL_VERSION;
+use crate::task::manifest::{PROTOCOL_VERSION, When};
 use crate::task::suite::{Persona, Session};
 
 /// What the events of one journal say.
@@ -81,6 +81,7 @@ pub(super) fn collect_others(
         proc_std: score.proc_std.map(percent),
         comp_std: score.comp_std.map(percent),
         scored: score.proc_sessions,
+        at_end: at_end(plan),
         personas: score.personas.iter().map(persona_result).collect(),
         sessions,
         faults,
@@ -89,6 +90,13 @@ pub(super) fn collect_others(
         preflight,
         cost: whole_cost(usage, preflight),
     })
+}
+
+/// The checklist items of which the last turn alone counts.
+fn at_end(plan: &Plan) -> usize {
+    let sessions = plan.personas().flat_map(|one| plan.sessions(one));
+    let items = sessions.flat_map(|session| &session.checklist);
+    items.filter(|item| item.when == When::End).count()
 }
 
 /// Reads the journal of an episode.

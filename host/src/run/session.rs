@@ -29,13 +29,13 @@ use crate::plugin::grader::{AppState, Evidence};
 use crate::report::progress::{Progress, Spent};
 use crate::store::Event;
 use crate::store::event::{
-    AppMark, Fault, FaultKind, IntentJudgement, IntentStatus, RoleUsage, SessionFinished,
+    AppMark, Fault, FaultKind, Inputs, IntentJudgement, IntentStatus, RoleUsage, SessionFinished,
     SessionStarted, Stage, Step, Turn,
 };
 use crate::store::folder::Timing;
 use crate::store::trajectory::{Place, Trajectory};
-use crate::task::manifest::Trigger;
-use crate::task::suite::{Intent, Item, Session};
+use crate::task::manifest::{Reset, Trigger};
+use crate::task::suite::{Intent, Item, Persona, Session};
 use crate::user::{Asking, Judged, RoleError, TurnEvidence};
 use crate::workspace::WorkspacePath;
 
@@ -150,23 +150,21 @@ fn channel(session: &Session) -> Channel {
 /// The apps' states as graders see them, by app.
 type States = BTreeMap<String, Arc<str>>;
 
-/// Stages the files, binds the apps, sets the clock. Also the apps' states, where a rule may ask for them.
+/// Stages the files, binds the apps, sets the clock: first what the sessions of its group bring that are left out,
+/// then its own. Also the apps' states, where a rule may ask for them.
 async fn start(
     episode: &mut Episode<'_>,
     session: &Session,
 ) -> Result<(SessionStarted, States), EpisodeError> {
-    for file in &session.files {
-        write(
-            &mut episode.environment.workspace,
-            &file.path,
-            &file.content,
-        )?;
-    }
-    for (name, records) in &session.apps {
-        if let Some(app) = episode.environment.apps.get_mut(name) {
-            app.add(records, session.clock).await?;
+    let plan = episode.plan;
+    for other in plan.unplayed(episode.persona, session) {
+        stage_files(episode, other)?;
+        if keeps_records(plan) {
+            add_records(episode, other).await?;
         }
     }
+    stage_files(episode, session)?;
+    add_records(episode, session).await?;
     let system = Agent::system_prompt(&episode.environment)?;
     let system = episode.plan.folder.put_blob(system.as_bytes())?;
     let changes = episode.take_changes(0)?;
@@ -187,12 +185,55 @@ async fn start(
         clock: episode.environment.clock.to_string(),
         message: opening(session),
         system,
+        inputs: inputs(plan, episode.persona, session),
         changes,
         apps: marks.apps,
         faults,
     };
     episode.append(Event::SessionStarted(started.clone()))?;
     Ok((started, before))
+}
+
+fn stage_files(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {
+    for file in &session.files {
+        write(
+            &mut episode.environment.workspace,
+            &file.path,
+            &file.content,
+        )?;
+    }
+    Ok(())
+}
+
+/// Adds a session's records at its own time, which is past where the session is not played.
+async fn add_records(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {
+    for (name, records) in &session.apps {
+        if let Some(app) = episode.environment.apps.get_mut(name) {
+            app.add(records, session.clock).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a session finds the records that earlier ones brought.
+fn keeps_records(plan: &Plan) -> bool {
+    plan.suite.reset == Reset::Episode
+}
+
+/// What a session is given of those of its group that are not played.
+pub(super) fn inputs(plan: &Plan, persona: &Persona, session: &Session) -> Vec<Inputs> {
+    let inputs = |other: &Session| Inputs {
+        session: other.id.clone(),
+        files: other.files.iter().map(|file| file.path.clone()).collect(),
+        apps: other
+            .apps
+            .keys()
+            .filter(|_| keeps_records(plan))
+            .cloned()
+            .collect(),
+    };
+    let unplayed = plan.unplayed(persona, session).into_iter();
+    unplayed.map(inputs).collect()
 }
 
 /// The apps' states as they were, by what the record keeps of them; of an app that faults there is none.

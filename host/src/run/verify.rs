@@ -9,9 +9,9 @@ use super::outline::outline;
 use super::plan::Plan;
 use super::replay::{InSession, Replay};
 use super::results;
-use super::session::{outcome, tracker};
+use super::session::{inputs, outcome, tracker};
 use crate::eval::score::{self, IntentCounts};
-use crate::store::event::{Event, ItemVerdict, SessionFinished, Turn};
+use crate::store::event::{Event, ItemVerdict, SessionFinished, SessionStarted, Turn};
 use crate::store::folder::FolderError;
 use crate::store::journal;
 use crate::task::suite::Persona;
@@ -100,6 +100,7 @@ impl<'a, 'v> Episode<'a, 'v> {
                     }
                 }
                 Event::SessionStarted(started) => {
+                    self.inputs(started);
                     for fault in self.replay.begin(started).await? {
                         self.replay.problem(fault.message);
                     }
@@ -114,6 +115,19 @@ impl<'a, 'v> Episode<'a, 'v> {
             self.replay.problem("the episode is not played to its end");
         }
         self.replay.same_workspace()
+    }
+
+    /// A session that is played alone has its group's inputs.
+    fn inputs(&mut self, started: &SessionStarted) {
+        let mut sessions = self.persona.sessions.iter();
+        let session = sessions.find(|session| session.id == started.session);
+        let wanted = session.map(|session| inputs(self.plan, self.persona, session));
+        if wanted.is_some_and(|wanted| wanted != started.inputs) {
+            let session = &started.session;
+            self.replay.problem(format!(
+                "`{session}` was not given what its group brings that is not played"
+            ));
+        }
     }
 
     async fn turn(&mut self, turn: &Turn) -> Result<(), EpisodeError> {

@@ -89,7 +89,10 @@ pub struct SessionStarted {
     pub message: String,
     /// The agent's system prompt: the name of its blob.
     pub system: String,
-    /// The staged files.
+    /// What it is given of earlier sessions of its group that are not played, in the episode's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Inputs>,
+    /// The staged files, those of `inputs` among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
     /// The apps' states, by app.
@@ -98,6 +101,16 @@ pub struct SessionStarted {
     /// Apps that could not say their state: graders see none of theirs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+}
+
+/// What a session brings that is not played itself: never what would have been made or remembered in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Inputs {
+    pub session: String,
+    /// Paths in the workspace; a later session may stage the same one again.
+    pub files: Vec<String>,
+    /// The apps that it adds records to.
+    pub apps: Vec<String>,
 }
 
 /// The state of an app at a moment.

@@ -133,6 +133,11 @@ pub fn events(path: &Path) -> Result<Vec<Event>, JournalError> {
     read(path).map(|read| read.events)
 }
 
+/// The same with the hash of the last line, which stands for the whole journal.
+pub fn events_and_hash(path: &Path) -> Result<(Vec<Event>, blake3::Hash), JournalError> {
+    read(path).map(|read| (read.events, read.last))
+}
+
 fn read(path: &Path) -> Result<Read, JournalError> {
     let failed = |source| JournalError::Read {
         path: path.to_owned(),

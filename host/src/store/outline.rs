@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::task::manifest::{Category, Scope};
+use crate::task::manifest::{Category, FoundIn, Scope};
 
 /// `outline.json`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,9 @@ pub struct IntentOutline {
     pub id: String,
     pub content: String,
     pub scope: Scope,
+    /// Where an agent can find it; empty where the task does not say.
+    #[serde(default)]
+    pub found_in: Vec<FoundIn>,
 }
 
 /// One checklist item.
@@ -67,6 +70,9 @@ pub struct ItemOutline {
     pub id: String,
     pub criterion: String,
     pub weight: f64,
+    /// The last turn alone counts for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_end: bool,
     /// The grader's name; None for a rubric, which the judge decides.
     pub grader: Option<String>,
 }

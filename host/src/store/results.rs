@@ -49,6 +49,10 @@ pub struct RunResults {
     pub comp_std: Option<f64>,
     /// Sessions that the scores stand on, of those that should have one.
     pub scored: Tally,
+    /// Checklist items of which the last turn alone counts (`when = "end"`), a deviation from the paper's equation 4: of the
+    /// sessions that are played, each once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_end: usize,
     pub personas: Vec<PersonaResult>,
     pub sessions: Vec<SessionLine>,
     pub faults: Vec<FaultLine>,
@@ -61,6 +65,11 @@ pub struct RunResults {
     /// Of both. Millionths of a US dollar at the prices of the day; null when the price of a call is not known.
     #[serde(default)]
     pub cost: Option<MicroUsd>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl RunResults {
@@ -255,6 +264,7 @@ mod tests {
             comp: None,
             proc_std: None,
             comp_std: None,
+            at_end: 0,
             scored: Tally::default(),
             personas: vec![],
             sessions: vec![

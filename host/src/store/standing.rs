@@ -61,6 +61,7 @@ pub fn standing(
         proc_std: score.proc_std.map(percent),
         comp_std: score.comp_std.map(percent),
         scored: score.proc_sessions,
+        at_end: at_end(outline),
         personas: score
             .personas
             .iter()
@@ -78,6 +79,12 @@ pub fn standing(
         preflight,
         cost: whole_cost(usage, preflight),
     })
+}
+
+fn at_end(outline: &Outline) -> usize {
+    let sessions = outline.personas.iter().flat_map(planned);
+    let items = sessions.flat_map(|session| &session.checklist);
+    items.filter(|item| item.at_end).count()
 }
 
 /// The episodes of the folder, in the order of their play.

@@ -305,6 +305,7 @@ impl Importer<'_> {
             facts: BTreeMap::new(),
             tools: self.tools(user, tools),
             skills: skills.into_keys().collect(),
+            files: Vec::new(),
             people: Vec::new(),
             world: self.seed.is_none(),
             seed: self.seed.as_ref().map(|_| SEED.to_owned()),

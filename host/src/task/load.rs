@@ -25,7 +25,7 @@ use super::manifest::{
 use super::pack::{Pack, ReadError, plain};
 use super::player;
 use super::problem::{Problem, Problems, Source};
-use super::suite::{Persona, Session, Suite};
+use super::suite::{Persona, Session, Suite, USER_MD};
 
 pub(super) use session::step;
 
@@ -406,6 +406,10 @@ impl Loader {
                 report.add(root.key("episode").span(), "the episode has no sessions");
             }
             let skills = loader.skills(&file.skills, folder, &root.key("skills"), report);
+            let user_md = Some(USER_MD).filter(|_| !file.user_md.is_empty());
+            let skill_files = skills.iter().map(|file| file.path.as_str());
+            let there: Vec<&str> = skill_files.chain(user_md).collect();
+            let files = loader.staged(&file.files, folder, &there, &root.key("files"), report);
             let sessions = loader.episode(&file, folder, &root.key("episode"), report);
             // A name that is misspelt is told, and its folder would be told once more.
             if sessions.len() == file.episode.len() {
@@ -423,6 +427,7 @@ impl Loader {
                 facts,
                 tools,
                 skills: _,
+                files: _,
                 people,
                 world,
                 seed: _,
@@ -438,6 +443,7 @@ impl Loader {
                 facts,
                 tools,
                 skills,
+                files,
                 people,
                 world,
                 apps: without_dates(apps),

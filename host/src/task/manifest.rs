@@ -230,8 +230,8 @@ pub enum Reset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ablation {
-    /// The final session of each dependency group alone, its workspace, memory and apps as at the episode's start
-    /// (paper, Figure 5).
+    /// The final session of each dependency group alone (paper, Figure 5): its workspace, memory and apps are as at the
+    /// episode's start, with the files and records that the group's other sessions bring, and nothing that was made there.
     Dependencies,
 }
 
@@ -499,6 +499,9 @@ pub struct PersonaFile {
     /// the one beside the suite file.
     #[serde(default)]
     pub skills: Vec<String>,
+    /// Files that the workspace holds from the start, such as what every session presupposes.
+    #[serde(default)]
+    pub files: Vec<StagedFile>,
     /// The people who have accounts in the apps, the user among them.
     #[serde(default)]
     pub people: Vec<Person>,
@@ -781,11 +784,11 @@ pub struct MatcherFile {
     pub rejects: Vec<String>,
 }
 
-/// A file that the session puts into the workspace.
+/// A file that a session, or the persona at the start, puts into the workspace.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct StagedFile {
-    /// Beside the session file.
+    /// Beside the file that names it.
     pub source: String,
     /// In the workspace; default: the source's file name.
     #[serde(default)]

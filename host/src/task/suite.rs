@@ -8,10 +8,14 @@ use serde_json::Value;
 
 use super::identity::Parts;
 use super::manifest::{
-    Ablation, Category, FilterFile, LimitOverrides, ModelFile, Person, Protocol, ProviderFile,
-    Reset, Scaffold, ScaffoldPrompt, Scope, SessionLimits, ToolEvidence, Trigger, WebFile, When,
+    Ablation, Category, FilterFile, FoundIn, LimitOverrides, ModelFile, Person, Protocol,
+    ProviderFile, Reset, Scaffold, ScaffoldPrompt, Scope, SessionLimits, ToolEvidence, Trigger,
+    WebFile, When,
 };
 use crate::eval::matcher::Matcher;
+
+/// The workspace's file of what the agent is told about the user.
+pub const USER_MD: &str = "USER.md";
 
 /// A whole suite.
 #[derive(Debug, Clone)]
@@ -87,6 +91,8 @@ pub struct Persona {
     pub tools: Vec<String>,
     /// Files of its skills, to stage at the start.
     pub skills: Vec<Staged>,
+    /// Its other files, to stage at the start.
+    pub files: Vec<Staged>,
     pub people: Vec<Person>,
     /// Whether the apps hold the generated world too.
     pub world: bool,
@@ -204,6 +210,8 @@ pub struct Intent {
     pub id: String,
     pub content: String,
     pub scope: Scope,
+    /// Where an agent can find it, as the task's author says.
+    pub found_in: Vec<FoundIn>,
     pub satisfied: Option<Matcher>,
     pub asked: Option<Matcher>,
 }

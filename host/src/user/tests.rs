@@ -168,6 +168,7 @@ fn intent(content: &str, satisfied: Option<Matcher>, asked: Option<Matcher>) -> 
         id: content.into(),
         content: content.into(),
         scope: Scope::Session,
+        found_in: Vec::new(),
         satisfied,
         asked,
     }
@@ -193,6 +194,7 @@ fn persona() -> Persona {
         facts: std::collections::BTreeMap::new(),
         tools: Vec::new(),
         skills: Vec::new(),
+        files: Vec::new(),
         people: Vec::new(),
         world: true,
         apps: std::collections::BTreeMap::new(),

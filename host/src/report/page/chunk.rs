@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
+use crate::eval::failure::Made;
+use crate::report::failure;
 use crate::report::record::RunRecord;
 use crate::store::folder::{read_blob, read_timings};
 use crate::store::results::SessionLine;
@@ -36,6 +38,7 @@ struct Episode<'a> {
     times: BTreeMap<String, BTreeMap<u32, u64>>,
     /// By the session that came after.
     wakes: BTreeMap<String, Vec<Value>>,
+    made: Made,
 }
 
 impl<'a> Episode<'a> {
@@ -64,6 +67,7 @@ impl<'a> Episode<'a> {
             files,
             times,
             wakes,
+            made: Made::new(),
         }
     }
 
@@ -77,6 +81,7 @@ impl<'a> Episode<'a> {
         let Some(mut trajectory) = run.trajectory(line) else {
             return Value::Null;
         };
+        let failures = failure::session(run, line, &trajectory, &mut self.made);
         // Made anew below with what is new in them too: both would say the same twice.
         if let Some(fields) = trajectory.as_object_mut() {
             fields.remove("diffs");
@@ -88,6 +93,7 @@ impl<'a> Episode<'a> {
             "diffs": diffs,
             "ms": self.times.get(&line.id),
             "wakes": wakes,
+            "missed": failures.missed,
             "trajectory": trajectory,
         })
     }

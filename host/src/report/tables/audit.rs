@@ -10,13 +10,16 @@ use crate::report::sheet::{Best, Cell, Column, Figure, Row, Sheet};
 #[derive(Debug, Clone, Deserialize)]
 pub struct Audit {
     pub judge: String,
-    /// Sessions that were judged again, of those that are finished.
+    /// Sessions that were judged again, of those that are scored.
     pub sampled: u64,
     pub of: u64,
     /// Rubric items; None without any.
     pub checklist: Option<Axis>,
     /// Hidden intents.
     pub intents: Option<Axis>,
+    /// Questions on which people had no majority.
+    #[serde(default)]
+    pub undecided: u64,
 }
 
 /// Disagreement over one kind of judgement.
@@ -58,11 +61,19 @@ pub(super) fn audits(audits: &[Audit]) -> Sheet {
         cells.extend(axis(audit.intents));
         sheet.rows.push(Row::measured(cells));
     }
+    let undecided = audits.iter().filter(|audit| audit.undecided > 0);
+    let undecided = undecided.map(|audit| {
+        format!(
+            "{}: no majority on {} questions, which count in nothing.",
+            audit.judge, audit.undecided
+        )
+    });
     sheet.notes = vec![
         "Checklist: the judgements behind Comp; intents: those behind Proc. Kappa takes off what chance alone would agree \
          on."
             .into(),
     ];
+    sheet.notes.extend(undecided);
     sheet
 }
 

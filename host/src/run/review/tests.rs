@@ -14,6 +14,7 @@ fn intent(id: &str, content: &str) -> Intent {
         id: id.into(),
         content: content.into(),
         scope: Scope::Session,
+        found_in: Vec::new(),
         satisfied: None,
         asked: None,
     }
@@ -72,6 +73,7 @@ fn check(turn: Turn, expected: &[(Doubt, Option<&str>)]) {
         people: Vec::new(),
         apps: std::collections::BTreeMap::new(),
         skills: Vec::new(),
+        files: Vec::new(),
         world: true,
         sessions: Vec::new(),
     };

@@ -44,7 +44,7 @@ impl Loader {
             let checklist =
                 loader.checklist(&file.checklist, folder, &root.key("checklist"), report);
             check_histories(&file, tools, &root.key("checklist"), report);
-            let files = loader.staged(&file.files, folder, &root.key("files"), report);
+            let files = loader.staged(&file.files, folder, &[], &root.key("files"), report);
             check_reference(&file, tools, &root, report);
             if name.is_some_and(|name| name != file.id) {
                 return None;
@@ -203,10 +203,12 @@ impl Loader {
         })
     }
 
-    fn staged(
+    /// The contents of files to stage; `there` are paths that stand in the workspace already.
+    pub(super) fn staged(
         &mut self,
         files: &[StagedFile],
         folder: &str,
+        there: &[&str],
         place: &Place<'_>,
         report: &mut Report<'_>,
     ) -> Vec<Staged> {
@@ -229,11 +231,10 @@ impl Loader {
                     format!("cannot stage `{target}` into the workspace: {reason}"),
                 );
             }
-            if let Some(other) = staged.iter().find(|other| clash(&other.path, target)) {
-                let message = format!(
-                    "`{target}` is in the way of the staged file `{}`",
-                    other.path
-                );
+            let paths = staged.iter().map(|file| file.path.as_str());
+            let mut paths = paths.chain(there.iter().copied());
+            if let Some(other) = paths.find(|other| clash(other, target)) {
+                let message = format!("`{target}` is in the way of the staged file `{other}`");
                 report.add_with_help(target_span, message, "give each file a `path` of its own");
             }
             let read = beside(folder, source).and_then(|path| {
@@ -304,7 +305,7 @@ fn intent(file: &IntentFile, place: &Place<'_>, report: &mut Report<'_>) -> Inte
         scope,
         satisfied,
         asked,
-        found_in: _,
+        found_in,
     } = file;
     check_text("content", content, &place.key("content"), report);
     if satisfied.is_none() && asked.is_none() {
@@ -329,6 +330,7 @@ fn intent(file: &IntentFile, place: &Place<'_>, report: &mut Report<'_>) -> Inte
         id: id.clone(),
         content: content.clone(),
         scope: *scope,
+        found_in: found_in.clone(),
         satisfied: satisfied
             .as_ref()
             .and_then(|file| matcher(file, &place.key("satisfied"), report)),

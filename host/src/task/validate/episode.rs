@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::shown::stands_in;
 use super::{AuthoredSession, written};
-use crate::eval::lexical::arguments_text;
 use crate::task::document::{Place, Report};
 use crate::task::manifest::{FoundIn, SessionFile};
 use crate::task::suite::{Persona, Session};
@@ -29,26 +27,21 @@ pub(super) fn check(
             report.add_with_help(
                 place.index(index).key("depends_on").index(nth).span(),
                 format!("no intent of `{}` is found in `{name}`", session.id),
-                "a group shares what its last session cannot do without: say so in the `found_in` of an intent",
+                "a group shares what was asked and made in it, not only files: say so in the `found_in` of an intent",
             );
         }
     }
 }
 
-/// Whether an intent is found in the other session, in a file that it stages or makes, or in a record that it brings.
+/// Whether an intent is found in what was asked or made in the other session. What that one stages and adds to the apps is
+/// no history: it is given to this one also when the other is not played.
 fn needs(file: &SessionFile, other: &Session, wire: &SessionFile) -> bool {
-    let brings = |path: &str| {
-        other.files.iter().any(|staged| staged.path == path)
-            || written(wire).any(|(made, _)| made == path)
-    };
+    let staged = |path: &str| other.files.iter().any(|staged| staged.path == path);
+    let makes = |path: &str| written(wire).any(|(made, _)| made == path) && !staged(path);
     let mut places = file.intents.iter().flat_map(|intent| &intent.found_in);
     places.any(|found| match found {
         FoundIn::Session { session, .. } => *session == other.id,
-        FoundIn::File { path, .. } => brings(path),
-        FoundIn::App { app, quote } => {
-            let records = other.apps.get(app).map(arguments_text);
-            records.is_some_and(|records| stands_in(quote, &records))
-        }
-        FoundIn::Memory { .. } | FoundIn::Question => false,
+        FoundIn::File { path, .. } => makes(path),
+        FoundIn::App { .. } | FoundIn::Memory { .. } | FoundIn::Question => false,
     })
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::ToolText;
 use crate::eval::lexical::{Seen, arguments_text};
 use crate::task::manifest::Trigger;
-use crate::task::suite::{Persona, Session, Suite};
+use crate::task::suite::{Persona, Session, Staged, Suite};
 
 /// One text, and where it stands.
 pub(super) struct Text {
@@ -56,6 +56,9 @@ impl Shown {
             Some(Text::new(format!("the skill's file `{}`", file.path), text))
         });
         shown.texts.extend(tools.chain(pages).chain(skills));
+        for file in &persona.files {
+            shown.add_file(file, "the persona");
+        }
         shown.add_records(&persona.apps);
         shown
     }
@@ -71,14 +74,18 @@ impl Shown {
         let place = format!("the request of `{}`", session.id);
         self.texts.push(Text::new(place, opening(session)));
         for file in &session.files {
-            let place = format!("the file `{}` of `{}`", file.path, session.id);
-            // A file that is no text holds no words that could be compared, but it has a name.
-            let text = String::from_utf8(file.content.clone()).unwrap_or_default();
-            self.texts
-                .push(Text::new(place, format!("{}\n{text}", file.path)));
-            self.files.insert(file.path.clone(), text);
+            self.add_file(file, &format!("`{}`", session.id));
         }
         self.add_records(&session.apps);
+    }
+
+    fn add_file(&mut self, file: &Staged, of: &str) {
+        let place = format!("the file `{}` of {of}", file.path);
+        // A file that is no text holds no words that could be compared, but it has a name.
+        let text = String::from_utf8(file.content.clone()).unwrap_or_default();
+        self.texts
+            .push(Text::new(place, format!("{}\n{text}", file.path)));
+        self.files.insert(file.path.clone(), text);
     }
 
     fn add_records(&mut self, apps: &BTreeMap<String, Value>) {
