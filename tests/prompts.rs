@@ -147,7 +147,10 @@ async fn the_system_prompt_is_neutral_unless_the_coached_one_is_asked_for_and_ta
         compared.contains("coached (openai/m, judged by patterns, coached prompt)"),
         "{compared}"
     );
-    assert!(compared.contains("A: neutral (openai/m, judged by patterns)"), "{compared}");
+    assert!(
+        compared.contains("A: neutral (openai/m, judged by patterns)"),
+        "{compared}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

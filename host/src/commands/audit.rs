@@ -108,7 +108,7 @@ fn drawn<'a>(plans: &'a [Plan], args: &AuditArgs) -> Result<Sample<'a>, Failure>
 }
 
 fn plans(runs: &[Utf8PathBuf]) -> Result<Vec<Plan>, Failure> {
-    runs.iter().map(|run| looked_at(run)).collect()
+    runs.iter().map(|run| looked_at(run, None)).collect()
 }
 
 fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Result<Exit, Failure> {

@@ -10,8 +10,8 @@ use camino::Utf8Path;
 use tokio::sync::mpsc;
 
 use super::run::{
-    Names, absolute, assignments, clients, decided, load_suite, marks, on_terms, plan, plugin_dirs_of,
-    roles, same_rules, show, tape,
+    Names, absolute, assignments, clients, decided, load_suite, marks, on_terms, plan,
+    plugin_dirs_of, roles, same_rules, show, tape,
 };
 use super::{finished, policy, runtime};
 use crate::cli::GradeArgs;

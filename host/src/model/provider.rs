@@ -215,6 +215,9 @@ impl Endpoint {
             give_back,
             fields,
             max_output_tokens,
+            // Room for an answer, which is asked for again where it was cut.
+            output_limit: _,
+            always_thinks: _,
             provider: _,
             url: _,
             key: _,

@@ -33,7 +33,7 @@ use crate::store::event::{
 use crate::store::folder::FolderError;
 use crate::store::{Journal, JournalError, RunFolder};
 use crate::task::manifest::{Ablation, Person, Reset};
-use crate::task::suite::{Persona, USER_MD};
+use crate::task::suite::{Persona, Session, USER_MD};
 use crate::user::UserAgent;
 use crate::workspace::{Quota, Workspace, WorkspaceError, WorkspacePath};
 

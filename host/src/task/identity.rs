@@ -49,6 +49,7 @@ pub(super) fn parts(file: &SuiteFile, name: &str, files: &BTreeMap<String, blake
         // What a command line may say otherwise: the manifest has what is in effect, and it counts there.
         protocol: _,
         scaffold: _,
+        scaffold_prompt: _,
         agent: _,
         user: _,
         judge: _,

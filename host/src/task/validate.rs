@@ -166,7 +166,7 @@ impl<'s> Authored<'s> {
         message: &str,
         help: &str,
     ) -> Vec<Problem> {
-        let personas = self.suite.personas.iter().zip(&self.personas);
+        let personas = self.personas.iter();
         let of = personas.filter(|(known, _)| known.id == persona);
         of.flat_map(|(_, authored)| {
             on_document(&authored.source, |root, report| {
