@@ -5,7 +5,7 @@ use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{is_known, play, run, server};
-use crate::scene::{Scene, embedded, expect, files, stderr};
+use crate::scene::{Scene, embedded, expect, files, first_persona, stderr};
 
 const ALL: [&str; 6] = [
     "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
@@ -68,7 +68,11 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     played(&scene, &same);
     let before = files(&scene.path("run"));
     let found = audit(&scene, &same, &[]);
-    assert_eq!((&found["sampled"], &found["of"]), (&8.into(), &8.into()));
+    let all = 2 * first_persona().sessions.len();
+    assert_eq!(
+        (&found["sampled"], &found["of"]),
+        (&all.into(), &all.into())
+    );
     assert_eq!(found["checklist"]["disagreements"], 0);
     assert_eq!(found["intents"]["disagreements"], 0);
     let items = found["checklist"]["judgements"].as_u64().unwrap();
@@ -92,7 +96,10 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     );
 
     let sample = audit(&scene, &same, &["--sample", "3"]);
-    assert_eq!((&sample["sampled"], &sample["of"]), (&3.into(), &8.into()));
+    assert_eq!(
+        (&sample["sampled"], &sample["of"]),
+        (&3.into(), &all.into())
+    );
     assert_eq!(
         files(&scene.path("run")),
         before,
@@ -107,7 +114,7 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     for part in [
         "openai/n",
-        "8 of 8",
+        &format!("{all} of {all}"),
         "checklist (Comp)",
         "intents (Proc)",
         "0.00 %",
@@ -153,7 +160,8 @@ async fn a_review_names_the_moves_of_a_vague_user() {
         said.contains("did not tell the intent (intent `") && said.contains("[blobs/"),
         "{said}"
     );
-    assert!(said.contains("run: 8 sessions, "), "{said}");
+    let all = 2 * first_persona().sessions.len();
+    assert!(said.contains(&format!("run: {all} sessions, ")), "{said}");
     let output = scene.run(&["review", "run", "--json"]);
     let list: Value = serde_json::from_slice(&output.stdout).unwrap();
     let one = &list.as_array().unwrap()[0];
@@ -172,7 +180,9 @@ fn a_scripted_run_tells_intents_word_for_word_and_has_nothing_doubtful() {
     scene.play("run", &["--agent", "reactive", "--persona", "law_trainee"]);
     let output = scene.run(&["review", "run"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("run: 4 sessions, 0 doubtful moves"), "{said}");
+    let all = first_persona().sessions.len();
+    let wanted = format!("run: {all} sessions, 0 doubtful moves");
+    assert!(said.contains(&wanted), "{said}");
 }
 
 /// The questions of a sheet: id, and whether it is of an intent.
@@ -312,7 +322,8 @@ fn a_folder_of_several_agents_is_sampled_over_all_of_them() {
         std::fs::read_to_string(scene.path(name)).unwrap()
     };
     let all = sheet("all.html", &["both"], "120");
-    assert_eq!(all.matches("<section").count(), 8);
+    let played = 2 * first_persona().sessions.len();
+    assert_eq!(all.matches("<section").count(), played);
     let some = sheet("some.html", &["both"], "4");
     // Each answers in its own way, two sessions each.
     assert_eq!(some.matches("<section").count(), 4);

@@ -1,9 +1,10 @@
 //! `check` on content: what an author is told of a session that is well-formed and not good. Each finding is made in the
 //! embedded law trainee's sessions, in which nothing of the kind is found.
 
+use pibench_host::task::suite::Grading;
 use serde_json::Value;
 
-use crate::scene::{Scene, expect, hostile, stderr};
+use crate::scene::{Scene, expect, first_persona, hostile, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 const FOLDER: &str = "tasks/personas/law_trainee/sessions";
@@ -75,7 +76,9 @@ fn the_same_is_printed_as_json() {
     assert_eq!(value["version"], 1);
     assert_eq!(path["errors"], 0, "{}", stderr(&output));
     let holds = &path["holds"];
-    assert_eq!(holds["statistics"]["total"]["intents"], 18);
+    let intents = first_persona().sessions;
+    let intents: usize = intents.iter().map(|session| session.intents.len()).sum();
+    assert_eq!(holds["statistics"]["total"]["intents"], intents);
     assert_eq!(holds["plays"]["agents"][0]["agent"], "reference");
     assert_eq!(holds["plays"]["agents"][0]["proc"], 100.0);
     let sessions = holds["sessions"].as_array().unwrap();
@@ -179,8 +182,8 @@ fn evidence_that_is_not_there_is_named() {
         ),
         (
             "app = \"gmail\", quote = \"What is meant",
-            "app = \"phone\", quote = \"What is meant",
-            "there are no records of `phone`",
+            "app = \"amazon\", quote = \"What is meant",
+            "there are no records of `amazon`",
         ),
         (
             "{ kind = \"app\", app = \"gmail\", quote = \"What is meant for an opponent\" }, ",
@@ -281,8 +284,8 @@ fn tools_that_nobody_has_are_named() {
     );
     check(
         "tasks/personas/law_trainee/persona.toml",
-        "\"gmail__*\"]",
-        "\"gmail__*\", \"gmail__send_fax\"]",
+        "\"gmail__*\", ",
+        "\"gmail__*\", \"gmail__send_fax\", ",
         3,
         &["no plugin has the tool `gmail__send_fax`"],
     );
@@ -338,10 +341,18 @@ fn tables_2_and_5_are_printed() {
     let output = scene().run(&["check", SUITE, "--session", "corrie-extension"]);
     expect(&output, 0, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
-    for part in [
-        "| law_trainee |     4 |        4 |      18 |      14 |     9 |",
-        "| category | sessions |",
-    ] {
+    let sessions = first_persona().sessions;
+    let intents: usize = sessions.iter().map(|session| session.intents.len()).sum();
+    let items = sessions.iter().flat_map(|session| &session.checklist);
+    let (rubrics, rules): (Vec<_>, Vec<_>) =
+        items.partition(|item| matches!(item.grading, Grading::Rubric { .. }));
+    let row = format!(
+        "| law_trainee | {all:>5} | {all:>8} | {intents:>7} | {:>7} | {:>5} |",
+        rubrics.len(),
+        rules.len(),
+        all = sessions.len()
+    );
+    for part in [row.as_str(), "| category | sessions |"] {
         assert!(text.contains(part), "`{part}` is not in:\n{text}");
     }
 }

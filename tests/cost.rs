@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::models::run;
 use crate::responses::server;
-use crate::scene::{Scene, embedded, expect, stderr};
+use crate::scene::{Scene, embedded, expect, first_persona, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
 const ALL: [&str; 6] = [
@@ -157,8 +157,11 @@ fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     for part in [
-        "4 sessions in each of 3 runs",
         "claude-opus-4.6",
+        &format!(
+            "{} sessions in each of 3 runs",
+            first_persona().sessions.len()
+        ),
         "scripted",
         "unknown",
         "Nothing was asked",
@@ -190,7 +193,11 @@ fn a_dry_run_says_how_it_stands_to_the_bound_and_prints_json() {
     );
     let json: Value = serde_json::from_str(&said(&["--json", "--max-cost", "0.01"])).unwrap();
     let agent = &json["agents"][0];
-    assert_eq!((&agent["sessions"], &agent["runs"]), (&4.into(), &1.into()));
+    let sessions = first_persona().sessions.len();
+    assert_eq!(
+        (&agent["sessions"], &agent["runs"]),
+        (&sessions.into(), &1.into())
+    );
     assert_eq!(agent["roles"][0]["model"], "openai/gpt-5.4");
     let roles = agent["roles"].as_array().unwrap();
     let sum: u64 = roles

@@ -4,7 +4,7 @@ use pibench_host::store::journal::events;
 use pibench_host::store::{Event, Manifest};
 use serde_json::Value;
 
-use crate::scene::{Scene, files};
+use crate::scene::{Scene, files, first_persona};
 
 #[test]
 fn every_file_of_a_run_is_there_and_named_as_documented() {
@@ -15,12 +15,12 @@ fn every_file_of_a_run_is_there_and_named_as_documented() {
         .map(|(name, _)| name)
         .collect();
     names.retain(|name| !name.starts_with("blobs/") && !name.starts_with("workspaces/"));
-    let sessions = [
-        "corrie-extension",
-        "saltmarsh-chronology",
-        "saltmarsh-exhibit",
-        "saltmarsh-statement",
-    ];
+    let mut sessions: Vec<String> = first_persona()
+        .sessions
+        .into_iter()
+        .map(|session| session.id)
+        .collect();
+    sessions.sort();
     let mut expected: Vec<String> = vec![
         "journal/law_trainee.r1.jsonl".into(),
         "journal/law_trainee.r2.jsonl".into(),
@@ -36,7 +36,9 @@ fn every_file_of_a_run_is_there_and_named_as_documented() {
     ]);
     for run in ["r1", "r2"] {
         expected.extend(
-            sessions.map(|session| format!("trajectories/law_trainee.{run}/{session}.json")),
+            sessions
+                .iter()
+                .map(|session| format!("trajectories/law_trainee.{run}/{session}.json")),
         );
     }
     assert_eq!(names, expected);
@@ -54,7 +56,7 @@ fn each_text_stands_in_the_journal_once() {
             .iter()
             .filter(|event| matches!(event, Event::SessionFinished(_)))
             .count(),
-        4
+        first_persona().sessions.len()
     );
 }
 
@@ -88,12 +90,14 @@ fn the_manifest_traces_a_score_to_what_made_it() {
             "amazon",
             "document",
             "gmail",
+            "phone",
             "python",
             "rules",
             "shell",
             "simple_note",
             "splitwise",
-            "spotify"
+            "spotify",
+            "todoist"
         ]
     );
     assert!(

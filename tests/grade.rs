@@ -5,7 +5,7 @@ use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{play, play_short, run, server, text};
-use crate::scene::{Scene, copy, embedded, expect, files};
+use crate::scene::{Scene, copy, embedded, expect, files, first_persona};
 
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
 const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml";
@@ -158,16 +158,23 @@ fn the_other_protocol_sums_by_its_own_formula() {
             .clone()
     };
     let group = played["proc"].as_f64().unwrap();
-    assert_eq!(played["scored"]["of"], 1);
+    let sessions = first_persona().sessions;
+    let scored = sessions
+        .iter()
+        .filter(|session| !session.checklist.is_empty());
+    let scored = scored.count();
+    assert_eq!(played["scored"]["of"], scored - 1);
     assert!(group > 0.0 && corrie(&played)["proc"] == 0.0, "{played:#}");
 
     let graded = grade(&scene, "graded", &["--protocol", "paper"]);
-    assert_eq!(graded["scored"]["of"], 2);
+    assert_eq!(graded["scored"]["of"], scored);
     assert_eq!(corrie(&graded)["weight"], 1);
-    // A group of three sessions and one that found nothing.
+    // All the others with their groups' weights, and one that found nothing.
+    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
+    let all = sessions.len() as f64;
     let paper = graded["proc"].as_f64().unwrap();
     assert!(
-        (paper - group * 3.0 / 4.0).abs() < 1e-9,
+        (paper - group * (all - 1.0) / all).abs() < 1e-9,
         "{paper} of {group}"
     );
     expect(&scene.run(&["verify", "graded"]), 0, &[]);

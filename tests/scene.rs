@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use camino::Utf8Path;
+use pibench_host::task::load::load;
+use pibench_host::task::suite::Persona;
 use serde_json::Value;
 
 /// The project's root.
@@ -17,6 +20,13 @@ pub(crate) fn root() -> PathBuf {
 /// The embedded suite.
 pub(crate) fn embedded() -> PathBuf {
     root().join("tasks/suite.toml")
+}
+
+/// The embedded suite's first persona: a short episode.
+pub(crate) fn first_persona() -> Persona {
+    let path = embedded();
+    let suite = load(Utf8Path::from_path(&path).unwrap()).unwrap().suite;
+    suite.personas.into_iter().next().unwrap()
 }
 
 /// A hostile guest that `make hostile` built.
