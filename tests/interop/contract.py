@@ -22,8 +22,9 @@ from pydantic_core import SchemaValidator
 from typing_extensions import TypedDict
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-# OpenAI takes no more.
+# OpenAI takes no more, and no longer descriptions.
 MOST_TOOLS = 128
+LONGEST_DESCRIPTION = 1024
 # Anthropic takes no more.
 MOST_CACHE_MARKS = 4
 
@@ -147,12 +148,18 @@ def without(allowed, form, text):
 
 
 def tool_rules(form, body):
-    names = [tool["function"]["name"] if form == "chat" else tool["name"] for tool in body.get("tools", [])]
+    tools = [tool["function"] if form == "chat" else tool for tool in body.get("tools", [])]
+    names = [tool["name"] for tool in tools]
     problems = [f"the tool name `{name}` is refused" for name in names if not TOOL_NAME.fullmatch(name)]
     if len(names) > MOST_TOOLS:
         problems.append(f"{len(names)} tools, and OpenAI takes {MOST_TOOLS}")
     if len(set(names)) < len(names):
         problems.append("two tools have one name")
+    for tool in tools:
+        if len(tool["description"]) > LONGEST_DESCRIPTION:
+            problems.append(f"the description of `{tool['name']}` has {len(tool['description'])} characters")
+        if tool.get("parameters", tool.get("input_schema", {})).get("type") != "object":
+            problems.append(f"the parameters of `{tool['name']}` are no object")
     return problems
 
 
@@ -229,7 +236,8 @@ def prove():
         ([], "reasoning_split", True), (["messages", 0], "ally", 1), (["messages", 0, "content", 1], "ally", 1),
         (["messages", 0, "content", 1, "image_url"], "ally", 1), (["messages", 1], "reasoning_content", "hm"),
         (["messages", 1, "tool_calls", 0], "extra_content", {"google": {}}), (["messages", 2], "name", "look"),
-        (["tools", 0, "function"], "cached", True), ([], "temperature", "0"), ([], "tool_choice", "never"),
+        (["tools", 0, "function"], "cached", True), (["tools", 0, "function"], "description", "d" * 1025),
+        (["tools", 0, "function"], "parameters", {"type": "string"}), ([], "temperature", "0"), ([], "tool_choice", "never"),
         (["messages", 2], "tool_call_id", "c2"), (["tools", 0, "function"], "name", "look at"),
     ])
     refuse("chat", "moonshot", {**chat, "thinking": {"type": "enabled"}}, [

@@ -2,7 +2,8 @@
 that the host sends must be one of the official SDKs' own types, and so must every answer that it reads; thinking must come
 back as it was given, and the record must hold what was said and counted.
 
-usage: sdk_types.py PROGRAM PROVIDERS.toml
+usage: sdk_types.py PROGRAM PROVIDERS.toml SUITE.toml
+SUITE.toml is one whose tools are looked at, too: its sessions are begun, and no more.
 """
 
 import json
@@ -68,7 +69,7 @@ class Server:
     def begin(self, provider):
         """A run of this provider's model."""
         self.provider = provider
-        self.seen, self.counts, self.sent, self.steps = set(), Counter(), {}, Counter()
+        self.seen, self.counts, self.sent, self.steps, self.tools = set(), Counter(), {}, Counter(), set()
 
     def answer(self, form, headers, text):
         with self.lock:
@@ -96,6 +97,7 @@ class Server:
 
     def say(self, asked):
         last = asked.parts[-1]
+        self.tools |= set(asked.tools)
         if not asked.tools:
             return self.judge(asked.parts)
         self.seen.add("agent")
@@ -229,10 +231,21 @@ def play(program, folder, url, catalog, model):
         suite.write(f"\n[providers]\n{name} = {toml(provider)}\n")
     roles = [word for role in ("--agent", "--user", "--judge") for word in (role, model)]
     command = [program, "run", folder / "suite" / "suite.toml", "--runs", "1", "--json", "--out", folder / "run", *roles]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "INTEROP_KEY": KEY})
-    if done.returncode != 9:
-        raise SystemExit(f"interop: {model} ended with {done.returncode}\n{done.stderr}")
+    run(command, {"INTEROP_KEY": KEY}, 9)
     return folder / "run"
+
+
+def run(command, variables, expected):
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    if done.returncode != expected:
+        raise SystemExit(f"interop: {command} ended with {done.returncode}\n{done.stderr}")
+
+
+def begin_all(program, folder, url, suite):
+    """One turn of each session, in which the agent has nothing to say: what is looked at are the tools of all personas."""
+    roles = ["--agent", "openai/plain", "--user", "lexical", "--judge", "lexical"]
+    command = [program, "run", suite, "--runs", "1", "--set", "session.max_turns=1", "--out", folder / "tools", *roles]
+    run(command, {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}, 0)
 
 
 def check_record(run, server, thinks):
@@ -264,7 +277,7 @@ def prove_answers():
 
 
 def main():
-    program, providers = sys.argv[1:]
+    program, providers, suite = sys.argv[1:]
     contract.prove()
     prove_answers()
     catalog = tomllib.loads(Path(providers).read_text())
@@ -284,6 +297,9 @@ def main():
             wrong = check_record(run, server, thinks) + [f"it was not seen: {one}" for one in WANTED - lacks - server.seen]
             failed += [f"{model}: {problem}" for problem in wrong]
             print(f"interop: {model}: {server.counts['calls']} requests in the format {form}")
+        server.begin("openai")
+        begin_all(program, Path(folder), url, suite)
+        print(f"interop: {len(server.tools)} tools, of all personas")
     failed += [f"{problem} ({count} times)" for problem, count in server.problems.items()]
     if failed:
         raise SystemExit("\n".join(failed))
