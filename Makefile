@@ -15,7 +15,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins hostile run test interop interop-types interop-serve browser bench fuzz lint ci clean
+.PHONY: setup plugins hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -60,6 +60,10 @@ interop: $(HOST)
 # What is sent and read, against the types of the official SDKs; needs PyPI for the first time.
 interop-types: $(HOST)
 	sh tests/interop/types.sh
+
+# A real language model in all roles; needs PyPI for the first time.
+interop-llm: $(HOST)
+	sh tests/interop/llm.sh
 
 # The same with the official client of the Model Context Protocol, against `serve`.
 interop-serve: $(HOST)
