@@ -284,7 +284,7 @@ fn the_embedded_suite_is_sound_and_counted() {
         .collect();
     // The paper's Table 3, and what the two personas have of it.
     for row in [
-        ["amazon", "33", "33"],
+        ["amazon", "33", "28"],
         ["file_system", "7", "0"],
         ["gmail", "25", "25"],
         ["phone", "12", "12"],
@@ -294,7 +294,7 @@ fn the_embedded_suite_is_sound_and_counted() {
         ["todoist", "36", "36"],
         ["general", "12", "12"],
         ["web", "2", "2"],
-        ["total", "187", "180"],
+        ["total", "187", "175"],
     ] {
         assert!(rows.iter().any(|read| *read == row), "{row:?}\n{text}");
     }

@@ -698,13 +698,21 @@ fn the_examples_of_rules_are_carried_out() {
 }
 
 const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
-const TOOLS: &str = "tools = [\"simple_note__*\", \"gmail__*\"]";
+const TOOLS: &str = r#"tools = ["simple_note__*", "gmail__*", "phone__*", "todoist__*"]"#;
 
 /// With the host's fifteen, tools of these apps and some of another.
 fn offered(more: &[&str]) -> std::process::Output {
     let scene = scene();
-    let apps = ["simple_note", "gmail", "amazon", "spotify"].map(|app| format!("{app}__*"));
-    let more = more.iter().map(|tool| format!("todoist__{tool}"));
+    let apps = [
+        "simple_note",
+        "gmail",
+        "phone",
+        "todoist",
+        "file_system",
+        "splitwise",
+    ];
+    let apps = apps.map(|app| format!("{app}__*"));
+    let more = more.iter().map(|tool| format!("amazon__{tool}"));
     let tools: Vec<String> = apps.into_iter().chain(more).collect();
     scene.replace(PERSONA, TOOLS, &format!("tools = {tools:?}"));
     scene.run(&["check", SUITE, "--session", "corrie-extension", "--json"])
@@ -714,12 +722,18 @@ fn offered(more: &[&str]) -> std::process::Output {
 fn a_persona_with_more_than_128_tools_is_refused_and_one_with_128_is_not() {
     let some = [
         "login",
-        "show_projects",
-        "show_tasks",
-        "create_task",
-        "update_task",
+        "show_cart",
+        "search_products",
+        "show_product",
+        "place_order",
     ];
-    let others = ["show_task", "delete_task", "show_sections"];
+    let others = [
+        "show_orders",
+        "show_order",
+        "show_addresses",
+        "show_seller",
+        "clear_cart",
+    ];
     let value = |output: &std::process::Output| -> Value {
         serde_json::from_slice(&output.stdout).unwrap()
     };
@@ -730,7 +744,7 @@ fn a_persona_with_more_than_128_tools_is_refused_and_one_with_128_is_not() {
     let tokens = told["tokens"].as_u64().unwrap();
     assert!((5_000..15_500).contains(&tokens), "{tokens}");
 
-    let output = offered(&[&some[..], &others, &["search_labels"]].concat());
+    let output = offered(&[&some[..], &others, &["search_sellers"]].concat());
     let said = "the agent is offered 129 tools";
     expect(
         &output,

@@ -342,8 +342,12 @@ async fn documents_and_pictures_of_the_agent_reach_user_and_judge() {
     let server = server(answer_in_documents).await;
     play(&scene, &server, &["--judge", "blind"]);
     let satisfied = prompts(&server, "You assess one turn").await.remove(0);
-    let graded = prompts(&server, "You grade the work").await.remove(0);
-    for prompt in [&satisfied, &graded] {
+    // One judge can see, the other cannot.
+    let blind = "| content: a picture, image/gif; it cannot be shown to you";
+    let graded = prompts(&server, "You grade the work").await.into_iter();
+    let (blind, seeing): (Vec<_>, Vec<_>) = graded.partition(|prompt| prompt.contains(blind));
+    let (graded, seeing) = (blind.concat(), seeing.concat());
+    for prompt in [&satisfied, &graded, &seeing] {
         assert!(
             prompt.contains("| --- page 1 of 1 ---\n| The deposit of 1250\n"),
             "{prompt}"
@@ -354,22 +358,24 @@ async fn documents_and_pictures_of_the_agent_reach_user_and_judge() {
             "{prompt}"
         );
     }
-    assert!(satisfied.contains("| content: a picture, image/gif; it is picture 1 after this text"));
-    assert!(graded.contains("| content: a picture, image/gif; it cannot be shown to you"));
+    let shown = "| content: a picture, image/gif; it is picture 1 after this text";
+    assert!(satisfied.contains(shown) && seeing.contains(shown));
     let requests = server.received_requests().await.unwrap();
     let pictures = requests.iter().filter(|request| {
         String::from_utf8_lossy(&request.body).contains("data:image/gif;base64,R0lGODlh")
     });
-    let shown: Vec<String> = pictures
-        .map(|request| {
-            let body: Value = request.body_json().unwrap();
-            body["messages"][0]["content"].as_str().unwrap()[..20].to_owned()
-        })
-        .collect();
-    assert!(!shown.is_empty());
+    let shown_to = pictures.map(|request| {
+        let body: Value = request.body_json().unwrap();
+        let system = body["messages"][0]["content"].as_str().unwrap();
+        (body["model"].clone(), system[..13].to_owned())
+    });
+    let shown_to: Vec<_> = shown_to.collect();
+    for role in ["You assess on", "You grade the"] {
+        assert!(shown_to.contains(&(json!("m"), role.to_owned())), "{role}");
+    }
     assert!(
-        shown.iter().all(|start| start == "You assess one turn "),
-        "{shown:?}"
+        shown_to.iter().all(|(model, _)| model == "m"),
+        "{shown_to:?}"
     );
     // What is no document is the agent's doing, and no fault.
     assert!(

@@ -290,7 +290,7 @@ fn with_hostile_grader(deed: &str) -> Scene {
     let scene = Scene::new().with_embedded();
     let grader = hostile("grader");
     let suite = format!(
-        "\n[plugins]\nhostile_grader = \"{}\"\n[limits.grader]\nfuel = 100000000\nmemory_bytes = 33554432\n",
+        "\n[plugins]\nhostile_grader = \"{}\"\n[limits.grader]\nfuel = 500000000\nmemory_bytes = 33554432\n",
         grader.display()
     );
     let text = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();

@@ -158,18 +158,12 @@ fn without_dependencies_each_final_session_starts_from_nothing() {
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|event: &Value| event["event"] == "session_started")
         .collect();
-    let memory = |event: &Value| {
-        let changes = event["changes"].as_array().unwrap().iter();
-        changes
-            .filter(|change| change["path"] == "memory/HISTORY.md")
-            .map(|change| change["kind"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        memory(&started[1]),
-        ["deleted"],
-        "the first session's memory"
+    let begun = started[1]["changes"].as_array().unwrap();
+    assert!(
+        begun.iter().any(|change| change["kind"] == "deleted"),
+        "what the first session made is gone: {begun:?}"
     );
+    assert!(!journal.contains("memory/HISTORY.md"), "nobody remembers");
     expect(&scene.run(&["verify", "ablated"]), 0, &[]);
 
     let compared = scene.run(&["compare", "full", "ablated", "--json"]);

@@ -65,9 +65,10 @@ fn repeated(one: &[u8], next: &[u8]) -> (usize, usize) {
 async fn within_a_session_each_request_is_the_one_before_with_more_at_its_end() {
     let scene = Scene::new();
     suite(&scene, "", "");
-    let intents: String = (0..4)
+    let intents: Vec<String> = (0..4)
         .map(|number| format!("[[intents]]\nid = \"i{number}\"\ncontent = \"Wish {number}.\"\n"))
         .collect();
+    let intents = intents.concat();
     let files = "[[files]]\nsource = \"lines.txt\"\npath = \"lines.txt\"\n\
                  [[files]]\nsource = \"pixel.png\"\npath = \"pixel.png\"\n";
     scene.write(
@@ -76,10 +77,10 @@ async fn within_a_session_each_request_is_the_one_before_with_more_at_its_end() 
             "version = 1\nid = \"one\"\ntitle = \"T\"\nclock = 2026-03-02T09:00:00\nrequest = \"Read it.\"\n{intents}{files}"
         ),
     );
-    let lines: String = (0..400)
+    let lines: Vec<String> = (0..400)
         .map(|line| format!("line {line:03}: what was noted then\n"))
         .collect();
-    scene.write("tasks/p/sessions/one/lines.txt", &lines);
+    scene.write("tasks/p/sessions/one/lines.txt", &lines.concat());
     let pixel = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, PIXEL);
     std::fs::write(scene.path("tasks/p/sessions/one/pixel.png"), pixel.unwrap()).unwrap();
     let server = server(answer).await;

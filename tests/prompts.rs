@@ -138,7 +138,7 @@ async fn the_system_prompt_is_neutral_unless_the_coached_one_is_asked_for_and_ta
     let told = |args: &[&str]| String::from_utf8(scene.run(args).stdout).unwrap();
     let report = told(&["report", "neutral", "coached"]);
     assert!(
-        report.contains("openai/m (coached) (coached prompt)"),
+        report.contains("openai/m (coached) (judged by patterns) (coached prompt)"),
         "{report}"
     );
     assert!(!report.contains("(neutral prompt)"), "{report}");

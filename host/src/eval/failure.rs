@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::lexical::{arguments_text, collapse};
+use super::lexical::arguments_text;
 use super::record::{CallRecord, CallStatus};
 use crate::task::manifest::FoundIn;
 
@@ -180,7 +180,8 @@ fn fold(text: &str) -> String {
         Ok(value) => arguments_text(&value),
         Err(_) => text.lines().map(unnumbered).collect::<Vec<_>>().join("\n"),
     };
-    collapse(&plain).to_lowercase()
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    words.join(" ").to_lowercase()
 }
 
 fn unnumbered(line: &str) -> &str {

@@ -229,16 +229,18 @@ impl Loader {
         found
     }
 
+    /// The suite file with the command line's settings in it.
+    fn assigned(&mut self, name: &str, set: &[Assignment]) -> Result<Source, String> {
+        let Source { path, text } = self.source(name)?;
+        let text = match set {
+            [] => text,
+            set => setting::assigned(&text, set)?.into(),
+        };
+        Ok(Source { path, text })
+    }
+
     fn suite(&mut self, path: &Utf8Path, name: &str, set: &[Assignment]) -> Option<Suite> {
-        let source = self.source(name).and_then(|source| {
-            let Source { path, text } = source;
-            let text = match set {
-                [] => text,
-                set => setting::assigned(&text, set)?.into(),
-            };
-            Ok(Source { path, text })
-        });
-        let source = match source {
+        let source = match self.assigned(name, set) {
             Ok(source) => source,
             Err(message) => {
                 self.problems.push(Problem::of_file(path, message));

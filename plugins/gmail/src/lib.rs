@@ -95,7 +95,7 @@ pub struct Gmail {
 
 impl ToolApp for Gmail {
     fn tools() -> Tools<Self> {
-        Tools::new()
+        let tools = Tools::new()
             .public(
                 "signup",
                 "Creates an account with an empty mailbox.",
@@ -107,104 +107,8 @@ impl ToolApp for Gmail {
                 "search_users",
                 "Finds people with an account, by name or address.",
                 Self::search_users,
-            )
-            .private(
-                "show_inbox_threads",
-                "Lists threads with received emails, the latest change first.",
-                Self::show_inbox_threads,
-            )
-            .private(
-                "show_outbox_threads",
-                "Lists threads with emails that you sent, the latest change first.",
-                Self::show_outbox_threads,
-            )
-            .private(
-                "show_starred_threads",
-                "Lists starred threads, the latest change first.",
-                Self::show_starred_threads,
-            )
-            .private(
-                "show_thread",
-                "Shows a thread's emails, oldest first, and its drafts. It does not mark it read.",
-                Self::show_thread,
-            )
-            .private("show_email", "Shows one email.", Self::show_email)
-            .private(
-                "show_category_sizes",
-                "Counts the threads of each category, and the drafts.",
-                Self::show_category_sizes,
-            )
-            .private(
-                "mark_thread_read",
-                "Marks a thread as read.",
-                Self::mark_thread_read,
-            )
-            .private(
-                "mark_thread_unread",
-                "Marks a thread as unread.",
-                Self::mark_thread_unread,
-            )
-            .private(
-                "mark_thread_starred",
-                "Stars a thread.",
-                Self::mark_thread_starred,
-            )
-            .private(
-                "mark_thread_archived",
-                "Takes a thread out of the inbox until a new email arrives in it.",
-                Self::mark_thread_archived,
-            )
-            .private(
-                "label_thread",
-                "Gives a thread its one label.",
-                Self::label_thread,
-            )
-            .private(
-                "unlabel_thread",
-                "Takes a thread's label away.",
-                Self::unlabel_thread,
-            )
-            .private(
-                "search_labels",
-                "Lists the labels in use, by name.",
-                Self::search_labels,
-            )
-            .private(
-                "send_email",
-                "Sends an email, in a new thread. Mail to an unknown address comes back.",
-                Self::send_email,
-            )
-            .private(
-                "reply_to_email",
-                "Answers an email within its thread, under its subject with Re: in front.",
-                Self::reply_to_email,
-            )
-            .private(
-                "forward_email_thread",
-                "Sends a thread's emails as one new email, in a new thread.",
-                Self::forward_email_thread,
-            )
-            .private(
-                "create_draft",
-                "Saves an email, to be sent later: by itself at scheduled_send_at, if given.",
-                Self::create_draft,
-            )
-            .private(
-                "update_draft",
-                "Changes a draft. What is not given stays.",
-                Self::update_draft,
-            )
-            .private(
-                "send_email_from_draft",
-                "Sends a draft now, in its thread or a new one; the draft is gone.",
-                Self::send_email_from_draft,
-            )
-            .private("show_draft", "Shows one draft.", Self::show_draft)
-            .private(
-                "show_drafts",
-                "Lists your drafts, the latest change first.",
-                Self::show_drafts,
-            )
+            );
+        email_tools(thread_tools(tools))
     }
 
     fn open(accounts: Accounts) -> Self {
@@ -231,6 +135,113 @@ impl ToolApp for Gmail {
     fn tick(&mut self) {
         self.send_due_drafts();
     }
+}
+
+/// Threads, and their labels.
+fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
+    tools
+        .private(
+            "show_inbox_threads",
+            "Lists threads with received emails, the latest change first.",
+            Gmail::show_inbox_threads,
+        )
+        .private(
+            "show_outbox_threads",
+            "Lists threads with emails that you sent, the latest change first.",
+            Gmail::show_outbox_threads,
+        )
+        .private(
+            "show_starred_threads",
+            "Lists starred threads, the latest change first.",
+            Gmail::show_starred_threads,
+        )
+        .private(
+            "show_thread",
+            "Shows a thread's emails, oldest first, and its drafts. It does not mark it read.",
+            Gmail::show_thread,
+        )
+        .private("show_email", "Shows one email.", Gmail::show_email)
+        .private(
+            "show_category_sizes",
+            "Counts the threads of each category, and the drafts.",
+            Gmail::show_category_sizes,
+        )
+        .private(
+            "mark_thread_read",
+            "Marks a thread as read.",
+            Gmail::mark_thread_read,
+        )
+        .private(
+            "mark_thread_unread",
+            "Marks a thread as unread.",
+            Gmail::mark_thread_unread,
+        )
+        .private(
+            "mark_thread_starred",
+            "Stars a thread.",
+            Gmail::mark_thread_starred,
+        )
+        .private(
+            "mark_thread_archived",
+            "Takes a thread out of the inbox until a new email arrives in it.",
+            Gmail::mark_thread_archived,
+        )
+        .private(
+            "label_thread",
+            "Gives a thread its one label.",
+            Gmail::label_thread,
+        )
+        .private(
+            "unlabel_thread",
+            "Takes a thread's label away.",
+            Gmail::unlabel_thread,
+        )
+        .private(
+            "search_labels",
+            "Lists the labels in use, by name.",
+            Gmail::search_labels,
+        )
+}
+
+/// Emails and drafts.
+fn email_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
+    tools
+        .private(
+            "send_email",
+            "Sends an email, in a new thread. Mail to an unknown address comes back.",
+            Gmail::send_email,
+        )
+        .private(
+            "reply_to_email",
+            "Answers an email within its thread, under its subject with Re: in front.",
+            Gmail::reply_to_email,
+        )
+        .private(
+            "forward_email_thread",
+            "Sends a thread's emails as one new email, in a new thread.",
+            Gmail::forward_email_thread,
+        )
+        .private(
+            "create_draft",
+            "Saves an email, to be sent later: by itself at scheduled_send_at, if given.",
+            Gmail::create_draft,
+        )
+        .private(
+            "update_draft",
+            "Changes a draft. What is not given stays.",
+            Gmail::update_draft,
+        )
+        .private(
+            "send_email_from_draft",
+            "Sends a draft now, in its thread or a new one; the draft is gone.",
+            Gmail::send_email_from_draft,
+        )
+        .private("show_draft", "Shows one draft.", Gmail::show_draft)
+        .private(
+            "show_drafts",
+            "Lists your drafts, the latest change first.",
+            Gmail::show_drafts,
+        )
 }
 
 #[cfg(test)]
