@@ -141,7 +141,9 @@ fn default_agent() -> String {
 /// compared within one. It rises with every change of what a score means:
 ///
 /// 1. The first; runs whose manifest names none.
-/// 2. A real agent's user agent and judge are named, and the record says who played each role.
+/// 2. A real agent's user agent and judge are named, and the record says who played each role. Both see the session's earlier
+///    work, every call and every changed file; of an intent only what is missing is told. What a server rejects is unscored.
+///    The agent's system prompt is neutral, its recurring jobs are folded, and `save_memory` is a tool of every request.
 pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The rules of a session (state machine, evidence, parsing, aggregation).
