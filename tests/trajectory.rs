@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, expect};
+use crate::scene::{Scene, expect, first_persona};
 
 /// What `trajectory` prints, a document each line.
 fn printed(scene: &Scene, args: &[&str]) -> Vec<Value> {
@@ -27,7 +27,8 @@ fn one_document_has_a_session_with_what_each_turn_and_each_call_of_a_guest_took(
     scene.play("run", &["--agent", "reactive", "--runs", "2"]);
     let schema = schema(&scene);
     let documents = printed(&scene, &[]);
-    assert_eq!(documents.len(), 8, "four sessions in two runs");
+    let sessions = first_persona().sessions.len();
+    assert_eq!(documents.len(), 2 * sessions, "two runs of all sessions");
     let mut guests = 0;
     for mut document in documents {
         assert_eq!(document["version"], 1);
