@@ -40,7 +40,11 @@ export const HOSTILE = "<img src=x onerror=\"window.pwned=1\"><script>window.pwn
 const FORMAT_WORDS = new Set(["outcome", "status", "kind", "protocol", "scope", "category", "stage", "step", "event", "style", "blob",
   "exchange", "system", "snapshot", "suite_digest", "clock", "scaffold"]);
 
+/** What the program reads as its own words, whole. */
+const FORMAT_PARTS = new Set(["players"]);
+
 function poisoned(value, key) {
+  if (FORMAT_PARTS.has(key)) return value;
   if (typeof value === "string") return FORMAT_WORDS.has(key) ? value : value + HOSTILE;
   if (Array.isArray(value)) return value.map((one) => poisoned(one, key));
   if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poisoned(one, name)]));
