@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pibench_host::task::load::load;
-use pibench_host::task::suite::{Persona, Session, Step};
+use pibench_suite::load::load;
+use pibench_suite::suite::{Persona, Session, Step};
 use serde_json::Value;
 
 use crate::scene::{Scene, copy, embedded, expect};

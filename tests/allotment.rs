@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use pibench_host::task::load::load;
-use pibench_host::task::suite::{Grading, Persona, Session};
+use pibench_suite::load::load;
+use pibench_suite::suite::{Grading, Persona, Session};
 use serde::Deserialize;
 
 use crate::scene::{embedded, root};
@@ -139,7 +139,7 @@ fn a_session_that_is_written_keeps_to_its_line() {
 
 fn assert_keeps(session: &Session, line: &Line) {
     let rubric =
-        |item: &&pibench_host::task::suite::Item| matches!(item.grading, Grading::Rubric { .. });
+        |item: &&pibench_suite::suite::Item| matches!(item.grading, Grading::Rubric { .. });
     let rubrics = session.checklist.iter().filter(rubric).count();
     let category = session.category.map(|category| format!("{category:?}"));
     assert_eq!(category.as_ref(), Some(&line.category), "{}", line.id);

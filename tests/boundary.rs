@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pibench_host::plugin::{App, GuestFault, Limits, Plugins, Terms};
+use pibench_sandbox::{App, GuestFault, Limits, Plugins, Terms};
 use serde_json::json;
 
 use crate::guest::{Guest, LOOP, call, file, now, open, tight};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use pibench_host::store::journal;
+use pibench_record::journal;
 
 use crate::scene::{Scene, embedded, expect, files};
 

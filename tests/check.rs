@@ -1,7 +1,7 @@
 //! `check` on content: what an author is told of a session that is well-formed and not good. Each finding is made in the
 //! embedded law trainee's sessions, in which nothing of the kind is found.
 
-use pibench_host::task::suite::Grading;
+use pibench_suite::suite::Grading;
 use serde_json::Value;
 
 use crate::scene::{Scene, expect, first_persona, hostile, stderr};

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use camino::Utf8Path;
-use pibench_host::agent::tools::Refusal;
-use pibench_host::agent::tools::read_file::{Read, ReadError, read};
-use pibench_host::plugin::document::Format;
-use pibench_host::plugin::{Documents, GuestFault, Limits, Plugins};
-use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
+use pibench_agent::tools::Refusal;
+use pibench_agent::tools::read_file::{Read, ReadError, read};
+use pibench_core::path::WorkspacePath;
+use pibench_sandbox::document::Format;
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{Documents, GuestFault, Limits, Plugins};
 use serde_json::{Value, json};
 
 use crate::scene::{cache, root};

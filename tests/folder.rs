@@ -1,7 +1,7 @@
 //! The run folder: what stands in it is whole, and follows from its schema.
 
-use pibench_host::store::journal::events;
-use pibench_host::store::{Event, Manifest};
+use pibench_record::journal::events;
+use pibench_record::{Event, Manifest};
 use serde_json::Value;
 
 use crate::scene::{Scene, files, first_persona};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::civil::{DateTime, date};
-use pibench_host::plugin::{App, GuestFault, Limits, LoadError, Plugin, Plugins};
+use pibench_sandbox::{App, GuestFault, Limits, LoadError, Plugin, Plugins};
 use serde_json::{Value, json};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
@@ -194,7 +194,7 @@ pub(crate) fn now() -> DateTime {
 }
 
 pub(crate) async fn open(plugin: Arc<Plugin>, limits: Limits) -> Result<App, GuestFault> {
-    use pibench_host::plugin::app::OpenError;
+    use pibench_sandbox::app::OpenError;
     let seed = json!({ "people": [], "records": {} });
     match App::open(plugin, limits, [7; 32], &seed, now()).await {
         Ok(app) => Ok(app),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
-use pibench_host::task::load::load;
-use pibench_host::task::suite::{Grading, Persona, Session, Suite};
+use pibench_suite::load::load;
+use pibench_suite::suite::{Grading, Persona, Session, Suite};
 use serde_json::Value;
 
 use crate::scene::{Scene, embedded, files};

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 use jiff::civil::date;
-use pibench_host::plugin::grader::{Evidence, Verdict};
-use pibench_host::plugin::{App, Grader, GuestFault, Limits, Plugin, Plugins};
-use pibench_host::workspace::{Quota, View, Workspace, WorkspacePath};
+use pibench_core::path::WorkspacePath;
+use pibench_sandbox::grader::{Evidence, Verdict};
+use pibench_sandbox::workspace::{Quota, View, Workspace};
+use pibench_sandbox::{App, Grader, GuestFault, Limits, Plugin, Plugins};
 use serde_json::{Value, json};
 
 use crate::scaffold::suite;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pibench_host::plugin::{GuestFault, GuestLimits, Limits, LoadError, Plugins, Terms};
-use pibench_host::task::manifest::PolicyFile;
+use pibench_sandbox::{GuestFault, GuestLimits, Limits, LoadError, Plugins, Terms};
+use pibench_suite::manifest::PolicyFile;
 
 use crate::guest::{Guest, LOOP, call, file, open, tight};
 use crate::scene::{cache, hostile};

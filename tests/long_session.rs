@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pibench_host::agent::tokens;
+use pibench_agent::tokens;
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 

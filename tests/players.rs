@@ -4,9 +4,9 @@
 use std::fs;
 use std::process::Output;
 
-use pibench_host::report::bundle::Report;
-use pibench_host::report::page::index;
-use pibench_host::report::record::RunRecord;
+use pibench_report::bundle::Report;
+use pibench_report::page::index;
+use pibench_report::record::RunRecord;
 use serde_json::{Value, json};
 use wiremock::MockServer;
 

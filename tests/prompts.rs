@@ -15,7 +15,8 @@ fn manifest(scene: &Scene, run: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_of_a_folder_reach_the_model_and_the_record() {
     let scene = Scene::new();
-    let built_in = std::fs::read_to_string(root().join("host/prompts/rubric.md")).unwrap();
+    let built_in =
+        std::fs::read_to_string(root().join("host/crates/engine/prompts/rubric.md")).unwrap();
     let own = built_in.replacen(
         "{% block system %}\n",
         &format!("{{% block system %}}\n{MARK}\n"),
@@ -73,7 +74,8 @@ async fn prompts_of_a_folder_reach_the_model_and_the_record() {
 #[test]
 fn prompts_of_an_older_version_are_refused_with_what_is_new() {
     let scene = Scene::new();
-    let built_in = std::fs::read_to_string(root().join("host/prompts/satisfaction.md")).unwrap();
+    let built_in =
+        std::fs::read_to_string(root().join("host/crates/engine/prompts/satisfaction.md")).unwrap();
     let old = built_in.replace("{{ earlier or \"Nothing.\" }}", "");
     assert_ne!(old, built_in);
     scene.write("old/satisfaction.md", &old);
@@ -157,7 +159,8 @@ async fn the_system_prompt_is_neutral_unless_the_coached_one_is_asked_for_and_ta
 async fn an_own_system_prompt_reaches_the_agent_and_a_bad_one_is_refused_before_anything_is_played()
 {
     let scene = Scene::new();
-    let built_in = std::fs::read_to_string(root().join("host/prompts/system.md")).unwrap();
+    let built_in =
+        std::fs::read_to_string(root().join("host/crates/agent/prompts/system.md")).unwrap();
     scene.write("own/system.md", &format!("{MARK}\n{built_in}"));
     let own = ["--prompts", "own"];
     assert!(prompted(&scene, "out", &own, MARK).await > 0);

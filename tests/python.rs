@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use pibench_host::eval::record::{CallRecord, CallStatus};
-use pibench_host::plugin::grader::{Evidence, Verdict};
-use pibench_host::plugin::{Grader, GuestFault, Limits, Plugins};
-use pibench_host::workspace::{Quota, Workspace};
+use pibench_core::record::{CallRecord, CallStatus};
+use pibench_sandbox::grader::{Evidence, Verdict};
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{Grader, GuestFault, Limits, Plugins};
 use serde_json::json;
 
 use crate::scene::{cache, root};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use pibench_host::plugin::grader::Evidence;
-use pibench_host::plugin::{App, Grader, GuestFault, GuestLimits, Limits, Plugins, Terms};
-use pibench_host::workspace::{Quota, Workspace};
+use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{App, Grader, GuestFault, GuestLimits, Limits, Plugins, Terms};
 use serde_json::json;
 
 use crate::guest::{now, open};

@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use camino::Utf8Path;
-use pibench_host::task::load::load;
-use pibench_host::task::suite::Persona;
+use pibench_suite::load::load;
+use pibench_suite::suite::Persona;
 use serde_json::Value;
 
 /// The project's root.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 use jiff::civil::date;
-use pibench_host::eval::record::ChangeKind;
-use pibench_host::plugin::shell::{CommandLine, Output, Shell};
-use pibench_host::plugin::{GuestFault, Limits, Plugins};
-use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
+use pibench_core::path::WorkspacePath;
+use pibench_core::record::ChangeKind;
+use pibench_sandbox::shell::{CommandLine, Output, Shell};
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{GuestFault, Limits, Plugins};
 
 use crate::scene::{cache, root};
 

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use pibench_host::plugin::{GuestFault, Limits};
-use pibench_host::workspace::{Quota, WorkspacePath};
+use pibench_core::path::WorkspacePath;
+use pibench_sandbox::workspace::Quota;
+use pibench_sandbox::{GuestFault, Limits};
 
 use crate::shell::Desk;
 

@@ -5,9 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pibench_host::eval::record::GuestOutcome;
-use pibench_host::plugin::{App, Limits, Plugin, Plugins, Terms};
-use pibench_host::task::manifest::{Grant, PluginPolicy, PolicyFile};
+use pibench_core::record::GuestOutcome;
+use pibench_core::vocabulary::Grant;
+use pibench_sandbox::{App, Limits, Plugin, Plugins, Terms};
+use pibench_suite::manifest::{PluginPolicy, PolicyFile};
 use serde_json::{Value, json};
 
 use crate::guest::{Guest, call, now, open, tight};
@@ -337,9 +338,9 @@ async fn without_log_nothing_is_kept() {
 
 #[tokio::test]
 async fn without_workspace_every_path_is_denied() {
-    use pibench_host::plugin::Grader;
-    use pibench_host::plugin::grader::Evidence;
-    use pibench_host::workspace::{Quota, Workspace};
+    use pibench_sandbox::Grader;
+    use pibench_sandbox::grader::Evidence;
+    use pibench_sandbox::workspace::{Quota, Workspace};
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("note.md"), "granted").unwrap();
     let path = camino::Utf8Path::from_path(dir.path()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pibench_host::plugin::{App, Limits, Plugins};
+use pibench_sandbox::{App, Limits, Plugins};
 
 use crate::scene::{cache, root};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use pibench_host::report::viewer::Viewer;
+use pibench_report::viewer::Viewer;
 use reqwest::header::HOST;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::Value;

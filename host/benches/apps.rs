@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::civil::{DateTime, date};
-use pibench_host::plugin::{App, Limits, Plugins};
+use pibench_sandbox::{App, Limits, Plugins};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

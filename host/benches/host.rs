@@ -15,11 +15,12 @@ use axum::response::IntoResponse;
 use camino::Utf8Path;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
-use pibench_host::plugin::grader::Evidence;
-use pibench_host::plugin::shell::{CommandLine, Shell};
-use pibench_host::plugin::{App, Grader, Limits, Plugins};
-use pibench_host::store::{Event, Journal, journal};
-use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
+use pibench_core::path::WorkspacePath;
+use pibench_record::{Event, Journal, journal};
+use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::shell::{CommandLine, Shell};
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{App, Grader, Limits, Plugins};
 use serde_json::json;
 use tokio::net::TcpListener;
 

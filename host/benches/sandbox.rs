@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use camino::Utf8Path;
 use jiff::civil::{DateTime, date};
-use pibench_host::plugin::grader::Evidence;
-use pibench_host::plugin::{App, Grader, Limits, Plugin, Plugins, Terms};
-use pibench_host::workspace::{Quota, Workspace};
+use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{App, Grader, Limits, Plugin, Plugins, Terms};
 use pibench_sdk::testkit::Session;
 use serde_json::{Value, json};
 use simple_note::SimpleNote;

@@ -7,17 +7,18 @@ use std::time::Duration;
 use camino::Utf8Path;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
-use pibench_host::agent::{
+use pibench_agent::{
     Agent, AgentPrompts, Channel, Environment, SessionClock, Setup, Toolbox, TurnLimits,
 };
-use pibench_host::model::Model;
-use pibench_host::model::scripted::Scripted;
-use pibench_host::plugin::{Documents, Limits, Plugins, Shell};
-use pibench_host::store::event::Jobs;
-use pibench_host::task::manifest::{Protocol, Scaffold, ScaffoldPrompt};
-use pibench_host::task::suite::Step;
-use pibench_host::web::{Corpus, Web};
-use pibench_host::workspace::{Quota, Workspace, WorkspacePath};
+use pibench_core::path::WorkspacePath;
+use pibench_core::vocabulary::{Protocol, Scaffold, ScaffoldPrompt};
+use pibench_model::Model;
+use pibench_model::scripted::Scripted;
+use pibench_model::web::{Corpus, Web};
+use pibench_record::event::Jobs;
+use pibench_sandbox::workspace::{Quota, Workspace};
+use pibench_sandbox::{Documents, Limits, Plugins, Shell};
+use pibench_suite::suite::Step;
 use serde_json::json;
 
 const LIMITS: TurnLimits = TurnLimits {

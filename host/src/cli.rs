@@ -4,10 +4,10 @@ use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing::level_filters::LevelFilter;
 
-use crate::report::format::Format;
-use crate::store::folder::Shard;
-use crate::task::load::Assignment;
-use crate::task::manifest::{Ablation, Protocol, Scaffold, ScaffoldPrompt};
+use pibench_core::vocabulary::{Ablation, Protocol, Scaffold, ScaffoldPrompt};
+use pibench_record::folder::Shard;
+use pibench_report::format::Format;
+use pibench_suite::load::Assignment;
 
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
 #[derive(Debug, Parser)]

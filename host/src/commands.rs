@@ -29,18 +29,18 @@ use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use crate::agent::builtin;
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::ToolSpec;
-use crate::plugin::{App, GuestLimits, Limits, Plugins, Terms, lock};
-use crate::report::escape;
-use crate::store::event::FaultKind;
-use crate::store::results::RunResults;
-use crate::task::load::LoadedPolicy;
-use crate::task::manifest::PolicyFile;
-use crate::task::problem::{Problem, lines, render};
-use crate::task::suite::Suite;
+use pibench_agent::builtin;
+use pibench_core::message::ToolSpec;
+use pibench_record::event::FaultKind;
+use pibench_record::results::RunResults;
+use pibench_report::escape;
+use pibench_sandbox::{App, GuestLimits, Limits, Plugins, Terms, lock};
+use pibench_suite::load::LoadedPolicy;
+use pibench_suite::manifest::PolicyFile;
+use pibench_suite::problem::{Problem, lines, render};
+use pibench_suite::suite::Suite;
 
 /// Runs the command; its exit, or what to say of its failure.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
@@ -152,7 +152,7 @@ fn policy(path: Option<&Utf8Path>) -> Result<Option<LoadedPolicy>, Failure> {
     let Some(path) = path else {
         return Ok(None);
     };
-    let read = crate::task::load::policy(path).map_err(|problems| {
+    let read = pibench_suite::load::policy(path).map_err(|problems| {
         show_problems(&problems.0);
         anyhow!("load {path}")
     });

@@ -45,7 +45,7 @@ impl Exit {
             Self::JudgeFaults => 8,
             Self::ModelFaults => 9,
             Self::Setup => 10,
-            Self::Interrupted => 130,
+            Self::Interrupted => pibench_engine::INTERRUPTED,
         }
     }
 }

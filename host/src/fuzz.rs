@@ -12,14 +12,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
 pub use self::record::{databases, journal, outputs};
-use crate::plugin::lock::Lock;
-use crate::plugin::{Limits, Plugins, convert};
-use crate::task::check::check;
-use crate::task::import::import as import_pi_bench;
-use crate::task::load::{load, policy as load_policy};
-use crate::task::problem::lines;
-use crate::user::fence::{Draw, Nonce};
-use crate::user::parse::{self, ListItem, Styles};
+use pibench_engine::user::fence::{Draw, Nonce};
+use pibench_engine::user::parse;
+use pibench_engine::user::parse::{ListItem, Styles};
+use pibench_import::tasks::import as import_pi_bench;
+use pibench_sandbox::lock::Lock;
+use pibench_sandbox::{Limits, Plugins, convert};
+use pibench_suite::check::check;
+use pibench_suite::load::{load, policy as load_policy};
+use pibench_suite::problem::lines;
 
 thread_local! {
     static FOLDER: RefCell<Option<TempDir>> = const { RefCell::new(None) };

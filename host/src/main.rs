@@ -7,7 +7,7 @@ use pibench_host::cli::Cli;
 use pibench_host::commands;
 use pibench_host::exit::Exit;
 use pibench_host::open_files;
-use pibench_host::report::escape::lines;
+use pibench_report::escape::lines;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -12,4 +12,4 @@ if ! { test -x "$VENV/bin/python" || "$PYTHON" -m venv "$VENV"; } \
     echo "interop with the SDKs' types skipped: they cannot be installed here"
     exit 0
 fi
-"$VENV/bin/python" -B tests/interop/sdk_types.py target/release/pibench-host host/src/model/providers.toml tasks/suite.toml
+"$VENV/bin/python" -B tests/interop/sdk_types.py target/release/pibench-host host/crates/suite/src/providers.toml tasks/suite.toml

@@ -7,11 +7,11 @@ use super::run::{looked_at, reopened_for, tape};
 use super::runtime;
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::audit::{Source, table};
-use crate::report::ballot::Votes;
-use crate::report::escape;
-use crate::run::{self, Audited, Plan, Sample};
-use crate::store::folder::runs_in;
+use pibench_engine::{Audited, Plan, Sample};
+use pibench_record::ballot::Votes;
+use pibench_record::folder::runs_in;
+use pibench_report::audit::{Source, table};
+use pibench_report::escape;
 
 /// Audits by people and by each of the judges in turn, or writes the sheet for people.
 pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
@@ -34,7 +34,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         let plans = runs.iter().enumerate().map(reopened);
         let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
         let sample = drawn(&plans, args)?;
-        let audited = runtime.block_on(run::audit(&sample, args.seed));
+        let audited = runtime.block_on(pibench_engine::audit(&sample, args.seed));
         let stopped = audited.setup.is_some();
         audits.push((judge.clone(), audited));
         if stopped {
@@ -116,8 +116,8 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
         return Err(anyhow!("write {file}: it is there already")).or_exit(Exit::Io);
     }
     let plans = plans(runs)?;
-    let ballot = run::ballot(&drawn(&plans, args)?).or_exit(Exit::Io)?;
-    std::fs::write(file, ballot.html())
+    let ballot = pibench_engine::ballot(&drawn(&plans, args)?).or_exit(Exit::Io)?;
+    std::fs::write(file, pibench_report::ballot::html(&ballot))
         .with_context(|| format!("write {file}"))
         .or_exit(Exit::Io)?;
     let questions: usize = ballot.sessions.iter().map(|one| one.questions.len()).sum();
@@ -132,7 +132,7 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
 fn by_people(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Audited, Failure> {
     let plans = plans(runs)?;
     let sample = drawn(&plans, args)?;
-    let ballot = run::ballot(&sample).or_exit(Exit::Io)?;
+    let ballot = pibench_engine::ballot(&sample).or_exit(Exit::Io)?;
     let read = |file: &Utf8PathBuf| -> Result<Votes, Failure> {
         let text = std::fs::read_to_string(file);
         let text = text.with_context(|| format!("read {file}"));
@@ -143,7 +143,7 @@ fn by_people(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Audited, Failure>
     };
     let votes = args.human.iter().map(read);
     let votes = votes.collect::<Result<Vec<Votes>, Failure>>()?;
-    Ok(run::audit_by_people(&sample, &votes, args.seed))
+    Ok(pibench_engine::audit_by_people(&sample, &votes, args.seed))
 }
 
 /// How people are named in tables, as in the paper.

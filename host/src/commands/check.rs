@@ -12,21 +12,22 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
 use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
-use crate::agent::{Toolbox, builtin};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::ToolSpec;
-use crate::plugin::grader::Grader;
-use crate::plugin::policy::Grants;
-use crate::plugin::{App, GuestLimits, Limits, LoadError, Plugin, Plugins, World};
-use crate::report::check::{self as report, Offered};
-use crate::task::check::{Checked, check as check_task};
-use crate::task::load::readable;
-use crate::task::manifest::PolicyFile;
-use crate::task::problem::Problem;
-use crate::task::statistics::{categories_table, personas_table, statistics};
-use crate::task::suite::{Grading, Persona, Rule, Suite};
-use crate::task::validate::{Authored, Part, ToolText, Tools, material_tokens};
+use pibench_agent::{Toolbox, builtin};
+use pibench_core::message::ToolSpec;
+use pibench_report::check as report;
+use pibench_report::check::Offered;
+use pibench_sandbox::grader::Grader;
+use pibench_sandbox::policy::Grants;
+use pibench_sandbox::{App, GuestLimits, Limits, LoadError, Plugin, Plugins, World};
+use pibench_suite::check::{Checked, check as check_task};
+use pibench_suite::load::readable;
+use pibench_suite::manifest::PolicyFile;
+use pibench_suite::problem::Problem;
+use pibench_suite::statistics::{categories_table, personas_table, statistics};
+use pibench_suite::suite::{Grading, Persona, Rule, Suite};
+use pibench_suite::validate::{Authored, Part, ToolText, Tools, material_tokens};
 
 /// The most tools that `OpenAI` takes in a request.
 const MOST_TOOLS: usize = 128;

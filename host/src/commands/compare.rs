@@ -5,14 +5,14 @@ use camino::Utf8Path;
 use serde_json::json;
 
 use crate::cli::CompareArgs;
-use crate::eval::statistics::compare as compare_scores;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::comparison::{cautions, comparison};
-use crate::report::measures::comparable_scores;
-use crate::store::folder::{read_manifest, read_results};
-use crate::store::identity::{incomparable, listed};
-use crate::store::results::RunResults;
-use crate::task::manifest::Ablation;
+use pibench_core::statistics::compare as compare_scores;
+use pibench_core::vocabulary::Ablation;
+use pibench_record::folder::{read_manifest, read_results};
+use pibench_record::identity::{incomparable, listed};
+use pibench_record::results::RunResults;
+use pibench_report::comparison::{cautions, comparison};
+use pibench_report::measures::comparable_scores;
 
 /// Compares two run folders, session by session and overall.
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 
 use crate::cli::CompileArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{Profile, compile};
+use pibench_sandbox::{Profile, compile};
 
 /// Compiles stdin to stdout and ends the process.
 pub(super) fn compile_component(args: &CompileArgs) -> Result<Exit, Failure> {

@@ -12,17 +12,18 @@ use super::run::{EMBEDDED, clients, load_suite, on_terms, planned_suite, policy_
 use super::{cache_dir, plugin_dirs, policy, runtime};
 use crate::cli::{DoctorArgs, RunArgs};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::Role;
-use crate::model::cassette::Tape;
-use crate::model::client::Client;
-use crate::model::provider::ProviderError;
-use crate::plugin::document::DOCUMENT;
-use crate::plugin::shell::{PYTHON, SHELL};
-use crate::plugin::{LoadError, Plugins};
-use crate::report::escape;
-use crate::run::{Probe, preflight};
-use crate::task::suite::Suite;
-use crate::task::{catalog, player};
+use pibench_core::message::Role;
+use pibench_core::player;
+use pibench_engine::{Probe, preflight};
+use pibench_model::cassette::Tape;
+use pibench_model::client::Client;
+use pibench_model::provider::ProviderError;
+use pibench_report::escape;
+use pibench_sandbox::document::DOCUMENT;
+use pibench_sandbox::shell::{PYTHON, SHELL};
+use pibench_sandbox::{LoadError, Plugins};
+use pibench_suite::catalog;
+use pibench_suite::suite::Suite;
 
 /// One line of the report.
 #[derive(Debug, Serialize)]

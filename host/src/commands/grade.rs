@@ -16,18 +16,18 @@ use super::run::{
 use super::{finished, policy, runtime};
 use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::cassette::Tape;
-use crate::model::provider::ModelSettings;
-use crate::report::progress;
-use crate::run::{EpisodeError, Plan, Roles, RunError, collect, outline};
-use crate::store::event::{Event, VERSION};
-use crate::store::folder::{Graded, read_outline};
-use crate::store::identity::{differences, listed};
-use crate::store::outline::{IntentOutline, Outline, SessionOutline};
-use crate::store::{Manifest, RunFolder, journal};
-use crate::task::player::Players;
-use crate::task::suite::{Intent, Session, Suite};
-use crate::user::prompts::Prompts;
+use pibench_core::player::ModelSettings;
+use pibench_core::player::Players;
+use pibench_engine::user::prompts::Prompts;
+use pibench_engine::{EpisodeError, Plan, Roles, RunError, collect, outline};
+use pibench_model::cassette::Tape;
+use pibench_record::event::{Event, VERSION};
+use pibench_record::folder::{Graded, read_outline};
+use pibench_record::identity::{differences, listed};
+use pibench_record::outline::{IntentOutline, Outline, SessionOutline};
+use pibench_record::{Manifest, RunFolder, journal};
+use pibench_report::progress;
+use pibench_suite::suite::{Intent, Session, Suite};
 
 /// The judge's key in a manifest's models.
 const JUDGE: &str = "judge";
@@ -43,7 +43,7 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
     let outline = outline.or_exit(Exit::InvalidInput)?;
     let (sender, receiver) = mpsc::unbounded_channel();
     let display = progress::display(receiver, std::io::stderr().is_terminal());
-    let graded = runtime.block_on(crate::run::grade(&plan, &played, &sender));
+    let graded = runtime.block_on(pibench_engine::grade(&plan, &played, &sender));
     drop(sender);
     // The display ends when the last sender is gone.
     let _ = display.join();
@@ -76,7 +76,7 @@ fn sound(path: &Utf8Path, played: &RunFolder) -> anyhow::Result<()> {
             "grade {path}: {name}: {what}; see `pibench-host verify {path}`"
         ));
     }
-    let results = crate::store::folder::read_results(played.root())?;
+    let results = pibench_record::folder::read_results(played.root())?;
     for line in &results.sessions {
         let events = played.journal(&line.persona, line.run);
         let over = events.exists()

@@ -11,11 +11,13 @@ use serde_json::{Value, json};
 use super::{plugin_dirs, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{App, Grader, GuestLimits, Limits, OpenError, Plugins, World};
-use crate::report::escape;
-use crate::run::app_seed;
-use crate::task::import::{Databases, FIRST_CLOCK, ImportError, Report, import as import_pi_bench};
-use crate::task::manifest::{Person, PolicyFile};
+use pibench_engine::app_seed;
+use pibench_import::tasks::{
+    Databases, FIRST_CLOCK, ImportError, Report, import as import_pi_bench,
+};
+use pibench_report::escape;
+use pibench_sandbox::{App, Grader, GuestLimits, Limits, OpenError, Plugins, World};
+use pibench_suite::manifest::{Person, PolicyFile};
 
 /// Imports, and says everything that was left out.
 pub(super) fn import(args: ImportArgs) -> Result<Exit, Failure> {

@@ -6,9 +6,9 @@ use super::run::EMBEDDED;
 use super::{guest_limits, offered_tools, plugin_dirs, plugins, runtime, show_problems};
 use crate::cli::ListArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::task::load::load;
-use crate::task::manifest::PolicyFile;
-use crate::task::statistics::{render, statistics};
+use pibench_suite::load::load;
+use pibench_suite::manifest::PolicyFile;
+use pibench_suite::statistics::{render, statistics};
 
 /// Prints the counts of the paper's Tables 2, 3 and 5.
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {

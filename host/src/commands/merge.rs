@@ -8,11 +8,11 @@ use super::run::{reopened, show};
 use super::{finished, runtime};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::cassette::Tape;
-use crate::run::{collect, is_whole, outline};
-use crate::store::folder::Shard;
-use crate::store::identity::{differences, listed};
-use crate::store::{Manifest, RunFolder};
+use pibench_engine::{collect, is_whole, outline};
+use pibench_model::cassette::Tape;
+use pibench_record::folder::Shard;
+use pibench_record::identity::{differences, listed};
+use pibench_record::{Manifest, RunFolder};
 
 /// Merges run folders into a new one.
 pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {

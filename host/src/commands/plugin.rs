@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::cache_dir;
 use crate::cli::{PluginArgs, PluginCommand};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::{Plugin, Plugins, Terms};
+use pibench_sandbox::{Plugin, Plugins, Terms};
 
 /// Runs the subcommand.
 pub(super) fn plugin(args: &PluginArgs) -> Result<Exit, Failure> {

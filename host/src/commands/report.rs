@@ -7,11 +7,12 @@ use camino::Utf8PathBuf;
 
 use crate::cli::ReportArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::bundle::{self, Report};
-use crate::report::format::render;
-use crate::report::record::{RecordError, RunRecord};
-use crate::report::tables::Audit;
-use crate::store::folder::{FolderError, runs_in};
+use pibench_record::folder::{FolderError, runs_in};
+use pibench_report::bundle;
+use pibench_report::bundle::Report;
+use pibench_report::format::render;
+use pibench_report::record::{RecordError, RunRecord};
+use pibench_report::tables::Audit;
 
 /// Prints the tables, and writes everything where a folder is named.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {

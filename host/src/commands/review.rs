@@ -3,12 +3,12 @@
 use super::run::looked_at;
 use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::run::{self, Doubtful};
+use pibench_engine::Doubtful;
 
 /// Lists them. Finding some is no fault: they are for a person to judge.
 pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
     let plan = looked_at(&args.run, args.suite.as_deref())?;
-    let (doubtful, sessions) = run::review(&plan).or_exit(Exit::InvalidInput)?;
+    let (doubtful, sessions) = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {
         println!("{}", serde_json::to_string(&doubtful).or_exit(Exit::Bug)?);
         return Ok(Exit::Complete);

@@ -20,41 +20,46 @@ use tracing_subscriber::EnvFilter;
 use super::{
     finished, guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown,
 };
-use crate::agent::AgentPrompts;
 use crate::cli::{RunArgs, TapeArgs};
-use crate::eval::cost::MicroUsd;
-use crate::eval::estimate::{Estimate, assumptions};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::judge::Judge;
-use crate::model::Role;
-use crate::model::cassette::{self, Cassette, Tape};
-use crate::model::client::{Client, Clients};
-use crate::model::external::External;
-use crate::model::provider::process_environment;
 use crate::open_files;
-use crate::plugin::app::OpenError;
-use crate::plugin::document::DOCUMENT;
-use crate::plugin::load::Papers;
-use crate::plugin::shell::{PYTHON, SHELL};
-use crate::plugin::{GuestLimits, LoadError, Plugins};
-use crate::report::estimate::Row;
-use crate::report::{escape, estimate, progress, table};
-use crate::run::{
+use pibench_agent::AgentPrompts;
+use pibench_core::cost::MicroUsd;
+use pibench_core::estimate::{Estimate, assumptions};
+use pibench_core::message::Role;
+use pibench_core::player;
+use pibench_core::player::Mark;
+use pibench_core::vocabulary::{PROTOCOL_VERSION, ScaffoldPrompt};
+use pibench_engine::judge::Judge;
+use pibench_engine::user::UserAgent;
+use pibench_engine::user::prompts::Prompts;
+use pibench_engine::{
     AgentRole, EpisodeError, Finished, Log, Plan, Roles, RunError, Spending, Toolboxes, list_tools,
 };
-use crate::store::event::VERSION;
-use crate::store::folder::{FolderError, PluginMark, read_manifest};
-use crate::store::identity::{differences, listed};
-use crate::store::results::RunResults;
-use crate::store::{Manifest, RunFolder};
-use crate::task::catalog::{self, Catalog};
-use crate::task::load::{Assignment, LoadedPolicy, load_with};
-use crate::task::manifest::{PROTOCOL_VERSION, ScaffoldPrompt, WebFile, WebProvider};
-use crate::task::player::{self, Mark};
-use crate::task::suite::{Persona, Suite};
-use crate::user::UserAgent;
-use crate::user::prompts::Prompts;
-use crate::web::{Corpus, Engine, Live, Recording, Source, Web};
+use pibench_model::cassette;
+use pibench_model::cassette::{Cassette, Tape};
+use pibench_model::client::{Client, Clients};
+use pibench_model::external::External;
+use pibench_model::provider::process_environment;
+use pibench_model::web::{Corpus, Engine, Live, Recording, Source, Web};
+use pibench_record::event::VERSION;
+use pibench_record::folder::{FolderError, PluginMark, read_manifest};
+use pibench_record::identity::{differences, listed};
+use pibench_record::results::RunResults;
+use pibench_record::{Manifest, RunFolder};
+use pibench_report::estimate::Row;
+use pibench_report::progress;
+use pibench_report::{escape, estimate, table};
+use pibench_sandbox::app::OpenError;
+use pibench_sandbox::document::DOCUMENT;
+use pibench_sandbox::load::Papers;
+use pibench_sandbox::shell::{PYTHON, SHELL};
+use pibench_sandbox::{GuestLimits, LoadError, Plugins};
+use pibench_suite::catalog;
+use pibench_suite::catalog::Catalog;
+use pibench_suite::load::{Assignment, LoadedPolicy, load_with};
+use pibench_suite::manifest::{WebFile, WebProvider};
+use pibench_suite::suite::{Persona, Suite};
 
 /// The embedded suite, beside the working directory of a checkout.
 pub(super) const EMBEDDED: &str = "tasks/suite.toml";
@@ -258,7 +263,7 @@ pub(super) fn played(
         eprintln!("{}", mark.sentence());
     }
     let finished = displayed(|sender| async move {
-        let playing = crate::run::play(plan, resume, sender);
+        let playing = pibench_engine::play(plan, resume, sender);
         tokio::pin!(playing);
         tokio::pin!(beside);
         tokio::select! {
@@ -439,7 +444,7 @@ fn dry_run(args: &RunArgs) -> Result<Exit, Failure> {
             preflight: !args.no_preflight,
             ..planned_suite(suite.clone(), &args, Tape::Silent)?
         };
-        let estimated = runtime()?.block_on(crate::run::estimate(&plan));
+        let estimated = runtime()?.block_on(pibench_engine::estimate(&plan));
         let total = estimated.or_exit(Exit::InvalidInput)?;
         let personas = plan
             .personas()

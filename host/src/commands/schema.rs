@@ -5,12 +5,12 @@ use schemars::schema_for;
 
 use crate::cli::SchemaArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::store::event::Event;
-use crate::store::folder::{Manifest, Seal, Timing};
-use crate::store::outline::Outline;
-use crate::store::results::RunResults;
-use crate::store::trajectory::Trajectory;
-use crate::task::schema::{FORMATS, Format, schema as find};
+use pibench_record::event::Event;
+use pibench_record::folder::{Manifest, Seal, Timing};
+use pibench_record::outline::Outline;
+use pibench_record::results::RunResults;
+use pibench_record::trajectory::Trajectory;
+use pibench_suite::schema::{FORMATS, Format, schema as find};
 
 /// The run folder's formats.
 const RECORDS: [Format; 7] = [

@@ -9,9 +9,10 @@ use tokio::net::TcpListener;
 use super::run::{Output, plan_of, played};
 use crate::cli::ServeArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::external::Outside;
-use crate::run::AgentRole;
-use crate::serve::{self, ServeError, Service};
+use pibench_engine::AgentRole;
+use pibench_engine::serve;
+use pibench_engine::serve::{ServeError, Service};
+use pibench_model::external::Outside;
 
 /// Bytes of the token.
 const TOKEN: usize = 32;

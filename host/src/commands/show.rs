@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use super::report::failure;
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::follow::{Follow, state};
-use crate::report::progress::display;
-use crate::report::record::{RecordError, RunRecord};
-use crate::report::table;
-use crate::store::folder::{is_worked_on, runs_in};
-use crate::store::results::RunResults;
+use pibench_record::folder::{is_worked_on, runs_in};
+use pibench_record::results::RunResults;
+use pibench_report::follow::{Follow, state};
+use pibench_report::progress::display;
+use pibench_report::record::{RecordError, RunRecord};
+use pibench_report::table;
 
 /// Between two looks at a folder.
 const LOOK: Duration = Duration::from_millis(500);

@@ -6,9 +6,9 @@ use anyhow::anyhow;
 use super::report::failure;
 use crate::cli::TrajectoryArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::record::RunRecord;
-use crate::store::results::SessionLine;
-use crate::store::trajectory::Timed;
+use pibench_record::results::SessionLine;
+use pibench_record::trajectory::Timed;
+use pibench_report::record::RunRecord;
 
 /// Prints what is chosen and played to its end.
 pub(super) fn trajectory(args: &TrajectoryArgs) -> Result<Exit, Failure> {

@@ -6,10 +6,10 @@ use camino::Utf8Path;
 use super::{run::looked_at, runtime};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::escape::line;
-use crate::run;
-use crate::store::RunFolder;
-use crate::store::folder::{read_manifest, read_outline};
+use pibench_report::escape::line;
+
+use pibench_record::RunFolder;
+use pibench_record::folder::{read_manifest, read_outline};
 
 /// Verifies a run folder and says everything that does not follow.
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
@@ -18,7 +18,9 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
         return imported(&args.run);
     }
     let plan = looked_at(&args.run, args.suite.as_deref())?;
-    let verified = runtime()?.block_on(run::verify(&plan)).or_exit(Exit::Io)?;
+    let verified = runtime()?
+        .block_on(pibench_engine::verify(&plan))
+        .or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
     Ok(told(&args.run, &verified, &rules, sound))
@@ -31,14 +33,15 @@ fn imported(dir: &Utf8Path) -> Result<Exit, Failure> {
     let outline = outline
         .ok_or_else(|| anyhow!("verify {dir}: it has no outline.json"))
         .or_exit(Exit::InvalidInput)?;
-    let verified = run::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)?;
+    let verified =
+        pibench_engine::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)?;
     let rules = "imported, not played here, so that no rule was graded again and nothing says that it was played so";
     let sound = "every score follows from the statuses and verdicts that were taken over";
     Ok(told(dir, &verified, rules, sound))
 }
 
-fn told(dir: &Utf8Path, verified: &run::Verified, rules: &str, sound: &str) -> Exit {
-    let run::Verified {
+fn told(dir: &Utf8Path, verified: &pibench_engine::Verified, rules: &str, sound: &str) -> Exit {
+    let pibench_engine::Verified {
         sessions,
         turns,
         rules: _,

@@ -4,9 +4,9 @@ use super::report::failure;
 use super::runtime;
 use crate::cli::ViewArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::record::RunRecord;
-use crate::report::viewer::Viewer;
-use crate::store::folder::runs_in;
+use pibench_record::folder::runs_in;
+use pibench_report::record::RunRecord;
+use pibench_report::viewer::Viewer;
 
 /// Serves until it is interrupted.
 pub(super) fn view(args: &ViewArgs) -> Result<Exit, Failure> {

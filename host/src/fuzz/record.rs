@@ -7,26 +7,28 @@ use camino::Utf8Path;
 use serde::Deserialize;
 
 use super::{PROFILE, in_folder};
-use crate::agent::AgentPrompts;
-use crate::judge::Judge;
-use crate::plugin::{GuestLimits, Plugins};
-use crate::report::bundle::Report;
-use crate::report::record::RunRecord;
-use crate::report::{follow, page, table};
-use crate::run::imported::{self, take_over};
-use crate::run::{AgentRole, Plan, Roles, Spending, Toolboxes, outline, verify};
-use crate::store::event::{Event, EventKind, VERSION};
-use crate::store::folder::{Manifest, read_outline};
-use crate::store::trajectory::Timed;
-use crate::store::{Journal, RunFolder, journal as journals};
-use crate::task::import::{Databases, import};
-use crate::task::load::load;
-use crate::task::manifest::{PROTOCOL_VERSION, Protocol, Scaffold, ScaffoldPrompt};
-use crate::task::outputs;
-use crate::task::player::Players;
-use crate::task::suite::Suite;
-use crate::user::UserAgent;
-use crate::web::{Corpus, Web};
+use pibench_agent::AgentPrompts;
+use pibench_core::player::Players;
+use pibench_core::vocabulary::{PROTOCOL_VERSION, Protocol, Scaffold, ScaffoldPrompt};
+use pibench_engine::imported;
+use pibench_engine::imported::take_over;
+use pibench_engine::judge::Judge;
+use pibench_engine::user::UserAgent;
+use pibench_engine::{AgentRole, Plan, Roles, Spending, Toolboxes, outline, verify};
+use pibench_import::results;
+use pibench_import::tasks::{Databases, import};
+use pibench_model::web::{Corpus, Web};
+use pibench_record::event::{Event, EventKind, VERSION};
+use pibench_record::folder::{Manifest, read_outline};
+use pibench_record::trajectory::Timed;
+use pibench_record::{Journal, RunFolder, journal as journals};
+use pibench_report::bundle::Report;
+use pibench_report::follow;
+use pibench_report::record::RunRecord;
+use pibench_report::{page, table};
+use pibench_sandbox::{GuestLimits, Plugins};
+use pibench_suite::load::load;
+use pibench_suite::suite::Suite;
 
 const SUITE: &[u8] = b"version = 1\nid = \"f\"\npersonas = [\"a\"]\n";
 const PERSONA: &[u8] =
@@ -92,7 +94,7 @@ pub fn outputs(bytes: &[u8]) {
         let Some((suite, out)) = suite_and_out(root) else {
             return;
         };
-        let outputs = match outputs::read(&root.join("outputs"), &suite, None) {
+        let outputs = match results::read(&root.join("outputs"), &suite, None) {
             Ok(outputs) => outputs,
             Err(problems) => return assert!(!problems.0.is_empty()),
         };

@@ -2,13 +2,13 @@
 //! them are one play of a suite that has a persona for each.
 
 use super::play::{End, Ground, play};
-use crate::eval::record::CallStatus;
 use crate::exit::Failure;
-use crate::store::event::{Step, Turn};
-use crate::task::manifest::SessionLimits;
-use crate::task::problem::Problem;
-use crate::task::suite::{Intent, Persona, Session, Suite};
-use crate::task::validate::History;
+use pibench_core::record::CallStatus;
+use pibench_record::event::{Step, Turn};
+use pibench_suite::manifest::SessionLimits;
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::{Intent, Persona, Session, Suite};
+use pibench_suite::validate::History;
 
 /// Characters of a refused call's answer that are told.
 const ANSWER: usize = 300;

@@ -13,18 +13,18 @@ use super::super::run::planned_suite;
 use super::super::runtime;
 use super::history;
 use crate::cli::{CheckArgs, ProtocolArg, RunArgs};
-use crate::eval::record::{Outcome, Status};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::cassette::Tape;
-use crate::report::check as report;
-use crate::run::Finished;
-use crate::store::event::{Event, FaultKind, ItemVerdict, SessionFinished, Turn};
-use crate::store::journal;
-use crate::store::results::RunResults;
-use crate::task::manifest::FilterFile;
-use crate::task::problem::Problem;
-use crate::task::suite::Suite;
-use crate::task::validate::{Authored, Part};
+use pibench_core::record::{Outcome, Status};
+use pibench_engine::Finished;
+use pibench_model::cassette::Tape;
+use pibench_record::event::{Event, FaultKind, ItemVerdict, SessionFinished, Turn};
+use pibench_record::journal;
+use pibench_record::results::RunResults;
+use pibench_report::check as report;
+use pibench_suite::manifest::FilterFile;
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::Suite;
+use pibench_suite::validate::{Authored, Part};
 
 /// Proc and Comp that an agent without work stays under (percent).
 const CHEAT_BOUND: f64 = 5.0;
@@ -253,7 +253,7 @@ pub(super) fn play(
     // Nobody looks at the progress.
     let (progress, _) = mpsc::unbounded_channel();
     let started = Instant::now();
-    let ended = runtime()?.block_on(crate::run::play(plan, false, progress));
+    let ended = runtime()?.block_on(pibench_engine::play(plan, false, progress));
     let seconds = started.elapsed().as_secs_f64();
     let results = match ended.or_exit(Exit::InvalidInput)? {
         Finished::All {

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::plugin::document::Format;
-use crate::plugin::{Documents, Limits, Plugins};
-use crate::task::problem::Problem;
-use crate::task::suite::{Staged, Suite};
+use pibench_sandbox::document::Format;
+use pibench_sandbox::{Documents, Limits, Plugins};
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::{Staged, Suite};
 
 /// Pages, slides or sheets of a document that are looked at.
 const PAGES: u32 = 1000;

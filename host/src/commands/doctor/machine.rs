@@ -8,8 +8,8 @@ use rustix::fs::statvfs;
 use super::Finding;
 use crate::commands::run::at_once;
 use crate::open_files::episodes;
-use crate::plugin::cache_size;
-use crate::task::suite::Suite;
+use pibench_sandbox::cache_size;
+use pibench_suite::suite::Suite;
 
 /// Bytes that a run folder easily has: below this, one may not find room.
 const ROOM: u64 = 1 << 30;

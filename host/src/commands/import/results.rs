@@ -8,11 +8,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::commands::run::{absolute, show};
 use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::report::escape;
-use crate::run::imported::take_over;
-use crate::store::results::RunResults;
-use crate::task::load::load;
-use crate::task::outputs::{self, Outputs};
+use pibench_engine::imported::take_over;
+use pibench_import::results;
+use pibench_import::results::Outputs;
+use pibench_record::results::RunResults;
+use pibench_report::escape;
+use pibench_suite::load::load;
 
 /// What of the outputs has no place in a run folder.
 const NOT_TAKEN: &str = "not taken over: the user agent's prompts and replies (history/*-user.jsonl), rendered traces \
@@ -34,7 +35,7 @@ pub(super) fn results(
             return Err(anyhow!("load {suite}")).or_exit(Exit::InvalidInput);
         }
     };
-    let outputs = match outputs::read(dir, &suite, model) {
+    let outputs = match results::read(dir, &suite, model) {
         Ok(outputs) => outputs,
         Err(problems) => {
             show_problems(&problems.0);

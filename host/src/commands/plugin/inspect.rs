@@ -7,8 +7,8 @@ use super::{config, load};
 use crate::cli::PluginInspectArgs;
 use crate::commands::runtime;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::ToolSpec;
-use crate::plugin::{App, Grader, Limits, Plugin, World};
+use pibench_core::message::ToolSpec;
+use pibench_sandbox::{App, Grader, Limits, Plugin, World};
 
 /// The format of `--json`.
 const VERSION: u32 = 1;

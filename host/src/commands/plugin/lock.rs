@@ -6,8 +6,8 @@ use camino::Utf8PathBuf;
 use crate::cli::PluginLockArgs;
 use crate::commands::plugin_dirs;
 use crate::exit::{Exit, Failure, OrExit};
-use crate::plugin::lock;
-use crate::report::escape::line;
+use pibench_report::escape::line;
+use pibench_sandbox::lock;
 
 /// Pins every component of a folder.
 pub(super) fn lock(args: &PluginLockArgs) -> Result<Exit, Failure> {

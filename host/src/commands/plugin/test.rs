@@ -6,7 +6,7 @@ use super::{config, load};
 use crate::cli::PluginTestArgs;
 use crate::commands::runtime;
 use crate::exit::{Exit, Failure};
-use crate::plugin::conformance::{Finding, examine};
+use pibench_sandbox::conformance::{Finding, examine};
 
 /// Runs the suite on one plugin; a check that fails makes its input a wrong one.
 pub(super) fn test(args: &PluginTestArgs) -> Result<Exit, Failure> {

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::{Prepared, Shared, agents, clients, loaded, prepared, processors, shared};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::cassette::Tape;
-use crate::plugin::GuestLimits;
-use crate::report::escape;
-use crate::store::Manifest;
-use crate::store::folder::PluginMark;
-use crate::task::load::{LoadedPolicy, Origin, Setting, settings};
-use crate::task::manifest::{LimitOverride, LimitOverrides, LoadOverride};
+use pibench_model::cassette::Tape;
+use pibench_record::Manifest;
+use pibench_record::folder::PluginMark;
+use pibench_report::escape;
+use pibench_sandbox::GuestLimits;
+use pibench_suite::load::{LoadedPolicy, Origin, Setting, settings};
+use pibench_suite::manifest::{LimitOverride, LimitOverrides, LoadOverride};
 
 /// One setting as it is shown.
 #[derive(Debug, Serialize)]

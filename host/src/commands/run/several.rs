@@ -10,14 +10,14 @@ use super::{
 };
 use crate::cli::{RunArgs, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
-use crate::model::client::Clients;
-use crate::report::table;
-use crate::run::{Finished, Plan, play_all};
-use crate::store::RunFolder;
-use crate::store::folder::runs_in;
-use crate::store::results::RunResults;
-use crate::task::suite::Suite;
-use crate::web::Web;
+use pibench_engine::{Finished, Plan, play_all};
+use pibench_model::client::Clients;
+use pibench_model::web::Web;
+use pibench_record::RunFolder;
+use pibench_record::folder::runs_in;
+use pibench_record::results::RunResults;
+use pibench_report::table;
+use pibench_suite::suite::Suite;
 
 /// Plans of several agents, and the folder that holds theirs.
 pub(super) struct Several {

@@ -1,0 +1,618 @@
+//! What the agent acts on: the workspace, the apps, the clock, and the tools that lead to them. Every tool call of a
+//! session goes through `Environment::call`, whoever makes it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use futures::future::join_all;
+use jsonschema::Validator;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::chat::LONG_RESULT;
+use super::clock::SessionClock;
+use super::context::{RESULTS_FOLDER, own_path};
+use super::memory::{self, SAVE_MEMORY};
+use super::prompts::AgentPrompts;
+use super::schedule::{self, CRON, CronArguments};
+use super::subagent::Spawned;
+use super::tokens;
+use super::tools::exec::{self, EXEC, ExecError};
+use super::tools::read_file::{self, Read, ReadError};
+use super::tools::{ASK_USER, Builtin, MESSAGE, parameters};
+use pibench_core::message::{ToolCall, ToolSpec};
+use pibench_core::path::WorkspacePath;
+use pibench_core::record::{CallRecord, CallStatus};
+use pibench_core::vocabulary::Scaffold;
+use pibench_model::web::{FetchArguments, SearchArguments, Web};
+use pibench_record::event::{Fault, FaultKind, Jobs, Step};
+use pibench_sandbox::document::DOCUMENT;
+use pibench_sandbox::shell::SHELL;
+use pibench_sandbox::workspace::Workspace;
+use pibench_sandbox::{App, Documents, GuestFault, Shell};
+
+const SPAWN: &str = "spawn";
+const WEB_SEARCH: &str = "web_search";
+const WEB_FETCH: &str = "web_fetch";
+
+/// The tools of the released code's scaffold.
+const OLD_TOOLS: [&str; 9] = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "list_dir",
+    EXEC,
+    WEB_SEARCH,
+    WEB_FETCH,
+    MESSAGE,
+    CRON,
+];
+
+/// What a model is told that cannot be shown a picture.
+const BLIND: &str = "this is a picture, and pictures cannot be shown to this model: work from its name and from the other \
+files";
+
+/// What a subagent goes without: it speaks to nobody, and leaves nothing running.
+const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
+
+/// What a question without words is answered with.
+const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
+
+/// The tools of one persona: what the model is told of them, and the check of their arguments.
+#[derive(Debug, Clone)]
+pub struct Toolbox(Arc<ToolboxInner>);
+
+#[derive(Debug)]
+struct ToolboxInner {
+    specs: Vec<ToolSpec>,
+    /// Of all specs; counted when first asked for.
+    tokens: OnceLock<usize>,
+    validators: Validators,
+    /// Built-in tools but for those that are the agent's own matter.
+    of_subagent: Option<Toolbox>,
+}
+
+/// By the tools' names.
+type Validators = HashMap<String, Arc<Validator>>;
+
+/// Tells the user something while the work goes on.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct MessageArguments {
+    content: String,
+    /// Files that go with it.
+    #[serde(default)]
+    media: Vec<String>,
+}
+
+/// Asks the user a question and ends the turn; the answer comes as this call's result.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct QuestionArguments {
+    question: String,
+    /// To choose from.
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+/// Lets a subagent do a part of the work, with the tools for files and the web. It knows only what `task` says; its result
+/// comes as a message.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct SpawnArguments {
+    task: String,
+    #[serde(default)]
+    label: Option<String>,
+}
+
+impl Toolbox {
+    /// The built-in tools of a profile, that of the memory step, and those of the apps. An error names the tool whose
+    /// schema is none.
+    pub fn new(
+        scaffold: Scaffold,
+        apps: impl IntoIterator<Item = ToolSpec>,
+    ) -> Result<Self, String> {
+        let own = builtin(scaffold);
+        let all = own.iter().cloned().chain([memory::tool()]).chain(apps);
+        let specs: Vec<ToolSpec> = all.collect();
+        let validators = compiled(&specs)?;
+        let of_subagent = |spec: &ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
+        let subagents = own.into_iter().filter(of_subagent).collect();
+        let subagents = Self::of(subagents, &validators, None);
+        Ok(Self::of(specs, &validators, Some(subagents)))
+    }
+
+    /// The box of these tools; `validators` has theirs among others.
+    fn of(specs: Vec<ToolSpec>, validators: &Validators, of_subagent: Option<Self>) -> Self {
+        let own = |spec: &ToolSpec| {
+            let (name, validator) = validators.get_key_value(&spec.name)?;
+            Some((name.clone(), Arc::clone(validator)))
+        };
+        Self(Arc::new(ToolboxInner {
+            validators: specs.iter().filter_map(own).collect(),
+            specs,
+            tokens: OnceLock::new(),
+            of_subagent,
+        }))
+    }
+
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.0.specs
+    }
+
+    /// Tokens of the specs, which go with every question.
+    pub fn tokens(&self) -> usize {
+        *self
+            .0
+            .tokens
+            .get_or_init(|| tokens::of_tools(&self.0.specs))
+    }
+
+    /// Whether a tool is among them.
+    pub fn has(&self, tool: &str) -> bool {
+        self.0.validators.contains_key(tool)
+    }
+
+    /// The tools of a subagent. It has none of its own: its box is the same.
+    pub(super) fn of_subagent(&self) -> Self {
+        self.0.of_subagent.as_ref().unwrap_or(self).clone()
+    }
+
+    /// What is wrong with a call before any tool runs; None when nothing is.
+    fn objection(&self, tool: &str, arguments: &Value) -> Option<String> {
+        let Some(validator) = self.0.validators.get(tool) else {
+            return Some(self.unknown(tool));
+        };
+        if let Value::String(text) = arguments {
+            return Some(format!(
+                "the arguments are no JSON object: {}",
+                excerpt(text)
+            ));
+        }
+        let errors: Vec<String> = validator
+            .iter_errors(arguments)
+            .take(3)
+            .map(|error| match error.instance_path().as_str() {
+                "" => error.to_string(),
+                path => format!("{path}: {error}"),
+            })
+            .collect();
+        (!errors.is_empty()).then(|| format!("bad arguments: {}", errors.join("; ")))
+    }
+
+    /// There is no such tool; the nearest name, if there is one.
+    fn unknown(&self, tool: &str) -> String {
+        let nearest = self
+            .specs()
+            .iter()
+            .map(|spec| (strsim::jaro_winkler(&spec.name, tool), &spec.name))
+            .filter(|(likeness, _)| *likeness > 0.85)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        match nearest {
+            Some((_, name)) => format!("there is no tool `{tool}`; did you mean `{name}`?"),
+            None => format!("there is no tool `{tool}`"),
+        }
+    }
+}
+
+/// What checks a call of each tool.
+fn compiled(specs: &[ToolSpec]) -> Result<Validators, String> {
+    let one = |spec: &ToolSpec| {
+        let validator = jsonschema::validator_for(&spec.parameters)
+            .map_err(|error| format!("the schema of `{}` is no JSON Schema: {error}", spec.name))?;
+        Ok((spec.name.clone(), Arc::new(validator)))
+    };
+    specs.iter().map(one).collect()
+}
+
+/// All built-in tools of a profile, in the order in which they are offered.
+pub fn builtin(scaffold: Scaffold) -> Vec<ToolSpec> {
+    let mut specs: Vec<ToolSpec> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
+    specs.push(exec::spec());
+    specs.push(spec::<SearchArguments>(WEB_SEARCH));
+    specs.push(spec::<FetchArguments>(WEB_FETCH));
+    specs.push(spec::<MessageArguments>(MESSAGE));
+    specs.push(spec::<QuestionArguments>(ASK_USER));
+    specs.push(spec::<SpawnArguments>(SPAWN));
+    specs.push(spec::<CronArguments>(CRON));
+    if scaffold == Scaffold::Nanobot014 {
+        specs.retain(|spec| OLD_TOOLS.contains(&spec.name.as_str()));
+        specs.iter_mut().for_each(without_recursion);
+    }
+    specs
+}
+
+/// The old `list_dir` lists one folder, whole.
+fn without_recursion(spec: &mut ToolSpec) {
+    if spec.name != Builtin::ListDir.name() {
+        return;
+    }
+    let mut parameters = Value::clone(&spec.parameters);
+    if let Some(properties) = parameters["properties"].as_object_mut() {
+        properties.retain(|name, _| name == "path");
+    }
+    spec.parameters = parameters.into();
+}
+
+pub(super) fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
+    let described = schemars::schema_for!(T).to_value();
+    let description = described["description"].as_str().unwrap_or_default();
+    ToolSpec {
+        name: name.into(),
+        // A line's end in a comment is none in what is said.
+        description: description.replace('\n', " "),
+        parameters: parameters::<T>().into(),
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// A model's arguments: an object where they are one, else the text itself.
+pub(super) fn arguments(call: &ToolCall) -> Value {
+    if call.arguments.trim().is_empty() {
+        return Value::Object(serde_json::Map::new());
+    }
+    match serde_json::from_str(&call.arguments) {
+        Ok(Value::Object(fields)) => Value::Object(fields),
+        _ => Value::String(call.arguments.clone()),
+    }
+}
+
+/// What the agent acts on. One task owns it.
+#[derive(Debug)]
+pub struct Environment {
+    pub workspace: Workspace,
+    /// By app name.
+    pub apps: BTreeMap<String, App>,
+    pub shell: Shell,
+    pub documents: Documents,
+    pub clock: SessionClock,
+    pub toolbox: Toolbox,
+    /// What the agent and its subagents are told of how they work.
+    pub prompts: Arc<AgentPrompts>,
+    pub web: Arc<Web>,
+    /// Whether the agent's model can be shown pictures.
+    pub vision: bool,
+    /// What the agent wants to be woken for.
+    pub jobs: Jobs,
+    /// How often the agent was woken since the last session; 0 in a session.
+    pub woken: u32,
+    /// Calls of the session so far.
+    pub calls: u32,
+}
+
+/// What one call came to.
+#[derive(Debug)]
+pub struct Called {
+    pub record: CallRecord,
+    /// Text that went to the user.
+    pub said: Option<String>,
+    /// A question to the user.
+    pub ends_turn: bool,
+    pub fault: Option<Fault>,
+    /// A subagent that is to run.
+    pub spawned: Option<Spawned>,
+    /// A `Step::Picture` for the model.
+    pub picture: Option<Step>,
+}
+
+/// A tool's result before it is recorded.
+#[derive(Debug)]
+pub(super) enum Ran {
+    Ok(String),
+    Refused { code: u16, message: String },
+    Broke(Fault),
+}
+
+impl Environment {
+    /// Runs one tool call and moves the clock by a second.
+    pub async fn call(&mut self, turn: u32, call: &ToolCall) -> Called {
+        let arguments = arguments(call);
+        if let Some(objection) = self.toolbox.objection(&call.name, &arguments) {
+            return self.refuse(turn, call, &objection);
+        }
+        let mut said = None;
+        let mut spawned = None;
+        let mut picture = None;
+        let ran = match call.name.as_str() {
+            MESSAGE => match parsed::<MessageArguments>(&arguments) {
+                Ok(message) => self.message(message, &mut said),
+                Err(refused) => refused,
+            },
+            ASK_USER => parsed(&arguments).map_or_else(
+                |refused| refused,
+                |question: QuestionArguments| {
+                    if question.question.trim().is_empty() {
+                        return refused(NO_QUESTION.into());
+                    }
+                    said = Some(question.text());
+                    Ran::Ok(String::new())
+                },
+            ),
+            SAVE_MEMORY => refused(memory::NOT_NOW.into()),
+            SPAWN => parsed(&arguments).map_or_else(
+                |refused| refused,
+                |arguments: SpawnArguments| {
+                    let task = arguments.spawned();
+                    let answer = format!(
+                        "Subagent `{}` is at work; its result comes as a message.",
+                        task.label
+                    );
+                    spawned = Some(task);
+                    Ran::Ok(answer)
+                },
+            ),
+            CRON => parsed(&arguments).map_or_else(
+                |refused| refused,
+                |arguments| {
+                    let now = self.clock.now();
+                    schedule::cron(&mut self.jobs, arguments, now, self.woken)
+                        .map_or_else(refused, Ran::Ok)
+                },
+            ),
+            WEB_SEARCH | WEB_FETCH => fetch(&self.web, &call.name, &arguments).await,
+            name if name == Builtin::ReadFile.name() => {
+                self.read_file(&arguments, &mut picture).await
+            }
+            name => self.run(name, &arguments).await,
+        };
+        let mut called = self.called(turn, call, ran);
+        called.ends_turn = call.name == ASK_USER && said.is_some();
+        called.said = said;
+        called.spawned = spawned;
+        called.picture = picture;
+        called
+    }
+
+    /// Starts the calls to the web among those of one answer, all side by side, and waits for all of them. By place.
+    pub(super) async fn fetch_ahead(&mut self, calls: &[ToolCall]) -> HashMap<usize, Ran> {
+        let is_web = |call: &ToolCall| [WEB_SEARCH, WEB_FETCH].contains(&call.name.as_str());
+        let asking = |call: &&ToolCall| call.name != ASK_USER;
+        let web: Vec<(usize, &ToolCall, Value)> = calls
+            .iter()
+            .take_while(asking)
+            .enumerate()
+            .filter(|(_, call)| is_web(call))
+            .map(|(place, call)| (place, call, arguments(call)))
+            .filter(|(_, call, given)| self.toolbox.objection(&call.name, given).is_none())
+            .collect();
+        if web.len() < 2 {
+            return HashMap::new();
+        }
+        let door = &*self.web;
+        let started = web.iter().map(|(place, call, given)| async move {
+            (*place, fetch(door, &call.name, given).await)
+        });
+        join_all(started).await.into_iter().collect()
+    }
+
+    /// Records a call that was carried out ahead.
+    pub(super) fn fetched(&mut self, turn: u32, call: &ToolCall, ran: Ran) -> Called {
+        self.called(turn, call, ran)
+    }
+
+    fn called(&mut self, turn: u32, call: &ToolCall, ran: Ran) -> Called {
+        let (status, code, result, fault) = match ran {
+            Ran::Ok(result) => (CallStatus::Ok, 0, result, None),
+            Ran::Refused { code, message } => (CallStatus::ToolError, code, message, None),
+            Ran::Broke(fault) => (CallStatus::Failed, 0, fault.message.clone(), Some(fault)),
+        };
+        Called {
+            record: self.record(turn, call, status, code, result),
+            said: None,
+            ends_turn: false,
+            fault,
+            spawned: None,
+            picture: None,
+        }
+    }
+
+    /// A message goes to the user when each of its files is there.
+    fn message(&self, message: MessageArguments, said: &mut Option<String>) -> Ran {
+        let MessageArguments { content, media } = message;
+        for file in &media {
+            let found = WorkspacePath::parse(file)
+                .map_err(|error| error.to_string())
+                .and_then(|path| {
+                    self.workspace
+                        .read(&path)
+                        .map_err(|error| error.to_string())
+                });
+            if let Err(reason) = found {
+                return refused(format!("nothing was sent: the file {file:?}: {reason}"));
+            }
+        }
+        let text = media
+            .iter()
+            .fold(content, |text, file| format!("{text}\n[file: {file}]"));
+        *said = Some(text);
+        Ran::Ok("The user has it.".into())
+    }
+
+    /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
+    /// its own copy.
+    pub(super) fn keep_long(&mut self, record: &CallRecord) -> Option<String> {
+        let CallRecord {
+            tool,
+            arguments,
+            result,
+            ..
+        } = record;
+        if result.len() <= LONG_RESULT || result.chars().count() <= LONG_RESULT {
+            return None;
+        }
+        if tool == Builtin::ReadFile.name() {
+            return arguments["path"].as_str().map(str::to_owned);
+        }
+        // The clock moves with every call, so the name is free.
+        let moment = self.clock.to_string().replace(':', "-");
+        let path = format!("{RESULTS_FOLDER}/{moment}.txt");
+        // A workspace that is full keeps nothing: the chat then shortens the result.
+        let written = self.workspace.write(&own_path(&path), result.as_bytes());
+        written.ok().map(|()| path)
+    }
+
+    /// A call that no tool is run for.
+    pub(super) fn refuse(&mut self, turn: u32, call: &ToolCall, why: &str) -> Called {
+        let record = self.record(turn, call, CallStatus::ToolError, 0, why.into());
+        Called {
+            record,
+            said: None,
+            ends_turn: false,
+            fault: None,
+            spawned: None,
+            picture: None,
+        }
+    }
+
+    fn record(
+        &mut self,
+        turn: u32,
+        call: &ToolCall,
+        status: CallStatus,
+        code: u16,
+        result: String,
+    ) -> CallRecord {
+        self.calls += 1;
+        self.clock.call();
+        let arguments = arguments(call);
+        CallRecord {
+            number: self.calls,
+            turn,
+            tool: call.name.clone(),
+            arguments,
+            status,
+            code,
+            result,
+        }
+    }
+
+    async fn run(&mut self, name: &str, arguments: &Value) -> Ran {
+        if let Some((app, tool)) = name.split_once("__") {
+            return self.run_app(app, tool, arguments).await;
+        }
+        if name == EXEC {
+            return self.run_shell(arguments).await;
+        }
+        let Some(builtin) = Builtin::named(name) else {
+            return Ran::Refused {
+                code: 0,
+                message: format!("there is no tool `{name}`"),
+            };
+        };
+        match builtin.run(&mut self.workspace, arguments) {
+            Ok(text) => Ran::Ok(text),
+            Err(refusal) => Ran::Refused {
+                code: 0,
+                message: refusal.to_string(),
+            },
+        }
+    }
+
+    async fn read_file(&mut self, arguments: &Value, picture: &mut Option<Step>) -> Ran {
+        match read_file::read(&self.documents, &self.workspace, arguments).await {
+            Ok(Read::Text(text)) => Ran::Ok(text),
+            Ok(Read::Picture { .. }) if !self.vision => refused(BLIND.to_owned()),
+            Ok(Read::Picture { text, step }) => {
+                *picture = Some(step);
+                Ran::Ok(text)
+            }
+            Err(ReadError::Refused(refusal)) => refused(refusal.to_string()),
+            Err(ReadError::Broke(fault)) => Ran::Broke(guest_fault(DOCUMENT, &fault)),
+        }
+    }
+
+    async fn run_shell(&mut self, arguments: &Value) -> Ran {
+        match exec::run(&self.shell, &self.workspace, &self.clock, arguments).await {
+            Ok(text) => Ran::Ok(text),
+            Err(ExecError::Refused(refusal)) => refused(refusal.to_string()),
+            Err(ExecError::Broke(fault)) => Ran::Broke(guest_fault(SHELL, &fault)),
+        }
+    }
+
+    async fn run_app(&mut self, name: &str, tool: &str, arguments: &Value) -> Ran {
+        let Some(app) = self.apps.get_mut(name) else {
+            return Ran::Refused {
+                code: 404,
+                message: format!("there is no app `{name}`"),
+            };
+        };
+        let answer = app.call(tool, arguments, self.clock.now()).await;
+        let log = app.take_log();
+        if !log.is_empty() {
+            tracing::info!(app = name, "{log}");
+        }
+        match answer {
+            Ok(Ok(value)) => Ran::Ok(value.to_string()),
+            Ok(Err(refusal)) => Ran::Refused {
+                code: refusal.status,
+                message: refusal.message,
+            },
+            Err(fault) => Ran::Broke(guest_fault(name, &fault)),
+        }
+    }
+}
+
+/// A guest's fault as the record keeps it.
+pub fn guest_fault(plugin: &str, fault: &GuestFault) -> Fault {
+    let kind = if fault.is_infrastructure() {
+        FaultKind::Infrastructure
+    } else {
+        FaultKind::Guest
+    };
+    Fault {
+        kind,
+        source: plugin.into(),
+        cause: fault.kind().into(),
+        message: format!("{plugin} {fault}"),
+    }
+}
+
+/// Arguments that fit the schema already.
+fn parsed<T: for<'de> Deserialize<'de>>(arguments: &Value) -> Result<T, Ran> {
+    T::deserialize(arguments).map_err(|error| refused(format!("bad arguments: {error}")))
+}
+
+fn refused(message: String) -> Ran {
+    Ran::Refused { code: 0, message }
+}
+
+/// A call to the web. It changes nothing, so that several can be under way.
+async fn fetch(web: &Web, tool: &str, arguments: &Value) -> Ran {
+    let answer = if tool == WEB_SEARCH {
+        match parsed(arguments) {
+            Ok(arguments) => web.search(&arguments).await,
+            Err(refused) => return refused,
+        }
+    } else {
+        match parsed(arguments) {
+            Ok(arguments) => web.fetch(&arguments).await,
+            Err(refused) => return refused,
+        }
+    };
+    match answer {
+        Ok(text) => Ran::Ok(text),
+        Err(error) => refused(format!("failed to {error}")),
+    }
+}
+
+impl SpawnArguments {
+    fn spawned(self) -> Spawned {
+        let Self { task, label } = self;
+        let label = label.unwrap_or_else(|| task.chars().take(40).collect());
+        Spawned { task, label }
+    }
+}
+
+impl QuestionArguments {
+    /// What the user reads: the question, and a line for each option.
+    fn text(self) -> String {
+        let Self { question, options } = self;
+        options
+            .iter()
+            .fold(question, |text, option| format!("{text}\n- {option}"))
+    }
+}

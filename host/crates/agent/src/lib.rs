@@ -1,0 +1,418 @@
+//! The built-in scaffold: a model in a loop with tools, over a workspace and apps. It knows nothing of hidden intents,
+//! checklists or graders; what it is given is what an agent may know.
+
+mod chat;
+pub mod clock;
+mod consolidation;
+mod context;
+pub mod environment;
+mod memory;
+pub mod prompts;
+pub mod schedule;
+mod skills;
+mod subagent;
+pub mod tokens;
+pub mod tools;
+
+use std::time::{Duration, Instant};
+
+use chat::{Bounds, Chat};
+pub use clock::SessionClock;
+pub use context::{Channel, RESULTS_FOLDER};
+pub use environment::{Environment, Toolbox, builtin};
+pub use prompts::{AgentPromptError, AgentPrompts};
+
+use tracing::Instrument;
+
+use pibench_core::message::{ChatRequest, Reply, ToolCall, ToolSpec, Usage};
+use pibench_core::record::CallRecord;
+use pibench_core::vocabulary::Protocol;
+use pibench_model::{Model, ModelError};
+use pibench_record::event::{Fault, FaultKind, Step, Turn};
+use pibench_sandbox::counting_waits;
+
+/// How often the same call may be made in a row, in one turn: after any other call its answer may be a new one.
+const SAME_CALL: usize = 3;
+
+/// How often an answer that was cut off at the model's output limit is gone on with.
+const CONTINUED: u32 = 3;
+
+/// Told to the model when its answer was cut off.
+const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating any \
+of it.";
+
+/// Told to the model when it answered nothing, twice.
+const FINAL_ANSWER: &str = "Your answer was empty. Give your final answer to the user now, in words and without calling \
+a tool.";
+
+/// Told to the user when a turn has used up its iterations.
+const OUT_OF_ITERATIONS: &str = "I have used up the steps of this turn; the work is not finished.";
+
+/// Bounds of a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct TurnLimits {
+    /// Answers of the model.
+    pub iterations: u32,
+    pub timeout: Duration,
+}
+
+/// How an agent is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    pub protocol: Protocol,
+    /// Tokens that fit the model.
+    pub window: usize,
+    /// Where the first message comes from. The next ones are the user's.
+    pub channel: Channel,
+}
+
+/// The agent in one session.
+#[derive(Debug)]
+pub struct Agent<'a> {
+    model: &'a Model,
+    setup: Setup,
+    chat: Chat,
+}
+
+/// What one turn came to.
+#[derive(Debug, Clone, Default)]
+pub struct TurnDone {
+    pub steps: Vec<Step>,
+    /// All text to the user, in order.
+    pub response: String,
+    pub faults: Vec<Fault>,
+    pub usage: Usage,
+    pub end: TurnEnd,
+    said: Vec<String>,
+}
+
+impl TurnDone {
+    /// The turn's calls, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &CallRecord> {
+        self.steps.iter().flat_map(Step::calls)
+    }
+
+    /// Whether this call was made so often already without another one since.
+    fn repeats(&self, call: &ToolCall) -> bool {
+        let latest = self.steps.iter().rev().flat_map(|step| {
+            let calls: Vec<&CallRecord> = step.calls().collect();
+            calls.into_iter().rev()
+        });
+        let same = latest.take(SAME_CALL).filter(|record| same(record, call));
+        same.count() == SAME_CALL
+    }
+
+    /// The text to the user is complete.
+    fn ended(mut self, end: TurnEnd) -> Self {
+        let said = std::mem::take(&mut self.said).into_iter();
+        let said: Vec<String> = said.filter(|text| !text.is_empty()).collect();
+        self.response = said.join("\n\n");
+        self.end = end;
+        self
+    }
+
+    fn answered(mut self, text: String) -> Self {
+        self.said.push(text);
+        self.ended(TurnEnd::Answered)
+    }
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum TurnEnd {
+    #[default]
+    Answered,
+    Timeout,
+    Model(ModelError),
+    /// A guest timed out twice: the machine is to blame.
+    Infrastructure,
+}
+
+impl<'a> Agent<'a> {
+    /// An agent at the start of a session, with the tools of `toolbox`.
+    pub fn new(model: &'a Model, setup: Setup, toolbox: &Toolbox, system: String) -> Self {
+        Self {
+            model,
+            setup,
+            chat: Chat::new(setup.protocol, bounds(model, setup, toolbox), system),
+        }
+    }
+
+    /// The system prompt for the workspace as it is now.
+    pub fn system_prompt(environment: &Environment) -> Result<String, AgentPromptError> {
+        let Environment {
+            prompts,
+            workspace,
+            toolbox,
+            ..
+        } = environment;
+        context::system_prompt(prompts, workspace, toolbox)
+    }
+
+    /// Puts a turn of the record into the chat, as if it had just been played.
+    pub fn replay(&mut self, turn: &Turn) {
+        self.chat.is_nearly_full();
+        // What was consolidated was so before the message came.
+        let consolidated = |step: &&Step| matches!(step, Step::Consolidated { .. });
+        for step in turn.steps.iter().filter(consolidated) {
+            self.chat.see(step);
+        }
+        self.hear(&turn.message, &turn.clock);
+        for step in turn.steps.iter().filter(|step| !consolidated(step)) {
+            // The chat was made to fit before each question, and each question left one of these.
+            if matches!(step, Step::Reply { .. }) {
+                self.chat.fit();
+            }
+            self.chat.see(step);
+        }
+    }
+
+    /// Plays one turn: from the user's message to the answer.
+    pub async fn turn(
+        &mut self,
+        environment: &mut Environment,
+        number: u32,
+        message: &str,
+        limits: TurnLimits,
+    ) -> TurnDone {
+        let mut done = TurnDone::default();
+        if let Err(error) = self.consolidate(environment, &mut done).await {
+            return done.ended(TurnEnd::Model(error));
+        }
+        self.hear(message, &environment.clock.to_string());
+        // What earlier turns are turned into is none of this one's time, as it is not at a session's end.
+        let mut deadline = Instant::now() + limits.timeout;
+        self.work(environment, number, limits.iterations, &mut deadline, done)
+            .await
+    }
+
+    /// Asks the model and runs its calls, until it answers. The deadline moves by what is waited for.
+    async fn work(
+        &mut self,
+        environment: &mut Environment,
+        number: u32,
+        iterations: u32,
+        deadline: &mut Instant,
+        mut done: TurnDone,
+    ) -> TurnDone {
+        // What was written of an answer that is being gone on with.
+        let mut begun = String::new();
+        let (mut continued, mut empty) = (0, 0);
+        for _ in 0..iterations {
+            let tools = environment.toolbox.specs();
+            let reply = match self.ask(tools, empty < 2, *deadline).await {
+                Ok((reply, waited)) => {
+                    // What the model did not work is none of the turn's time.
+                    *deadline += waited;
+                    reply
+                }
+                Err(end) => {
+                    if let TurnEnd::Model(error) = &end {
+                        done.usage += error.usage();
+                    }
+                    return done.ended(end);
+                }
+            };
+            done.usage += reply.usage;
+            let Reply {
+                text,
+                calls,
+                truncated,
+                ..
+            } = reply.clone();
+            self.add(&mut done, step_of(reply));
+            if !calls.is_empty() {
+                let beside = std::mem::take(&mut begun) + &text;
+                let going = self
+                    .run_calls(environment, number, &beside, &calls, deadline, &mut done)
+                    .await;
+                match going {
+                    Going::On => continue,
+                    Going::Ended(end) => return done.ended(end),
+                }
+            }
+            begun.push_str(&text);
+            if truncated && continued < CONTINUED {
+                continued += 1;
+                self.add(&mut done, nudge(GO_ON));
+            } else if !begun.trim().is_empty() || empty == 2 {
+                return done.answered(begun);
+            } else {
+                empty += 1;
+                if empty == 2 {
+                    self.add(&mut done, nudge(FINAL_ANSWER));
+                }
+            }
+        }
+        done.said.push(OUT_OF_ITERATIONS.to_owned());
+        let notice = Step::Notice {
+            text: OUT_OF_ITERATIONS.into(),
+        };
+        self.add(&mut done, notice);
+        done.ended(TurnEnd::Answered)
+    }
+
+    /// One answer within the time that is left, and how long was waited beside it.
+    async fn ask(
+        &mut self,
+        tools: &[ToolSpec],
+        may_call: bool,
+        deadline: Instant,
+    ) -> Result<(Reply, Duration), TurnEnd> {
+        self.chat.fit();
+        let request = ChatRequest {
+            messages: self.chat.messages(),
+            tools,
+            may_call,
+            temperature: None,
+            max_output: None,
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.model.chat_within(request, left).await {
+            Ok(Some(answered)) => Ok(answered),
+            Ok(None) => Err(TurnEnd::Timeout),
+            Err(error) => Err(TurnEnd::Model(error)),
+        }
+    }
+
+    /// Runs the calls of one answer in order, those to the web side by side before. A question to the user ends the
+    /// turn: what the model wanted after it is answered with a note, so that no call is left without a result, and what it
+    /// wrote `beside` the calls is read by the user with the question. Beside other calls it is talking to itself. Pictures
+    /// are shown, and subagents run, when all calls are done.
+    async fn run_calls(
+        &mut self,
+        environment: &mut Environment,
+        turn: u32,
+        beside: &str,
+        calls: &[ToolCall],
+        deadline: &mut Instant,
+        done: &mut TurnDone,
+    ) -> Going {
+        let mut fetched = environment.fetch_ahead(calls).await;
+        let mut ended = None;
+        let mut spawned = Vec::new();
+        let mut pictures = Vec::new();
+        let before = done.said.len();
+        for (place, call) in calls.iter().enumerate() {
+            let repeated = done.repeats(call);
+            let called = match ended {
+                None if !repeated => {
+                    let span = tracing::info_span!("call", tool = %call.name);
+                    if let Some(ran) = fetched.remove(&place) {
+                        span.in_scope(|| environment.fetched(turn, call, ran))
+                    } else {
+                        let call = environment.call(turn, call).instrument(span);
+                        // Boxed: it is by far the largest part of a turn's future.
+                        let (called, waited) = counting_waits(Box::pin(call)).await;
+                        *deadline += waited;
+                        called
+                    }
+                }
+                None => environment.refuse(
+                    turn,
+                    call,
+                    "the same call was made several times in a row; \
+                    its answer will not change: go another way",
+                ),
+                Some(_) => environment.refuse(turn, call, "not run: the turn ended before it"),
+            };
+            done.said.extend(called.said);
+            spawned.extend(called.spawned);
+            pictures.extend(called.picture);
+            if called.ends_turn {
+                done.said.insert(before, beside.trim().to_owned());
+                ended = Some(TurnEnd::Answered);
+            }
+            let broke = |fault: &Fault| fault.kind == FaultKind::Infrastructure;
+            if called.fault.as_ref().is_some_and(broke) {
+                ended = Some(TurnEnd::Infrastructure);
+            }
+            done.faults.extend(called.fault);
+            let file = if self.chat.is_bounded() {
+                environment.keep_long(&called.record)
+            } else {
+                None
+            };
+            let step = Step::Call {
+                id: call.id.clone(),
+                record: called.record,
+                file,
+            };
+            self.add(done, step);
+        }
+        for picture in pictures {
+            self.add(done, picture);
+        }
+        if ended != Some(TurnEnd::Infrastructure) {
+            for task in spawned {
+                let result = self.delegate(environment, turn, task, deadline, done).await;
+                if let Err(end) = result {
+                    return Going::Ended(end);
+                }
+            }
+        }
+        ended.map_or(Going::On, Going::Ended)
+    }
+
+    /// The session is over. Where another one `follows`, what it needs is saved (see `memory`).
+    pub async fn finish(
+        &mut self,
+        environment: &mut Environment,
+        follows: bool,
+    ) -> Result<memory::Remembered, ModelError> {
+        self.model.end_session().await;
+        if !follows {
+            return Ok(memory::Remembered::default());
+        }
+        self.chat.fit();
+        memory::remember(self.model, self.chat.messages(), environment).await
+    }
+
+    fn add(&mut self, done: &mut TurnDone, step: Step) {
+        self.chat.see(&step);
+        done.steps.push(step);
+    }
+
+    fn hear(&mut self, text: &str, clock: &str) {
+        let channel = std::mem::replace(&mut self.setup.channel, Channel::Chat);
+        self.chat.hear(text, clock, channel);
+    }
+}
+
+/// A script has no window: what it saved of a result must stay. An agent from outside keeps a chat of its own.
+fn bounds(model: &Model, setup: Setup, toolbox: &Toolbox) -> Option<Bounds> {
+    model.has_window().then(|| Bounds {
+        window: setup.window,
+        tools: toolbox.tokens(),
+        thoughts: model.wants_thoughts(),
+    })
+}
+
+/// Whether a turn goes on after some calls.
+enum Going {
+    On,
+    Ended(TurnEnd),
+}
+
+fn same(record: &CallRecord, call: &ToolCall) -> bool {
+    record.tool == call.name && record.arguments == environment::arguments(call)
+}
+
+fn nudge(text: &str) -> Step {
+    Step::Nudge { text: text.into() }
+}
+
+fn step_of(reply: Reply) -> Step {
+    let Reply {
+        text,
+        reasoning,
+        calls,
+        usage: _,
+        truncated: _,
+    } = reply;
+    Step::Reply {
+        text,
+        reasoning,
+        calls,
+    }
+}

@@ -1,0 +1,190 @@
+//! The memory step: at a session's end the model turns it into an entry of the history and an updated memory, so that
+//! later sessions can recall it (the paper's Fig. 5 measures what that is worth).
+//!
+//! It is one more question of the session, whose every request has the same tools, `save_memory` among them: providers'
+//! caches take what begins alike, first the tools, then the chat, and the step is the longest request of all. The choice
+//! of the tool is left to the model: to force it would cost Anthropic's cache of the chat and is refused there with
+//! thinking, and local servers differ in it. A call in the middle of a session is refused.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::chat::repaired;
+use super::context::{HISTORY, MEMORY, own_path, read};
+use super::environment::{Environment, spec};
+use pibench_core::message::{ChatRequest, Message, Reply, ToolSpec, Usage};
+use pibench_model::{Model, ModelError};
+use pibench_record::event::{Fault, FaultKind, Step};
+use pibench_sandbox::workspace::WorkspaceError;
+
+/// The tool's name.
+pub(super) const SAVE_MEMORY: &str = "save_memory";
+
+const REQUEST: &str = "The session is over. Call save_memory once: history_entry sums up in one paragraph what was asked, \
+done, decided and left open, with names, paths and dates; memory_update is the whole new text of your long-term memory: \
+what you knew before and still holds, and what this session taught you of the user's lasting preferences, conventions \
+and facts.";
+
+const AGAIN: &str = "Nothing was saved. Call save_memory now, with a history_entry.";
+
+/// What a call is told that nobody asked for.
+pub(super) const NOT_NOW: &str =
+    "save_memory is for the end of the session, when you are asked for it; nothing was saved";
+
+/// Characters of the raw extract that is kept when the model saves nothing.
+const EXTRACT: usize = 4000;
+
+/// What the memory step came to.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    pub steps: Vec<Step>,
+    /// The entry of the history.
+    pub entry: String,
+    pub usage: Usage,
+    pub fault: Option<Fault>,
+}
+
+/// Saves what later sessions need to know. Only for a session's end, when you are asked.
+#[derive(Deserialize, JsonSchema)]
+struct Saved {
+    /// One paragraph on the session.
+    history_entry: String,
+    /// The whole new text of the memory; empty to leave it as it is.
+    #[serde(default)]
+    memory_update: String,
+}
+
+/// The tool as the model sees it.
+pub(super) fn tool() -> ToolSpec {
+    spec::<Saved>(SAVE_MEMORY)
+}
+
+/// Asks twice; a session is never lost without a word: then a raw extract is kept, and the fault recorded. An error is
+/// infrastructure or setup; nothing was saved, and the step can be made again.
+pub(super) async fn remember(
+    model: &Model,
+    chat: &[Message],
+    environment: &mut Environment,
+) -> Result<Remembered, ModelError> {
+    let mut done = Remembered::default();
+    let memory = read(&environment.workspace, MEMORY).unwrap_or_default();
+    let tools = environment.toolbox.specs();
+    let saved = match ask(model, chat, tools, &memory, &mut done).await {
+        Ok(Some(saved)) => saved,
+        Ok(None) => lost(chat, "it saved no memory, asked twice", &mut done),
+        Err(error @ ModelError::Refused { .. }) => {
+            done.usage += error.usage();
+            lost(chat, &error.to_string(), &mut done)
+        }
+        Err(error) => return Err(error),
+    };
+    if let Err(error) = save(&saved, environment) {
+        done.fault = Some(fault(&format!("the memory could not be written: {error}")));
+    }
+    done.entry = saved.history_entry;
+    Ok(done)
+}
+
+async fn ask(
+    model: &Model,
+    chat: &[Message],
+    tools: &[ToolSpec],
+    memory: &str,
+    done: &mut Remembered,
+) -> Result<Option<Saved>, ModelError> {
+    let mut messages = repaired(chat);
+    messages.push(Message::User {
+        text: format!("{REQUEST}\n\nYour memory now:\n{memory}"),
+    });
+    for _ in 0..2 {
+        let reply = model
+            .remember(ChatRequest {
+                messages: &messages,
+                tools,
+                may_call: true,
+                temperature: None,
+                max_output: None,
+            })
+            .await?;
+        let saved = reply.calls.iter().find(|call| call.name == SAVE_MEMORY);
+        let saved = saved.and_then(|call| serde_json::from_str(&call.arguments).ok());
+        let Reply {
+            text,
+            reasoning,
+            calls,
+            usage,
+            truncated: _,
+        } = reply;
+        done.usage += usage;
+        if !text.is_empty() || !calls.is_empty() {
+            messages.push(Message::Assistant {
+                text: text.clone(),
+                reasoning: reasoning.clone(),
+                calls: calls.clone(),
+            });
+        }
+        done.steps.push(Step::Reply {
+            text,
+            reasoning,
+            calls,
+        });
+        if saved.is_some() {
+            return Ok(saved);
+        }
+        messages.push(Message::User { text: AGAIN.into() });
+        messages = repaired(&messages);
+    }
+    Ok(None)
+}
+
+fn lost(chat: &[Message], reason: &str, done: &mut Remembered) -> Saved {
+    done.fault = Some(fault(reason));
+    let lines = chat.iter().filter_map(|message| match message {
+        Message::User { text } => Some(format!("User: {text}")),
+        Message::Assistant { text, .. } if !text.is_empty() => Some(format!("Assistant: {text}")),
+        _ => None,
+    });
+    let raw: String = lines
+        .collect::<Vec<_>>()
+        .join("\n")
+        .chars()
+        .take(EXTRACT)
+        .collect();
+    Saved {
+        history_entry: format!("[raw extract] {raw}"),
+        memory_update: String::new(),
+    }
+}
+
+fn fault(message: &str) -> Fault {
+    Fault {
+        kind: FaultKind::Model,
+        source: SAVE_MEMORY.into(),
+        cause: "memory".into(),
+        message: message.into(),
+    }
+}
+
+fn save(saved: &Saved, environment: &mut Environment) -> Result<(), WorkspaceError> {
+    let Saved {
+        history_entry,
+        memory_update,
+    } = saved;
+    let history = read(&environment.workspace, HISTORY)?;
+    let blank = if history.is_empty() { "" } else { "\n\n" };
+    let text = format!(
+        "{history}{blank}[{}] {}\n",
+        environment.clock,
+        history_entry.trim()
+    );
+    environment
+        .workspace
+        .write(&own_path(HISTORY), text.as_bytes())?;
+    if memory_update.trim().is_empty() {
+        return Ok(());
+    }
+    environment.workspace.write(
+        &own_path(MEMORY),
+        format!("{}\n", memory_update.trim()).as_bytes(),
+    )
+}

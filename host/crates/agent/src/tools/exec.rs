@@ -1,0 +1,190 @@
+//! `exec`: a command line in the sandboxed shell. What the shell may do is decided in `plugin/shell`; here its answer
+//! becomes a text. A command that fails, or that a limit ends, is an answer too.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Refusal, directory_path, parameters};
+use crate::clock::SessionClock;
+use pibench_core::message::ToolSpec;
+use pibench_sandbox::GuestFault;
+use pibench_sandbox::shell::{CommandLine, Output, Shell, TIMEOUT};
+use pibench_sandbox::workspace::Workspace;
+
+/// The tool's name.
+pub const EXEC: &str = "exec";
+
+const DESCRIPTION: &str = "\
+    Runs a command line in a sandboxed bash with the usual commands (grep, sed, awk, sort, jq, tar, diff, ...) and \
+    python3 with its standard library and PyYAML. Files of the workspace, at /workspace, stay; variables, /tmp and \
+    background jobs end with it. Python has no /tmp, threads, processes, sockets or signals, and no ssl, bz2, lzma, \
+    ctypes or tkinter; pools and asyncio work one by one. sed, awk and sort need UTF-8. There is no network, and \
+    nothing can be installed.";
+
+/// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
+const MAX_SHOWN: usize = 10_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: String,
+    /// By default the workspace.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    working_dir: Option<String>,
+    /// Seconds.
+    #[serde(default = "default_timeout")]
+    #[schemars(range(min = 1, max = 600))]
+    timeout: u32,
+}
+
+fn default_timeout() -> u32 {
+    TIMEOUT
+}
+
+/// How a call ends that is not answered.
+#[derive(Debug)]
+pub enum ExecError {
+    Refused(Refusal),
+    /// The shell could not be run, or took more real time than it has: the machine is to blame.
+    Broke(GuestFault),
+}
+
+/// The tool as the model sees it.
+pub fn spec() -> ToolSpec {
+    ToolSpec {
+        name: EXEC.into(),
+        description: DESCRIPTION.into(),
+        parameters: parameters::<Arguments>().into(),
+    }
+}
+
+/// Runs a call whose arguments fit the schema already.
+pub async fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    clock: &SessionClock,
+    arguments: &Value,
+) -> Result<String, ExecError> {
+    let Arguments {
+        command,
+        working_dir,
+        timeout,
+    } = Arguments::deserialize(arguments)
+        .map_err(|error| refused(format!("the arguments do not fit: {error}")))?;
+    let directory =
+        directory_path(working_dir.as_deref().unwrap_or("")).map_err(ExecError::Refused)?;
+    workspace
+        .view()
+        .list(&directory, false)
+        .map_err(|error| ExecError::Refused(super::refusal(&error)))?;
+    let command = CommandLine {
+        line: &command,
+        working_directory: &directory,
+        timeout,
+        now: clock.now(),
+    };
+    match shell.run(workspace, command).await {
+        Ok(output) => Ok(text(&output)),
+        Err(fault) if fault.is_infrastructure() => Err(ExecError::Broke(fault)),
+        Err(fault) => Err(refused(format!(
+            "the command was stopped: it {fault}. What it wrote to the workspace so far is there. Do less at once"
+        ))),
+    }
+}
+
+fn refused(text: String) -> ExecError {
+    ExecError::Refused(Refusal(text))
+}
+
+fn text(output: &Output) -> String {
+    let Output {
+        stdout,
+        stderr,
+        exit_code,
+        stopped,
+        fuel: _,
+    } = output;
+    let mut text = shown(stdout);
+    if !stderr.is_empty() {
+        separate(&mut text);
+        text.push_str("STDERR:\n");
+        text.push_str(&shown(stderr));
+    }
+    separate(&mut text);
+    // Writing to a string cannot fail.
+    if let Some(reason) = stopped {
+        let _ = writeln!(text, "The command was stopped: {reason}");
+    }
+    let _ = write!(text, "Exit code: {exit_code}");
+    text
+}
+
+fn separate(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+/// Both ends of a text that is too long.
+fn shown(text: &str) -> String {
+    let total = text.chars().count();
+    if total <= MAX_SHOWN {
+        return text.to_owned();
+    }
+    let half = MAX_SHOWN / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(total - half).collect();
+    format!(
+        "{head}\n[... {} characters left out ...]\n{tail}",
+        total - 2 * half
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(stdout: &str, stderr: &str, exit_code: u8, stopped: Option<&str>, expected: &str) {
+        let output = Output {
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            exit_code,
+            stopped: stopped.map(Into::into),
+            fuel: 0,
+        };
+        assert_eq!(text(&output), expected);
+    }
+
+    #[test]
+    fn an_answer_has_output_then_errors_then_the_exit_code() {
+        check("a\n", "", 0, None, "a\nExit code: 0");
+        check("a", "b", 1, None, "a\nSTDERR:\nb\nExit code: 1");
+        check("", "", 0, None, "Exit code: 0");
+        let stopped = "The command was stopped: too many\nExit code: 137";
+        check("", "", 137, Some("too many"), stopped);
+    }
+
+    #[test]
+    fn a_long_stream_is_shown_by_its_two_ends() {
+        let long = format!("{}{}{}", "ä".repeat(5000), "x".repeat(7), "ö".repeat(5000));
+        let text = shown(&long);
+        assert!(text.starts_with("ää") && text.ends_with("öö"));
+        assert!(
+            text.contains("\n[... 7 characters left out ...]\n"),
+            "{text}"
+        );
+        assert!(!text.contains('x'));
+    }
+
+    #[test]
+    fn the_schema_bounds_the_timeout() {
+        let timeout = &spec().parameters["properties"]["timeout"];
+        assert_eq!(timeout["minimum"], 1);
+        assert_eq!(timeout["maximum"], 600);
+        assert_eq!(timeout["default"], 60);
+    }
+}

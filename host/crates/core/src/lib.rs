@@ -1,0 +1,20 @@
+//! What is computed: the session's rules, scores and their aggregation, exactly as the evaluation protocol says. Pure:
+//! no async, clock, files or environment, so that a score follows from its record and nothing else; random numbers only in
+//! `statistics`, from a given seed.
+
+pub mod aggregate;
+pub mod cost;
+pub mod estimate;
+pub mod failure;
+pub mod lexical;
+pub mod matcher;
+pub mod message;
+pub mod path;
+pub mod player;
+pub mod progress;
+pub mod record;
+pub mod schema;
+pub mod score;
+pub mod session;
+pub mod statistics;
+pub mod vocabulary;

@@ -1,0 +1,237 @@
+//! What is said to a language model and what it answers, apart from how it is sent.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::cost::{MicroUsd, Price, Tokens};
+use crate::schema::Schema;
+
+/// Whom a model plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Agent,
+    User,
+    Judge,
+}
+
+/// Thinking, as the provider gave it; kept in the record, never shown to the user.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Reasoning {
+    /// What can be read of it; empty where the provider keeps it to itself.
+    #[serde(rename = "reasoning")]
+    pub text: String,
+    /// What the provider wants back unchanged with the message: signed or encrypted blocks, in its own format, and marks
+    /// of the texts and calls that stood before the last of them.
+    #[serde(
+        rename = "reasoning_blocks",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub blocks: Vec<Value>,
+}
+
+impl Reasoning {
+    /// None where there is neither a text nor a block.
+    pub fn new(text: String, blocks: Vec<Value>) -> Option<Self> {
+        (!text.is_empty() || !blocks.is_empty()).then_some(Self { text, blocks })
+    }
+}
+
+/// One message of a chat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    System {
+        text: String,
+    },
+    User {
+        text: String,
+    },
+    Assistant {
+        text: String,
+        #[serde(flatten)]
+        reasoning: Option<Reasoning>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+    },
+    Tool {
+        /// The id of the call that this answers.
+        call_id: String,
+        text: String,
+    },
+    /// A picture that a tool gave. A message of its own: no format takes pictures in every tool result.
+    Picture {
+        /// What it is, for models and readers that see only text: a path.
+        text: String,
+        /// None: it was shown before and is left out now, which the text says.
+        #[serde(flatten)]
+        image: Option<Image>,
+    },
+}
+
+/// A picture's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// Base64 (RFC 4648, section 4).
+    pub data: String,
+}
+
+impl Image {
+    /// The largest that is shown, in bytes: as base64 it stays below what the servers take (5 MB).
+    pub const MOST_BYTES: usize = 3 << 20;
+
+    /// The picture that a file's bytes are; None where they are none, by how they begin. Nothing here decodes one.
+    pub fn of(content: &[u8]) -> Option<Self> {
+        Some(Self {
+            media_type: Self::media_type_of(content)?.to_owned(),
+            data: STANDARD.encode(content),
+        })
+    }
+
+    /// What the first 16 bytes of a file say.
+    pub fn media_type_of(head: &[u8]) -> Option<&'static str> {
+        if head.starts_with(b"\x89PNG\r\n\x1a\n") {
+            return Some("image/png");
+        }
+        if head.starts_with(b"\xff\xd8\xff") {
+            return Some("image/jpeg");
+        }
+        if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") {
+            return Some("image/gif");
+        }
+        let webp = head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP".as_slice());
+        webp.then_some("image/webp")
+    }
+}
+
+/// A tool call as the model wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// The JSON text of the arguments, unchecked.
+    pub arguments: String,
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// Of type `object`.
+    pub parameters: Schema,
+}
+
+/// One question to a model.
+#[derive(Debug, Clone, Copy)]
+pub struct ChatRequest<'a> {
+    pub messages: &'a [Message],
+    pub tools: &'a [ToolSpec],
+    /// Whether it may call them. Servers want to see the tools of a chat that has calls even when no more are wanted.
+    pub may_call: bool,
+    /// None: the provider's default.
+    pub temperature: Option<f64>,
+    /// The longest answer, in tokens, thinking among them. None: as long as the model's own limit.
+    pub max_output: Option<u32>,
+}
+
+/// A model's answer.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Reply {
+    pub text: String,
+    #[serde(flatten)]
+    pub reasoning: Option<Reasoning>,
+    pub calls: Vec<ToolCall>,
+    pub usage: Usage,
+    /// The answer was cut at the model's output limit.
+    pub truncated: bool,
+}
+
+/// Tokens of one or several calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    pub calls: u64,
+    pub input_tokens: u64,
+    /// Part of `input_tokens` that the provider had cached.
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    /// Part of `output_tokens` that was thinking.
+    pub reasoning_tokens: u64,
+    /// Part of `input_tokens` that the provider put into its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// At the prices of the day.
+    #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
+    pub cost: MicroUsd,
+    /// Calls whose price is not known; `cost` leaves them out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced_calls: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Usage {
+    /// With what it costs; None when the price is not known.
+    #[must_use]
+    pub fn priced(self, price: Option<&Price>) -> Self {
+        let Some(price) = price else {
+            return Self {
+                unpriced_calls: self.calls,
+                ..self
+            };
+        };
+        let aside = self.cached_tokens.saturating_add(self.cache_write_tokens);
+        let tokens = Tokens {
+            input: self.input_tokens.saturating_sub(aside),
+            cached: self.cached_tokens,
+            cache_write: self.cache_write_tokens,
+            output: self.output_tokens,
+        };
+        Self {
+            cost: price.of(tokens),
+            ..self
+        }
+    }
+
+    /// The share of the input that the provider had cached, 0 to 1; None without any input.
+    pub fn cached_share(&self) -> Option<f64> {
+        (self.input_tokens > 0).then(|| self.cached_tokens as f64 / self.input_tokens as f64)
+    }
+
+    /// What all of it cost; None when the price of a part is not known.
+    pub fn known_cost(&self) -> Option<MicroUsd> {
+        (self.unpriced_calls == 0).then_some(self.cost)
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            calls,
+            input_tokens,
+            cached_tokens,
+            output_tokens,
+            reasoning_tokens,
+            cache_write_tokens,
+            cost,
+            unpriced_calls,
+        } = other;
+        self.calls += calls;
+        self.input_tokens += input_tokens;
+        self.cached_tokens += cached_tokens;
+        self.output_tokens += output_tokens;
+        self.reasoning_tokens += reasoning_tokens;
+        self.cache_write_tokens += cache_write_tokens;
+        self.cost += cost;
+        self.unpriced_calls += unpriced_calls;
+    }
+}

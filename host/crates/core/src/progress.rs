@@ -1,0 +1,45 @@
+//! What happens while a run is played, as data: the engine tells it, displays show it.
+
+use crate::cost::MicroUsd;
+use crate::record::Outcome;
+
+/// What happens while a run is played, for progress displays.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// How many sessions there are, and how many were finished before.
+    Planned { sessions: usize, finished: usize },
+    /// What came of the question before the first session, model by model.
+    Preflight(String),
+    SessionStarted {
+        persona: String,
+        run: u32,
+        session: String,
+    },
+    TurnFinished {
+        persona: String,
+        run: u32,
+        session: String,
+        turn: u32,
+    },
+    SessionFinished {
+        persona: String,
+        run: u32,
+        session: String,
+        outcome: Outcome,
+        turns: u32,
+        proc: f64,
+        comp: Option<f64>,
+        /// What the run has cost so far.
+        spent: Spent,
+    },
+}
+
+/// What a run has cost so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spent {
+    /// Nobody is paid.
+    Nothing,
+    Known(MicroUsd),
+    /// The price of a call is not known.
+    Unknown,
+}

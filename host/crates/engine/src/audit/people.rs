@@ -1,0 +1,161 @@
+//! A sample put before people, and their verdicts held against the run's: the majority of each question counts (paper,
+//! section F.1).
+
+use std::collections::BTreeMap;
+
+use super::super::record::calls;
+use super::super::session::is_kept_result;
+use super::sample::{Drawn, Key, Sample};
+use super::{Audited, compared, rated_items};
+use pibench_core::record::{CallStatus, FileChange};
+use pibench_core::statistics::agreement::Rating;
+use pibench_core::vocabulary::When;
+use pibench_record::ballot::{
+    Ballot, BallotCall, BallotFile, BallotSession, BallotTurn, Kind, Question, Verdict, Votes,
+};
+use pibench_record::folder::FolderError;
+use pibench_suite::suite::Item;
+
+/// Characters of a name: enough that no two of a sample are the same, and short enough to be read aloud.
+const NAME: usize = 12;
+
+/// The sample as people judge it: the record without agent, scores and verdicts, and a question for each of the run's
+/// judgements.
+pub fn ballot(sample: &Sample<'_>) -> Result<Ballot, FolderError> {
+    let sessions = sample.sessions.iter().map(session);
+    Ok(Ballot {
+        id: id(sample),
+        sessions: sessions.collect::<Result<_, _>>()?,
+    })
+}
+
+/// Names the sample.
+fn id(sample: &Sample<'_>) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("pibench-host ballot of an audit, version 1");
+    for one in &sample.sessions {
+        hasher.update(&one.key);
+    }
+    hasher.finalize().to_hex()[..NAME].to_owned()
+}
+
+/// Names a question; whoever sees it learns nothing.
+fn name(key: &Key, kind: &str, id: &str) -> String {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(kind.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(id.as_bytes());
+    hasher.finalize().to_hex()[..NAME].to_owned()
+}
+
+fn item_name(one: &Drawn<'_>, item: &Item) -> String {
+    name(&one.key, "item", &item.id)
+}
+
+fn intent_name(one: &Drawn<'_>, intent: &str) -> String {
+    name(&one.key, "intent", intent)
+}
+
+fn session(one: &Drawn<'_>) -> Result<BallotSession, FolderError> {
+    let recorded = &one.session;
+    let items = rated_items(recorded).map(|(item, _)| Question {
+        id: item_name(one, item),
+        kind: Kind::Item {
+            at_end: item.when == When::End,
+        },
+        text: item.criterion.clone(),
+    });
+    let intents = recorded.session.intents.iter().map(|intent| Question {
+        id: intent_name(one, &intent.id),
+        kind: Kind::Intent,
+        text: intent.content.clone(),
+    });
+    let mut questions: Vec<Question> = items.chain(intents).collect();
+    questions.sort_by(|a, b| a.id.cmp(&b.id));
+    let turns = recorded.turns.iter().map(|recorded| {
+        let turn = &recorded.turn;
+        let changes = turn.changes.iter();
+        let changes = changes.filter(|change| !is_kept_result(&change.path));
+        let calls = calls(turn).map(|call| BallotCall {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            result: call.result.clone(),
+            refused: call.status != CallStatus::Ok,
+        });
+        Ok(BallotTurn {
+            message: turn.message.clone(),
+            response: turn.response.clone(),
+            calls: calls.collect(),
+            files: changes
+                .map(|change| file(one, change))
+                .collect::<Result<_, _>>()?,
+        })
+    });
+    Ok(BallotSession {
+        user: recorded.persona.name.clone(),
+        title: recorded.session.title.clone(),
+        files: staged(one)?,
+        turns: turns.collect::<Result<_, _>>()?,
+        questions,
+    })
+}
+
+/// The session's own files: what the persona has from the start takes much room and says little.
+fn staged(one: &Drawn<'_>) -> Result<Vec<BallotFile>, FolderError> {
+    let recorded = &one.session;
+    let own = |change: &&FileChange| {
+        let mut files = recorded.session.files.iter();
+        files.any(|file| file.path == change.path)
+    };
+    let changes = recorded.started.changes.iter().filter(own);
+    changes.map(|change| file(one, change)).collect()
+}
+
+fn file(one: &Drawn<'_>, change: &FileChange) -> Result<BallotFile, FolderError> {
+    let content = match &change.blob {
+        Some(blob) => Some(one.plan.folder.blob(blob)?),
+        None => None,
+    };
+    Ok(BallotFile {
+        path: change.path.clone(),
+        content,
+    })
+}
+
+/// Compares the majority of the people's votes with the run's judgements.
+pub fn audit_by_people(sample: &Sample<'_>, votes: &[Votes], seed: u64) -> Audited {
+    let mut undecided = 0;
+    let (mut checklist, mut intents) = (Vec::new(), Vec::new());
+    for one in &sample.sessions {
+        let mut items_of_session = Vec::new();
+        for (item, first) in rated_items(&one.session) {
+            match majority(votes, &item_name(one, item)) {
+                Some(Verdict::Item(second)) => items_of_session.push(Rating { first, second }),
+                _ => undecided += 1,
+            }
+        }
+        let mut intents_of_session = Vec::new();
+        for intent in &one.session.finished.intents {
+            let first = intent.status;
+            match majority(votes, &intent_name(one, &intent.intent)) {
+                Some(Verdict::Intent(second)) => intents_of_session.push(Rating { first, second }),
+                _ => undecided += 1,
+            }
+        }
+        checklist.push(items_of_session);
+        intents.push(intents_of_session);
+    }
+    Audited {
+        undecided,
+        ..compared(sample, &checklist, &intents, seed)
+    }
+}
+
+/// What more than half of the people say.
+fn majority(votes: &[Votes], question: &str) -> Option<Verdict> {
+    let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
+    for vote in votes.iter().filter_map(|votes| votes.get(question)) {
+        *counts.entry(*vote).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.and_then(|(verdict, count)| (2 * count > votes.len()).then_some(verdict))
+}

@@ -1,0 +1,366 @@
+//! Episodes side by side: one task each, as many at a time as there are jobs. An episode that breaks leaves the others
+//! alone; one whose model's server rejects what it is asked ends all.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tracing::Instrument;
+
+use super::episode::{self, EpisodeError};
+use super::outline::outline;
+use super::plan::Plan;
+use super::preflight::{Probe, preflight};
+use super::results::{self, EpisodeResults};
+use pibench_core::message::Role;
+use pibench_core::progress::Progress;
+use pibench_model::ModelError;
+use pibench_record::JournalError;
+use pibench_record::event::RoleUsage;
+use pibench_record::folder::FolderError;
+use pibench_record::journal;
+use pibench_record::results::RunResults;
+
+/// The exit code of a process that its user interrupted: 128 and the signal's number, as shells have it.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Episode(#[from] EpisodeError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("play an episode: its task ended without an answer: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Finished {
+    /// Every episode was played to its end, or as far as what is outside let it.
+    All {
+        results: Box<RunResults>,
+        /// What broke outside, a text for each episode; empty when nothing did.
+        broken: Vec<String>,
+        /// Why episodes were stopped before their end: the run may cost no more.
+        spent: Option<String>,
+        /// Why all episodes were stopped: the operator has to mend something.
+        setup: Option<String>,
+    },
+    /// The user stopped it; the folder can be gone on with.
+    Interrupted,
+}
+
+/// Plays what is planned and not played yet, and scores it. `resume` says that journals may be there already.
+pub async fn play(
+    plan: Plan,
+    resume: bool,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> Result<Finished, RunError> {
+    let mut finished = play_all(vec![plan], resume, progress).await?;
+    // One plan has one end.
+    Ok(finished.pop().unwrap_or(Finished::Interrupted))
+}
+
+/// Plays several plans side by side, as many episodes at a time as the first has jobs; how each ended, in their order. An
+/// episode of each plan is begun before the next one of any.
+pub async fn play_all(
+    plans: Vec<Plan>,
+    resume: bool,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> Result<Vec<Finished>, RunError> {
+    for plan in &plans {
+        plan.folder.put_outline(&outline(plan).await?)?;
+    }
+    report_planned(&plans, resume, &progress)?;
+    for plan in &plans {
+        if !results::is_whole(plan)? {
+            plan.folder.unseal()?;
+        }
+    }
+    let jobs = plans.first().map_or(1, |plan| plan.jobs);
+    // To open an episode is work for a processor: an app that is opened beside a thousand others would wait past the end of
+    // its time, and so would the network of those that are open already.
+    let opening = Arc::new(Semaphore::new(Handle::current().metrics().num_workers()));
+    let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
+    let episode = |(of, run, persona): (usize, u32, String), opening| {
+        let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
+        let logged = Arc::clone(&plan);
+        let episode = async move {
+            let agent = &plan.roles.agent_name;
+            let span = tracing::info_span!("episode", %agent, %persona, run);
+            let played = episode::play(&plan, &persona, run, resume, opening, &progress);
+            let played = played.instrument(span).await;
+            let named = |result| EpisodeResults::from([((run, persona.clone()), result)]);
+            (of, played.map(named))
+        };
+        match &logged.log {
+            Some(log) => log.of(episode).boxed(),
+            None => episode.boxed(),
+        }
+    };
+    let mut tasks = JoinSet::new();
+    let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
+    let begun = async {
+        if !passes(&plans, &progress, &mut joined).await? {
+            return Ok(());
+        }
+        let episodes = in_turn(&plans);
+        play_in_order(episodes, episode, jobs, &opening, &mut tasks, &mut joined).await
+    };
+    tokio::select! {
+        ended = begun => ended?,
+        _ = tokio::signal::ctrl_c() => {
+            tokio::select! {
+                () = tasks.shutdown() => {}
+                // What is written is whole at any moment, and a plugin that is being compiled may take its time.
+                _ = tokio::signal::ctrl_c() => std::process::exit(INTERRUPTED.into()),
+            }
+            return Ok(plans.iter().map(|_| Finished::Interrupted).collect());
+        }
+    }
+    let mut finished = Vec::new();
+    for (plan, joined) in plans.iter().zip(joined) {
+        let Joined {
+            known,
+            broken,
+            spent,
+            setup,
+        } = joined;
+        let results = results::collect_others(plan, known)?;
+        plan.folder.put_results(&results)?;
+        finished.push(Finished::All {
+            results: Box::new(results),
+            broken,
+            spent,
+            setup,
+        });
+    }
+    Ok(finished)
+}
+
+/// Asks the models of each plan that has something to play; whether all of them answered. Why not is entered.
+async fn passes(
+    plans: &[Arc<Plan>],
+    progress: &mpsc::UnboundedSender<Progress>,
+    joined: &mut [Joined],
+) -> Result<bool, RunError> {
+    let mut pass = true;
+    for (plan, joined) in plans.iter().zip(joined) {
+        if !plan.preflight || results::is_whole(plan)? {
+            continue;
+        }
+        let probes = preflight(plan).await?;
+        if probes.is_empty() {
+            continue;
+        }
+        let used = used(&probes);
+        if used.total().calls > 0 {
+            plan.folder.put_preflight(&used)?;
+        }
+        let lines: Vec<String> = probes.iter().map(Probe::line).collect();
+        // Nobody may be listening.
+        let _ = progress.send(Progress::Preflight(lines.join("; ")));
+        for error in probes.into_iter().filter_map(|probe| probe.answer.err()) {
+            pass = false;
+            let reason = format!("pass the preflight: {error}");
+            match error {
+                ModelError::Infrastructure { .. } => joined.broken.push(reason),
+                // Who refuses to say OK is of no use.
+                ModelError::Setup { .. } | ModelError::Refused { .. } => {
+                    joined.setup.get_or_insert(reason);
+                }
+            }
+        }
+    }
+    Ok(pass)
+}
+
+fn used(probes: &[Probe]) -> RoleUsage {
+    let mut used = RoleUsage::default();
+    for probe in probes {
+        *match probe.role {
+            Role::Agent => &mut used.agent,
+            Role::User => &mut used.user,
+            Role::Judge => &mut used.judge,
+        } += probe.usage;
+    }
+    used
+}
+
+/// The episodes of all plans: the first of each, the second of each, and so on, each with its plan's place.
+fn in_turn(plans: &[Arc<Plan>]) -> Vec<(usize, u32, String)> {
+    let mut episodes: Vec<(usize, usize, u32, String)> = Vec::new();
+    for (of, plan) in plans.iter().enumerate() {
+        let own = plan.episodes().enumerate();
+        episodes.extend(own.map(|(at, (run, persona))| (at, of, run, persona.id.clone())));
+    }
+    episodes.sort_by_key(|&(at, of, ..)| (at, of));
+    let named = episodes.into_iter();
+    named
+        .map(|(_, of, run, persona)| (of, run, persona))
+        .collect()
+}
+
+/// How the episodes ended.
+#[derive(Default)]
+struct Joined {
+    /// Those that came to their end.
+    known: EpisodeResults,
+    broken: Vec<String>,
+    spent: Option<String>,
+    setup: Option<String>,
+}
+
+/// Plays episodes, each begun when one of those before it has left its place, and when it may be opened. What broke outside
+/// leaves the others alone and is told at the end; a request that is rejected ends them as an interruption does; the first
+/// other error ends the run, after the other episodes.
+async fn play_in_order<T, E>(
+    episodes: Vec<T>,
+    play: impl Fn(T, OwnedSemaphorePermit) -> E,
+    jobs: usize,
+    opening: &Arc<Semaphore>,
+    tasks: &mut JoinSet<(usize, Result<EpisodeResults, EpisodeError>)>,
+    joined: &mut [Joined],
+) -> Result<(), RunError>
+where
+    E: Future<Output = (usize, Result<EpisodeResults, EpisodeError>)> + Send + 'static,
+{
+    let mut episodes = VecDeque::from(episodes);
+    let mut first = Ok(());
+    loop {
+        let may_begin = !episodes.is_empty() && tasks.len() < jobs;
+        let ended = tokio::select! {
+            Ok(place) = Arc::clone(opening).acquire_owned(), if may_begin => {
+                if let Some(next) = episodes.pop_front() {
+                    tasks.spawn(play(next, place));
+                }
+                continue;
+            }
+            Some(ended) = tasks.join_next() => ended,
+            else => return first,
+        };
+        let (of, ended) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                first = first.and(Err(error.into()));
+                continue;
+            }
+        };
+        match ended {
+            Err(error) if error.is_infrastructure() => joined[of].broken.push(error.to_string()),
+            Err(error @ EpisodeError::Spent(_)) => joined[of].spent = Some(error.to_string()),
+            Err(error @ EpisodeError::Setup { .. }) => {
+                joined[of].setup = Some(error.to_string());
+                // What is written is whole at any moment.
+                tasks.shutdown().await;
+                return first;
+            }
+            Err(error) => first = first.and(Err(error.into())),
+            Ok(mut episode) => joined[of].known.append(&mut episode),
+        }
+    }
+}
+
+fn report_planned(
+    plans: &[Plan],
+    resume: bool,
+    progress: &mpsc::UnboundedSender<Progress>,
+) -> Result<(), RunError> {
+    let mut sessions = 0;
+    let mut finished = 0;
+    for plan in plans {
+        if resume {
+            plan.spending.meter.add(&plan.folder.preflight().total());
+        }
+        for (run, persona) in plan.episodes() {
+            sessions += plan.sessions(persona).count();
+            let path = plan.folder.journal(&persona.id, run);
+            if resume && path.exists() {
+                let events = journal::events(&path)?;
+                plan.spending.enter(&events);
+                finished += episode::finished_sessions(&events);
+            }
+        }
+    }
+    // Nobody may be listening.
+    let _ = progress.send(Progress::Planned { sessions, finished });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn episodes_begin_in_order_and_no_more_of_them_than_there_are_jobs() {
+        for jobs in [1, 3] {
+            let begun = Arc::new(Mutex::new((Vec::new(), 0, 0)));
+            let opening = Arc::new(Semaphore::new(2));
+            let play = |number, place: OwnedSemaphorePermit| {
+                let begun = Arc::clone(&begun);
+                assert!(opening.available_permits() < 2, "it holds one");
+                async move {
+                    drop(place);
+                    {
+                        let (order, playing, most) = &mut *begun.lock().unwrap();
+                        order.push(number);
+                        *playing += 1;
+                        *most = (*most).max(*playing);
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                    begun.lock().unwrap().1 -= 1;
+                    (0, Ok(EpisodeResults::new()))
+                }
+            };
+            let mut joined = [Joined::default()];
+            let (episodes, mut tasks) = ((0..60).collect(), JoinSet::new());
+            let ended =
+                play_in_order(episodes, play, jobs, &opening, &mut tasks, &mut joined).await;
+            assert!(ended.is_ok());
+            let (order, playing, most) = begun.lock().unwrap().clone();
+            assert_eq!((playing, most), (0, jobs));
+            assert_eq!(order.len(), 60);
+            assert!(jobs > 1 || order.is_sorted(), "{order:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_rejected_request_ends_those_that_play_and_begins_no_other() {
+        let opening = Arc::new(Semaphore::new(3));
+        let begun = Arc::new(Mutex::new(Vec::new()));
+        let play = |number: usize, place: OwnedSemaphorePermit| {
+            begun.lock().unwrap().push(number);
+            async move {
+                drop(place);
+                if number != 1 {
+                    // Until it is ended.
+                    std::future::pending::<()>().await;
+                }
+                let rejected = ModelError::Setup {
+                    server: "a/m".into(),
+                    reason: "status 401: no".into(),
+                    remedy: "check the key".into(),
+                };
+                (0, Err(EpisodeError::unanswered("p", "s", 3, &rejected)))
+            }
+        };
+        let mut joined = [Joined::default()];
+        let (episodes, mut tasks) = ((0..60).collect(), JoinSet::new());
+        let ended = play_in_order(episodes, play, 3, &opening, &mut tasks, &mut joined).await;
+        assert!(ended.is_ok() && tasks.is_empty());
+        assert_eq!(*begun.lock().unwrap(), [0, 1, 2]);
+        assert_eq!(
+            joined[0].setup.as_deref(),
+            Some("play p/s, turn 3: failed to ask a/m: status 401: no; check the key")
+        );
+    }
+}

@@ -1,0 +1,270 @@
+//! The checklist of a session: which grader is asked what, what the judge says, and the maximum over turns.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::judge::Judge;
+use crate::user::{RoleError, TurnEvidence};
+use pibench_agent::environment::guest_fault;
+use pibench_core::score::ItemScore;
+use pibench_core::vocabulary::{Protocol, When};
+use pibench_model::ModelError;
+use pibench_record::RunFolder;
+use pibench_record::event::{Fault, FaultKind, ItemVerdict, Turn};
+use pibench_record::folder::FolderError;
+use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::workspace::View;
+use pibench_sandbox::{Grader, LoadError};
+use pibench_suite::suite::{Grading, Item, Rule, Session};
+
+use super::plan::Plan;
+
+/// The judge's name in faults.
+pub(super) const JUDGE: &str = "judge";
+
+/// The graders of a suite, by name.
+pub(super) type Graders = BTreeMap<String, Grader>;
+
+/// Loads every grader that the sessions need.
+pub(super) fn load<'a>(
+    plan: &Plan,
+    sessions: impl Iterator<Item = &'a Session>,
+) -> Result<Graders, LoadError> {
+    let mut graders = Graders::new();
+    for rule in sessions
+        .flat_map(|session| &session.checklist)
+        .filter_map(rule_of)
+    {
+        if !graders.contains_key(&rule.grader) {
+            let plugin = plan.plugins.get(&rule.grader)?;
+            graders.insert(
+                rule.grader.clone(),
+                Grader::new(plugin, plan.limits_of_grader(&rule.grader))?,
+            );
+        }
+    }
+    Ok(graders)
+}
+
+fn rule_of(item: &Item) -> Option<&Rule> {
+    match &item.grading {
+        Grading::Rule(rule) => Some(rule),
+        Grading::Rubric { .. } => None,
+    }
+}
+
+/// What the items of a session scored so far: the maximum over turns (equation 4), or the last turn.
+#[derive(Debug, Clone)]
+pub(super) struct Checklist {
+    met: Vec<bool>,
+}
+
+impl Checklist {
+    pub(super) fn new(items: &[Item]) -> Self {
+        Self {
+            met: vec![false; items.len()],
+        }
+    }
+
+    /// The items to grade now: not those that are met for good, and not those of the end before it.
+    pub(super) fn due<'a>(&self, items: &'a [Item], last: bool) -> Vec<(usize, &'a Item)> {
+        let due = |&(index, item): &(usize, &Item)| match item.when {
+            When::Ever => !self.met[index],
+            When::End => last,
+        };
+        items.iter().enumerate().filter(due).collect()
+    }
+
+    pub(super) fn take(&mut self, items: &[Item], verdicts: &[ItemVerdict]) {
+        for verdict in verdicts.iter().filter(|verdict| verdict.pass) {
+            if let Some(index) = items.iter().position(|item| item.id == verdict.item) {
+                self.met[index] = true;
+            }
+        }
+    }
+
+    pub(super) fn scores(&self, items: &[Item]) -> Vec<ItemScore> {
+        let score = |(item, &met): (&Item, &bool)| ItemScore {
+            id: item.id.clone(),
+            weight: item.weight,
+            met,
+        };
+        items.iter().zip(&self.met).map(score).collect()
+    }
+}
+
+/// What the rules of one turn came to.
+#[derive(Debug, Default)]
+pub(super) struct RuleGrades {
+    pub(super) verdicts: Vec<ItemVerdict>,
+    pub(super) faults: Vec<Fault>,
+}
+
+/// Grades rule items. Items with one grader and one configuration share a call. A grader that faults scores 0 for its
+/// items, and the fault is recorded.
+pub(super) async fn grade(
+    graders: &Graders,
+    protocol: Protocol,
+    items: &[(usize, &Item)],
+    evidence: &Evidence<'_>,
+    workspace: &View,
+) -> RuleGrades {
+    let mut found = RuleGrades::default();
+    let mut calls: Vec<(&Rule, Vec<&Item>)> = Vec::new();
+    for &(_, item) in items {
+        let Some(rule) = rule_of(item) else { continue };
+        match calls
+            .iter_mut()
+            .find(|(other, _)| other.grader == rule.grader && other.config == rule.config)
+        {
+            Some((_, items)) => items.push(item),
+            None => calls.push((rule, vec![item])),
+        }
+    }
+    for (rule, items) in calls {
+        let Some(grader) = graders.get(&rule.grader) else {
+            continue;
+        };
+        let config = config(rule, protocol);
+        match grader.grade(&config, evidence, workspace).await {
+            Ok(verdicts) => found
+                .verdicts
+                .extend(items.iter().map(|item| verdict_of(item, &verdicts))),
+            Err(fault) => {
+                let fault = guest_fault(&rule.grader, &fault);
+                let failed = |item: &&Item| ItemVerdict {
+                    item: item.id.clone(),
+                    pass: false,
+                    reason: fault.message.clone(),
+                    exchange: None,
+                };
+                found.verdicts.extend(items.iter().map(failed));
+                found.faults.push(fault);
+            }
+        }
+    }
+    found
+}
+
+/// Why a role's answer is not in the turn, where that is no fault of the role.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// Its model could not be reached, or its server rejects what it is asked.
+    Model(ModelError),
+    Folder(FolderError),
+}
+
+impl From<FolderError> for Unanswered {
+    fn from(error: FolderError) -> Self {
+        Self::Folder(error)
+    }
+}
+
+/// Asks the judge about the rubric items among `due` and writes the verdicts into the turn. A judge without an answer is a
+/// fault of the turn, and the session plays on: intents do not hang on rubrics, and `grade` makes the missing verdicts.
+pub(super) async fn rubrics(
+    judge: &Judge,
+    folder: &RunFolder,
+    session: &Session,
+    due: &[(usize, &Item)],
+    evidence: &TurnEvidence,
+    turn: &mut Turn,
+) -> Result<(), Unanswered> {
+    let items = due.iter().map(|&(_, item)| item);
+    let items: Vec<&Item> = items.filter(|item| is_rubric(item)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    match judge
+        .rubrics(&items, &session.tool_evidence, evidence)
+        .await
+    {
+        Ok(judged) => {
+            turn.usage.judge += judged.usage;
+            let exchange = judged.exchange.map(|text| folder.put_blob(text.as_bytes()));
+            let exchange = exchange.transpose()?;
+            let verdict = |(item, found): (&&Item, crate::user::Judgement)| ItemVerdict {
+                item: item.id.clone(),
+                pass: found.yes,
+                reason: found.reason,
+                exchange: exchange.clone(),
+            };
+            let verdicts = items.iter().zip(judged.answers).map(verdict);
+            turn.items.extend(verdicts);
+            Ok(())
+        }
+        Err(error) => without_answer(folder, turn, JUDGE, error),
+    }
+}
+
+/// A role without an answer is a judge fault of the turn; what its model did not get to see is none.
+pub(super) fn without_answer(
+    folder: &RunFolder,
+    turn: &mut Turn,
+    role: &str,
+    error: RoleError,
+) -> Result<(), Unanswered> {
+    if let RoleError::Model(
+        error @ (ModelError::Infrastructure { .. } | ModelError::Setup { .. }),
+    ) = error
+    {
+        return Err(Unanswered::Model(error));
+    }
+    let mut message = format!("failed to {error}");
+    let counted = if role == JUDGE {
+        &mut turn.usage.judge
+    } else {
+        &mut turn.usage.user
+    };
+    *counted += error.usage();
+    if let RoleError::Unparsable { exchange, .. } = error {
+        let blob = folder.put_blob(exchange.as_bytes())?;
+        message = format!("{message}; its replies are in blob {blob}");
+    }
+    turn.faults.push(Fault {
+        kind: FaultKind::Judge,
+        source: role.into(),
+        cause: "no answer".into(),
+        message,
+    });
+    Ok(())
+}
+
+pub(super) fn is_rubric(item: &Item) -> bool {
+    matches!(item.grading, Grading::Rubric { .. })
+}
+
+/// Python scripts see the history as the protocol shows it, so they are told which one is played.
+fn config(rule: &Rule, protocol: Protocol) -> Value {
+    let mut config = rule.config.clone();
+    if let (true, Value::Object(fields)) = (rule.grader == "python", &mut config) {
+        let protocol = match protocol {
+            Protocol::Paper => "paper",
+            Protocol::PiBench => "pi-bench",
+        };
+        fields.insert("protocol".into(), protocol.into());
+    }
+    config
+}
+
+fn verdict_of(item: &Item, verdicts: &[pibench_sandbox::grader::Verdict]) -> ItemVerdict {
+    let check = rule_of(item).and_then(|rule| rule.check.as_deref());
+    let found = match check {
+        Some(check) => verdicts.iter().find(|verdict| verdict.check == check),
+        None => verdicts.first().filter(|_| verdicts.len() == 1),
+    };
+    let missing = || match check {
+        Some(check) => format!("the grader gave no verdict for its check `{check}`"),
+        None => format!(
+            "the grader gave {} verdicts, and the item names no check",
+            verdicts.len()
+        ),
+    };
+    ItemVerdict {
+        item: item.id.clone(),
+        pass: found.is_some_and(|verdict| verdict.pass),
+        reason: found.map_or_else(missing, |verdict| verdict.reason.clone()),
+        exchange: None,
+    }
+}

@@ -1,0 +1,249 @@
+//! What a judge may look at, made again from the record: the same evidence that was shown when the turn was played. It
+//! plays nothing and reads blobs only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::dossier::{Dossier, Past};
+use super::plan::Plan;
+use super::words::OwnWords;
+use crate::user::TurnEvidence;
+use pibench_agent::tools::{ASK_USER, MESSAGE};
+use pibench_core::matcher::Piece;
+use pibench_core::record::{CallRecord, CallStatus, FileChange, Speaker, Utterance};
+use pibench_record::event::{Event, Fault, SessionFinished, SessionStarted, Step, Turn};
+use pibench_record::folder::FolderError;
+use pibench_record::journal;
+use pibench_record::journal::JournalError;
+use pibench_suite::suite::{Persona, Session};
+
+/// A finished session of the record, with what its files held after each turn.
+#[derive(Debug)]
+pub(super) struct RecordedSession<'a> {
+    pub(super) persona: &'a Persona,
+    pub(super) run: u32,
+    pub(super) session: &'a Session,
+    pub(super) started: SessionStarted,
+    /// What the files held when it began: path to blob.
+    staged: BTreeMap<String, String>,
+    pub(super) turns: Vec<RecordedTurn>,
+    pub(super) finished: SessionFinished,
+}
+
+#[derive(Debug)]
+pub(super) struct RecordedTurn {
+    pub(super) turn: Turn,
+    /// Path to blob.
+    files: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+impl<'a> RecordedSession<'a> {
+    pub(super) fn new(
+        persona: &'a Persona,
+        session: &'a Session,
+        turns: Vec<RecordedTurn>,
+        finished: SessionFinished,
+    ) -> Self {
+        Self {
+            persona,
+            run: 1,
+            session,
+            started: SessionStarted {
+                session: session.id.clone(),
+                clock: session.clock.to_string(),
+                message: session.request.clone(),
+                system: String::new(),
+                inputs: Vec::new(),
+                changes: Vec::new(),
+                apps: BTreeMap::new(),
+                faults: Vec::new(),
+            },
+            staged: BTreeMap::new(),
+            turns,
+            finished,
+        }
+    }
+}
+
+#[cfg(test)]
+impl RecordedTurn {
+    pub(super) fn new(turn: Turn) -> Self {
+        Self {
+            turn,
+            files: BTreeMap::new(),
+        }
+    }
+}
+
+/// Every finished session of a run folder, in the order of runs, personas and journals.
+pub(super) fn sessions(plan: &Plan) -> Result<Vec<RecordedSession<'_>>, JournalError> {
+    let mut sessions = Vec::new();
+    for run in 1..=plan.runs {
+        for persona in plan.personas() {
+            let path = plan.folder.journal(&persona.id, run);
+            if path.exists() {
+                sessions.extend(of_episode(persona, run, journal::events(&path)?));
+            }
+        }
+    }
+    Ok(sessions)
+}
+
+pub(super) fn of_episode(
+    persona: &Persona,
+    run: u32,
+    events: impl IntoIterator<Item = Event>,
+) -> Vec<RecordedSession<'_>> {
+    let mut files = BTreeMap::new();
+    let (mut sessions, mut turns) = (Vec::new(), Vec::new());
+    let mut begun = None;
+    for event in events {
+        match event {
+            Event::SessionStarted(started) => {
+                change(&mut files, &started.changes);
+                begun = Some((started, files.clone()));
+                turns = Vec::new();
+            }
+            Event::Turn(turn) => {
+                change(&mut files, &turn.changes);
+                turns.push(RecordedTurn {
+                    turn: *turn,
+                    files: files.clone(),
+                });
+            }
+            Event::SessionFinished(finished) => {
+                change(&mut files, &finished.changes);
+                let known = persona
+                    .sessions
+                    .iter()
+                    .find(|one| one.id == finished.session);
+                let known = known.zip(begun.take());
+                sessions.extend(known.map(|(session, (started, staged))| RecordedSession {
+                    persona,
+                    run,
+                    session,
+                    started,
+                    staged,
+                    turns: std::mem::take(&mut turns),
+                    finished: *finished,
+                }));
+            }
+            Event::Wake(wake) => change(&mut files, &wake.changes),
+            Event::EpisodeStarted(_) | Event::EpisodeFinished => {}
+        }
+    }
+    sessions
+}
+
+fn change(files: &mut BTreeMap<String, String>, changes: &[FileChange]) {
+    for change in changes {
+        match &change.blob {
+            Some(blob) => files.insert(change.path.clone(), blob.clone()),
+            None => files.remove(&change.path),
+        };
+    }
+}
+
+impl<'a> RecordedSession<'a> {
+    /// Names it in messages.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}, run {}", self.persona.id, self.session.id, self.run)
+    }
+
+    /// The agent's own words, turn by turn.
+    pub(super) fn own_words(&self, plan: &Plan) -> Result<Vec<Vec<Piece>>, FolderError> {
+        let mut words = OwnWords::new(plan.protocol);
+        let shown = |name: &str| plan.folder.blob(name);
+        words.shown(&String::from_utf8_lossy(&shown(&self.started.system)?));
+        for file in &self.session.files {
+            if let Some(blob) = self.staged.get(&file.path) {
+                words.shown(&String::from_utf8_lossy(&shown(blob)?));
+            }
+        }
+        let turns = self.turns.iter();
+        Ok(turns.map(|one| words.pieces(&one.turn)).collect())
+    }
+
+    /// Its evidence is made of this.
+    pub(super) fn dossier<'p>(&self, plan: &'p Plan) -> Dossier<'p>
+    where
+        'a: 'p,
+    {
+        Dossier::new(plan, self.persona, self.run, self.session)
+    }
+
+    /// What was shown to judges after this turn (an index).
+    pub(super) async fn evidence(
+        &self,
+        plan: &Plan,
+        dossier: &mut Dossier<'_>,
+        at: usize,
+        faults: &mut Vec<Fault>,
+    ) -> Result<TurnEvidence, Fault> {
+        let past: Vec<&Turn> = self.turns[..=at].iter().map(|one| &one.turn).collect();
+        let RecordedTurn { turn, files } = &self.turns[at];
+        let messages = past.iter().flat_map(|turn| messages(turn));
+        let calls = past.iter().flat_map(|turn| calls(turn)).cloned();
+        let changes = past.iter().flat_map(|turn| turn.changes.clone());
+        let past = Past {
+            messages: Arc::new(messages.collect()),
+            calls: Arc::new(calls.collect()),
+            changes: Arc::new(changes.collect()),
+        };
+        let read = |path: &str| plan.folder.blob(files.get(path)?).ok();
+        dossier.evidence(turn, past, read, faults).await
+    }
+}
+
+/// The calls of a turn, in order.
+pub(super) fn calls(turn: &Turn) -> impl Iterator<Item = &CallRecord> {
+    turn.steps.iter().flat_map(Step::calls)
+}
+
+/// What was said in a turn, in order.
+pub(super) fn messages(turn: &Turn) -> [Utterance; 2] {
+    let said = |speaker, text: &str| Utterance {
+        turn: turn.turn,
+        speaker,
+        text: text.to_owned(),
+    };
+    [
+        said(Speaker::User, &turn.message),
+        said(Speaker::Agent, &turn.response),
+    ]
+}
+
+/// The last text to the user alone: the answer without calls, else the last message or question.
+pub(super) fn final_text(turn: &Turn) -> String {
+    if let Some(Step::Notice { text }) = turn.steps.last() {
+        return text.clone();
+    }
+    // An answer that was cut off was gone on with: its parts are one text.
+    let parts = turn.steps.iter().rev().map_while(|step| match step {
+        Step::Reply { text, calls, .. } if calls.is_empty() => Some(text.as_str()),
+        Step::Nudge { .. } => Some(""),
+        _ => None,
+    });
+    let parts: Vec<&str> = parts.collect();
+    if !parts.is_empty() {
+        return parts.into_iter().rev().collect();
+    }
+    let told = calls(turn).filter(|call| {
+        call.status == CallStatus::Ok && matches!(call.tool.as_str(), MESSAGE | ASK_USER)
+    });
+    let Some(last) = told.last() else {
+        return String::new();
+    };
+    let text = |key: &str| last.arguments[key].as_str().unwrap_or_default().to_owned();
+    let options = last.arguments["options"].as_array().into_iter().flatten();
+    let options = options.filter_map(Value::as_str);
+    let asked = options.fold(text("content") + &text("question"), |text, option| {
+        format!("{text}\n- {option}")
+    });
+    let media = last.arguments["media"].as_array().into_iter().flatten();
+    let media = media.filter_map(Value::as_str);
+    media.fold(asked, |text, file| format!("{text}\n[file: {file}]"))
+}

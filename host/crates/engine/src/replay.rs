@@ -1,0 +1,334 @@
+//! An episode followed through its journal, without playing it: the workspace and the apps as they were at each line, and
+//! the rule verdicts that its graders give there. It compares nothing and writes nothing to the run folder.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+
+use super::episode::{EpisodeError, write};
+use super::grading::{self, Checklist, Graders, RuleGrades};
+use super::plan::Plan;
+use super::record;
+use pibench_agent::environment::guest_fault;
+use pibench_core::path::WorkspacePath;
+use pibench_core::record::FileChange;
+use pibench_record::event::{
+    AppMark, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn, Wake,
+};
+use pibench_record::folder::FolderError;
+use pibench_record::trajectory::{Place, Trajectory};
+use pibench_sandbox::App;
+use pibench_sandbox::app::app_key;
+use pibench_sandbox::grader::{AppState, Evidence};
+use pibench_sandbox::workspace::{EntryKind, Quota, Workspace};
+use pibench_suite::suite::{Item, Persona, Session};
+
+/// An episode at one line of its journal.
+pub(super) struct Replay<'a> {
+    plan: &'a Plan,
+    persona: &'a Persona,
+    run: u32,
+    graders: Graders,
+    workspace: Workspace,
+    _dir: tempfile::TempDir,
+    apps: BTreeMap<String, AppMark>,
+    session: Option<InSession<'a>>,
+    /// What does not follow from the record, each with its place.
+    pub(super) problems: Vec<String>,
+}
+
+/// The session that a line is of.
+pub(super) struct InSession<'a> {
+    pub(super) session: &'a Session,
+    pub(super) started: SessionStarted,
+    pub(super) turns: Vec<Turn>,
+    pub(super) checklist: Checklist,
+    /// The apps' states when it began.
+    before: BTreeMap<String, Arc<str>>,
+}
+
+/// Rule verdicts made again.
+#[derive(Debug, Default)]
+pub(super) struct Graded {
+    pub(super) verdicts: Vec<ItemVerdict>,
+    /// Graders that faulted.
+    pub(super) faults: Vec<Fault>,
+    /// Apps that could not say their state.
+    pub(super) unread: Vec<Fault>,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        persona: &'a Persona,
+        run: u32,
+    ) -> Result<Self, EpisodeError> {
+        let failed = |reason: String| EpisodeError::Record {
+            persona: persona.id.clone(),
+            run,
+            reason,
+        };
+        let dir = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+        let path = Utf8Path::from_path(dir.path()).ok_or_else(|| failed("no UTF-8 path".into()))?;
+        Ok(Self {
+            workspace: Workspace::open(path, Quota::default())?,
+            graders: grading::load(plan, plan.sessions(persona))?,
+            plan,
+            persona,
+            run,
+            _dir: dir,
+            apps: BTreeMap::new(),
+            session: None,
+            problems: Vec::new(),
+        })
+    }
+
+    /// Notes what does not follow, at the line that is looked at.
+    pub(super) fn problem(&mut self, what: impl std::fmt::Display) {
+        let place = place(self.session.as_ref());
+        self.note(&place, &what);
+    }
+
+    /// The same of a session that has ended.
+    pub(super) fn problem_in(&mut self, session: &InSession<'_>, what: impl std::fmt::Display) {
+        self.note(&place(Some(session)), &what);
+    }
+
+    fn note(&mut self, (session, turn): &(String, String), what: &dyn std::fmt::Display) {
+        let Self { persona, run, .. } = self;
+        let problem = format!("{}{session}, run {run}{turn}: {what}", persona.id);
+        self.problems.push(problem);
+    }
+
+    /// A session begins. Apps that cannot say their state, and could when it was played, are told.
+    pub(super) async fn begin(
+        &mut self,
+        started: &SessionStarted,
+    ) -> Result<Vec<Fault>, EpisodeError> {
+        let mut sessions = self.plan.sessions(self.persona);
+        let Some(session) = sessions.find(|session| session.id == started.session) else {
+            drop(sessions);
+            self.problem(format!("the suite has no session `{}`", started.session));
+            return Ok(Vec::new());
+        };
+        drop(sessions);
+        self.change(&started.changes)?;
+        self.blob(&started.system)?;
+        self.keep(&started.apps)?;
+        let (mut before, mut faults) = if session.has_rules() {
+            self.states().await?
+        } else {
+            Default::default()
+        };
+        before.retain(|name, _| started.apps.contains_key(name));
+        faults.retain(|fault| !started.faults.contains(fault));
+        self.session = Some(InSession {
+            session,
+            started: started.clone(),
+            turns: Vec::new(),
+            checklist: Checklist::new(&session.checklist),
+            before,
+        });
+        Ok(faults)
+    }
+
+    /// A turn was played: false outside of a session.
+    pub(super) fn turn(&mut self, turn: &Turn) -> Result<bool, EpisodeError> {
+        self.change(&turn.changes)?;
+        self.keep(&turn.apps)?;
+        match &mut self.session {
+            Some(open) => open.turns.push(turn.clone()),
+            None => self.problem("a turn outside of a session"),
+        }
+        Ok(self.session.is_some())
+    }
+
+    /// The agent was woken between two sessions.
+    pub(super) fn wake(&mut self, wake: &Wake) -> Result<(), EpisodeError> {
+        self.change(&wake.changes)?;
+        self.blob(&wake.system)?;
+        self.keep(&wake.apps)?;
+        Ok(())
+    }
+
+    /// The session ends: all of it.
+    pub(super) fn end(
+        &mut self,
+        finished: &SessionFinished,
+    ) -> Result<Option<InSession<'a>>, EpisodeError> {
+        self.change(&finished.changes)?;
+        let open = self.session.take();
+        if open.is_none() {
+            self.problem("a session ends that did not begin");
+        }
+        Ok(open)
+    }
+
+    /// The items to grade in the turn that is looked at.
+    pub(super) fn due(&self, last: bool) -> Vec<(usize, &'a Item)> {
+        let open = self.session.as_ref();
+        open.map_or_else(Vec::new, |open| {
+            open.checklist.due(&open.session.checklist, last)
+        })
+    }
+
+    /// Takes the verdicts of the turn that is looked at.
+    pub(super) fn take(&mut self, verdicts: &[ItemVerdict]) {
+        if let Some(open) = &mut self.session {
+            open.checklist.take(&open.session.checklist, verdicts);
+        }
+    }
+
+    /// Puts a turn with other verdicts in the place of the one that is looked at.
+    pub(super) fn regraded(&mut self, turn: &Turn) {
+        self.take(&turn.items);
+        if let Some(last) = self.session.as_mut().and_then(|open| open.turns.last_mut()) {
+            last.clone_from(turn);
+        }
+    }
+
+    /// Asks the graders about the rule items among `due`, on the session up to the turn that is looked at.
+    pub(super) async fn rules(&mut self, due: &[(usize, &Item)]) -> Result<Graded, EpisodeError> {
+        if due.iter().all(|(_, item)| grading::is_rubric(item)) {
+            return Ok(Graded::default());
+        }
+        let (now, unread) = self.states().await?;
+        let Some(open) = &self.session else {
+            return Ok(Graded::default());
+        };
+        let state = |(app, before): (&String, &Arc<str>)| AppState {
+            app: app.clone(),
+            before: before.clone(),
+            now: now.get(app).unwrap_or(before).clone(),
+        };
+        let apps: Vec<AppState> = open.before.iter().map(state).collect();
+        let turns = || open.turns.iter();
+        let calls: Vec<_> = turns().flat_map(record::calls).cloned().collect();
+        let messages: Vec<_> = turns().flat_map(record::messages).collect();
+        let changes: Vec<_> = turns().flat_map(|turn| turn.changes.clone()).collect();
+        let evidence = Evidence {
+            turn: open.turns.last().map_or(0, |turn| turn.turn),
+            calls: &calls,
+            messages: &messages,
+            changes: &changes,
+            apps: &apps,
+        };
+        let view = self.workspace.view().clone();
+        let protocol = self.plan.protocol;
+        let graded = grading::grade(&self.graders, protocol, due, &evidence, &view).await;
+        let RuleGrades { verdicts, faults } = graded;
+        Ok(Graded {
+            verdicts,
+            faults,
+            unread,
+        })
+    }
+
+    /// The session in one file.
+    pub(super) fn trajectory(
+        &self,
+        open: &InSession<'_>,
+        finished: SessionFinished,
+    ) -> Result<Trajectory, FolderError> {
+        let place = Place {
+            suite: &self.plan.suite.id,
+            persona: &self.persona.id,
+            run: self.run,
+            title: &open.session.title,
+            category: open.session.category,
+        };
+        let (started, turns) = (open.started.clone(), open.turns.clone());
+        Trajectory::new(&place, started, turns, finished, &self.plan.folder)
+    }
+
+    /// A blob's bytes. None, and a problem, when it is gone or not what its name says.
+    pub(super) fn blob(&mut self, name: &str) -> Result<Option<Vec<u8>>, EpisodeError> {
+        match self.plan.folder.blob(name) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error @ FolderError::Read { .. }) => {
+                self.problem(format!("failed to {error}"));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The apps as they are from here on. Whether their state is there is looked at now: it may be asked for by nothing.
+    fn keep(&mut self, apps: &BTreeMap<String, AppMark>) -> Result<(), EpisodeError> {
+        for mark in apps.values() {
+            self.blob(&mark.snapshot)?;
+        }
+        self.apps.extend(apps.clone());
+        Ok(())
+    }
+
+    fn change(&mut self, changes: &[FileChange]) -> Result<(), EpisodeError> {
+        for change in changes {
+            match &change.blob {
+                Some(blob) => {
+                    if let Some(content) = self.blob(blob)? {
+                        write(&mut self.workspace, &change.path, &content)?;
+                    }
+                }
+                None => {
+                    if let Ok(path) = WorkspacePath::parse(&change.path) {
+                        self.workspace.remove(&path)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The apps' states as graders see them, and those apps that could not say theirs.
+    async fn states(&mut self) -> Result<(BTreeMap<String, Arc<str>>, Vec<Fault>), EpisodeError> {
+        let (mut states, mut faults) = (BTreeMap::new(), Vec::new());
+        for (name, mark) in self.apps.clone() {
+            let Some(snapshot) = self.blob(&mark.snapshot)? else {
+                continue;
+            };
+            let key = app_key(self.plan.seed, self.run, &self.persona.id, &name);
+            let plugin = self.plan.plugins.get(&name)?;
+            let mut app =
+                App::resume(plugin, self.plan.app_limits, key, snapshot, mark.calls).await?;
+            match app.state().await {
+                Ok(state) => {
+                    states.insert(name, state);
+                }
+                Err(fault) => faults.push(guest_fault(&name, &fault)),
+            }
+        }
+        Ok((states, faults))
+    }
+
+    /// The agent's folder holds what the journal says, and nothing else.
+    pub(super) fn same_workspace(&mut self) -> Result<(), EpisodeError> {
+        let kept = self.plan.folder.workspace(&self.persona.id, self.run);
+        let Some(kept) = Utf8Path::from_path(&kept).filter(|path| Path::new(path).exists()) else {
+            self.problem("the workspace is gone");
+            return Ok(());
+        };
+        let kept = Workspace::open(kept, Quota::default())?;
+        let files = |workspace: &Workspace| -> Result<Vec<(String, Vec<u8>)>, EpisodeError> {
+            let entries = workspace.list(&WorkspacePath::ROOT, true)?;
+            let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
+            files
+                .map(|entry| Ok((entry.path.to_string(), workspace.read(&entry.path)?)))
+                .collect()
+        };
+        if files(&kept)? != files(&self.workspace)? {
+            self.problem("the workspace is not what the journal says");
+        }
+        Ok(())
+    }
+}
+
+/// How a line's session and turn are named.
+fn place(open: Option<&InSession<'_>>) -> (String, String) {
+    let session = open.map_or_else(String::new, |open| format!("/{}", open.session.id));
+    let turn = open.and_then(|open| open.turns.last());
+    let turn = turn.map_or_else(String::new, |turn| format!(", turn {}", turn.turn));
+    (session, turn)
+}

@@ -1,0 +1,319 @@
+//! Sessions for an agent of somebody else's, over the Model Context Protocol. The tools of the session are tools of the
+//! server; the conversation is one more, `converse`. The server listens on 127.0.0.1 and wants a token, or speaks on
+//! standard input and output; it plays nothing itself and reaches the session only through `model/external`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, ServiceExt};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, Notify};
+
+use pibench_core::message::ToolSpec;
+use pibench_model::external::{Called, Outside, Over, Told};
+
+/// The tool that the conversation runs through.
+const CONVERSE: &str = "converse";
+
+/// Tools that are not offered: a subagent would be one of the built-in scaffold, and so would the memory.
+const OF_SCAFFOLD: [&str; 2] = ["spawn", "save_memory"];
+
+/// Bytes of one message: a whole file may be written with a call.
+const MAX_MESSAGE: usize = 64 << 20;
+
+const INSTRUCTIONS: &str = "\
+    You are the personal assistant of one user. Call `converse` without arguments for the first message. Work with the \
+    other tools. When you are done with a message call `converse` with your answer; it gives you the user's next message. \
+    Go on until it says that everything is over.";
+
+const CONVERSE_DESCRIPTION: &str = "\
+    Gives the next message as a JSON object: `message`; with the first message of a session also `instructions`, the \
+    house rules with what is remembered of earlier sessions; `over` is true when nothing more comes. With `answer` it \
+    first ends your turn with that text. Without it, and with a message open, it gives that message again.";
+
+/// The served session. Clones are connections to the same one.
+#[derive(Debug, Clone)]
+pub struct Service(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    outside: Outside,
+    conversation: Mutex<Conversation>,
+    /// The agent was told that nothing more comes.
+    over: Notify,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    /// The message that is being worked on; None when every session is played.
+    open: Option<Told>,
+    /// The turn has ended, and what comes next was not asked for yet.
+    ended: bool,
+}
+
+/// Why nothing can be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("listen on {address}: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("serve on standard input and output: {0}")]
+    Stdio(String),
+    #[error("serve: {0}")]
+    Http(std::io::Error),
+}
+
+impl Service {
+    /// Waits for the first message, so that the tools are known when an agent asks for them.
+    pub async fn new(outside: Outside) -> Self {
+        let open = outside.next().await.ok();
+        Self(Arc::new(Inner {
+            outside,
+            conversation: Mutex::new(Conversation { open, ended: false }),
+            over: Notify::new(),
+        }))
+    }
+
+    /// The next message, after an answer if there is one.
+    async fn converse(&self, answer: Option<String>) -> Value {
+        let Inner {
+            outside,
+            conversation,
+            over,
+        } = &*self.0;
+        let mut conversation = conversation.lock().await;
+        if let (Some(answer), false) = (answer, conversation.ended) {
+            // Of a run that is over the next line knows, too.
+            conversation.ended = outside.answer(answer).is_ok() || conversation.open.is_some();
+        }
+        if conversation.ended {
+            conversation.open = outside.next().await.ok();
+            conversation.ended = false;
+        }
+        let Some(told) = &conversation.open else {
+            over.notify_one();
+            return json!({ "over": true });
+        };
+        let mut message = json!({ "message": told.message, "over": false });
+        if let Some(instructions) = &told.instructions {
+            message["instructions"] = instructions.as_str().into();
+        }
+        message
+    }
+
+    /// Waits until the agent was told that nothing more comes.
+    pub async fn over(&self) {
+        self.0.over.notified().await;
+    }
+
+    async fn call(&self, name: &str, arguments: JsonObject) -> CallToolResult {
+        let Inner {
+            outside,
+            conversation,
+            ..
+        } = &*self.0;
+        // Held while the call runs: calls are made one after the other, and none while an answer is on its way.
+        let mut conversation = conversation.lock().await;
+        let told = match &conversation.open {
+            Some(told) if !conversation.ended => told,
+            Some(_) => return refused("the turn is over: call `converse` for what comes next"),
+            None => return refused("every session is played: there is nothing to work on"),
+        };
+        if !tools(&told.tools).any(|tool| tool.name == name) {
+            return refused(&format!("there is no tool `{name}`"));
+        }
+        let arguments = Value::Object(arguments).to_string();
+        match outside.call(name, arguments).await {
+            Err(Over) => refused("the run was broken off"),
+            Ok(Called { text, ended }) => {
+                conversation.ended = ended;
+                // As the scaffold words what went wrong.
+                if text.starts_with("Error") {
+                    return refused(&text);
+                }
+                answered(&text)
+            }
+        }
+    }
+
+    /// The result of one tool call, whichever tool it is.
+    async fn called(&self, name: &str, arguments: JsonObject) -> CallToolResult {
+        if name != CONVERSE {
+            return self.call(name, arguments).await;
+        }
+        let answer = match arguments.get("answer") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(answer)) => Some(answer.clone()),
+            Some(_) => return refused("`answer` has to be a text"),
+        };
+        answered(&self.converse(answer).await.to_string())
+    }
+}
+
+impl ServerHandler for Service {
+    fn get_info(&self) -> ServerConfig {
+        let program = Implementation::new("pibench-host", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(program)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    /// The tools that there are now.
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let conversation = self.0.conversation.lock().await;
+        let open = conversation.open.as_ref();
+        let specs = open.map_or(&[][..], |told| told.tools.as_slice());
+        let all = std::iter::once(converse_tool()).chain(tools(specs).map(tool));
+        Ok(ListToolsResult::with_all_items(all.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(self.called(&request.name, arguments).await.into())
+    }
+}
+
+fn answered(text: &str) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+fn refused(reason: &str) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(reason)])
+}
+
+fn tools(specs: &[ToolSpec]) -> impl Iterator<Item = &ToolSpec> {
+    let offered = |spec: &&ToolSpec| !OF_SCAFFOLD.contains(&spec.name.as_str());
+    specs.iter().filter(offered)
+}
+
+fn tool(spec: &ToolSpec) -> Tool {
+    let ToolSpec {
+        name,
+        description,
+        parameters,
+    } = spec;
+    // As a model of the host's is shown it.
+    let schema: JsonObject = serde_json::from_str(parameters.text()).unwrap_or_default();
+    Tool::new(name.clone(), description.clone(), schema)
+}
+
+fn converse_tool() -> Tool {
+    let mut schema = JsonObject::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert(
+        "properties".into(),
+        json!({ "answer": { "type": "string", "description": "Your answer to the open message." } }),
+    );
+    schema.insert("additionalProperties".into(), false.into());
+    Tool::new(CONVERSE, CONVERSE_DESCRIPTION, schema)
+}
+
+/// A listener on a port of its own, reachable from this machine only.
+pub async fn listen(port: u16) -> Result<TcpListener, ServeError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|source| ServeError::Listen { address, source })
+}
+
+/// Serves `/mcp` to whoever has the token, until the future is dropped. No page of a browser is let in: neither one of
+/// another origin, nor one whose name was pointed at this machine.
+pub async fn http(
+    service: Service,
+    listener: TcpListener,
+    token: String,
+) -> Result<(), ServeError> {
+    // Without sessions and streams: each message is one request, and its answer one JSON text.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MAX_MESSAGE);
+    let connection = move || Ok(service.clone());
+    let sessions = Arc::new(LocalSessionManager::default());
+    let token: Arc<str> = token.into();
+    let app = Router::new()
+        .route_service(
+            "/mcp",
+            StreamableHttpService::new(connection, sessions, config),
+        )
+        .layer(middleware::from_fn_with_state(token, authorised));
+    axum::serve(listener, app).await.map_err(ServeError::Http)
+}
+
+/// Lets nobody in without the token.
+async fn authorised(State(token): State<Arc<str>>, request: Request, next: Next) -> Response {
+    let given = request
+        .headers()
+        .get(AUTHORIZATION)
+        .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
+        .unwrap_or_default();
+    // Equal hashes mean equal tokens, and their comparison takes the same time whatever they are.
+    if blake3::hash(given) == blake3::hash(token.as_bytes()) {
+        next.run(request).await
+    } else {
+        (StatusCode::UNAUTHORIZED, "a bearer token is needed").into_response()
+    }
+}
+
+/// Serves on standard input and output, a message a line, until the other side closes them.
+pub async fn stdio(service: Service) -> Result<(), ServeError> {
+    let (input, output) = rmcp::transport::stdio();
+    let lines = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE);
+    let failed = |error: &dyn std::fmt::Display| ServeError::Stdio(error.to_string());
+    let running = service.serve(lines).await.map_err(|error| failed(&error))?;
+    running.waiting().await.map_err(|error| failed(&error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pibench_model::external::External;
+
+    #[tokio::test]
+    async fn a_run_that_is_over_has_the_conversation_only_and_says_so() {
+        let outside = External::default().outside().unwrap();
+        let service = Service::new(outside).await;
+        let told = service.called(CONVERSE, JsonObject::new()).await;
+        assert_eq!(told, answered("{\"over\":true}"));
+        let called = service.called("read_file", JsonObject::new()).await;
+        let over = "every session is played: there is nothing to work on";
+        assert_eq!(called, refused(over));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_no_text_is_refused() {
+        let outside = External::default().outside().unwrap();
+        let service = Service::new(outside).await;
+        let mut arguments = JsonObject::new();
+        arguments.insert("answer".into(), 7.into());
+        let called = service.called(CONVERSE, arguments).await;
+        assert_eq!(called, refused("`answer` has to be a text"));
+    }
+}

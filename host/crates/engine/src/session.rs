@@ -1,0 +1,940 @@
+//! One session: the agent's turn, the user agent's two stages, the graders and the judge, one journal line; and again,
+//! until the rules end it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tracing::Instrument;
+
+use super::dossier::{Dossier, Past};
+use super::episode::{Episode, EpisodeError, InFlight, write};
+use super::grading::{self, Checklist, JUDGE, Unanswered};
+use super::plan::{AgentRole, Plan};
+use super::wake::HEARTBEAT;
+use crate::user::{Asking, Judged, RoleError, TurnEvidence};
+use pibench_agent::environment::guest_fault;
+use pibench_agent::{
+    Agent, Channel, RESULTS_FOLDER, SessionClock, Setup, TurnDone, TurnEnd, TurnLimits,
+};
+use pibench_core::matcher::{Matcher, Piece};
+use pibench_core::message::Usage;
+use pibench_core::path::WorkspacePath;
+use pibench_core::progress::{Progress, Spent};
+use pibench_core::record::{CallRecord, FileChange, Outcome, Speaker, Status, Utterance};
+use pibench_core::score;
+use pibench_core::score::IntentCounts;
+use pibench_core::session::{Asked, Next, SessionError, Tracker};
+use pibench_model::scripted::Scripted;
+use pibench_model::{Model, ModelError};
+use pibench_record::Event;
+use pibench_record::event::{
+    AppMark, Fault, FaultKind, Inputs, IntentJudgement, IntentStatus, RoleUsage, SessionFinished,
+    SessionStarted, Stage, Step, Turn,
+};
+use pibench_record::folder::Timing;
+use pibench_record::trajectory::{Place, Trajectory};
+use pibench_sandbox::App;
+use pibench_sandbox::app::app_key;
+use pibench_sandbox::grader::{AppState, Evidence};
+use pibench_suite::manifest::{Reset, Trigger};
+use pibench_suite::suite::{Intent, Item, Persona, Session};
+
+/// The user agent's name in faults.
+const USER: &str = "user agent";
+
+/// A session in play.
+struct Play<'e, 'a> {
+    episode: &'e mut Episode<'a>,
+    session: &'a Session,
+    tracker: Tracker,
+    checklist: Checklist,
+    /// The conversation so far.
+    messages: Arc<Vec<Utterance>>,
+    calls: Arc<Vec<CallRecord>>,
+    changes: Arc<Vec<FileChange>>,
+    /// The agent's own words so far.
+    pieces: Arc<Vec<Piece>>,
+    /// What judges are shown.
+    dossier: Dossier<'a>,
+    /// The apps' states when the session began.
+    before: States,
+    marks: BTreeMap<String, AppMark>,
+    usage: RoleUsage,
+    started: SessionStarted,
+    turns: Vec<Turn>,
+}
+
+/// Plays a session to its end, or on from where it was cut off.
+pub(super) async fn play<'a>(
+    episode: &mut Episode<'a>,
+    session: &'a Session,
+    in_flight: Option<InFlight>,
+) -> Result<(), EpisodeError> {
+    let _ = episode.progress.send(Progress::SessionStarted {
+        persona: episode.plan.shown(&episode.persona.id),
+        run: episode.run,
+        session: session.id.clone(),
+    });
+    episode.environment.clock = SessionClock::new(session.clock);
+    episode.environment.calls = 0;
+    let (started, turns, before) = if let Some(InFlight { started, turns }) = in_flight {
+        let (before, faults) = if session.has_rules() {
+            let (plan, persona) = (episode.plan, &episode.persona.id);
+            states_before(plan, persona, episode.run, &started.apps).await?
+        } else {
+            Default::default()
+        };
+        // Those of guests are in its record already.
+        none_outside(episode, session, &faults)?;
+        (started, turns, before)
+    } else {
+        let (started, before) = start(episode, session).await?;
+        (started, Vec::new(), before)
+    };
+    let model = model(episode, session);
+    let system = String::from_utf8_lossy(&episode.plan.folder.blob(&started.system)?).into_owned();
+    let toolbox = episode.environment.toolbox.clone();
+    let setup = setup(episode.plan, channel(session));
+    let mut agent = Agent::new(&model, setup, &toolbox, system.clone());
+    let mut play = Play::new(episode, session, &started, before, &system);
+    for turn in &turns {
+        agent.replay(turn);
+    }
+    let mut message = play.replay(&turns, started.message)?;
+    while let Next::AgentTurn { turn } = *play.tracker.next() {
+        play.episode.plan.spending.check()?;
+        play.episode.place.begin(&session.id, turn);
+        let span = tracing::info_span!("turn", turn);
+        let played = play.turn(&mut agent, turn, &message);
+        let Some(next) = played.instrument(span).await? else {
+            break;
+        };
+        message = next;
+    }
+    play.episode.place.begin(&session.id, 0);
+    play.finish(&mut agent).await
+}
+
+fn model(episode: &Episode<'_>, session: &Session) -> Model {
+    let steps = || session.reference.clone();
+    Model::Scripted(match &episode.plan.roles.agent {
+        AgentRole::Client(client) => return Model::Client(client.at(&episode.place)),
+        AgentRole::External(external) => return Model::External(external.clone()),
+        AgentRole::Reference => Scripted::Reference { steps: steps() },
+        AgentRole::Reactive => Scripted::Reactive {
+            steps: steps(),
+            intents: session.intents.len(),
+        },
+        AgentRole::Nop => Scripted::Nop,
+        AgentRole::Cheat => Scripted::Cheat,
+    })
+}
+
+/// How the agent is set up in every session.
+pub(super) fn setup(plan: &Plan, channel: Channel) -> Setup {
+    Setup {
+        protocol: plan.protocol,
+        window: plan.suite.session.window_tokens as usize,
+        channel,
+    }
+}
+
+fn channel(session: &Session) -> Channel {
+    match session.trigger {
+        Trigger::User => Channel::Chat,
+        Trigger::Environment { .. } => Channel::Environment,
+        Trigger::Heartbeat => Channel::Heartbeat,
+    }
+}
+
+/// The apps' states as graders see them, by app.
+type States = BTreeMap<String, Arc<str>>;
+
+/// Stages the files, binds the apps, sets the clock: first what the sessions of its group bring that are left out,
+/// then its own. Also the apps' states, where a rule may ask for them.
+async fn start(
+    episode: &mut Episode<'_>,
+    session: &Session,
+) -> Result<(SessionStarted, States), EpisodeError> {
+    let plan = episode.plan;
+    for other in plan.unplayed(episode.persona, session) {
+        stage_files(episode, other)?;
+        if keeps_records(plan) {
+            add_records(episode, other).await?;
+        }
+    }
+    stage_files(episode, session)?;
+    add_records(episode, session).await?;
+    let system = Agent::system_prompt(&episode.environment)?;
+    let system = episode.plan.folder.put_blob(system.as_bytes())?;
+    let changes = episode.take_changes(0)?;
+    let marks = episode.mark_apps(&mut BTreeMap::new()).await?;
+    let (mut before, unread) = if session.has_rules() {
+        episode.states().await
+    } else {
+        Default::default()
+    };
+    before.retain(|app, _| marks.apps.contains_key(app));
+    let faults = [marks.faults, unread].concat();
+    none_outside(episode, session, &faults)?;
+    for fault in &faults {
+        tracing::warn!(source = %fault.source, message = %fault.message, "fault");
+    }
+    let started = SessionStarted {
+        session: session.id.clone(),
+        clock: episode.environment.clock.to_string(),
+        message: opening(session),
+        system,
+        inputs: inputs(plan, episode.persona, session),
+        changes,
+        apps: marks.apps,
+        faults,
+    };
+    episode.append(Event::SessionStarted(started.clone()))?;
+    Ok((started, before))
+}
+
+fn stage_files(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {
+    for file in &session.files {
+        write(
+            &mut episode.environment.workspace,
+            &file.path,
+            &file.content,
+        )?;
+    }
+    Ok(())
+}
+
+/// Adds a session's records at its own time, which is past where the session is not played.
+async fn add_records(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {
+    for (name, records) in &session.apps {
+        if let Some(app) = episode.environment.apps.get_mut(name) {
+            app.add(records, session.clock).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a session finds the records that earlier ones brought.
+fn keeps_records(plan: &Plan) -> bool {
+    plan.suite.reset == Reset::Episode
+}
+
+/// What a session is given of those of its group that are not played.
+pub(super) fn inputs(plan: &Plan, persona: &Persona, session: &Session) -> Vec<Inputs> {
+    let inputs = |other: &Session| Inputs {
+        session: other.id.clone(),
+        files: other.files.iter().map(|file| file.path.clone()).collect(),
+        apps: other
+            .apps
+            .keys()
+            .filter(|_| keeps_records(plan))
+            .cloned()
+            .collect(),
+    };
+    let unplayed = plan.unplayed(persona, session).into_iter();
+    unplayed.map(inputs).collect()
+}
+
+/// The apps' states as they were, by what the record keeps of them; of an app that faults there is none.
+async fn states_before(
+    plan: &Plan,
+    persona: &str,
+    run: u32,
+    apps: &BTreeMap<String, AppMark>,
+) -> Result<(States, Vec<Fault>), EpisodeError> {
+    let (mut before, mut faults) = (BTreeMap::new(), Vec::new());
+    for (name, mark) in apps {
+        let key = app_key(plan.seed, run, persona, name);
+        let (plugin, snapshot) = (plan.plugins.get(name)?, plan.folder.blob(&mark.snapshot)?);
+        let mut app = App::resume(plugin, plan.app_limits, key, snapshot, mark.calls).await?;
+        match app.state().await {
+            Ok(state) => {
+                before.insert(name.clone(), state);
+            }
+            Err(fault) => faults.push(guest_fault(name, &fault)),
+        }
+    }
+    Ok((before, faults))
+}
+
+/// A fault of the machine at the session's beginning ends the episode; one of a guest is data.
+fn none_outside(
+    episode: &Episode<'_>,
+    session: &Session,
+    faults: &[Fault],
+) -> Result<(), EpisodeError> {
+    let outside = |fault: &&Fault| fault.kind == FaultKind::Infrastructure;
+    match faults.iter().find(outside) {
+        Some(fault) => Err(infrastructure(episode, session, 0, &fault.message)),
+        None => Ok(()),
+    }
+}
+
+/// What the agent is told first: a user's message as it is; a signal as what it is, so that nobody seems to have said it.
+fn opening(session: &Session) -> String {
+    match &session.trigger {
+        Trigger::User => session.request.clone(),
+        Trigger::Environment { source, payload } => {
+            let signal = json!({ "signal": source, "text": session.request, "payload": payload });
+            format!(
+                "[environment signal]\n{}",
+                serde_json::to_string_pretty(&signal).unwrap_or_default()
+            )
+        }
+        Trigger::Heartbeat => format!("{HEARTBEAT}\n{}", session.request),
+    }
+}
+
+fn infrastructure(
+    episode: &Episode<'_>,
+    session: &Session,
+    turn: u32,
+    reason: &str,
+) -> EpisodeError {
+    EpisodeError::Infrastructure {
+        persona: episode.persona.id.clone(),
+        session: session.id.clone(),
+        turn,
+        reason: reason.to_owned(),
+    }
+}
+
+impl<'e, 'a> Play<'e, 'a> {
+    fn new(
+        episode: &'e mut Episode<'a>,
+        session: &'a Session,
+        started: &SessionStarted,
+        before: States,
+        system: &str,
+    ) -> Self {
+        let plan = episode.plan;
+        if let Some(words) = &mut episode.words {
+            session.matchers().for_each(Matcher::prepare);
+            words.clear();
+            words.shown(system);
+            for file in &session.files {
+                words.shown(&String::from_utf8_lossy(&file.content));
+            }
+        }
+        Self {
+            session,
+            tracker: Tracker::new(
+                plan.protocol,
+                session.intents.len(),
+                plan.suite.session.max_turns,
+            ),
+            checklist: Checklist::new(&session.checklist),
+            messages: Arc::default(),
+            calls: Arc::default(),
+            changes: Arc::default(),
+            pieces: Arc::default(),
+            dossier: Dossier::new(plan, episode.persona, episode.run, session),
+            before,
+            marks: started.apps.clone(),
+            usage: RoleUsage::default(),
+            started: started.clone(),
+            turns: Vec::new(),
+            episode,
+        }
+    }
+
+    /// Takes the turns of the record; the message that opens the next one.
+    fn replay(&mut self, turns: &[Turn], opening: String) -> Result<String, EpisodeError> {
+        let mut message = opening;
+        for turn in turns {
+            let pieces = self.own_words(turn);
+            Arc::make_mut(&mut self.pieces).extend(pieces);
+            self.usage += turn.usage;
+            self.keep(turn);
+            self.turns.push(turn.clone());
+            self.episode.environment.clock =
+                clock_after(turn).ok_or_else(|| self.record("a clock that is none"))?;
+            self.episode.environment.calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+            message = turn.next.clone().unwrap_or_default();
+        }
+        self.tracker = tracker(self.episode.plan, self.session, turns)
+            .map_err(|error| self.record(&error.to_string()))?;
+        Ok(message)
+    }
+
+    fn own_words(&mut self, turn: &Turn) -> Vec<Piece> {
+        let words = self.episode.words.as_mut();
+        words.map(|words| words.pieces(turn)).unwrap_or_default()
+    }
+
+    fn record(&self, reason: &str) -> EpisodeError {
+        EpisodeError::Record {
+            persona: self.episode.persona.id.clone(),
+            run: self.episode.run,
+            reason: reason.into(),
+        }
+    }
+
+    fn rules(&self, error: &SessionError) -> EpisodeError {
+        self.record(&format!("the session's rules refused a step: {error}"))
+    }
+
+    /// Plays and journals one turn; the user's next message, or None at the end.
+    async fn turn(
+        &mut self,
+        agent: &mut Agent<'_>,
+        number: u32,
+        message: &str,
+    ) -> Result<Option<String>, EpisodeError> {
+        let began = Instant::now();
+        let limits = self.episode.plan.suite.session;
+        let limits = TurnLimits {
+            iterations: limits.max_iterations,
+            timeout: Duration::from_secs(limits.turn_timeout_s),
+        };
+        let clock = self.episode.environment.clock.to_string();
+        let jobs = self.episode.environment.jobs.clone();
+        let done = agent
+            .turn(&mut self.episode.environment, number, message, limits)
+            .await;
+        let mut turn = self.turn_of(number, clock, message, &done).await?;
+        let now = &self.episode.environment.jobs;
+        turn.jobs = (*now != jobs).then(|| now.clone());
+        let pieces = self.own_words(&turn);
+        self.keep(&turn);
+        self.end_of_turn(&done, number)?;
+        let evidence = self.evidence(&mut turn, pieces).await?;
+        turn.next = self.user_moves(&mut turn, &evidence).await?;
+        turn.outcome = self.tracker.outcome();
+        self.grade(&mut turn, &evidence).await?;
+        if let Some(fault) = turn
+            .faults
+            .iter()
+            .find(|fault| fault.kind == FaultKind::Infrastructure)
+        {
+            return Err(infrastructure(
+                self.episode,
+                self.session,
+                number,
+                &fault.message,
+            ));
+        }
+        self.usage += turn.usage;
+        self.checklist.take(&self.session.checklist, &turn.items);
+        self.episode.environment.clock.turn();
+        for fault in &turn.faults {
+            let Fault {
+                kind,
+                source,
+                message,
+                ..
+            } = fault;
+            tracing::warn!(?kind, %source, %message, "fault");
+        }
+        let next = turn.next.clone();
+        self.turns.push(turn.clone());
+        self.episode.append(Event::Turn(Box::new(turn)))?;
+        self.report(number, began)?;
+        Ok(next)
+    }
+
+    async fn turn_of(
+        &mut self,
+        number: u32,
+        clock: String,
+        message: &str,
+        done: &TurnDone,
+    ) -> Result<Turn, EpisodeError> {
+        let changes = self.episode.take_changes(number)?;
+        let marks = self.episode.mark_apps(&mut self.marks).await?;
+        let mut faults = done.faults.clone();
+        faults.extend(marks.faults);
+        if let TurnEnd::Model(error) = &done.end {
+            faults.push(Fault {
+                kind: FaultKind::Model,
+                source: "agent".into(),
+                cause: "refused".into(),
+                message: format!("failed to {error}"),
+            });
+        }
+        Ok(Turn {
+            session: self.session.id.clone(),
+            turn: number,
+            clock,
+            message: message.to_owned(),
+            steps: done.steps.clone(),
+            response: done.response.clone(),
+            changes,
+            apps: marks.apps,
+            faults,
+            usage: RoleUsage {
+                agent: done.usage,
+                ..RoleUsage::default()
+            },
+            ..Turn::default()
+        })
+    }
+
+    fn keep(&mut self, turn: &Turn) {
+        let said = |speaker, text: &str| Utterance {
+            turn: turn.turn,
+            speaker,
+            text: text.to_owned(),
+        };
+        // What judges were shown of the last turn is gone: nothing is copied here.
+        let messages = Arc::make_mut(&mut self.messages);
+        messages.push(said(Speaker::User, &turn.message));
+        messages.push(said(Speaker::Agent, &turn.response));
+        let calls = turn.steps.iter().flat_map(Step::calls).cloned();
+        Arc::make_mut(&mut self.calls).extend(calls);
+        Arc::make_mut(&mut self.changes).extend(turn.changes.clone());
+        self.checklist.take(&self.session.checklist, &turn.items);
+    }
+
+    /// Tells the rules how the agent's turn ended.
+    fn end_of_turn(&mut self, done: &TurnDone, turn: u32) -> Result<(), EpisodeError> {
+        let told = match &done.end {
+            TurnEnd::Answered => self.tracker.turn_done().map(drop),
+            TurnEnd::Timeout => self.tracker.break_off(Outcome::TurnTimeout).map(drop),
+            TurnEnd::Model(ModelError::Refused { .. }) => {
+                self.tracker.break_off(Outcome::ModelFault).map(drop)
+            }
+            TurnEnd::Model(error) => return Err(self.unanswered(turn, error)),
+            TurnEnd::Infrastructure => {
+                let reason = done
+                    .faults
+                    .last()
+                    .map_or("a guest timed out", |fault| &fault.message);
+                return Err(infrastructure(self.episode, self.session, turn, reason));
+            }
+        };
+        told.map_err(|error| self.rules(&error))
+    }
+
+    /// What judges may look at: this turn, and the session so far.
+    async fn evidence(
+        &mut self,
+        turn: &mut Turn,
+        pieces: Vec<Piece>,
+    ) -> Result<TurnEvidence, EpisodeError> {
+        Arc::make_mut(&mut self.pieces).extend(pieces.iter().cloned());
+        let past = Past {
+            messages: Arc::clone(&self.messages),
+            calls: Arc::clone(&self.calls),
+            changes: Arc::clone(&self.changes),
+        };
+        let workspace = &self.episode.environment.workspace;
+        let read = |path: &str| workspace.read(&WorkspacePath::parse(path).ok()?).ok();
+        let mut faults = Vec::new();
+        let made = self.dossier.evidence(turn, past, read, &mut faults).await;
+        turn.faults.extend(faults);
+        let made = made.map_err(|fault| {
+            infrastructure(self.episode, self.session, turn.turn, &fault.message)
+        })?;
+        Ok(TurnEvidence {
+            pieces,
+            all_pieces: Arc::clone(&self.pieces),
+            ..made
+        })
+    }
+
+    /// The user agent's two stages; its next message, or None at the session's end.
+    async fn user_moves(
+        &mut self,
+        turn: &mut Turn,
+        evidence: &TurnEvidence,
+    ) -> Result<Option<String>, EpisodeError> {
+        let known = self.tracker.changes().len();
+        let moved = self.stages(turn, evidence).await;
+        let message = match moved {
+            Ok(message) => message,
+            Err(Stopped::Role(error)) => {
+                self.user_failed(turn, error)?;
+                None
+            }
+            Err(Stopped::Episode(error)) => return Err(*error),
+        };
+        turn.intents = self.tracker.changes()[known..].to_vec();
+        Ok(message)
+    }
+
+    async fn stages(
+        &mut self,
+        turn: &mut Turn,
+        evidence: &TurnEvidence,
+    ) -> Result<Option<String>, Stopped> {
+        let persona = self.episode.persona;
+        let user = self.episode.user.clone();
+        let mut message = None;
+        loop {
+            match self.tracker.next().clone() {
+                Next::JudgeSatisfaction { open } => {
+                    let judged = user.satisfied(&self.intents(&open), evidence).await?;
+                    let exchange =
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let yes: Vec<bool> = judged.answers.iter().map(|found| found.yes).collect();
+                    let found = judged
+                        .answers
+                        .into_iter()
+                        .map(|found| (found.yes, found.reason));
+                    self.note(turn, Stage::Satisfaction, &open, found, exchange.as_deref());
+                    let told = self.tracker.satisfied(&yes).map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::JudgeQuestions { open } => {
+                    let Asking { judged, fact } =
+                        user.asked(&self.intents(&open), evidence).await?;
+                    let exchange =
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let asked: Vec<Asked> =
+                        judged.answers.iter().map(|found| found.asked).collect();
+                    let found = judged
+                        .answers
+                        .into_iter()
+                        .map(|found| (found.asked != Asked::No, found.reason));
+                    self.note(turn, Stage::Question, &open, found, exchange.as_deref());
+                    let told = self.tracker.asked(&asked, fact).map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::Reveal { among } => {
+                    let judged = user
+                        .reveal(persona, &self.intents(&among), evidence)
+                        .await?;
+                    turn.next_exchange =
+                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
+                    let revealed = judged.answers.into_iter().next();
+                    let (place, text) =
+                        revealed.ok_or_else(|| self.record("no intent was revealed"))?;
+                    message = Some(text);
+                    let intent = among.get(place).copied().unwrap_or(usize::MAX);
+                    let told = self.tracker.reveal(intent).map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::FactMessage => {
+                    let judged = user.answer(persona, &[], evidence).await?;
+                    message = self.written(turn, judged)?;
+                    turn.answers_fact = true;
+                    let told = self.tracker.message_sent().map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::UserMessage { intents, status } => {
+                    if status == Status::Inferred {
+                        let judged = user
+                            .answer(persona, &self.intents(&intents), evidence)
+                            .await?;
+                        message = self.written(turn, judged)?;
+                    }
+                    let told = self.tracker.message_sent().map(drop);
+                    told.map_err(|error| self.rules(&error))?;
+                }
+                Next::AgentTurn { .. } => return Ok(message),
+                Next::End(_) => return Ok(None),
+            }
+        }
+    }
+
+    fn intents(&self, indices: &[usize]) -> Vec<&'a Intent> {
+        indices
+            .iter()
+            .filter_map(|&index| self.session.intents.get(index))
+            .collect()
+    }
+
+    /// Keeps how the user's message was written; the message.
+    fn written(
+        &self,
+        turn: &mut Turn,
+        judged: Judged<String>,
+    ) -> Result<Option<String>, EpisodeError> {
+        let Judged {
+            answers,
+            exchange,
+            usage,
+        } = judged;
+        turn.next_exchange = self.exchange(exchange, usage, &mut turn.usage.user)?;
+        Ok(answers.into_iter().next())
+    }
+
+    /// Keeps an exchange with a model as a blob and counts its tokens.
+    fn exchange(
+        &self,
+        exchange: Option<String>,
+        usage: Usage,
+        role: &mut Usage,
+    ) -> Result<Option<String>, EpisodeError> {
+        *role += usage;
+        let Some(exchange) = exchange else {
+            return Ok(None);
+        };
+        Ok(Some(
+            self.episode.plan.folder.put_blob(exchange.as_bytes())?,
+        ))
+    }
+
+    fn note(
+        &self,
+        turn: &mut Turn,
+        stage: Stage,
+        open: &[usize],
+        found: impl Iterator<Item = (bool, String)>,
+        exchange: Option<&str>,
+    ) {
+        let intents = self.intents(open);
+        turn.judgements.extend(
+            intents
+                .into_iter()
+                .zip(found)
+                .map(|(intent, (yes, reason))| IntentJudgement {
+                    intent: intent.id.clone(),
+                    stage,
+                    yes,
+                    reason,
+                    exchange: exchange.map(str::to_owned),
+                }),
+        );
+    }
+
+    /// The user agent gave no answer: the session cannot go on, and ends unscored.
+    fn user_failed(&mut self, turn: &mut Turn, error: RoleError) -> Result<(), EpisodeError> {
+        let failed = grading::without_answer(&self.episode.plan.folder, turn, USER, error);
+        self.outside(turn, failed)?;
+        let told = self.tracker.break_off(Outcome::JudgeFault).map(drop);
+        told.map_err(|error| self.rules(&error))
+    }
+
+    fn unanswered(&self, turn: u32, error: &ModelError) -> EpisodeError {
+        EpisodeError::unanswered(&self.episode.persona.id, &self.session.id, turn, error)
+    }
+
+    /// What its model did not get to see ends the episode.
+    fn outside(&self, turn: &Turn, asked: Result<(), Unanswered>) -> Result<(), EpisodeError> {
+        asked.map_err(|error| match error {
+            Unanswered::Model(error) => self.unanswered(turn.turn, &error),
+            Unanswered::Folder(error) => error.into(),
+        })
+    }
+
+    /// Rules and rubrics of this turn.
+    async fn grade(
+        &mut self,
+        turn: &mut Turn,
+        evidence: &TurnEvidence,
+    ) -> Result<(), EpisodeError> {
+        let items = &self.session.checklist;
+        if items.is_empty() {
+            return Ok(());
+        }
+        let due = self.checklist.due(items, turn.outcome.is_some());
+        self.grade_rules(turn, &due).await?;
+        let judge = self.episode.judge.clone();
+        let folder = &self.episode.plan.folder;
+        let asked = grading::rubrics(&judge, folder, self.session, &due, evidence, turn).await;
+        self.outside(turn, asked)
+    }
+
+    async fn grade_rules(
+        &mut self,
+        turn: &mut Turn,
+        due: &[(usize, &Item)],
+    ) -> Result<(), EpisodeError> {
+        if due.iter().all(|(_, item)| grading::is_rubric(item)) {
+            return Ok(());
+        }
+        let (states, faults) = self.episode.states().await;
+        turn.faults.extend(faults);
+        let state = |(app, before): (&String, &Arc<str>)| AppState {
+            app: app.clone(),
+            before: before.clone(),
+            now: states.get(app).unwrap_or(before).clone(),
+        };
+        let apps: Vec<AppState> = self.before.iter().map(state).collect();
+        let evidence = Evidence {
+            turn: turn.turn,
+            calls: &self.calls,
+            messages: &self.messages,
+            changes: &self.changes,
+            apps: &apps,
+        };
+        let workspace = self.episode.environment.workspace.view().clone();
+        let graders = Arc::clone(&self.episode.graders);
+        let protocol = self.episode.plan.protocol;
+        let graded = grading::grade(&graders, protocol, due, &evidence, &workspace).await;
+        turn.items.extend(graded.verdicts);
+        turn.faults.extend(graded.faults);
+        Ok(())
+    }
+
+    fn report(&mut self, turn: u32, began: Instant) -> Result<(), EpisodeError> {
+        let guests = self.episode.take_measured();
+        let Episode {
+            plan,
+            persona,
+            run,
+            progress,
+            ..
+        } = &*self.episode;
+        let _ = progress.send(Progress::TurnFinished {
+            persona: plan.shown(&persona.id),
+            run: *run,
+            session: self.session.id.clone(),
+            turn,
+        });
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let timing = Timing {
+            persona: persona.id.clone(),
+            run: *run,
+            session: self.session.id.clone(),
+            turn,
+            ms,
+            ended: jiff::Timestamp::now().to_string(),
+            guests,
+        };
+        Ok(plan.folder.put_timing(&timing)?)
+    }
+
+    /// The memory step, if another session follows, the scores, the last line of the session.
+    async fn finish(mut self, agent: &mut Agent<'_>) -> Result<(), EpisodeError> {
+        let outcome = outcome(&self.tracker, &self.turns).unwrap_or(Outcome::MaxTurns);
+        let follows = self.episode.is_followed(self.session);
+        let remembered = agent
+            .finish(&mut self.episode.environment, follows)
+            .await
+            .map_err(|error| self.unanswered(self.tracker.turns(), &error))?;
+        self.usage.agent += remembered.usage;
+        let changes = self.episode.take_changes(0)?;
+        let scores = self.checklist.scores(&self.session.checklist);
+        let statuses = self.tracker.statuses();
+        let intents = self.session.intents.iter().zip(statuses);
+        let finished = SessionFinished {
+            session: self.session.id.clone(),
+            outcome,
+            turns: self.tracker.turns(),
+            intents: intents
+                .map(|(intent, &status)| IntentStatus {
+                    intent: intent.id.clone(),
+                    status,
+                })
+                .collect(),
+            proc: IntentCounts::of(statuses).proc().unwrap_or_default(),
+            comp: score::comp(&scores),
+            items: scores,
+            memory: remembered.steps,
+            changes,
+            faults: remembered.fault.into_iter().collect(),
+            usage: self.usage,
+        };
+        let Episode {
+            plan,
+            persona,
+            run,
+            progress,
+            ..
+        } = &*self.episode;
+        let place = Place {
+            suite: &plan.suite.id,
+            persona: &persona.id,
+            run: *run,
+            title: &self.session.title,
+            category: self.session.category,
+        };
+        let trajectory = Trajectory::new(
+            &place,
+            self.started,
+            self.turns,
+            finished.clone(),
+            &plan.folder,
+        )?;
+        // Before the journal's line: a finished session never lacks its trajectory.
+        plan.folder
+            .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
+        let _ = progress.send(Progress::SessionFinished {
+            persona: plan.shown(&persona.id),
+            run: *run,
+            session: self.session.id.clone(),
+            outcome: finished.outcome,
+            turns: finished.turns,
+            proc: finished.proc,
+            comp: finished.comp,
+            spent: spent(plan),
+        });
+        let SessionFinished { outcome, turns, .. } = &finished;
+        tracing::info!(
+            ?outcome,
+            turns,
+            proc = finished.proc,
+            comp = finished.comp,
+            "finished"
+        );
+        let finished = Event::SessionFinished(Box::new(finished));
+        Ok(self.episode.append(finished)?)
+    }
+}
+
+pub(super) fn spent(plan: &Plan) -> Spent {
+    if !plan.roles.paid() {
+        return Spent::Nothing;
+    }
+    let known = plan.spending.meter.known();
+    known.map_or(Spent::Unknown, Spent::Known)
+}
+
+/// Why the user agent's move ended early.
+enum Stopped {
+    Role(RoleError),
+    Episode(Box<EpisodeError>),
+}
+
+impl From<RoleError> for Stopped {
+    fn from(error: RoleError) -> Self {
+        Self::Role(error)
+    }
+}
+
+impl From<EpisodeError> for Stopped {
+    fn from(error: EpisodeError) -> Self {
+        Self::Episode(Box::new(error))
+    }
+}
+
+/// A file of the scaffold's own, which repeats what a call gave.
+pub(super) fn is_kept_result(path: &str) -> bool {
+    path.split('/').next() == Some(RESULTS_FOLDER)
+}
+
+/// Whether the judge of rubrics gave no answer in this turn, which leaves the session unscored.
+fn lacks_verdicts(turn: &Turn) -> bool {
+    let by_judge = |fault: &Fault| fault.kind == FaultKind::Judge && fault.source == JUDGE;
+    turn.faults.iter().any(by_judge)
+}
+
+/// How a session ended, by its rules and its record.
+pub(super) fn outcome(tracker: &Tracker, turns: &[Turn]) -> Option<Outcome> {
+    if turns.iter().any(lacks_verdicts) {
+        return Some(Outcome::JudgeFault);
+    }
+    tracker.outcome()
+}
+
+/// The rules' state after these turns of the record.
+pub(super) fn tracker(
+    plan: &Plan,
+    session: &Session,
+    turns: &[Turn],
+) -> Result<Tracker, SessionError> {
+    let changes: Vec<_> = turns.iter().flat_map(|turn| turn.intents.clone()).collect();
+    let facts = turns.iter().filter(|turn| turn.answers_fact);
+    let facts: Vec<u32> = facts.map(|turn| turn.turn).collect();
+    Tracker::replay(
+        plan.played_by,
+        session.intents.len(),
+        plan.suite.session.max_turns,
+        u32::try_from(turns.len()).unwrap_or(u32::MAX),
+        &changes,
+        &facts,
+        turns.last().and_then(|turn| turn.outcome),
+    )
+}
+
+/// The session clock after a turn of the record: a second for each call, a minute for the turn.
+fn clock_after(turn: &Turn) -> Option<SessionClock> {
+    let start = turn.clock.parse().ok()?;
+    Some(SessionClock::after_turn(start, &turn.steps))
+}

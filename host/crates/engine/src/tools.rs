@@ -1,0 +1,77 @@
+//! The tools that a persona's agent has. They are the same in each of its episodes, so they are made once in a run.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::OnceCell;
+
+use super::episode::EpisodeError;
+use super::plan::Plan;
+use pibench_agent::Toolbox;
+use pibench_core::message::ToolSpec;
+use pibench_core::vocabulary::Scaffold;
+use pibench_sandbox::{App, Limits, Plugins};
+use pibench_suite::suite::Persona;
+
+/// Toolboxes by the personas' ids.
+#[derive(Debug, Default)]
+pub struct Toolboxes(Mutex<BTreeMap<String, Arc<OnceCell<Toolbox>>>>);
+
+impl Toolboxes {
+    /// The place of a persona's toolbox, in which the first of its episodes makes it while the others wait.
+    fn of(&self, persona: &str) -> Arc<OnceCell<Toolbox>> {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(places.entry(persona.to_owned()).or_default())
+    }
+}
+
+/// The built-in tools of the plan's profile, and those that the persona lists of its apps'.
+pub(super) async fn toolbox(plan: &Plan, persona: &Persona) -> Result<Toolbox, EpisodeError> {
+    let place = plan.toolboxes.of(&persona.id);
+    let made = || list_tools(persona, &plan.plugins, plan.app_limits, plan.scaffold);
+    place.get_or_try_init(made).await.cloned()
+}
+
+/// The built-in tools of a profile, and those that a persona lists of its apps'.
+pub async fn list_tools(
+    persona: &Persona,
+    plugins: &Plugins,
+    limits: Limits,
+    scaffold: Scaffold,
+) -> Result<Toolbox, EpisodeError> {
+    let mut specs = Vec::new();
+    for name in persona.app_names() {
+        let plugin = plugins.get(&name)?;
+        let tools = App::list_tools(&plugin, limits).await?;
+        specs.extend(chosen(persona, &name, tools)?);
+    }
+    Toolbox::new(scaffold, specs).map_err(|reason| EpisodeError::Tools {
+        persona: persona.id.clone(),
+        reason,
+    })
+}
+
+/// The tools of an app that a persona lists, in the app's order.
+fn chosen(
+    persona: &Persona,
+    app: &str,
+    tools: Vec<ToolSpec>,
+) -> Result<Vec<ToolSpec>, EpisodeError> {
+    let all = format!("{app}__*");
+    let prefix = format!("{app}__");
+    for wanted in persona
+        .tools
+        .iter()
+        .filter(|tool| tool.starts_with(&prefix) && **tool != all)
+    {
+        if !tools.iter().any(|tool| tool.name == *wanted) {
+            let reason = format!("app `{app}` has no tool `{wanted}`");
+            return Err(EpisodeError::Tools {
+                persona: persona.id.clone(),
+                reason,
+            });
+        }
+    }
+    let has = |tool: &ToolSpec| persona.has_tool(&tool.name);
+    Ok(tools.into_iter().filter(has).collect())
+}

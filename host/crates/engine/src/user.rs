@@ -1,0 +1,369 @@
+//! The simulated user: finds which hidden intents a turn satisfied (stage 1), which its questions target (stage 2), and
+//! writes the user's next message. It decides nothing about statuses or endings: those are the session's rules.
+
+pub(crate) mod evidence;
+pub(crate) mod exhibit;
+pub mod fence;
+pub(crate) mod known;
+pub(crate) mod lexical;
+pub mod parse;
+pub(crate) mod prompted;
+pub mod prompts;
+pub(crate) mod questions;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use evidence::{Background, Content, TurnEvidence};
+pub use prompted::{Exchange, Judged, Prompted, RoleError};
+
+use exhibit::{Shown, Subject, View};
+use known::Asks;
+use parse::{ListItem, Styles, Verdict};
+use prompted::{Attempts, List};
+use prompts::{Fields, PromptName, Prompts};
+
+use pibench_core::message::Usage;
+use pibench_core::session::Asked;
+use pibench_core::vocabulary::Protocol;
+use pibench_model::client::Client;
+use pibench_model::place::Place;
+use pibench_suite::suite::{Intent, Persona};
+
+/// A yes or no with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub yes: bool,
+    /// One line.
+    pub reason: String,
+}
+
+impl Judgement {
+    pub(crate) fn no(reason: &str) -> Self {
+        Self {
+            yes: false,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl From<Verdict> for Judgement {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            yes: verdict.yes,
+            reason: verdict.evidence,
+        }
+    }
+}
+
+/// What stage 2 found for one intent, with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub asked: Asked,
+    /// One line; empty without a model.
+    pub reason: String,
+}
+
+impl From<Verdict> for Question {
+    fn from(verdict: Verdict) -> Self {
+        let style = verdict.style;
+        Self {
+            asked: if verdict.yes {
+                Asked::Yes { style }
+            } else {
+                Asked::No
+            },
+            reason: verdict.evidence,
+        }
+    }
+}
+
+/// What stage 2 found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asking {
+    /// One question for each open intent.
+    pub judged: Judged<Question>,
+    /// Whether the response asks for a plain fact that the user tells whoever asks. No matcher finds that out.
+    pub fact: bool,
+}
+
+/// The user agent.
+#[derive(Debug, Clone)]
+pub enum UserAgent {
+    /// Matchers of the task files; no model.
+    Lexical,
+    Prompted(Prompted),
+}
+
+impl UserAgent {
+    /// The user agent that asks a model.
+    pub fn prompted(client: Client, prompts: &Prompts) -> Self {
+        Self::Prompted(Prompted::new(client, prompts))
+    }
+
+    /// The model; none of the scripted user agent.
+    pub fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Lexical => None,
+            Self::Prompted(model) => Some(model.client()),
+        }
+    }
+
+    /// The same user agent, asked from this place.
+    #[must_use]
+    pub fn at(&self, place: &Place) -> Self {
+        match self {
+            Self::Lexical => Self::Lexical,
+            Self::Prompted(model) => Self::Prompted(model.at(place)),
+        }
+    }
+
+    /// Stage 1: for each open intent, whether the turn satisfied it unstated.
+    pub async fn satisfied(
+        &self,
+        open: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<Judgement>, RoleError> {
+        match self {
+            _ if open.is_empty() => Ok(Judged::offline(Vec::new())),
+            Self::Lexical => Ok(Judged::offline(lexical::satisfied(open, evidence))),
+            Self::Prompted(model) => satisfied(model, open, evidence).await,
+        }
+    }
+
+    /// Stage 2: for each open intent, whether the response asks for exactly this; and whether it asks for a plain fact.
+    pub async fn asked(
+        &self,
+        open: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Asking, RoleError> {
+        let offline = |found| Asking {
+            judged: Judged::offline(found),
+            fact: false,
+        };
+        match self {
+            _ if open.is_empty() => Ok(offline(Vec::new())),
+            Self::Lexical => {
+                let found = lexical::asked(open, evidence).into_iter();
+                let question = |asked| Question {
+                    asked,
+                    reason: String::new(),
+                };
+                Ok(offline(found.map(question).collect()))
+            }
+            Self::Prompted(model) => asked(model, open, evidence).await,
+        }
+    }
+
+    /// The user's message that answers a question: one text, which states all `matched` intents, and the plain facts that
+    /// were asked for. They are all that the writing model is told, so it cannot give others away.
+    pub async fn answer(
+        &self,
+        persona: &Persona,
+        matched: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<String>, RoleError> {
+        let Some(model) = self.voice(evidence) else {
+            return Ok(Judged::offline(vec![verbatim(matched)]));
+        };
+        let (message, exchange) = message(model, persona, matched, evidence, true).await?;
+        Ok(Judged::by_model(vec![message], &[exchange]))
+    }
+
+    /// The user's message that tells one of the `open` intents unasked: its index among them, and the text. `paper`
+    /// with a model: the most relevant one, in the persona's voice; else the first, word for word. No answer when
+    /// nothing is open.
+    pub async fn reveal(
+        &self,
+        persona: &Persona,
+        open: &[&Intent],
+        evidence: &TurnEvidence,
+    ) -> Result<Judged<(usize, String)>, RoleError> {
+        let Some(first) = open.first() else {
+            return Ok(Judged::offline(Vec::new()));
+        };
+        let Some(model) = self.voice(evidence) else {
+            return Ok(Judged::offline(vec![(0, verbatim(&[*first]))]));
+        };
+        reveal(model, persona, open, evidence).await
+    }
+
+    /// The model that speaks for the user, where the protocol has one.
+    fn voice(&self, evidence: &TurnEvidence) -> Option<&Prompted> {
+        match (self, evidence.protocol) {
+            (Self::Prompted(model), Protocol::Paper) => Some(model),
+            _ => None,
+        }
+    }
+}
+
+fn verbatim(intents: &[&Intent]) -> String {
+    let texts: Vec<&str> = intents
+        .iter()
+        .map(|intent| intent.content.as_str())
+        .collect();
+    texts.join("\n")
+}
+
+fn list(intents: &[&Intent]) -> Vec<ListItem> {
+    ListItem::list(intents.iter().map(|intent| intent.content.as_str()))
+}
+
+async fn satisfied(
+    model: &Prompted,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<Judged<Judgement>, RoleError> {
+    let name = match evidence.protocol {
+        Protocol::Paper => PromptName::Satisfaction,
+        Protocol::PiBench => PromptName::PiBenchSatisfaction,
+    };
+    let nonce = evidence.delimiter(name);
+    let view = |vision| View::new(evidence, &nonce, subject(open), vision);
+    let shown = match evidence.protocol {
+        Protocol::Paper => view(model.client().has_vision()).turn(),
+        Protocol::PiBench => view(false).released_turn(),
+    };
+    let texts: Vec<&str> = open.iter().map(|intent| intent.content.as_str()).collect();
+    judge(model, name, &texts, evidence, shown, Styles::Absent).await
+}
+
+fn subject<'a>(intents: &[&'a Intent]) -> Subject<'a> {
+    Subject {
+        matchers: intents
+            .iter()
+            .filter_map(|intent| intent.satisfied.as_ref())
+            .collect(),
+        texts: intents
+            .iter()
+            .map(|intent| intent.content.as_str())
+            .collect(),
+        selection: &[],
+    }
+}
+
+async fn asked(
+    model: &Prompted,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<Asking, RoleError> {
+    let (name, styles) = match evidence.protocol {
+        Protocol::Paper => (PromptName::Question, Styles::Absent),
+        Protocol::PiBench => (PromptName::PiBenchQuestion, Styles::Wanted),
+    };
+    let nonce = evidence.delimiter(name);
+    let shown = View::new(evidence, &nonce, Subject::default(), false).dialogue();
+    let fact = match evidence.protocol {
+        Protocol::Paper => plain_fact(evidence),
+        Protocol::PiBench => None,
+    };
+    let texts = open.iter().map(|intent| intent.content.as_str());
+    let texts: Vec<&str> = texts.chain(fact.as_deref()).collect();
+    let mut judged: Judged<Question> = judge(model, name, &texts, evidence, shown, styles).await?;
+    let asked = judged.answers.split_off(open.len()).pop();
+    let fact = asked.is_some_and(|question| question.asked != Asked::No);
+    Ok(Asking { judged, fact })
+}
+
+/// The plain facts as one more thing that a message may ask for; None where there are none.
+fn plain_fact(evidence: &TurnEvidence) -> Option<String> {
+    let Background { user, facts, .. } = &*evidence.background;
+    let kinds: Vec<&str> = facts.keys().map(String::as_str).collect();
+    let one_of = kinds.join(", ");
+    (!kinds.is_empty()).then(|| format!("{user} gives one of {user}'s own plain facts: {one_of}."))
+}
+
+async fn judge<T: From<Verdict>>(
+    model: &Prompted,
+    name: PromptName,
+    texts: &[&str],
+    evidence: &TurnEvidence,
+    shown: Shown,
+    styles: Styles,
+) -> Result<Judged<T>, RoleError> {
+    let nonce = evidence.delimiter(name);
+    let asks = match name {
+        PromptName::Question | PromptName::PiBenchQuestion => Asks::Question,
+        _ => Asks::Work,
+    };
+    let known = known::item(evidence, texts, asks, &nonce);
+    let fields = Fields {
+        shown,
+        ..Fields::new(&nonce, parse::verdict_format(&nonce, styles), evidence)
+    };
+    let list = List {
+        protocol: evidence.protocol,
+        texts,
+        known: &known,
+        styles,
+        keeps: false,
+        nonce: &nonce,
+    };
+    let attempts = Attempts::for_intents(evidence.protocol);
+    let (verdicts, exchange) = model.judge(name, fields, list, attempts).await?;
+    Ok(Judged::by_model(
+        verdicts.into_iter().map(T::from).collect(),
+        &[exchange],
+    ))
+}
+
+/// Chosen by one question and written by another that knows of the chosen intent only.
+async fn reveal(
+    model: &Prompted,
+    persona: &Persona,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<Judged<(usize, String)>, RoleError> {
+    let mut exchanges = Vec::new();
+    let mut index = 0;
+    if open.len() > 1 {
+        let (chosen, exchange) = choose(model, open, evidence).await?;
+        index = chosen;
+        exchanges.push(exchange);
+    }
+    let message = message(model, persona, &open[index..=index], evidence, false).await;
+    let (text, exchange) = message.map_err(|error| error.after(usages(&exchanges)))?;
+    exchanges.push(exchange);
+    Ok(Judged::by_model(vec![(index, text)], &exchanges))
+}
+
+pub(crate) fn usages(exchanges: &[Exchange]) -> impl Iterator<Item = Usage> {
+    exchanges.iter().map(|exchange| exchange.usage)
+}
+
+async fn choose(
+    model: &Prompted,
+    open: &[&Intent],
+    evidence: &TurnEvidence,
+) -> Result<(usize, Exchange), RoleError> {
+    let name = PromptName::Reveal;
+    let nonce = evidence.delimiter(name);
+    let items = list(open);
+    let fields = Fields {
+        items: items.clone(),
+        shown: View::new(evidence, &nonce, subject(open), false).turn(),
+        ..Fields::new(&nonce, parse::choice_format(&nonce), evidence)
+    };
+    let read = |reply: &str| parse::choice(reply, &nonce, &items);
+    model.ask(name, fields, Attempts::PAPER, read).await
+}
+
+async fn message(
+    model: &Prompted,
+    persona: &Persona,
+    intents: &[&Intent],
+    evidence: &TurnEvidence,
+    asked: bool,
+) -> Result<(String, Exchange), RoleError> {
+    let name = PromptName::Answer;
+    let nonce = evidence.delimiter(name);
+    let fields = Fields {
+        items: list(intents),
+        shown: View::new(evidence, &nonce, subject(intents), false).turn(),
+        persona_profile: persona.profile.clone(),
+        facts: evidence.background.facts.clone(),
+        asked,
+        ..Fields::new(&nonce, parse::message_format(&nonce), evidence)
+    };
+    let read = |reply: &str| parse::message(reply, &nonce);
+    model.ask(name, fields, Attempts::PAPER, read).await
+}

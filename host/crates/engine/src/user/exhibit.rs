@@ -1,0 +1,690 @@
+//! Evidence as a model is shown it: every text bounded and fenced, and what does not fit left out, the least relevant
+//! first. Which of it counts under which protocol is decided here; what it means is not.
+//!
+//! The judge of rubrics is shown whatever a matcher may look at: the conversation, every call with its arguments, and
+//! every file that the agent changed. What the session's author names is shown in full and goes last.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::evidence::{Content, TurnEvidence};
+use super::fence::{Nonce, bounded, indented, one_line};
+use pibench_core::matcher::{Matcher, Place};
+use pibench_core::message::Image;
+use pibench_core::record::{CallRecord, CallStatus, ChangeKind, FileChange, Speaker, Utterance};
+use pibench_core::vocabulary::{Protocol, ToolEvidence};
+
+/// Characters of all evidence of one question. About 100,000 tokens: they fit the window of any model that can judge.
+const ROOM: usize = 360_000;
+
+/// Characters of one message of the conversation, and of what a turn added to a file.
+const TEXT_LIMIT: usize = 20_000;
+
+/// Characters of one file.
+const FILE_LIMIT: usize = 60_000;
+
+/// Characters of one call's arguments, and of its result.
+const CALL_LIMIT: usize = 8_000;
+
+/// Characters of the arguments of a call that is shown in short.
+const SHORT_LIMIT: usize = 600;
+
+/// Characters of a tool's name, of an argument's name or of a path: a model may call whatever it likes.
+const NAME_LIMIT: usize = 300;
+
+/// Pictures of one question.
+const MOST_PICTURES: usize = 4;
+
+/// How an omission is to be taken: said where it is.
+const NOT_SHOWN: &str =
+    "what is left out counts as not shown: it is no evidence, neither for nor against";
+
+/// Evidence as it goes into a prompt: every text fenced, an empty one where there is nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shown {
+    pub(crate) response: String,
+    pub(crate) conversation: String,
+    /// What the agent did in earlier turns.
+    pub(crate) earlier: String,
+    pub(crate) calls: String,
+    pub(crate) changes: String,
+    pub(crate) files: String,
+    pub(crate) tools: String,
+    /// After the text, in this order.
+    pub(crate) pictures: Vec<Picture>,
+}
+
+/// A picture with the line that stands above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Picture {
+    pub(crate) head: String,
+    pub(crate) image: Image,
+}
+
+/// Where in a prompt something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    Conversation,
+    Earlier,
+    Response,
+    Calls,
+    Changes,
+    Tools,
+    Files,
+}
+
+/// What goes first when there is no room for all; within one rank, the older.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// A call that only looked something up.
+    Lookup,
+    /// A call whose work stands among the files.
+    Repeated,
+    /// What was said between the request and the response.
+    Talk,
+    File,
+    Act,
+    /// What an item or the session's author names.
+    NamedCall,
+    NamedFile,
+    /// The request and the response: never left out.
+    Core,
+}
+
+/// One fenced text.
+struct Exhibit {
+    section: Section,
+    rank: Rank,
+    text: String,
+    /// The same in short, where there is such a thing.
+    short: Option<String>,
+}
+
+/// What is asked about, as far as it names evidence.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Subject<'a> {
+    /// Of the intents or items: what offline stands in for the judge.
+    pub(crate) matchers: Vec<&'a Matcher>,
+    /// Their texts.
+    pub(crate) texts: Vec<&'a str>,
+    /// The calls that the session's author wants shown.
+    pub(crate) selection: &'a [ToolEvidence],
+}
+
+impl Subject<'_> {
+    fn names_tool(&self, tool: &str) -> bool {
+        let place = Place::Arguments { tool: tool.into() };
+        self.matchers.iter().any(|matcher| matcher.names(&place))
+            || self.selection.iter().any(|wanted| wanted.tool == tool)
+    }
+
+    fn names_file(&self, path: &str) -> bool {
+        let place = Place::File { path: path.into() };
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.matchers.iter().any(|matcher| matcher.names(&place))
+            || self.texts.iter().any(|text| text.contains(name))
+    }
+
+    fn result_fields(&self, tool: &str) -> impl Iterator<Item = &String> {
+        let of_tool = self.selection.iter().filter(move |one| one.tool == tool);
+        of_tool.flat_map(|wanted| &wanted.result)
+    }
+}
+
+/// Shows the evidence of one turn to one model.
+pub(crate) struct View<'a> {
+    evidence: &'a TurnEvidence,
+    nonce: &'a Nonce,
+    subject: Subject<'a>,
+    /// The numbers of the pictures that are shown, by path.
+    pictures: BTreeMap<&'a str, usize>,
+    /// Whether the model can be shown pictures.
+    vision: bool,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(
+        evidence: &'a TurnEvidence,
+        nonce: &'a Nonce,
+        subject: Subject<'a>,
+        vision: bool,
+    ) -> Self {
+        Self {
+            evidence,
+            nonce,
+            subject,
+            pictures: BTreeMap::new(),
+            vision,
+        }
+    }
+
+    /// What was said before, and this turn's response.
+    pub(crate) fn dialogue(&self) -> Shown {
+        let mut exhibits = self.conversation(self.evidence.before());
+        exhibits.push(self.response());
+        fit(exhibits, ROOM)
+    }
+
+    /// What the agent did: in this turn, and before it in the session.
+    pub(crate) fn turn(mut self) -> Shown {
+        let turn = self.evidence.turn;
+        self.choose_pictures();
+        let mut exhibits = self.conversation(self.evidence.before());
+        exhibits.push(self.response());
+        for call in self.evidence.all_calls.iter() {
+            exhibits.push(self.call_of_turn(call, call.turn < turn));
+        }
+        for change in self.last_changes() {
+            exhibits.push(if change.turn < turn {
+                self.file(&change.path, Some(change), Section::Earlier, "earlier file")
+            } else {
+                self.change(change)
+            });
+        }
+        self.fitted(exhibits)
+    }
+
+    /// The session up to now, for the judge of rubrics.
+    pub(crate) fn session(mut self) -> Shown {
+        self.choose_pictures();
+        let mut exhibits = self.conversation(&self.evidence.messages);
+        let calls = self.evidence.all_calls.iter();
+        exhibits.extend(calls.map(|call| self.call_of_session(call)));
+        exhibits.extend(self.files_read());
+        for change in self.last_changes() {
+            if !self.evidence.files_read.contains(&change.path) {
+                exhibits.push(self.file(&change.path, Some(change), Section::Files, "file"));
+            }
+        }
+        self.fitted(exhibits)
+    }
+
+    /// The final response and the session's files: what the released code looks at in stage 1.
+    pub(crate) fn released_turn(&self) -> Shown {
+        let mut exhibits = self.files_read();
+        exhibits.push(self.response());
+        fit(exhibits, ROOM)
+    }
+
+    /// The conversation, the fields of calls that the author selected, and the session's files: what the released code
+    /// looks at for rubrics.
+    pub(crate) fn released_session(&self) -> Shown {
+        let mut exhibits = self.conversation(&self.evidence.messages);
+        let selection = self.subject.selection;
+        for call in self.evidence.all_calls.iter() {
+            let wanted = selection.iter().filter(|wanted| wanted.tool == call.tool);
+            exhibits.extend(wanted.map(|wanted| self.selected(wanted, call)));
+        }
+        exhibits.extend(self.files_read());
+        fit(exhibits, ROOM)
+    }
+
+    fn fitted(&self, exhibits: Vec<Exhibit>) -> Shown {
+        Shown {
+            pictures: self.shown_pictures(),
+            ..fit(exhibits, ROOM)
+        }
+    }
+
+    fn response(&self) -> Exhibit {
+        let text = bounded(self.evidence.said(), TEXT_LIMIT);
+        Exhibit::new(
+            Section::Response,
+            Rank::Core,
+            self.nonce.fence("response", &text),
+        )
+    }
+
+    /// The first message is the request.
+    fn conversation(&self, messages: &[Utterance]) -> Vec<Exhibit> {
+        let shown = |(at, utterance): (usize, &Utterance)| {
+            let speaker = match utterance.speaker {
+                Speaker::User => "user",
+                Speaker::Agent => "assistant",
+            };
+            let label = format!("turn {}, {speaker}", utterance.turn);
+            let rank = if at == 0 { Rank::Core } else { Rank::Talk };
+            let text = self
+                .nonce
+                .fence(&label, &bounded(&utterance.text, TEXT_LIMIT));
+            Exhibit::new(Section::Conversation, rank, text)
+        };
+        messages.iter().enumerate().map(shown).collect()
+    }
+
+    fn call_of_turn(&self, call: &CallRecord, earlier: bool) -> Exhibit {
+        let named = self.subject.names_tool(&call.tool);
+        let rank = rank(call, named);
+        let label = format!("call {}", call.number);
+        if !earlier {
+            return self.call(call, &label, Section::Calls, rank, Form::Whole);
+        }
+        let label = format!("earlier {label}, turn {}", call.turn);
+        let form = if rank == Rank::Lookup {
+            Form::Short
+        } else {
+            Form::Whole
+        };
+        self.call(call, &label, Section::Earlier, rank, form)
+    }
+
+    fn call_of_session(&self, call: &CallRecord) -> Exhibit {
+        let rank = rank(call, self.subject.names_tool(&call.tool));
+        let form = if rank == Rank::Lookup {
+            Form::Short
+        } else {
+            Form::Whole
+        };
+        let label = format!("call {}, turn {}", call.number, call.turn);
+        self.call(call, &label, Section::Tools, rank, form)
+    }
+
+    fn call(
+        &self,
+        call: &CallRecord,
+        label: &str,
+        section: Section,
+        rank: Rank,
+        form: Form,
+    ) -> Exhibit {
+        let head = format!(
+            "tool: {}\nstatus: {}",
+            name(&call.tool),
+            status(call.status)
+        );
+        let arguments = arguments(&call.arguments);
+        let short = |why: &str| {
+            let arguments = bounded(&arguments, SHORT_LIMIT);
+            self.nonce
+                .fence(label, &format!("{head}\n{arguments}\nresult: {why}"))
+        };
+        if form == Form::Short {
+            let text = short("not shown, as of every call that only looked something up");
+            return Exhibit::new(section, rank, text);
+        }
+        let result = self.result(call);
+        let arguments = bounded(&arguments, CALL_LIMIT);
+        let text = format!("{head}\n{arguments}\nresult:\n{result}");
+        Exhibit {
+            short: Some(short("left out for want of room")),
+            ..Exhibit::new(section, rank, self.nonce.fence(label, &text))
+        }
+    }
+
+    /// Of a result that is too long, the fields that the author selected.
+    fn result(&self, call: &CallRecord) -> String {
+        let whole = bounded(&call.result, CALL_LIMIT);
+        if whole.len() == call.result.len() {
+            return whole;
+        }
+        let Ok(result) = serde_json::from_str(&call.result) else {
+            return whole;
+        };
+        let fields = self.subject.result_fields(&call.tool);
+        let found = fields.filter_map(|path| Some((path, at(path, &result)?)));
+        let found: Vec<String> = found.map(|(path, value)| field(path, value)).collect();
+        if found.is_empty() {
+            return whole;
+        }
+        found.join("\n")
+    }
+
+    fn selected(&self, wanted: &ToolEvidence, call: &CallRecord) -> Exhibit {
+        let mut text = format!(
+            "tool: {}\nstatus: {}",
+            name(&call.tool),
+            status(call.status)
+        );
+        let result =
+            serde_json::from_str(&call.result).unwrap_or_else(|_| Value::from(&*call.result));
+        let all = wanted.call.is_empty() && wanted.result.is_empty();
+        let sides = [
+            ("call", &wanted.call, &call.arguments),
+            ("result", &wanted.result, &result),
+        ];
+        for (side, paths, value) in sides {
+            let found = paths
+                .iter()
+                .filter_map(|path| Some((path.as_str(), at(path, value)?)));
+            for (path, value) in found.chain(all.then_some(("all", value))) {
+                text.push_str(&["\n", side, " ", &field(path, value)].concat());
+            }
+        }
+        let label = format!("tool record of turn {}", call.turn);
+        let text = self.nonce.fence(&label, &text);
+        Exhibit::new(Section::Tools, Rank::NamedCall, text)
+    }
+
+    /// The last change of each file, the oldest first.
+    fn last_changes(&self) -> Vec<&'a FileChange> {
+        let changes = self.evidence.all_changes.iter();
+        let mut last: BTreeMap<&str, (usize, &FileChange)> = BTreeMap::new();
+        for (at, change) in changes.enumerate() {
+            last.insert(&change.path, (at, change));
+        }
+        let mut last: Vec<(usize, &FileChange)> = last.into_values().collect();
+        last.sort_by_key(|(at, _)| *at);
+        last.into_iter().map(|(_, change)| change).collect()
+    }
+
+    fn files_read(&self) -> Vec<Exhibit> {
+        let last = self.last_changes();
+        let shown = |path: &String| {
+            let change = last.iter().copied().find(|change| change.path == *path);
+            Exhibit {
+                rank: Rank::NamedFile,
+                ..self.file(path, change, Section::Files, "file")
+            }
+        };
+        self.evidence.files_read.iter().map(shown).collect()
+    }
+
+    /// A file as it is now.
+    fn file(
+        &self,
+        path: &str,
+        change: Option<&FileChange>,
+        section: Section,
+        label: &str,
+    ) -> Exhibit {
+        let what = match change {
+            // The released code shows contents alone.
+            _ if self.evidence.protocol == Protocol::PiBench => String::new(),
+            None => "\nchange: not changed by the assistant in this session".to_owned(),
+            Some(change) => format!("\nchange: {} in turn {}", kind(change.kind), change.turn),
+        };
+        let text = format!("path: {}{what}\n{}", name(path), self.content(path));
+        Exhibit::new(
+            section,
+            self.rank_of_file(path),
+            self.nonce.fence(label, &text),
+        )
+    }
+
+    /// A file that this turn changed: also what the turn added to it.
+    fn change(&self, change: &FileChange) -> Exhibit {
+        let mut text = format!(
+            "path: {}\nchange: {}",
+            name(&change.path),
+            kind(change.kind)
+        );
+        if change.kind == ChangeKind::Modified && !change.added.is_empty() {
+            let added = indented(&bounded(&change.added, TEXT_LIMIT));
+            text.push_str(&["\nadded lines:\n", &added].concat());
+        }
+        text.push_str(&["\n", &self.content(&change.path)].concat());
+        let rank = self.rank_of_file(&change.path);
+        Exhibit::new(Section::Changes, rank, self.nonce.fence("file", &text))
+    }
+
+    fn rank_of_file(&self, path: &str) -> Rank {
+        if self.subject.names_file(path) {
+            Rank::NamedFile
+        } else {
+            Rank::File
+        }
+    }
+
+    fn content(&self, path: &str) -> String {
+        match self.evidence.files.get(path).unwrap_or(&Content::Missing) {
+            Content::Text(text) => format!("content:\n{}", bounded(text, FILE_LIMIT)),
+            Content::Bytes(size) => format!("content: no text, {size} bytes"),
+            Content::Unread(why) => format!("content: could not be read: {}", name(why)),
+            Content::Missing => "content: none, the file is not there".into(),
+            Content::Picture(image) => {
+                let what = format!("content: a picture, {}", image.media_type);
+                match self.pictures.get(path) {
+                    Some(number) => format!("{what}; it is picture {number} after this text"),
+                    None if self.vision => format!("{what}; left out, {NOT_SHOWN}"),
+                    None => format!("{what}; it cannot be shown to you, {NOT_SHOWN}"),
+                }
+            }
+        }
+    }
+
+    /// Those that are named come first, then the newest.
+    fn choose_pictures(&mut self) {
+        if !self.vision {
+            return;
+        }
+        let read = self.evidence.files_read.iter().map(String::as_str);
+        let changed = self.last_changes().into_iter().rev();
+        let changed: Vec<&str> = changed.map(|change| change.path.as_str()).collect();
+        let named = changed.iter().filter(|path| self.subject.names_file(path));
+        let all: Vec<&str> = read
+            .chain(named.copied())
+            .chain(changed.iter().copied())
+            .collect();
+        for path in all {
+            let is_picture = matches!(self.evidence.files.get(path), Some(Content::Picture(_)));
+            if is_picture && self.pictures.len() < MOST_PICTURES {
+                let next = self.pictures.len() + 1;
+                self.pictures.entry(path).or_insert(next);
+            }
+        }
+    }
+
+    fn shown_pictures(&self) -> Vec<Picture> {
+        let mut numbered: Vec<(usize, &str)> = self
+            .pictures
+            .iter()
+            .map(|(path, number)| (*number, *path))
+            .collect();
+        numbered.sort_unstable();
+        let picture = |(number, path): (usize, &str)| match self.evidence.files.get(path) {
+            Some(Content::Picture(image)) => Some(Picture {
+                head: format!("[picture {number} of {}]", self.nonce),
+                image: Image::clone(image),
+            }),
+            _ => None,
+        };
+        numbered.into_iter().filter_map(picture).collect()
+    }
+}
+
+/// How much of a call is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Whole,
+    /// Without its result.
+    Short,
+}
+
+impl Exhibit {
+    fn new(section: Section, rank: Rank, text: String) -> Self {
+        Self {
+            section,
+            rank,
+            text,
+            short: None,
+        }
+    }
+}
+
+/// What a call matters. A tool that is not known to look things up only may have done something.
+fn rank(call: &CallRecord, named: bool) -> Rank {
+    let written = ["write_file", "edit_file", "notebook_edit"].contains(&call.tool.as_str());
+    if named {
+        Rank::NamedCall
+    } else if looks_up(&call.tool) {
+        Rank::Lookup
+    } else if written && call.status == CallStatus::Ok {
+        Rank::Repeated
+    } else {
+        Rank::Act
+    }
+}
+
+/// Whether a tool by its name changes nothing: the scaffold's own that do not, and those of apps that show, search, list,
+/// get, find, read or count, or log in and out.
+fn looks_up(tool: &str) -> bool {
+    const OWN: [&str; 6] = [
+        "read_file",
+        "list_dir",
+        "glob",
+        "grep",
+        "web_search",
+        "web_fetch",
+    ];
+    const OF_APPS: [&str; 9] = [
+        "show", "search", "list", "get", "find", "read", "count", "login", "logout",
+    ];
+    match tool.split_once("__") {
+        None => OWN.contains(&tool),
+        Some((_, function)) => {
+            let verb = function.split('_').next().unwrap_or(function);
+            OF_APPS.contains(&verb)
+        }
+    }
+}
+
+/// The sections, with the least relevant left out until all fits.
+fn fit(mut exhibits: Vec<Exhibit>, room: usize) -> Shown {
+    let left_out = leave_out(&mut exhibits, room);
+    let section = |section: Section| {
+        let of_section = exhibits.iter().zip(&left_out);
+        let of_section = of_section.filter(|(exhibit, _)| exhibit.section == section);
+        let kept = of_section.clone().filter(|(_, out)| !**out);
+        let kept: Vec<&str> = kept.map(|(exhibit, _)| exhibit.text.as_str()).collect();
+        match of_section.filter(|(_, out)| **out).count() {
+            0 => kept.join("\n"),
+            out => format!(
+                "({out} left out here for want of room; {NOT_SHOWN})\n{}",
+                kept.join("\n")
+            ),
+        }
+    };
+    Shown {
+        response: section(Section::Response),
+        conversation: section(Section::Conversation),
+        earlier: section(Section::Earlier),
+        calls: section(Section::Calls),
+        changes: section(Section::Changes),
+        files: section(Section::Files),
+        tools: section(Section::Tools),
+        pictures: Vec::new(),
+    }
+}
+
+/// Shortens, then takes out, rank by rank and the oldest first. Which are out.
+fn leave_out(exhibits: &mut [Exhibit], room: usize) -> Vec<bool> {
+    let mut out = vec![false; exhibits.len()];
+    let length = |text: &str| text.chars().count();
+    let mut total: usize = exhibits.iter().map(|exhibit| length(&exhibit.text)).sum();
+    let mut order: Vec<usize> = (0..exhibits.len()).collect();
+    order.sort_by_key(|&at| exhibits[at].rank);
+    order.retain(|&at| exhibits[at].rank != Rank::Core);
+    let ranks: Vec<Rank> = exhibits.iter().map(|exhibit| exhibit.rank).collect();
+    for same in order.chunk_by(|&one, &other| ranks[one] == ranks[other]) {
+        for &at in same {
+            if total <= room {
+                return out;
+            }
+            if let Some(short) = exhibits[at].short.take() {
+                total = total - length(&exhibits[at].text) + length(&short);
+                exhibits[at].text = short;
+            }
+        }
+        for &at in same {
+            if total <= room {
+                return out;
+            }
+            total -= length(&exhibits[at].text);
+            out[at] = true;
+        }
+    }
+    out
+}
+
+/// A call's arguments, a line for each down to the leaves, texts of several lines as blocks with their line breaks: an
+/// indented block cannot pass for the lines around it.
+fn arguments(arguments: &Value) -> String {
+    match arguments {
+        Value::Object(fields) if fields.is_empty() => "arguments: none".into(),
+        Value::Object(_) => {
+            let mut lines = Vec::new();
+            write_leaves("", arguments, &mut lines);
+            format!("arguments:\n{}", lines.join("\n"))
+        }
+        Value::String(text) => format!("arguments, no JSON object:\n{}", indented(text)),
+        other => format!("arguments: {other}"),
+    }
+}
+
+fn write_leaves(key: &str, value: &Value, lines: &mut Vec<String>) {
+    let below = |part: &str| match key {
+        "" => name(part),
+        key => format!("{key}.{}", name(part)),
+    };
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (part, field) in fields {
+                write_leaves(&below(part), field, lines);
+            }
+        }
+        Value::Array(entries) if entries.iter().any(has_lines) => {
+            for (part, entry) in entries.iter().enumerate() {
+                write_leaves(&below(&part.to_string()), entry, lines);
+            }
+        }
+        Value::String(text) if has_lines(value) => {
+            lines.push(format!("  {key}:\n{}", indented(text)));
+        }
+        Value::String(text) => lines.push(format!("  {key}: {text}")),
+        other => lines.push(format!("  {key}: {other}")),
+    }
+}
+
+/// Whether a value holds a text of several lines, or one that would not be seen as it is on one.
+fn has_lines(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text
+            .chars()
+            .any(|one| one.is_control() || (one.is_whitespace() && one != ' ')),
+        Value::Array(entries) => entries.iter().any(has_lines),
+        Value::Object(fields) => fields.values().any(has_lines),
+        _ => false,
+    }
+}
+
+/// A field that an author selected, on one line.
+fn field(path: &str, value: &Value) -> String {
+    format!(
+        "{path}: {}",
+        one_line(&bounded(&value.to_string(), CALL_LIMIT))
+    )
+}
+
+/// The value at a dotted path of object keys and list indexes.
+fn at<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, part| match value {
+        Value::Object(fields) => fields.get(part),
+        Value::Array(entries) => entries.get(part.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// Foreign words that belong on one line.
+fn name(text: &str) -> String {
+    one_line(&bounded(text, NAME_LIMIT))
+}
+
+fn status(status: CallStatus) -> &'static str {
+    match status {
+        CallStatus::Ok => "ok",
+        CallStatus::ToolError => "refused",
+        CallStatus::Failed => "failed",
+    }
+}
+
+fn kind(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Created => "created",
+        ChangeKind::Modified => "modified",
+        ChangeKind::Deleted => "deleted",
+    }
+}

@@ -1,0 +1,243 @@
+//! Verifying a finished run: does every score follow from the record? Nothing is played and no model is asked. The chain
+//! of hashes and the blobs are checked, the session's rules and the graders run again, and what they give is compared
+//! with what is written. What a model judged is taken as it stands: its replies are in the blobs.
+
+use super::dispatcher::RunError;
+use super::episode::{self, EpisodeError};
+use super::grading::is_rubric;
+use super::outline::outline;
+use super::plan::Plan;
+use super::replay::{InSession, Replay};
+use super::results;
+use super::session::{inputs, outcome, tracker};
+use pibench_core::score;
+use pibench_core::score::IntentCounts;
+use pibench_record::event::{Event, ItemVerdict, SessionFinished, SessionStarted, Turn};
+use pibench_record::folder::FolderError;
+use pibench_record::journal;
+use pibench_suite::suite::Persona;
+
+/// What a verification found.
+#[derive(Debug, Default)]
+pub struct Verified {
+    pub sessions: usize,
+    pub turns: usize,
+    /// Rule verdicts that were made again.
+    pub rules: usize,
+    /// What does not follow from the record; empty when everything does.
+    pub problems: Vec<String>,
+}
+
+/// Verifies every episode of a run folder.
+pub async fn verify(plan: &Plan) -> Result<Verified, RunError> {
+    let mut verified = Verified::default();
+    for (run, persona) in plan.episodes() {
+        let name = format!("journal/{}.r{run}.jsonl", persona.id);
+        match journal::events(&plan.folder.journal(&persona.id, run)) {
+            Ok(events) => {
+                let mut episode = Episode::new(plan, persona, run, &mut verified)?;
+                episode.events(&events).await?;
+                let problems = std::mem::take(&mut episode.replay.problems);
+                verified.problems.extend(problems);
+            }
+            Err(error) => verified.problems.push(format!("{name}: failed to {error}")),
+        }
+    }
+    if !plan.folder.has_outline(&outline(plan).await?)? {
+        let problem = "outline.json: it is not what the suite and the plugins say";
+        verified.problems.push(problem.into());
+    }
+    verify_seal(plan, &mut verified)?;
+    match results::collect(plan) {
+        Ok(found) if plan.folder.has_results(&found)? => {}
+        Ok(_) => verified
+            .problems
+            .push("results.json: its scores are not those of the journals".into()),
+        // Told above, with the journal's name.
+        Err(_) => {}
+    }
+    Ok(verified)
+}
+
+fn verify_seal(plan: &Plan, verified: &mut Verified) -> Result<(), FolderError> {
+    for (name, broken) in plan.folder.broken_seals()? {
+        verified.problems.push(format!("{name}: {broken}"));
+    }
+    Ok(())
+}
+
+/// One episode, followed through its journal.
+struct Episode<'a, 'v> {
+    plan: &'a Plan,
+    persona: &'a Persona,
+    run: u32,
+    replay: Replay<'a>,
+    verified: &'v mut Verified,
+}
+
+impl<'a, 'v> Episode<'a, 'v> {
+    fn new(
+        plan: &'a Plan,
+        persona: &'a Persona,
+        run: u32,
+        verified: &'v mut Verified,
+    ) -> Result<Self, EpisodeError> {
+        Ok(Self {
+            plan,
+            persona,
+            run,
+            replay: Replay::new(plan, persona, run)?,
+            verified,
+        })
+    }
+
+    async fn events(&mut self, events: &[Event]) -> Result<(), EpisodeError> {
+        for event in events {
+            match event {
+                Event::EpisodeStarted(started) => {
+                    if *started != episode::started(self.plan, self.persona, self.run) {
+                        let problem = "the journal is of another run than the manifest";
+                        self.replay.problem(problem);
+                    }
+                }
+                Event::SessionStarted(started) => {
+                    self.inputs(started);
+                    for fault in self.replay.begin(started).await? {
+                        self.replay.problem(fault.message);
+                    }
+                }
+                Event::Turn(turn) => self.turn(turn).await?,
+                Event::SessionFinished(finished) => self.session_finished(finished)?,
+                Event::Wake(wake) => self.replay.wake(wake)?,
+                Event::EpisodeFinished => {}
+            }
+        }
+        if !matches!(events.last(), Some(Event::EpisodeFinished)) {
+            self.replay.problem("the episode is not played to its end");
+        }
+        self.replay.same_workspace()
+    }
+
+    /// A session that is played alone has its group's inputs.
+    fn inputs(&mut self, started: &SessionStarted) {
+        let mut sessions = self.persona.sessions.iter();
+        let session = sessions.find(|session| session.id == started.session);
+        let wanted = session.map(|session| inputs(self.plan, self.persona, session));
+        if wanted.is_some_and(|wanted| wanted != started.inputs) {
+            let session = &started.session;
+            self.replay.problem(format!(
+                "`{session}` was not given what its group brings that is not played"
+            ));
+        }
+    }
+
+    async fn turn(&mut self, turn: &Turn) -> Result<(), EpisodeError> {
+        self.verified.turns += 1;
+        let exchanges = turn
+            .judgements
+            .iter()
+            .filter_map(|judgement| judgement.exchange.as_ref());
+        let exchanges = exchanges
+            .chain(&turn.next_exchange)
+            .chain(turn.items.iter().filter_map(|item| item.exchange.as_ref()));
+        for exchange in exchanges {
+            self.replay.blob(exchange)?;
+        }
+        if self.replay.turn(turn)? {
+            self.grade(turn).await?;
+            self.replay.take(&turn.items);
+        }
+        Ok(())
+    }
+
+    /// Makes the turn's rule verdicts again and tells what differs.
+    async fn grade(&mut self, turn: &Turn) -> Result<(), EpisodeError> {
+        let mut due = self.replay.due(turn.outcome.is_some());
+        due.retain(|(_, item)| !is_rubric(item));
+        let again = self.replay.rules(&due).await?;
+        self.verified.rules += again.verdicts.len();
+        let is_recorded = |verdict: &&ItemVerdict| turn.items.contains(verdict);
+        let differs = again.verdicts.iter().find(|verdict| !is_recorded(verdict));
+        for fault in again.unread {
+            if !turn.faults.contains(&fault) {
+                self.replay.problem(fault.message);
+            }
+        }
+        if let Some(verdict) = differs {
+            let ItemVerdict {
+                item, pass, reason, ..
+            } = verdict;
+            let now = if *pass { "passes" } else { "does not pass" };
+            self.replay.problem(format!(
+                "the rule of item `{item}` now {now} ({reason}), and the record says otherwise"
+            ));
+        }
+        Ok(())
+    }
+
+    fn session_finished(&mut self, finished: &SessionFinished) -> Result<(), EpisodeError> {
+        self.verified.sessions += 1;
+        let Some(open) = self.replay.end(finished)? else {
+            return Ok(());
+        };
+        let differences = [
+            self.wrong_statuses(&open, finished),
+            wrong_scores(&open, finished),
+            self.wrong_trajectory(&open, finished)?,
+        ];
+        for difference in differences.into_iter().flatten() {
+            self.replay.problem_in(&open, difference);
+        }
+        Ok(())
+    }
+
+    /// The session's rules run again over the recorded changes.
+    fn wrong_statuses(&self, open: &InSession<'_>, finished: &SessionFinished) -> Option<String> {
+        match tracker(self.plan, open.session, &open.turns) {
+            Err(error) => Some(format!(
+                "the session's rules do not give its changes: {error}"
+            )),
+            Ok(tracker) => {
+                let recorded: Vec<_> = finished
+                    .intents
+                    .iter()
+                    .map(|intent| intent.status)
+                    .collect();
+                let statuses = tracker.statuses() != recorded;
+                let outcome = outcome(&tracker, &open.turns) != Some(finished.outcome);
+                let turns = tracker.turns() != finished.turns;
+                (statuses || outcome || turns)
+                    .then(|| "its intents, turns or outcome do not follow from its turns".into())
+            }
+        }
+    }
+
+    fn wrong_trajectory(
+        &self,
+        open: &InSession<'_>,
+        finished: &SessionFinished,
+    ) -> Result<Option<String>, FolderError> {
+        // A blob that is gone or changed is told where it is named.
+        let Ok(trajectory) = self.replay.trajectory(open, finished.clone()) else {
+            return Ok(None);
+        };
+        let (persona, session) = (&self.persona.id, &open.session.id);
+        let folder = &self.plan.folder;
+        let same = folder.has_trajectory(persona, self.run, session, &trajectory)?;
+        Ok((!same).then(|| "its trajectory is not what the journal says".into()))
+    }
+}
+
+fn wrong_scores(open: &InSession<'_>, finished: &SessionFinished) -> Option<String> {
+    let items = open.checklist.scores(&open.session.checklist);
+    let statuses: Vec<_> = finished
+        .intents
+        .iter()
+        .map(|intent| intent.status)
+        .collect();
+    let proc = IntentCounts::of(&statuses).proc().unwrap_or_default();
+    let same = finished.comp == score::comp(&items)
+        && finished.items == items
+        && (finished.proc - proc).abs() < f64::EPSILON;
+    (!same).then(|| "its scores do not follow from its verdicts and statuses".into())
+}

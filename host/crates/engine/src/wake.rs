@@ -1,0 +1,208 @@
+//! What happens between two sessions: jobs and heartbeats that are due wake the agent, in the order of time and before
+//! the next session opens. Each is a turn with a chat of its own. Nobody reads what the agent says then, and nothing of
+//! it is scored; what it does to workspace and apps stays.
+
+use std::time::Duration;
+
+use jiff::ToSpan;
+use jiff::civil::{DateTime, Time};
+
+use super::episode::{Episode, EpisodeError};
+use super::plan::AgentRole;
+use super::session::setup;
+use pibench_agent::{Agent, Channel, SessionClock, TurnDone, TurnEnd, TurnLimits, schedule};
+use pibench_core::path::WorkspacePath;
+use pibench_model::place::Place;
+use pibench_model::scripted::Scripted;
+use pibench_model::{Model, ModelError};
+use pibench_record::Event;
+use pibench_record::event::{Fault, FaultKind, Wake};
+
+/// What the agent is told when nothing else wakes it.
+pub(super) const HEARTBEAT: &str = "[heartbeat] You woke up by yourself.";
+
+/// Where the agent notes what it wants to look at when it wakes.
+const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
+
+/// What wakes the agent, and when.
+struct Due {
+    at: DateTime,
+    by: String,
+    message: String,
+    channel: Channel,
+    /// Moments before this one at which it was due, too.
+    folded: u32,
+}
+
+/// Wakes the agent for everything that is due until the next session. `woken`: how often the record says that it was,
+/// since the last session. It ends: what recurs wakes once, and after some wakes no job can be added.
+pub(super) async fn play(
+    episode: &mut Episode<'_>,
+    until: DateTime,
+    woken: u32,
+) -> Result<(), EpisodeError> {
+    episode.environment.woken = woken;
+    while let Some(due) = next(episode, until) {
+        episode.plan.spending.check()?;
+        wake(episode, due, until).await?;
+    }
+    episode.environment.woken = 0;
+    Ok(())
+}
+
+/// What is due first. Nothing is due before the agent's first session.
+fn next(episode: &Episode<'_>, until: DateTime) -> Option<Due> {
+    let environment = &episode.environment;
+    let now = environment.clock.now();
+    let job = schedule::due(&environment.jobs, until).map(|due| {
+        let schedule::Due { job, at, folded } = due;
+        Due {
+            // A job that was due during the session fires after it.
+            at: at.max(now),
+            by: job.id.clone(),
+            message: format!("[cron {}] {}{}", job.id, job.message, missed(folded)),
+            channel: Channel::Cron,
+            folded,
+        }
+    });
+    let before = job.as_ref().map(|job| job.at.saturating_sub(1.second()));
+    heartbeat(episode, now, before.unwrap_or(until)).or(job)
+}
+
+/// What the agent is told of earlier moments; nothing where there was none.
+fn missed(folded: u32) -> String {
+    match folded {
+        0 => String::new(),
+        1 => "\n[It was due once before, and did not wake you then.]".into(),
+        times => format!("\n[It was due {times} times before, and did not wake you then.]"),
+    }
+}
+
+/// The last heartbeat until then, if there is anything to look at; it stands for those since the agent was last awake.
+/// Heartbeats are at midnight and at whole intervals since, so that they do not depend on what else happened; one that
+/// falls into another wake is left out.
+fn heartbeat(episode: &Episode<'_>, now: DateTime, until: DateTime) -> Option<Due> {
+    let minutes = i64::from(episode.plan.suite.session.heartbeat_minutes?);
+    let path = WorkspacePath::parse(HEARTBEAT_FILE).ok()?;
+    let content = episode.environment.workspace.read(&path).ok()?;
+    let notes = String::from_utf8(content).ok()?;
+    // A file of headings only has nothing to do.
+    let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if notes.lines().all(empty) {
+        return None;
+    }
+    let midnight = |moment: DateTime| moment.date().to_datetime(Time::midnight());
+    let of_day = |moment: DateTime| moment.duration_since(midnight(moment)).as_mins() / minutes;
+    let last = midnight(until).saturating_add((of_day(until) * minutes).minutes());
+    let at = Some(last).filter(|last| *last > now)?;
+    let days = midnight(until).duration_since(midnight(now)).as_hours() / 24;
+    let a_day = (24 * 60 - 1) / minutes + 1;
+    let since = days * a_day + of_day(until) - of_day(now);
+    let folded = u32::try_from(since - 1).unwrap_or_default();
+    Some(Due {
+        at,
+        by: "heartbeat".into(),
+        message: format!(
+            "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{}\n\nDo what is due now. If nothing is, say so and call no tool.{}",
+            notes.trim(),
+            missed(folded)
+        ),
+        channel: Channel::Heartbeat,
+        folded,
+    })
+}
+
+async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<(), EpisodeError> {
+    let Due {
+        at,
+        by,
+        message,
+        channel,
+        folded,
+    } = due;
+    episode.place.begin(&format!("wake by {by} at {at}"), 0);
+    let environment = &mut episode.environment;
+    environment.clock = SessionClock::new(at);
+    environment.calls = 0;
+    environment.woken += 1;
+    schedule::fired(&mut environment.jobs, &by, until);
+    let system = Agent::system_prompt(environment)?;
+    let blob = episode.plan.folder.put_blob(system.as_bytes())?;
+    let model = model(&episode.plan.roles.agent, &episode.place);
+    let limits = episode.plan.suite.session;
+    let limits = TurnLimits {
+        iterations: limits.max_iterations,
+        timeout: Duration::from_secs(limits.turn_timeout_s),
+    };
+    let setup = setup(episode.plan, channel);
+    let mut agent = Agent::new(&model, setup, &environment.toolbox, system);
+    let done = agent.turn(environment, 0, &message, limits).await;
+    let faults = faults(episode, &by, &done)?;
+    let changes = episode.take_changes(0)?;
+    let marks = episode
+        .mark_apps(&mut std::collections::BTreeMap::new())
+        .await?;
+    episode.environment.clock.turn();
+    let wake = Wake {
+        by,
+        clock: SessionClock::new(at).to_string(),
+        message,
+        folded,
+        system: blob,
+        steps: done.steps,
+        changes,
+        apps: marks.apps,
+        faults: [faults, marks.faults].concat(),
+        jobs: episode.environment.jobs.clone(),
+        usage: done.usage,
+    };
+    Ok(episode.append(Event::Wake(Box::new(wake)))?)
+}
+
+/// The agent's model between sessions. A script belongs to its session: here it says nothing.
+fn model(role: &AgentRole, place: &Place) -> Model {
+    match role {
+        AgentRole::Client(client) => Model::Client(client.at(place)),
+        AgentRole::External(external) => Model::External(external.clone()),
+        AgentRole::Reference | AgentRole::Reactive | AgentRole::Nop | AgentRole::Cheat => {
+            Model::Scripted(Scripted::Nop)
+        }
+    }
+}
+
+/// What broke. A broken connection or machine ends the episode: the wake is not journaled, and resume plays it again.
+fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>, EpisodeError> {
+    let session = format!("the wake by {by}");
+    let broken = |reason: String| EpisodeError::Infrastructure {
+        persona: episode.persona.id.clone(),
+        session: session.clone(),
+        turn: 0,
+        reason,
+    };
+    let mut faults = done.faults.clone();
+    let (cause, message) = match &done.end {
+        TurnEnd::Answered => return Ok(faults),
+        TurnEnd::Timeout => (
+            "timeout",
+            "failed to finish in the time of a turn".to_owned(),
+        ),
+        TurnEnd::Model(error @ ModelError::Refused { .. }) => {
+            ("refused", format!("failed to {error}"))
+        }
+        TurnEnd::Model(error) => {
+            let persona = &episode.persona.id;
+            return Err(EpisodeError::unanswered(persona, &session, 0, error));
+        }
+        TurnEnd::Infrastructure => {
+            let reason = done.faults.last().map(|fault| fault.message.clone());
+            return Err(broken(reason.unwrap_or_else(|| "a guest timed out".into())));
+        }
+    };
+    faults.push(Fault {
+        kind: FaultKind::Model,
+        source: "agent".into(),
+        cause: cause.into(),
+        message,
+    });
+    Ok(faults)
+}

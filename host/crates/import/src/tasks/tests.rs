@@ -1,0 +1,837 @@
+//! A small data set of our own in the public format, what a task file must not say, and the public sample.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+use pibench_suite::load::{Loaded, STAGED_LIMIT};
+use pibench_suite::manifest::Trigger;
+use pibench_suite::suite::{Grading, Suite};
+
+const PROFILE: &str = "schema_version: v2
+user_id: Registry_Clerk
+role: |
+  ## Work
+  Keeps the land registry.
+preferences: {language: en, channel: null}
+long_term_goals: [Retire early]
+motto: slow and sure
+";
+
+const EPISODE: &str = "schema_version: v2
+episode_id: ep_1
+user_id: Registry_Clerk
+runtime: {docker_image_id: abc}
+tasks:
+  - task_id: Task_1
+  - task_id: Task_2
+    depends_on: [Task_1]
+";
+
+const TOOLS: &str = "tool_names: [gmail__login, mcp_appworld_gmail__send_email, exec]\n";
+
+const TASK_1: &str = "schema_version: v2
+task_id: Task_1
+user_id: Registry_Clerk
+environment_id: env_1
+title: First entry
+description: ''
+task_type: long_term
+trigger: {type: environmental_signal, source: court-feed, case: 7}
+intent:
+  initial_input: |
+    Enter the parcel.
+    It is \"new\".
+  hidden_intent:
+    - content: Name the owner first.
+    - {content: Use the long form., status: provided}
+metadata:
+  difficulty: easy
+  threads: []
+  weight: 1.0
+priority: high
+";
+
+const TASK_2: &str = "schema_version: v2
+task_id: Task_2
+user_id: Registry_Clerk
+title: Second entry
+task_type: short_term_contextual
+trigger: {type: user}
+intent:
+  initial_input: Send the extract.
+  hidden_intent:
+    - content: Attach the plan.
+      status: not_provided
+objectives:
+  checklist:
+    - criterion: The extract was sent.
+    - {criterion: The plan is attached., weight: 2.5}
+  files_read: [./out.md, /etc/passwd]
+  tools:
+    - mcp_appworld_gmail__send_email: {call: [subject], result: [response.sent_email_id, response]}
+    - exec: {call: [command], result: [response.x]}
+  tools_evaluation_path: data/clerk/scripts/two.py
+";
+
+const SCRIPT: &str = "def score(history):\n    return {'sent': 0, 'attached': 0}\n";
+
+struct Data {
+    folder: TempDir,
+}
+
+impl Data {
+    fn sound() -> Self {
+        let new = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        new.write("profile.yaml", PROFILE);
+        new.write("episode.yaml", EPISODE);
+        new.write("tools.yaml", TOOLS);
+        new.write("tasks/Task_1/task.yaml", TASK_1);
+        new.write("tasks/Task_1/plan.txt", "a plan");
+        new.write("tasks/Task_1/maps/north.txt", "a map");
+        new.write("tasks/Task_2/task.yaml", TASK_2);
+        new.write("scripts/two.py", SCRIPT);
+        new.write("skills/planning/SKILL.md", "Plan.");
+        new
+    }
+
+    fn root(&self) -> Utf8PathBuf {
+        self.folder.path().to_str().unwrap().into()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join("data/clerk").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn edit(&self, path: &str, from: &str, to: &str) {
+        let text = fs::read_to_string(self.root().join("data/clerk").join(path)).unwrap();
+        assert_eq!(text.matches(from).count(), 1, "{from:?} in {path}");
+        self.write(path, &text.replace(from, to));
+    }
+
+    fn out(&self) -> Utf8PathBuf {
+        self.root().join("out")
+    }
+
+    fn import(&self) -> Result<Report, ImportError> {
+        let mut list_checks = |script: &str| {
+            assert_eq!(script, SCRIPT);
+            Ok(vec!["sent".to_owned(), "attached".to_owned()])
+        };
+        import(&self.root(), None, &self.out(), &mut list_checks, &|_| true)
+    }
+
+    fn suite(&self) -> Suite {
+        let Loaded { suite, warnings: _ } = load(&self.out().join("suite.toml")).unwrap();
+        suite
+    }
+}
+
+#[test]
+fn carries_a_whole_data_set_over() {
+    let data = Data::sound();
+    let report = data.import().unwrap();
+    insta::assert_debug_snapshot!(report, @r##"
+        Report {
+            personas: 1,
+            sessions: 2,
+            intents: 3,
+            rubrics: 2,
+            rules: 2,
+            files: 2,
+            people: 0,
+            records: 0,
+            left_out: [
+                "clerk/tasks/Task_1/task.yaml: the intent i2 starts as `provided`; here every intent starts open",
+                "clerk/tasks/Task_2/task.yaml: the whole result of `mcp_appworld_gmail__send_email` as evidence",
+                "clerk/tasks/Task_2/task.yaml: files_read `/etc/passwd`: the path is absolute; it must be relative",
+                "clerk/tools.yaml: `exec` is no app tool",
+                "clerk: metadata.pi_bench.preferences.channel: null",
+            ],
+            notes: [
+                "clerk/episode.yaml: `runtime` is not needed here: apps run in the host",
+                "clerk/skills: 1 files copied to personas/registry_clerk/skills",
+                "the data has no people and no app records: the apps hold the generated world, and nobody can log in",
+                "the data has no reference workflows or offline matchers: scripted models find no intent satisfied",
+            ],
+        }
+        "##);
+
+    let suite = data.suite();
+    let persona = &suite.personas[0];
+    assert_eq!(
+        (suite.protocol, persona.id.as_str()),
+        (Protocol::Paper, "registry_clerk")
+    );
+    assert_eq!(persona.tools, ["gmail__login", "gmail__send_email"]);
+    assert!(
+        persona.profile.contains("Keeps the land registry.")
+            && persona.profile.contains("- Retire early")
+    );
+    let [one, two] = persona.sessions.as_slice() else {
+        panic!("two sessions")
+    };
+    assert_eq!(
+        (
+            one.clock.to_string().as_str(),
+            two.clock.to_string().as_str()
+        ),
+        ("2026-03-02T09:00:00", "2026-03-03T09:00:00")
+    );
+    assert_eq!(one.request, "Enter the parcel.\nIt is \"new\".\n");
+    assert_eq!(
+        one.trigger,
+        Trigger::Environment {
+            source: "court-feed".into(),
+            payload: json!({"case": 7})
+        }
+    );
+    assert!(one.dependency_only);
+    let staged: Vec<(&str, &[u8])> = one
+        .files
+        .iter()
+        .map(|file| (file.path.as_str(), file.content.as_slice()))
+        .collect();
+    assert_eq!(
+        staged,
+        [
+            ("maps/north.txt", b"a map".as_slice()),
+            ("plan.txt", b"a plan")
+        ]
+    );
+    assert_eq!(two.depends_on, ["task_1"]);
+    let ids: Vec<&str> = two.checklist.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(ids, ["c1", "c2", "r1", "r2"]);
+    assert_eq!(two.checklist[1].weight.to_string(), "2.5");
+    let Grading::Rule(rule) = &two.checklist[3].grading else {
+        panic!("a rule")
+    };
+    assert_eq!(
+        (rule.config["script"].as_str(), rule.check.as_deref()),
+        (Some(SCRIPT), Some("attached"))
+    );
+    assert_eq!(rule.config["tools"], json!(["gmail__send_email", "exec"]));
+    assert_eq!(two.files_read, ["out.md"]);
+    assert_eq!(
+        (
+            two.tool_evidence[0].tool.as_str(),
+            two.tool_evidence[0].result.as_slice()
+        ),
+        ("gmail__send_email", ["sent_email_id".to_owned()].as_slice())
+    );
+    assert_eq!(two.tool_evidence[1].result, ["response.x"]);
+    let skill = fs::read_to_string(
+        data.out()
+            .join("personas/registry_clerk/skills/planning/SKILL.md"),
+    );
+    assert_eq!(skill.unwrap(), "Plan.");
+}
+
+#[test]
+fn writes_readable_files_that_keep_all_metadata() {
+    let data = Data::sound();
+    data.import().unwrap();
+    let text = |path: &str| fs::read_to_string(data.out().join(path)).unwrap();
+    insta::assert_snapshot!(text("suite.toml"), @r##"
+        version = 1
+        id = "pi-bench"
+        title = "π-Bench"
+        personas = ["personas/registry_clerk"]
+        protocol = "paper"
+        scaffold = "nanobot-0.1.5"
+        scaffold_prompt = "neutral"
+        agent = "nop"
+        seed = 0
+
+        [session]
+        max_turns = 30
+        max_iterations = 120
+        turn_timeout_s = 1800
+        window_tokens = 65536
+
+        [state]
+        reset = "episode"
+
+        [web]
+        provider = "offline"
+        "##);
+    insta::assert_snapshot!(text("personas/registry_clerk/persona.toml"), @r##"
+        version = 1
+        id = "registry_clerk"
+        name = "Registry Clerk"
+        profile = """
+        ## Work
+        Keeps the land registry.
+
+        ## Preferences
+        - language: en
+        - channel: null
+
+        ## Long-term goals
+        - Retire early
+        """
+        tools = [
+            "gmail__login",
+            "gmail__send_email",
+        ]
+        skills = ["planning"]
+        world = true
+
+        [[episode]]
+        session = "task_1"
+
+        [[episode]]
+        session = "task_2"
+        depends_on = ["task_1"]
+
+        [metadata.pi_bench]
+        user_id = "Registry_Clerk"
+        tool_names = [
+            "gmail__login",
+            "mcp_appworld_gmail__send_email",
+            "exec",
+        ]
+        episode_id = "ep_1"
+        long_term_goals = ["Retire early"]
+        motto = "slow and sure"
+
+        [metadata.pi_bench.preferences]
+        language = "en"
+        "##);
+}
+
+#[test]
+fn writes_sessions_that_keep_what_has_no_place() {
+    let data = Data::sound();
+    data.import().unwrap();
+    let text = |path: &str| fs::read_to_string(data.out().join(path)).unwrap();
+    insta::assert_snapshot!(text("personas/registry_clerk/sessions/task_1/session.toml"), @r##"
+        version = 1
+        id = "task_1"
+        title = "First entry"
+        clock = 2026-03-02T09:00:00
+        request = """
+        Enter the parcel.
+        It is "new".
+        """
+
+        [trigger]
+        kind = "environment"
+        source = "court-feed"
+
+        [trigger.payload]
+        case = 7
+
+        [[intents]]
+        id = "i1"
+        content = "Name the owner first."
+
+        [[intents]]
+        id = "i2"
+        content = "Use the long form."
+
+        [[files]]
+        source = "files/maps/north.txt"
+        path = "maps/north.txt"
+
+        [[files]]
+        source = "files/plan.txt"
+
+        [metadata]
+        difficulty = "easy"
+        threads = []
+        weight = 1.0
+
+        [metadata.pi_bench]
+        task_id = "Task_1"
+        user_id = "Registry_Clerk"
+        environment_id = "env_1"
+        task_type = "long_term"
+        priority = "high"
+
+        [metadata.pi_bench.trigger]
+        type = "environmental_signal"
+        source = "court-feed"
+        case = 7
+
+        [metadata.pi_bench.intent_status]
+        i2 = "provided"
+        "##);
+}
+
+#[test]
+fn writes_a_session_with_its_rules_and_evidence() {
+    let data = Data::sound();
+    data.import().unwrap();
+    let text = |path: &str| fs::read_to_string(data.out().join(path)).unwrap();
+    insta::assert_snapshot!(text("personas/registry_clerk/sessions/task_2/session.toml"), @r##"
+        version = 1
+        id = "task_2"
+        title = "Second entry"
+        clock = 2026-03-03T09:00:00
+        request = "Send the extract."
+
+        [trigger]
+        kind = "user"
+
+        [[intents]]
+        id = "i1"
+        content = "Attach the plan."
+
+        [[checklist]]
+        id = "c1"
+        criterion = "The extract was sent."
+
+        [[checklist]]
+        id = "c2"
+        criterion = "The plan is attached."
+        weight = 2.5
+
+        [[checklist]]
+        id = "r1"
+        criterion = "sent"
+
+        [checklist.rule]
+        grader = "python"
+        script = "two.py"
+        check = "sent"
+
+        [checklist.rule.config]
+        tools = [
+            "gmail__send_email",
+            "exec",
+        ]
+
+        [[checklist]]
+        id = "r2"
+        criterion = "attached"
+
+        [checklist.rule]
+        grader = "python"
+        script = "two.py"
+        check = "attached"
+
+        [checklist.rule.config]
+        tools = [
+            "gmail__send_email",
+            "exec",
+        ]
+
+        [evidence]
+        files_read = ["out.md"]
+
+        [[evidence.tools]]
+        tool = "gmail__send_email"
+        call = ["subject"]
+        result = ["sent_email_id"]
+
+        [[evidence.tools]]
+        tool = "exec"
+        call = ["command"]
+        result = ["response.x"]
+
+        [metadata.pi_bench]
+        task_id = "Task_2"
+        user_id = "Registry_Clerk"
+        task_type = "short_term_contextual"
+        tools_evaluation_path = "data/clerk/scripts/two.py"
+
+        [metadata.pi_bench.trigger]
+        type = "user"
+
+        [metadata.pi_bench.intent_status]
+        i1 = "not_provided"
+        "##);
+}
+
+/// What an import of the sound data says was left out after one edit, beside what it always says.
+#[track_caller]
+fn leaves_out(path: &str, from: &str, to: &str, expected: &[&str]) {
+    let data = Data::sound();
+    let before = data.import().unwrap().left_out;
+    fs::remove_dir_all(data.out()).unwrap();
+    data.edit(path, from, to);
+    let mut after = data.import().unwrap().left_out;
+    after.retain(|line| !before.contains(line));
+    assert_eq!(after, expected);
+    data.suite();
+}
+
+#[test]
+fn tells_what_it_left_out() {
+    leaves_out(
+        "tasks/Task_2/task.yaml",
+        "scripts/two.py",
+        "scripts/three.py",
+        &[
+            "clerk/tasks/Task_2/task.yaml: the rule script data/clerk/scripts/three.py: no such file",
+            "clerk/scripts/two.py: a script that no task of the episode names",
+        ],
+    );
+    leaves_out(
+        "tasks/Task_1/task.yaml",
+        "difficulty: easy",
+        "difficulty: null",
+        &["clerk/tasks/Task_1/task.yaml: metadata.difficulty: null"],
+    );
+    leaves_out(
+        "tasks/Task_1/task.yaml",
+        "difficulty: easy",
+        "pi_bench: easy",
+        &["clerk/tasks/Task_1/task.yaml: metadata key `pi_bench`: the import uses it"],
+    );
+}
+
+#[test]
+fn leaves_out_scripts_that_do_not_run_and_the_dependency_that_needs_them() {
+    let data = Data::sound();
+    let i = TASK_2.find("  checklist").unwrap();
+    let j = TASK_2.find("  files_read").unwrap();
+    data.write(
+        "tasks/Task_2/task.yaml",
+        &format!("{}{}", &TASK_2[..i], &TASK_2[j..]),
+    );
+    let report = import(
+        &data.root(),
+        None,
+        &data.out(),
+        &mut |_| Err("a fault".to_owned()),
+        &|_| true,
+    )
+    .unwrap();
+    let lines: Vec<&String> = report
+        .left_out
+        .iter()
+        .filter(|line| {
+            line.contains("Task_2") && !line.contains("passwd") && !line.contains("whole result")
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "clerk/tasks/Task_2/task.yaml: the checks of data/clerk/scripts/two.py could not be listed: a fault",
+            "clerk/episode.yaml: depends_on of `Task_2`: none of its criteria could be carried over"
+        ]
+    );
+    assert!(data.suite().personas[0].sessions[1].depends_on.is_empty());
+}
+
+#[test]
+fn skills_get_names_that_ours_can_have() {
+    let data = Data::sound();
+    data.write("skills/Tax-2.0.1/SKILL.md", "Sums.");
+    data.write("skills/Tax-2.0.1/scripts/sum.py", "x");
+    data.write("skills/empty/_meta.json", "{}");
+    let left_out = data.import().unwrap().left_out;
+    assert!(
+        left_out
+            .iter()
+            .any(|line| line.contains("skills/empty: it has no SKILL.md")),
+        "{left_out:#?}"
+    );
+    let persona =
+        fs::read_to_string(data.out().join("personas/registry_clerk/persona.toml")).unwrap();
+    assert!(persona.contains("\"tax-2-0-1\""), "{persona}");
+    assert!(persona.contains("tax-2-0-1 = \"Tax-2.0.1\""), "{persona}");
+    let staged = &data.suite().personas[0].skills;
+    let paths: Vec<&str> = staged.iter().map(|file| file.path.as_str()).collect();
+    assert!(
+        paths.contains(&"skills/tax-2-0-1/scripts/sum.py"),
+        "{paths:?}"
+    );
+}
+
+#[test]
+fn leaves_out_what_is_no_part_of_the_format() {
+    let data = Data::sound();
+    data.write("notes.txt", "x");
+    data.write("scripts/old.py", "x");
+    data.write("tasks/Task_9/task.yaml", "x");
+    let large = fs::File::create(data.root().join("data/clerk/tasks/Task_1/large.bin")).unwrap();
+    large.set_len(STAGED_LIMIT + 1).unwrap();
+    let left_out = data.import().unwrap().left_out;
+    for line in [
+        "notes.txt: no part of the format",
+        "old.py: a script that no task",
+        "Task_9: no task of the",
+        "large.bin: cannot read",
+    ] {
+        assert!(
+            left_out.iter().any(|left| left.contains(line)),
+            "{line} in {left_out:#?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn follows_no_link() {
+    let data = Data::sound();
+    std::os::unix::fs::symlink(
+        "/etc/hostname",
+        data.root().join("data/clerk/tasks/Task_1/link"),
+    )
+    .unwrap();
+    let report = data.import().unwrap();
+    assert!(
+        report
+            .left_out
+            .iter()
+            .any(|line| line.contains("Task_1/link") && line.contains("is a link")),
+        "{report:#?}"
+    );
+}
+
+/// What is said of the data after one edit; nothing is written then.
+#[track_caller]
+fn rejects(path: &str, from: &str, to: &str, expected: &[&str]) {
+    let data = Data::sound();
+    data.edit(path, from, to);
+    let error = data.import().unwrap_err();
+    let ImportError::Rejected(Problems(problems)) = error else {
+        panic!("{error}")
+    };
+    let root = format!("{}/data/clerk/", data.root());
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| problem.to_line().replace(&root, ""))
+        .collect();
+    assert_eq!(
+        fs::read_dir(data.root()).unwrap().count(),
+        1,
+        "something half-written is left"
+    );
+    assert_eq!(lines, expected);
+}
+
+const ONE: &str = "tasks/Task_1/task.yaml";
+const TWO: &str = "tasks/Task_2/task.yaml";
+
+#[test]
+fn rejects_what_the_format_forbids() {
+    rejects(
+        ONE,
+        "schema_version: v2",
+        "schema_version: v1",
+        &["tasks/Task_1/task.yaml:1:1: schema version `v1` is not known (this host imports v2)"],
+    );
+    rejects(
+        ONE,
+        "  initial_input: |",
+        "  detailed_intent: x\n  initial_input: |",
+        &["tasks/Task_1/task.yaml:10:3: `intent.detailed_intent` is not allowed in v2"],
+    );
+    rejects(
+        TWO,
+        "  files_read:",
+        "  tools_checklist: []\n  files_read:",
+        &[
+            "tasks/Task_2/task.yaml:16:3: unknown field `tools_checklist`, expected one of checklist, files_read, tools, tools_evaluation_path",
+        ],
+    );
+    rejects(
+        TWO,
+        "weight: 2.5",
+        "weight: 0",
+        &["tasks/Task_2/task.yaml:15:42: the weight 0 is not above 0"],
+    );
+    rejects(
+        TWO,
+        "  hidden_intent:\n    - content: Attach the plan.\n      status: not_provided",
+        "  hidden_intent: []",
+        &["tasks/Task_2/task.yaml:9:3: no hidden intents"],
+    );
+    rejects(
+        TWO,
+        "status: not_provided",
+        "status: maybe",
+        &[
+            "tasks/Task_2/task.yaml:11:15: unknown variant `maybe`, expected one of not_provided, provided",
+        ],
+    );
+    rejects(
+        TWO,
+        "{type: user}",
+        "{type: webhook}",
+        &["tasks/Task_2/task.yaml:6:1: unknown trigger type \"webhook\""],
+    );
+    rejects(
+        TWO,
+        "task_type: short_term_contextual",
+        "task_type: forever",
+        &[
+            "tasks/Task_2/task.yaml:5:12: unknown variant `forever`, expected one of short_term_independent, short_term_contextual, long_term",
+        ],
+    );
+    rejects(
+        TWO,
+        "task_id: Task_2",
+        "task_id: Task_3",
+        &["tasks/Task_2/task.yaml:2:1: the task id `Task_3` is not the folder's name, `Task_2`"],
+    );
+    rejects(
+        TWO,
+        "    - exec: {call: [command], result: [response.x]}",
+        "    - {exec: {}, grep: {}}",
+        &["tasks/Task_2/task.yaml:17:3: an item of `objectives.tools` has 2 keys, not one"],
+    );
+    rejects(
+        TWO,
+        "title: Second entry",
+        "title: [",
+        &[
+            "tasks/Task_2/task.yaml:6:8: while parsing a flow mapping, did not find expected ',' or '}'",
+        ],
+    );
+    rejects(
+        TWO,
+        "title: Second entry",
+        "title: a\ntitle: b",
+        &[
+            "tasks/Task_2/task.yaml:5:1: duplicate mapping key: title, set DuplicateKeyPolicy in Options if acceptable",
+        ],
+    );
+}
+
+#[test]
+fn rejects_dependencies_that_break_the_contract() {
+    let depends = "depends_on: [Task_1]";
+    rejects(
+        "episode.yaml",
+        depends,
+        "depends_on: [Task_1, Task_1]",
+        &["episode.yaml:6:14: depends_on of `Task_2`: `Task_1` stands twice"],
+    );
+    rejects(
+        "episode.yaml",
+        depends,
+        "depends_on: [Task_2]",
+        &["episode.yaml:7:14: depends_on of `Task_2`: `Task_2` is the task itself"],
+    );
+    rejects(
+        "episode.yaml",
+        depends,
+        "depends_on: [Task_4]",
+        &["episode.yaml:8:18: depends_on of `Task_2`: `Task_4` is no earlier task"],
+    );
+    rejects(
+        "episode.yaml",
+        "task_id: Task_1\n",
+        "task_id: Task_1\n    depends_on: [Task_2]\n",
+        &[
+            "episode.yaml:7:18: depends_on of `Task_1`: `Task_2` is no earlier task",
+            "episode.yaml:6:14: `Task_1` has depends_on and no criteria",
+        ],
+    );
+    rejects(
+        ONE,
+        "priority: high",
+        "objectives: {checklist: [{criterion: x}]}",
+        &["episode.yaml:6:14: depends_on of `Task_2`: `Task_1` has criteria of its own"],
+    );
+    rejects(
+        "episode.yaml",
+        "task_id: Task_1\n",
+        "task_id: Task_3\n",
+        &[
+            "tasks/Task_3/task.yaml: no such file",
+            "episode.yaml:8:18: depends_on of `Task_2`: `Task_1` is no earlier task",
+        ],
+    );
+}
+
+#[test]
+fn bounds_yaml_aliases() {
+    let level = |name: char, of: char| {
+        format!("{name}: &{name} [{}]", vec![format!("*{of}"); 9].join(", "))
+    };
+    let levels: Vec<String> = ('b'..='j')
+        .zip('a'..='i')
+        .map(|(name, of)| level(name, of))
+        .collect();
+    let bomb = format!("metadata: {{a: &a [x], {}}}", levels.join(", "));
+    let data = Data::sound();
+    data.edit(TWO, "title: Second entry", &bomb);
+    let error = data.import().unwrap_err().to_string();
+    assert!(
+        error.contains("task.yaml:4:") && error.contains("budget breached"),
+        "{error}"
+    );
+}
+
+#[test]
+fn refuses_a_folder_that_exists_and_one_without_users() {
+    let data = Data::sound();
+    fs::create_dir(data.out()).unwrap();
+    assert!(matches!(data.import(), Err(ImportError::Exists(path)) if path == data.out()));
+    assert_eq!(fs::read_dir(data.out()).unwrap().count(), 0);
+
+    let empty = tempfile::tempdir().unwrap();
+    let root = Utf8Path::from_path(empty.path()).unwrap();
+    let error = import(
+        root,
+        None,
+        &root.join("out"),
+        &mut |_| Ok(Vec::new()),
+        &|_| true,
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("no users"), "{error}");
+}
+
+#[test]
+fn imports_the_data_folder_itself_too() {
+    let data = Data::sound();
+    let out = data.out();
+    let report = import(
+        &data.root().join("data"),
+        None,
+        &out,
+        &mut |_| Ok(vec!["sent".to_owned()]),
+        &|_| true,
+    )
+    .unwrap();
+    assert_eq!((report.sessions, report.rules), (2, 1));
+}
+
+#[test]
+fn the_public_sample_becomes_a_suite_that_loads() {
+    let sample =
+        Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/pi-bench-sample");
+    if !sample.exists() {
+        println!("skipped: {sample} is not there");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = Utf8Path::from_path(folder.path()).unwrap().join("out");
+    let report = import(
+        &sample,
+        None,
+        &out,
+        &mut |_| panic!("the sample has no scripts"),
+        &|_| true,
+    )
+    .unwrap();
+    assert_eq!(
+        (report.personas, report.sessions, report.intents),
+        (1, 5, 23)
+    );
+    assert_eq!((report.rubrics, report.rules, report.files), (33, 0, 0));
+    assert_eq!(
+        report.left_out,
+        [
+            "law_trainee/tasks/law_trainee_task_008/task.yaml: the rule script data/law_trainee/scripts/law_trainee_task_008_5.py: no such file",
+            "law_trainee/tasks/law_trainee_task_012/task.yaml: the rule script data/law_trainee/scripts/law_trainee_task_012_5.py: no such file",
+        ]
+    );
+    let Loaded { suite, .. } = load(&out.join("suite.toml")).unwrap();
+    assert_eq!(
+        suite.personas[0].sessions[2].depends_on,
+        ["law_trainee_task_001", "law_trainee_task_004"]
+    );
+}

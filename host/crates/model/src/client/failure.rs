@@ -1,0 +1,177 @@
+//! How an attempt at a model failed, and who is to mend it: time, the operator, or nobody because the model refused. The one
+//! place that judges a server's error: by its status, and by its words where servers use one status for several things.
+
+use std::time::Duration;
+
+use super::one_line;
+use super::remedy::Mend;
+use pibench_core::message::Usage;
+
+/// What servers say when it was the content, in lower case; with a status of 400 or 403, or without one. Anything else that
+/// they reject is for the operator.
+const CONTENT: [&str; 23] = [
+    "content policy",
+    "content_policy",
+    "contentpolicy",
+    "content filter",
+    "content_filter",
+    // OpenAI and Azure.
+    "invalid_prompt",
+    "content management policy",
+    "responsibleaipolicyviolation",
+    "usage policy",
+    "usage policies",
+    "input was flagged",
+    "prompt was flagged",
+    "request was flagged",
+    "content was flagged",
+    "moderation",
+    // DashScope, DeepSeek, Moonshot, Gemini.
+    "inappropriate content",
+    "data_inspection_failed",
+    "content exists risk",
+    "considered high risk",
+    "prohibited_content",
+    // Z.ai, MiniMax and Ark.
+    "sensitive content",
+    "new_sensitive",
+    "sensitive information",
+];
+
+/// What they say when the chat is longer than the model's context, in lower case.
+pub(super) const CONTEXT: [&str; 18] = [
+    // OpenAI, and those who speak as it does: DeepSeek, vLLM, OpenRouter.
+    "context_length_exceeded",
+    "maximum context length",
+    "exceeds the context window",
+    "input tokens exceed the configured limit",
+    "longer than the maximum model length",
+    // Anthropic.
+    "prompt is too long",
+    "exceed context limit",
+    // litellm.
+    "contextwindowexceedederror",
+    // Gemini.
+    "exceeds the maximum number of tokens allowed",
+    // llama.cpp and its Python server.
+    "available context size",
+    "context size has been exceeded",
+    "exceed context window",
+    // DashScope, Moonshot, MiniMax, Z.ai, Ark.
+    "range of input length should be",
+    "exceeded model token limit",
+    "input token length too long",
+    "context window exceeds limit",
+    "prompt exceeds max length",
+    "outofcontexterror",
+];
+
+/// What they say with a status of 429 when no waiting helps, in lower case: the account is empty or stopped.
+const EMPTY: [&str; 6] = [
+    "insufficient_quota",
+    "exceeded_current_quota_error",
+    "insufficient balance",
+    "credit balance",
+    "billing_hard_limit",
+    "setlimitexceeded",
+];
+
+/// `DashScope` calls its tokens for each minute a quota, too.
+const REFILLED: [&str; 2] = ["allocated quota", "#token-limit"];
+
+/// How an attempt failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Busy, broken or stalled: asked again.
+    Trouble {
+        reason: String,
+        retry_after: Option<Duration>,
+        /// It says that it is asked too much.
+        busy: bool,
+    },
+    /// No JSON: asked again a few times.
+    NotJson { reason: String },
+    /// JSON of the wrong shape: asked again a few times.
+    WrongShape { reason: String },
+    /// The request is rejected and would be again: for the operator to mend.
+    Setup { reason: String, mend: Mend },
+    /// Refused for good; an answer that is a refusal is paid for.
+    Refused { reason: String, usage: Usage },
+    /// The time of the question is used up.
+    Late,
+}
+
+impl Failure {
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Trouble { reason, .. }
+            | Self::NotJson { reason }
+            | Self::WrongShape { reason }
+            | Self::Setup { reason, .. }
+            | Self::Refused { reason, .. } => reason,
+            Self::Late => "the time of the turn is used up",
+        }
+    }
+
+    /// A 4xx that names the temperature: reasoning models take their default only.
+    pub(super) fn is_about_temperature(&self) -> bool {
+        let (Self::Setup { reason, .. } | Self::Refused { reason, .. }) = self else {
+            return false;
+        };
+        reason.to_lowercase().contains("temperature")
+    }
+
+    /// A refusal that was no answer.
+    pub(super) fn refused(reason: String) -> Self {
+        Self::Refused {
+            reason,
+            usage: Usage::default(),
+        }
+    }
+
+    /// What an error of this status means; 0 where there is none. `codes`: its types and codes.
+    pub(super) fn of_status(
+        status: u16,
+        message: &str,
+        codes: &str,
+        retry_after: Option<Duration>,
+    ) -> Self {
+        let words = one_line(message);
+        let reason = match status {
+            0 => words,
+            _ => format!("status {status}: {words}"),
+        };
+        let lower = format!("{message} {codes}").to_lowercase();
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+        let about_content = || says(&CONTENT) || has_word(&lower, "safety");
+        let too_long = matches!(status, 0 | 400 | 413 | 422 | 500) && says(&CONTEXT);
+        match status {
+            429 if says(&EMPTY) && !says(&REFILLED) => Self::Setup {
+                reason,
+                mend: Mend::Account,
+            },
+            _ if too_long => Self::Setup {
+                reason,
+                mend: Mend::Window,
+            },
+            408 | 409 | 429 | 500.. => Self::Trouble {
+                reason,
+                retry_after,
+                // 529 is Anthropic's word for an overload.
+                busy: matches!(status, 429 | 503 | 529),
+            },
+            0 | 400 | 403 if about_content() => Self::refused(reason),
+            // Without a status only what is recognised is the operator's.
+            _ => match Mend::of(status, &lower) {
+                Mend::Other if status == 0 => Self::refused(reason),
+                mend => Self::Setup { reason, mend },
+            },
+        }
+    }
+}
+
+/// Whether a word stands by itself: `safety_settings` is a parameter.
+fn has_word(text: &str, word: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.any(|found| found == word)
+}

@@ -1,0 +1,200 @@
+//! What the operator has to mend when a server rejects a request, and how to say it. It decides nothing about what happens
+//! next.
+
+use super::failure::CONTEXT;
+use crate::provider::Endpoint;
+use pibench_core::message::Role;
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mend {
+    /// The key, or what it may do.
+    Key,
+    /// The account has no money, or a limit of its own.
+    Account,
+    Model,
+    /// The address.
+    Address,
+    /// The model is served without tools.
+    Tools,
+    /// There are more tools than the server takes.
+    ToolCount,
+    /// The model is shown a picture, and sees none.
+    Pictures,
+    /// The chat is longer than the model's context.
+    Window,
+    /// The server's words have to do.
+    Other,
+}
+
+/// How servers say each of them, in lower case; the first that fits is meant.
+const SAID: [(Mend, &[&str]); 6] = [
+    (
+        Mend::ToolCount,
+        &[
+            // OpenAI, Gemini, Groq, Moonshot.
+            "'tools': array too long",
+            "function declarations can be specified",
+            "'tools' : maximum number of items",
+            "functions in tools currently cannot exceed",
+            "too many tools",
+        ],
+    ),
+    (
+        Mend::Tools,
+        &[
+            // vLLM, Ollama, OpenRouter.
+            "--tool-call-parser",
+            "does not support tool",
+            "support tool use",
+            "tools is not supported",
+            "tools are not supported",
+            "takes no tools",
+            "does not support function",
+            "function calling is not",
+        ],
+    ),
+    (
+        Mend::Pictures,
+        &[
+            // OpenRouter, DeepSeek, vLLM.
+            "support image",
+            "`image_url`",
+            "is not a multimodal model",
+            "image(s) may be provided",
+        ],
+    ),
+    (
+        Mend::Account,
+        &[
+            // Anthropic, OpenAI, DashScope, DeepSeek and MiniMax, Ark.
+            "credit balance",
+            "usage limits",
+            "billing",
+            "arrearage",
+            "account is in good standing",
+            "insufficient balance",
+            "insufficient_quota",
+            "overdue",
+        ],
+    ),
+    (
+        Mend::Model,
+        &[
+            "model_not_found",
+            "model not exist",
+            "invalid model name",
+            "is not a valid model",
+        ],
+    ),
+    (
+        Mend::Key,
+        &[
+            "api key",
+            "api_key",
+            "invalid authentication",
+            "authenticationerror",
+        ],
+    ),
+];
+
+/// What stands before the length of the context in the servers' words, in lower case.
+const LENGTH: [&str; 9] = [
+    "context length is",
+    "context size",
+    "context window of",
+    "tokens allowed",
+    "model token limit",
+    "should be [1,",
+    "configured limit of",
+    "maximum model length of",
+    ">",
+];
+
+impl Mend {
+    /// By the status, and by what was said, in lower case.
+    pub(super) fn of(status: u16, said: &str) -> Self {
+        let fits = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
+        let known = SAID.iter().find(|(_, phrases)| fits(phrases));
+        if let Some(&(mend, _)) = known {
+            return mend;
+        }
+        let names_model =
+            said.contains("model") && fits(&["does not exist", "not found", "not_found"]);
+        match status {
+            401 | 403 => Self::Key,
+            402 => Self::Account,
+            413 => Self::Window,
+            _ if names_model => Self::Model,
+            300..=399 | 404 | 405 => Self::Address,
+            _ => Self::Other,
+        }
+    }
+
+    /// What to do, for a model in a role. `said`: the server's words.
+    pub(super) fn remedy(self, endpoint: &Endpoint, role: Role, said: &str) -> String {
+        let Endpoint {
+            model,
+            provider,
+            key_env,
+            ..
+        } = endpoint;
+        match self {
+            Self::Key => match key_env {
+                Some(variable) => {
+                    format!("check the key in {variable}, and what it may be used for")
+                }
+                None => format!("name the key's variable by `key_env` of [providers.{provider}]"),
+            },
+            Self::Account => format!("fill up the account at {provider}, or raise its limit"),
+            Self::Model => format!(
+                "check the name `{model}`, and whether {provider} serves it to this account"
+            ),
+            Self::Address => format!("check `base_url` of [providers.{provider}]"),
+            Self::Tools => format!(
+                "serve `{model}` with tools (vLLM: --enable-auto-tool-choice and --tool-call-parser), or choose \
+                 another model"
+            ),
+            Self::Pictures => {
+                format!("say `vision = false` in an entry of [models] for `{model}`, in a new run")
+            }
+            Self::ToolCount => format!(
+                "shorten `tools` of the persona; `max_tools` of [providers.{provider}] in the suite tells it before \
+                 anything is asked"
+            ),
+            Self::Window => window(role, said),
+            Self::Other => "mend what the server says".into(),
+        }
+    }
+}
+
+/// The agent's chat is kept within a window; what the others are shown follows from the session.
+fn window(role: Role, said: &str) -> String {
+    if role != Role::Agent {
+        return "serve it with a longer context, or choose another model".into();
+    }
+    let limit = length(&said.to_lowercase());
+    let value = limit.map_or_else(
+        || "N below the model's context".to_owned(),
+        // The answer has to fit, too.
+        |limit| format!("{}, for its context is {limit} tokens", limit / 4 * 3),
+    );
+    format!(
+        "set `[session] window_tokens` to {value} (--set session.window_tokens=N, in a new run), or serve it with a \
+         longer context"
+    )
+}
+
+/// The length of the context, if the server says it.
+fn length(said: &str) -> Option<u64> {
+    // A bare sign of comparison means it in such a message only.
+    if !CONTEXT.iter().any(|phrase| said.contains(phrase)) {
+        return None;
+    }
+    LENGTH.iter().find_map(|before| {
+        let (_, rest) = said.split_once(before)?;
+        let rest = rest.trim_start_matches([' ', ':', '(']);
+        let digits = rest.find(|c: char| !c.is_ascii_digit());
+        rest[..digits.unwrap_or(rest.len())].parse().ok()
+    })
+}

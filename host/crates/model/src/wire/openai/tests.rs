@@ -1,0 +1,382 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::wire;
+use crate::wire::WireFormat;
+use pibench_core::message::{ChatRequest, Image};
+
+fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Habits<'a> {
+    Habits {
+        model: "m",
+        fields,
+        max_output_tokens: None,
+        output_limit: "max_completion_tokens",
+        give_back,
+    }
+}
+
+fn request(model: &str, chat: ChatRequest<'_>) -> Value {
+    assert_eq!(model, "m");
+    json!(wire::request(
+        WireFormat::OpenAi,
+        habits(&Map::new(), None),
+        chat
+    ))
+}
+
+fn reply(body: &[u8]) -> Result<Reply, Unreadable> {
+    wire::reply(WireFormat::OpenAi, body)
+}
+
+fn thought(text: &str) -> Option<Reasoning> {
+    Reasoning::new(text.into(), Vec::new())
+}
+
+fn check(message: &Value, expected: &Reply) {
+    let body = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
+    let mut expected = expected.clone();
+    expected.usage.calls = 1;
+    assert_eq!(
+        reply(body.to_string().as_bytes()),
+        Ok(expected),
+        "{message}"
+    );
+}
+
+fn check_unreadable(body: &str, expected: &str) {
+    let message = format!("{:?}", reply(body.as_bytes()).unwrap_err());
+    assert!(message.contains(expected), "{message}");
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
+    ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.into(),
+    }
+}
+
+#[test]
+fn a_chat_is_written_as_the_format_wants_it() {
+    let messages = [
+        Message::System { text: "s".into() },
+        Message::User { text: "u".into() },
+        Message::Assistant {
+            text: String::new(),
+            reasoning: thought("r"),
+            calls: vec![
+                call("1", "read_file", r#"{"path": "a"}"#),
+                call("2", "list", "oops"),
+            ],
+        },
+        Message::Tool {
+            call_id: "1".into(),
+            text: "t".into(),
+        },
+    ];
+    let tools = [ToolSpec {
+        name: "list".into(),
+        description: "d".into(),
+        parameters: json!({"type": "object"}).into(),
+    }];
+    let body = request(
+        "m",
+        ChatRequest {
+            messages: &messages,
+            tools: &tools,
+            may_call: true,
+            temperature: Some(0.0),
+            max_output: None,
+        },
+    );
+    let expected = json!({
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "u"},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "read_file", "arguments": "{\"path\": \"a\"}"}},
+                {"id": "2", "type": "function",
+                 "function": {"name": "list", "arguments": "{\"malformed_arguments\":\"oops\"}"}},
+            ]},
+            {"role": "tool", "tool_call_id": "1", "content": "t"},
+        ],
+        "tools": [{"type": "function",
+                   "function": {"name": "list", "description": "d", "parameters": {"type": "object"}}}],
+        "temperature": 0.0,
+    });
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn tools_that_must_not_be_called_are_sent_all_the_same() {
+    let tools = [ToolSpec {
+        name: "list".into(),
+        description: "d".into(),
+        parameters: json!({"type": "object"}).into(),
+    }];
+    let body = request(
+        "m",
+        ChatRequest {
+            messages: &[],
+            tools: &tools,
+            may_call: false,
+            temperature: None,
+            max_output: None,
+        },
+    );
+    assert_eq!(body["tool_choice"], "none");
+    assert_eq!(body["tools"][0]["function"]["name"], "list");
+}
+
+#[test]
+fn what_is_not_asked_for_is_not_sent() {
+    let body = request(
+        "m",
+        ChatRequest {
+            messages: &[],
+            tools: &[],
+            may_call: true,
+            temperature: None,
+            max_output: None,
+        },
+    );
+    assert_eq!(body, json!({"model": "m", "messages": []}));
+}
+
+#[test]
+fn parallel_calls_keep_their_raw_arguments() {
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\": 1"}},
+        {"id": "", "type": "function", "function": {"name": "g", "arguments": {"y": 2}}},
+        {"function": {"name": "h"}},
+    ]});
+    let expected = Reply {
+        calls: vec![
+            call("a", "f", "{\"x\": 1"),
+            call("call_1", "g", r#"{"y":2}"#),
+            call("call_2", "h", ""),
+        ],
+        ..Reply::default()
+    };
+    check(&message, &expected);
+}
+
+#[test]
+fn thinking_is_kept_apart_from_the_answer() {
+    let expected = Reply {
+        text: "Yes.".into(),
+        reasoning: thought("hm"),
+        ..Reply::default()
+    };
+    check(
+        &json!({"content": "Yes.", "reasoning_content": "hm"}),
+        &expected,
+    );
+    check(
+        &json!({"content": "Yes.", "reasoning": "hm", "reasoning_content": ""}),
+        &expected,
+    );
+    check(
+        &json!({"content": "\n<think>\nhm\n</think>\n\nYes."}),
+        &expected,
+    );
+    let open = Reply {
+        text: "<think> no end".into(),
+        ..Reply::default()
+    };
+    check(&json!({"content": "<think> no end"}), &open);
+}
+
+#[test]
+fn thinking_goes_back_in_the_field_that_the_server_wants() {
+    let messages = [Message::Assistant {
+        text: "a".into(),
+        reasoning: thought("hm"),
+        calls: Vec::new(),
+    }];
+    let chat = ChatRequest {
+        messages: &messages,
+        tools: &[],
+        may_call: true,
+        temperature: None,
+        max_output: None,
+    };
+    let fields = Map::from_iter([("thinking".to_owned(), json!({"type": "enabled"}))]);
+    let habits = habits(&fields, Some("reasoning_content"));
+    let body = json!(wire::request(WireFormat::OpenAi, habits, chat));
+    let expected = json!({
+        "model": "m",
+        "messages": [{"role": "assistant", "content": "a", "reasoning_content": "hm"}],
+        "thinking": {"type": "enabled"},
+    });
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn signed_thinking_goes_back_as_it_came() {
+    let details = json!([{"type": "reasoning.encrypted", "data": "xyz"}, {"type": "reasoning.text", "text": "hm"}]);
+    let signature = json!({"google": {"thought_signature": "abc"}});
+    let message = json!({"role": "assistant", "content": null, "reasoning_details": details, "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": signature},
+        {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+    ]});
+    let body = json!({"choices": [{"message": message}]});
+    let Reply {
+        text,
+        reasoning,
+        calls,
+        ..
+    } = reply(body.to_string().as_bytes()).unwrap();
+    assert_eq!(reasoning.as_ref().unwrap().text, "hm");
+    let messages = [Message::Assistant {
+        text,
+        reasoning,
+        calls,
+    }];
+    // As the journal keeps it.
+    let kept: Vec<Message> =
+        serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap();
+    let chat = ChatRequest {
+        messages: &kept,
+        tools: &[],
+        may_call: true,
+        temperature: None,
+        max_output: None,
+    };
+    assert_eq!(request("m", chat)["messages"][0], message);
+}
+
+#[test]
+fn pictures_stand_after_all_results() {
+    let tool = |id: &str| Message::Tool {
+        call_id: id.into(),
+        text: "t".into(),
+    };
+    let picture = Message::Picture {
+        text: "a.png".into(),
+        image: Some(Image {
+            media_type: "image/png".into(),
+            data: "AAAA".into(),
+        }),
+    };
+    let gone = Message::Picture {
+        text: "b.png".into(),
+        image: None,
+    };
+    let messages = [tool("1"), picture, gone, tool("2")];
+    let chat = ChatRequest {
+        messages: &messages,
+        tools: &[],
+        may_call: true,
+        temperature: None,
+        max_output: None,
+    };
+    let expected = json!([
+        {"role": "tool", "tool_call_id": "1", "content": "t"},
+        {"role": "tool", "tool_call_id": "2", "content": "t"},
+        {"role": "user", "content": [
+            {"type": "text", "text": "a.png"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        ]},
+        {"role": "user", "content": "b.png"},
+    ]);
+    assert_eq!(request("m", chat)["messages"], expected);
+}
+
+#[test]
+fn content_comes_in_several_shapes() {
+    let expected = Reply {
+        text: "ab".into(),
+        ..Reply::default()
+    };
+    check(
+        &json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+        &expected,
+    );
+    check(&json!({"content": null, "refusal": "ab"}), &expected);
+    check(&json!({}), &Reply::default());
+}
+
+#[test]
+fn usage_and_truncation_are_read() {
+    let body = json!({
+        "choices": [{"message": {"content": "a"}, "finish_reason": "length"}],
+        "usage": {
+            "prompt_tokens": 10, "completion_tokens": 7,
+            "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 5},
+        },
+    });
+    let reply = reply(body.to_string().as_bytes()).unwrap();
+    assert!(reply.truncated);
+    let expected = Usage {
+        calls: 1,
+        input_tokens: 10,
+        cached_tokens: 4,
+        output_tokens: 7,
+        reasoning_tokens: 5,
+        ..Usage::default()
+    };
+    assert_eq!(reply.usage, expected);
+}
+
+#[test]
+fn thinking_that_only_the_total_holds_is_output() {
+    let body = json!({
+        "choices": [{"message": {"content": "a"}}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 117},
+    });
+    let usage = reply(body.to_string().as_bytes()).unwrap().usage;
+    assert_eq!((usage.input_tokens, usage.output_tokens), (10, 107));
+}
+
+#[test]
+fn an_answer_that_a_filter_stopped_is_a_refusal() {
+    for finish in ["content_filter", "sensitive"] {
+        let body = json!({"choices": [{"message": {"content": ""}, "finish_reason": finish}]});
+        check_unreadable(&body.to_string(), "Declined");
+    }
+}
+
+#[test]
+fn unreadable_answers_are_told_apart() {
+    check_unreadable("<html>", "NotJson");
+    check_unreadable("", "NotJson");
+    check_unreadable("{\"choices\": [", "NotJson");
+    check_unreadable("[]", "no `choices`");
+    check_unreadable(r#"{"choices": []}"#, "no `choices`");
+    check_unreadable(r#"{"choices": [{"message": "a"}]}"#, "no `message`");
+    check_unreadable(r#"{"choices": [{"message": {"content": 7}}]}"#, "no text");
+    check_unreadable(
+        r#"{"choices": [{"message": {"tool_calls": 7}}]}"#,
+        "no list",
+    );
+    check_unreadable(
+        r#"{"choices": [{"message": {"tool_calls": [{}]}}]}"#,
+        "no name",
+    );
+    check_unreadable(
+        r#"{"error": {"message": "busy", "code": 503}}"#,
+        "status: 503, message: \"busy\"",
+    );
+    check_unreadable(r#"{"error": "busy"}"#, "status: 0, message: \"busy\"");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_unreadable() {
+    let reply = reply(b"{\"choices\": [{\"message\": {\"content\": \"\xff\"}}]}");
+    assert!(
+        matches!(reply, Err(Unreadable::NotJson { .. })),
+        "{reply:?}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_message_is_read_or_refused(content in any::<String>(), junk in "[\\[\\]{}\",:a-z0-9]{0,60}") {
+        let _ = reply(junk.as_bytes());
+        let _ = reply(format!("{{\"choices\":[{{\"message\":{junk}}}]}}").as_bytes());
+        let body = json!({"choices": [{"message": {"content": content, "reasoning": "r"}}]});
+        prop_assert!(reply(body.to_string().as_bytes()).is_ok());
+    }
+}

@@ -1,0 +1,874 @@
+//! The run folder: where each file of a run stands, and the lock that keeps a second process out.
+//!
+//! ```text
+//! manifest.json                      what was asked for and with what it was made
+//! journal/<persona>.r<run>.jsonl     the truth: one line per event
+//! blobs/<blake3>                     files, app states, prompts and judges' replies, each once
+//! workspaces/<persona>.r<run>/       the agent's files
+//! trajectories/<persona>.r<run>/<session>.json
+//! outline.json                       what the suite holds, for readers
+//! results.json                       scores, made from the journals
+//! preflight.jsonl                    tokens of what the models were asked before the first session, one line each time
+//! timing.jsonl                       real time and durations: never compared
+//! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
+//! log.jsonl                          what happened when (`run/log`): never compared, never read
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::event::{RoleUsage, VERSION};
+use super::outline::Outline;
+use super::results::RunResults;
+use pibench_core::player::ModelSettings;
+use pibench_core::player::Players;
+use pibench_core::record::GuestCall;
+use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
+
+/// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Manifest {
+    /// 1.
+    pub version: u32,
+    /// The host's version.
+    pub host: String,
+    /// When the run was made, UTC.
+    pub started: String,
+    pub suite: String,
+    /// The suite file, absolute.
+    pub suite_path: String,
+    /// BLAKE3 over the parts of the suite that change a score.
+    pub suite_digest: String,
+    /// These parts: settings by their dotted key with their value as JSON, folders with BLAKE3 over their files. Empty in runs
+    /// of version 1 of the protocol.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub suite_parts: BTreeMap<String, String>,
+    pub protocol: Protocol,
+    /// The version of the host's rules; 1 where it is absent.
+    #[serde(default = "first_protocol")]
+    pub protocol_version: u32,
+    /// The profile of the built-in scaffold.
+    pub scaffold: Scaffold,
+    /// The wording of the agent's system prompt: `neutral`, `coached`, or `own` for that of the operator's prompts. Absent
+    /// where another program played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold_prompt: Option<String>,
+    /// BLAKE3 of the agent's prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold_prompt_digest: Option<String>,
+    pub agent: String,
+    pub user: String,
+    pub judge: String,
+    /// What played each role.
+    pub players: Players,
+    /// The models of each role (`agent`, `user`, `judge`), with what of their settings changes answers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, Vec<ModelSettings>>,
+    pub runs: u32,
+    pub seed: u64,
+    /// Only these; empty for all.
+    pub personas: Vec<String>,
+    pub sessions: Vec<String>,
+    /// What was taken away from the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ablate: Option<Ablation>,
+    /// The part of the run's episodes that this folder has; absent for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// What the verdicts were made from, when they were made again; absent in a run that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graded: Option<Graded>,
+    /// Settings of the command line in the place of the suite file's, as they were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
+    /// Folders of plugins, in the order of the search.
+    pub plugin_dirs: Vec<String>,
+    /// A folder with prompts of the operator's own.
+    pub prompts: Option<String>,
+    /// The version of the built-in prompts; absent where own ones are used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_version: Option<u32>,
+    /// BLAKE3 of the prompts.
+    pub prompts_digest: String,
+    /// The operator's policy, absolute.
+    pub policy: Option<String>,
+    /// BLAKE3 of the policy.
+    pub policy_digest: Option<String>,
+    /// The plugins in use, by name.
+    pub plugins: BTreeMap<String, PluginMark>,
+    /// The limits of guests.
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub limits: BTreeMap<String, Value>,
+    /// Where the run comes from when another program played it; absent for runs of this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+pub(super) fn first_protocol() -> u32 {
+    1
+}
+
+/// The source of a run that was not played here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Imported {
+    /// The format: `pi-bench`.
+    pub format: String,
+    /// The folder, absolute.
+    pub path: String,
+    /// BLAKE3 of every file that was read.
+    pub digest: String,
+}
+
+/// The run that was graded again: its play is this folder's, its verdicts are not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Graded {
+    /// Its folder, absolute.
+    pub from: String,
+    /// BLAKE3 of its seal, which holds the digests of its other files.
+    pub seal: String,
+    /// That of the suite as it was played.
+    pub suite_digest: String,
+    /// The rules that its sessions were played by.
+    pub protocol: Protocol,
+    /// Who judged it.
+    pub judge: String,
+}
+
+/// One of several parts of a run that are played apart, on as many machines: every episode is in just one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shard {
+    /// 1, 2, 3, ..., `of`.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Shard {
+    /// Whether the episode of this number (0, 1, 2, ... over runs, then personas) is in this part.
+    pub fn has(self, episode: usize) -> bool {
+        episode % self.of as usize + 1 == self.index as usize
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.split_once('/').and_then(|(index, of)| {
+            let (index, of) = (index.parse().ok()?, of.parse().ok()?);
+            (1..=of).contains(&index).then_some(Self { index, of })
+        });
+        numbers.ok_or("a part is I/N with I from 1 to N, such as 2/4")
+    }
+}
+
+/// Which plugin it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PluginMark {
+    pub sha256: String,
+    pub size: usize,
+    /// As the component says; empty when it does not.
+    pub version: String,
+    /// The version of the interface that it exports.
+    pub interface: String,
+    /// Whether a lock beside the file vouched for it.
+    pub pinned: bool,
+    /// What it could use of what it asks for.
+    pub grants: Vec<String>,
+    /// What one call of it could use at most.
+    pub limits: Value,
+}
+
+/// Why a run folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error(
+        "make {}: it is there already; go on with it by `pibench-host run --resume {}`, or choose another --out",
+        path.display(), path.display()
+    )]
+    Exists { path: PathBuf },
+    #[error("lock {}: another process works on it", path.display())]
+    Locked { path: PathBuf },
+    #[error("write {}: {source}", path.display())]
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("read {}: {reason}", path.display())]
+    Read { path: PathBuf, reason: String },
+    #[error("write {}: another of the merged folders has it too", path.display())]
+    Twice { path: PathBuf },
+}
+
+/// A run folder that this process holds the lock of.
+#[derive(Debug)]
+pub struct RunFolder {
+    root: PathBuf,
+    /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends. None for one
+    /// that is only read and has no file to lock.
+    _lock: Option<Lock>,
+}
+
+#[derive(Debug)]
+struct Lock {
+    _file: File,
+}
+
+impl RunFolder {
+    /// A new folder with its manifest.
+    pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
+        Self::merged(path, manifest, [])
+    }
+
+    /// A new folder that takes over all that others have of the same run: journals, blobs, workspaces, trajectories, timing
+    /// and preflight. An episode that two of them have is refused. Made under another name first: no part of it is ever left.
+    pub fn merged<'a>(
+        path: &Path,
+        manifest: &Manifest,
+        parts: impl IntoIterator<Item = &'a Self>,
+    ) -> Result<Self, FolderError> {
+        if path.exists() {
+            return Err(FolderError::Exists {
+                path: path.to_owned(),
+            });
+        }
+        let failed = |source| FolderError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(|source| FolderError::Write {
+            path: parent.to_owned(),
+            source,
+        })?;
+        let new = tempfile::Builder::new()
+            .prefix(".new-run-")
+            .tempdir_in(parent)
+            .map_err(failed)?;
+        for dir in ["journal", "blobs", "workspaces", "trajectories"] {
+            fs::create_dir(new.path().join(dir)).map_err(failed)?;
+        }
+        write_json(&new.path().join("manifest.json"), manifest)?;
+        File::create(new.path().join("lock")).map_err(failed)?;
+        for part in parts {
+            adopt(new.path(), &part.root)?;
+        }
+        fs::rename(new.path(), path).map_err(failed)?;
+        // The folder has another name now: nothing is left to clean up.
+        let _ = new.keep();
+        Self::lock(path)
+    }
+
+    /// An existing folder, to go on with it.
+    pub fn open(path: &Path) -> Result<(Self, Manifest), FolderError> {
+        let manifest = read_manifest(path)?;
+        Ok((Self::lock(path)?, manifest))
+    }
+
+    /// An existing folder, to look at it: nothing in it is written, so that it may stand on read-only media, and must not
+    /// be. Others may look at it too; nobody may work on it.
+    pub fn read(path: &Path) -> Result<(Self, Manifest), FolderError> {
+        let manifest = read_manifest(path)?;
+        let failed = |error: std::io::Error| FolderError::Read {
+            path: path.join("lock"),
+            reason: error.to_string(),
+        };
+        let root = fs::canonicalize(path).map_err(failed)?;
+        let lock = match File::open(root.join("lock")) {
+            Ok(file) => Some(file),
+            // A copy may be without.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        match lock.as_ref().map(File::try_lock_shared) {
+            Some(Err(fs::TryLockError::WouldBlock)) => {
+                return Err(FolderError::Locked { path: root });
+            }
+            Some(Err(fs::TryLockError::Error(error))) => return Err(failed(error)),
+            Some(Ok(())) | None => {}
+        }
+        let folder = Self {
+            root,
+            _lock: lock.map(|file| Lock { _file: file }),
+        };
+        Ok((folder, manifest))
+    }
+
+    fn lock(path: &Path) -> Result<Self, FolderError> {
+        let root = fs::canonicalize(path).map_err(|source| FolderError::Write {
+            path: path.to_owned(),
+            source,
+        })?;
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(root.join("lock"));
+        let file = file.map_err(|source| FolderError::Write {
+            path: root.join("lock"),
+            source,
+        })?;
+        match file.try_lock() {
+            Ok(()) => {
+                sweep(&root)?;
+                Ok(Self {
+                    root,
+                    _lock: Some(Lock { _file: file }),
+                })
+            }
+            Err(fs::TryLockError::WouldBlock) => Err(FolderError::Locked { path: root }),
+            Err(fs::TryLockError::Error(source)) => Err(FolderError::Write {
+                path: root.join("lock"),
+                source,
+            }),
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn journal(&self, persona: &str, run: u32) -> PathBuf {
+        self.root
+            .join("journal")
+            .join(format!("{persona}.r{run}.jsonl"))
+    }
+
+    pub fn workspace(&self, persona: &str, run: u32) -> PathBuf {
+        self.root
+            .join("workspaces")
+            .join(format!("{persona}.r{run}"))
+    }
+
+    /// Keeps bytes under their hash; the name. The same bytes are written once.
+    pub fn put_blob(&self, bytes: &[u8]) -> Result<String, FolderError> {
+        let name = blake3::hash(bytes).to_hex().to_string();
+        let path = self.root.join("blobs").join(&name);
+        if !path.exists() {
+            write_whole(&path, bytes)?;
+        }
+        Ok(name)
+    }
+
+    /// The bytes of a blob, checked against its name.
+    pub fn blob(&self, name: &str) -> Result<Vec<u8>, FolderError> {
+        read_blob(&self.root, name)
+    }
+
+    /// Writes `trajectories/<persona>.r<run>/<session>.json`.
+    pub fn put_trajectory(
+        &self,
+        persona: &str,
+        run: u32,
+        session: &str,
+        trajectory: &impl Serialize,
+    ) -> Result<(), FolderError> {
+        let dir = self
+            .root
+            .join("trajectories")
+            .join(format!("{persona}.r{run}"));
+        fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
+            path: dir.clone(),
+            source,
+        })?;
+        write_json(&dir.join(format!("{session}.json")), trajectory)
+    }
+
+    /// Whether a session's trajectory file holds just this.
+    pub fn has_trajectory(
+        &self,
+        persona: &str,
+        run: u32,
+        session: &str,
+        trajectory: &impl Serialize,
+    ) -> Result<bool, FolderError> {
+        let dir = self
+            .root
+            .join("trajectories")
+            .join(format!("{persona}.r{run}"));
+        holds(&dir.join(format!("{session}.json")), trajectory)
+    }
+
+    /// Writes `outline.json`.
+    pub fn put_outline(&self, outline: &Outline) -> Result<(), FolderError> {
+        write_json(&self.root.join(OUTLINE), outline)
+    }
+
+    /// Whether `outline.json` holds just this.
+    pub fn has_outline(&self, outline: &Outline) -> Result<bool, FolderError> {
+        holds(&self.root.join(OUTLINE), outline)
+    }
+
+    /// Writes `results.json`, and `seal.json` over everything that is now final.
+    pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
+        write_json(&self.root.join("results.json"), results)?;
+        let digest = |path: String| Ok((path.clone(), self.digest(&path)?));
+        let files = self.sealed_files()?.into_par_iter().map(digest);
+        let seal = Seal {
+            version: VERSION,
+            files: files.collect::<Result<_, FolderError>>()?,
+        };
+        write_json(&self.root.join(SEAL), &seal)
+    }
+
+    /// Takes away `results.json` and the seal of a run that is gone on with: they are of what it was.
+    pub fn unseal(&self) -> Result<(), FolderError> {
+        for name in ["results.json", SEAL] {
+            let path = self.root.join(name);
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FolderError::Write { path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `results.json` holds just this.
+    pub fn has_results(&self, results: &impl Serialize) -> Result<bool, FolderError> {
+        holds(&self.root.join("results.json"), results)
+    }
+
+    /// Files that are not what the seal says, each with what is wrong.
+    pub fn broken_seals(&self) -> Result<Vec<(String, String)>, FolderError> {
+        let path = self.root.join(SEAL);
+        let broken = |what: String| Ok(vec![(SEAL.into(), what)]);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) => return broken(error.to_string()),
+        };
+        let sealed: Seal = match serde_json::from_slice(&text) {
+            Ok(seal) => seal,
+            Err(error) => return broken(error.to_string()),
+        };
+        if pretty(&sealed).is_ok_and(|whole| whole != text) {
+            return broken("it was changed after the run".into());
+        }
+        let mut broken = Vec::new();
+        let found = self.sealed_files()?;
+        for (path, digest) in &sealed.files {
+            match self.digest(path) {
+                Ok(now) if now == *digest => {}
+                Ok(_) => broken.push((path.clone(), "it was changed after the run".into())),
+                Err(_) => broken.push((path.clone(), "it is gone".into())),
+            }
+        }
+        let added = found
+            .into_iter()
+            .filter(|path| !sealed.files.contains_key(path));
+        broken.extend(added.map(|path| (path, "it was added after the run".into())));
+        Ok(broken)
+    }
+
+    fn digest(&self, path: &str) -> Result<String, FolderError> {
+        let path = self.root.join(path);
+        let bytes = fs::read(&path);
+        let bytes = bytes.map_err(|error| FolderError::Read {
+            path,
+            reason: error.to_string(),
+        })?;
+        Ok(blake3::hash(&bytes).to_hex().to_string())
+    }
+
+    /// Relative paths, sorted.
+    fn sealed_files(&self) -> Result<Vec<String>, FolderError> {
+        let mut files = vec![
+            "manifest.json".to_owned(),
+            OUTLINE.to_owned(),
+            "results.json".to_owned(),
+        ];
+        let others = [TIMING, PREFLIGHT].into_iter();
+        let others = others.filter(|name| self.root.join(name).exists());
+        files.extend(others.map(str::to_owned));
+        for dir in ["journal", "trajectories"] {
+            collect_files(&self.root, &self.root.join(dir), &mut files)?;
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Takes over what was played in another folder: blobs, workspaces, timing and preflight, but neither journals nor what
+    /// is made of them. Doing it again repairs what a killed process had copied by halves.
+    pub fn adopt_play(&self, other: &Self) -> Result<(), FolderError> {
+        for dir in ["blobs", "workspaces"] {
+            copy_all(
+                &other.root.join(dir),
+                &self.root.join(dir),
+                Existing::Replaced,
+            )?;
+        }
+        for name in [TIMING, PREFLIGHT] {
+            let (from, path) = (other.root.join(name), self.root.join(name));
+            if from.exists() {
+                let copied = fs::copy(from, &path).map(drop);
+                copied.map_err(|source| FolderError::Write { path, source })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the seal's bytes: BLAKE3, hex.
+    pub fn seal(&self) -> Result<String, FolderError> {
+        self.digest(SEAL)
+    }
+
+    /// Adds a line to `timing.jsonl`.
+    pub fn put_timing(&self, timing: &Timing) -> Result<(), FolderError> {
+        self.add_line(TIMING, timing)
+    }
+
+    /// Adds what a preflight has used.
+    pub fn put_preflight(&self, used: &RoleUsage) -> Result<(), FolderError> {
+        self.add_line(PREFLIGHT, used)
+    }
+
+    /// What all preflights of the run have used.
+    pub fn preflight(&self) -> RoleUsage {
+        read_preflight(&self.root)
+    }
+
+    fn add_line(&self, name: &str, line: &impl Serialize) -> Result<(), FolderError> {
+        let path = self.root.join(name);
+        let failed = |source| FolderError::Write {
+            path: path.clone(),
+            source,
+        };
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(failed)?;
+        let mut line = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        file.write_all(&line).map_err(failed)
+    }
+}
+
+/// How the name of a file starts that is not written to its end.
+const UNFINISHED: &str = ".unfinished-";
+/// The outline's file.
+const OUTLINE: &str = "outline.json";
+
+/// The seal's file.
+const TIMING: &str = "timing.jsonl";
+const PREFLIGHT: &str = "preflight.jsonl";
+const SEAL: &str = "seal.json";
+
+/// Digests of a finished run's files: a byte that changes later is found by `verify`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Seal {
+    /// 1.
+    pub version: u32,
+    /// Relative path to BLAKE3, hex.
+    pub files: BTreeMap<String, String>,
+}
+
+/// A line of `timing.jsonl`: what one turn took in real time.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Timing {
+    pub persona: String,
+    /// 1, 2, 3, ...
+    pub run: u32,
+    pub session: String,
+    /// 1, 2, 3, ...
+    pub turn: u32,
+    /// Milliseconds, from the message to the journal's line.
+    pub ms: u64,
+    /// UTC.
+    pub ended: String,
+    /// The calls into guests since the line before, in the order of apps, then graders.
+    pub guests: Vec<GuestCall>,
+}
+
+/// Removes the files that a killed process was still writing. Not in workspaces: what is there is the agent's.
+fn sweep(root: &Path) -> Result<(), FolderError> {
+    let mut files = Vec::new();
+    for dir in ["blobs", "trajectories"] {
+        collect_files(root, &root.join(dir), &mut files)?;
+    }
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        files.push(entry.file_name().display().to_string());
+    }
+    for file in files {
+        let path = root.join(file);
+        let unfinished = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED));
+        if unfinished {
+            fs::remove_file(&path).map_err(|source| FolderError::Write { path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Refused,
+    Stays,
+    Replaced,
+}
+
+/// Copies all that a folder has of a run to another of the same run.
+fn adopt(to: &Path, from: &Path) -> Result<(), FolderError> {
+    for dir in ["journal", "workspaces", "trajectories", "blobs"] {
+        let existing = if dir == "blobs" {
+            Existing::Stays
+        } else {
+            Existing::Refused
+        };
+        copy_all(&from.join(dir), &to.join(dir), existing)?;
+    }
+    for name in [TIMING, PREFLIGHT] {
+        let (lines, path) = (from.join(name), to.join(name));
+        if !lines.exists() {
+            continue;
+        }
+        let append = || {
+            let mut file = File::options().append(true).create(true).open(&path)?;
+            std::io::copy(&mut File::open(&lines)?, &mut file).map(drop)
+        };
+        append().map_err(|source| FolderError::Write {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// Copies what is below a folder.
+fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderError> {
+    let failed = |source| FolderError::Write {
+        path: to.to_owned(),
+        source,
+    };
+    fs::create_dir_all(to).map_err(failed)?;
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type().map_err(failed)?;
+        if !kind.is_dir() && !kind.is_file() {
+            return Err(FolderError::Read {
+                path: entry.path(),
+                reason: "it is neither a file nor a folder".into(),
+            });
+        }
+        if kind.is_dir() {
+            copy_all(&entry.path(), &target, existing)?;
+        } else if existing == Existing::Replaced || !target.exists() {
+            fs::copy(entry.path(), &target).map_err(failed)?;
+        } else if existing == Existing::Refused {
+            return Err(FolderError::Twice { path: target });
+        }
+    }
+    Ok(())
+}
+
+fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(), FolderError> {
+    let failed = |error: std::io::Error| FolderError::Read {
+        path: dir.to_owned(),
+        reason: error.to_string(),
+    };
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
+            collect_files(root, &path, files)?;
+        } else if let Ok(relative) = path.strip_prefix(root) {
+            files.push(relative.display().to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file holds just what would be written now.
+fn holds(path: &Path, value: &impl Serialize) -> Result<bool, FolderError> {
+    let failed = |reason: String| FolderError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    let wanted = pretty(value).map_err(|error| failed(error.to_string()))?;
+    match fs::read(path) {
+        Ok(found) => Ok(found == wanted),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    /// Most trajectories are shorter, and a place that grows is copied each time.
+    const USUAL: usize = 32 << 10;
+    let mut text = Vec::with_capacity(USUAL);
+    serde_json::to_writer_pretty(&mut text, value)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// The bytes of a blob of a run folder, checked against its name.
+pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
+    let path = folder.join("blobs").join(name);
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    let plain = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !plain {
+        return Err(failed("a blob's name is a hash".into()));
+    }
+    let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    if blake3::hash(&bytes).to_hex().as_str() != name {
+        return Err(failed("the content is not what the journal names".into()));
+    }
+    Ok(bytes)
+}
+
+/// What the turns of a run took in real time; lines that are cut or are none are left out, for nothing depends on them.
+pub fn read_timings(folder: &Path) -> Vec<Timing> {
+    let text = fs::read_to_string(folder.join(TIMING)).unwrap_or_default();
+    let lines = text.lines();
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// What all preflights of a run have used; lines that are cut or are none are left out.
+pub fn read_preflight(folder: &Path) -> RoleUsage {
+    let text = fs::read_to_string(folder.join(PREFLIGHT)).unwrap_or_default();
+    let mut used = RoleUsage::default();
+    let lines = text.lines();
+    for line in lines.filter_map(|line| serde_json::from_str::<RoleUsage>(line).ok()) {
+        used += line;
+    }
+    used
+}
+
+/// The scores of a finished run.
+pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
+    let path = folder.join("results.json");
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    with_players(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// A manifest or results. Those of version 1 of the protocol do not say who played the roles: their names do.
+fn with_players<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    let mut value: Value = serde_json::from_slice(text)?;
+    if value.is_object() && value["players"].is_null() {
+        let name = |role: &str| value[role].as_str().unwrap_or_default();
+        let is_imported = value["imported"].is_object() || value["imported"] == true;
+        let players = if is_imported {
+            Players::IMPORTED
+        } else {
+            Players::named(name("agent"), name("user"), name("judge"))
+        };
+        value["players"] = serde_json::to_value(players)?;
+    }
+    serde_json::from_value(value)
+}
+
+/// What the suite of a run holds; None for a folder of before outlines were written.
+pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
+    let path = folder.join(OUTLINE);
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| failed(error.to_string())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// Whether a process holds a run folder's lock. It is not waited for, and nothing is written.
+pub fn is_worked_on(folder: &Path) -> bool {
+    let lock = File::open(folder.join("lock"));
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// The run folder itself, or those in a folder that several agents were played to, by name.
+pub fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let is_run = |path: &Path| path.join("manifest.json").exists();
+    if is_run(path) {
+        return vec![path.to_owned()];
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    runs.retain(|path| is_run(path));
+    runs.sort();
+    if runs.is_empty() {
+        // Whoever opens it says what is wrong.
+        runs.push(path.to_owned());
+    }
+    runs
+}
+
+/// The manifest of a run folder.
+pub fn read_manifest(folder: &Path) -> Result<Manifest, FolderError> {
+    let path = folder.join("manifest.json");
+    let failed = |reason: String| FolderError::Read {
+        path: path.clone(),
+        reason,
+    };
+    let text =
+        fs::read(&path).map_err(|error| failed(format!("{error}; is this a run folder?")))?;
+    let manifest: Manifest = with_players(&text).map_err(|error| failed(error.to_string()))?;
+    if manifest.version != VERSION {
+        return Err(failed(format!(
+            "version {}, and this host reads {VERSION}",
+            manifest.version
+        )));
+    }
+    Ok(manifest)
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+    let failed = |source| FolderError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let text = pretty(value).map_err(|error| failed(error.into()))?;
+    write_whole(path, &text)
+}
+
+/// A file is there whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let failed = |source| FolderError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let dir = path.parent().unwrap_or(Path::new("."));
+    // As any other file that a program makes: others may read it if the umask lets them.
+    let unfinished = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(dir);
+    let mut file = unfinished.map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

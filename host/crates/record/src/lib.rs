@@ -1,0 +1,15 @@
+//! What a run leaves on disk. The journals are the truth; everything else can be made from them again.
+
+pub mod ballot;
+pub mod event;
+pub mod folder;
+pub mod identity;
+pub mod journal;
+pub mod outline;
+pub mod results;
+pub mod standing;
+pub mod trajectory;
+
+pub use event::Event;
+pub use folder::{Manifest, RunFolder};
+pub use journal::{Journal, JournalError};

@@ -1,0 +1,86 @@
+//! What a suite holds, in `outline.json` of a run folder: what its readers need to tell what a session was about when the
+//! suite is not at hand. Written when a run begins; nothing that plays or scores reads it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use pibench_core::vocabulary::{Category, FoundIn, Scope};
+
+/// `outline.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outline {
+    /// 1.
+    pub version: u32,
+    pub suite: String,
+    pub title: String,
+    /// No real model takes part.
+    pub scripted: bool,
+    /// In the suite's order, those that are not played among them.
+    pub personas: Vec<PersonaOutline>,
+    /// The tools that the personas have, sorted by name.
+    pub tools: Vec<Described>,
+    /// The skills that the personas start with, sorted by folder.
+    #[serde(default)]
+    pub skills: Vec<Described>,
+}
+
+/// One persona's episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PersonaOutline {
+    pub id: String,
+    pub name: String,
+    /// In the order of the episode.
+    pub sessions: Vec<SessionOutline>,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionOutline {
+    pub id: String,
+    pub title: String,
+    pub category: Option<Category>,
+    /// The run plays it.
+    pub planned: bool,
+    /// The other sessions of the group, in a group's final session.
+    pub depends_on: Vec<String>,
+    /// A later session depends on it, so it is not scored by itself.
+    pub dependency_only: bool,
+    /// The scripted judges have nothing to go by here.
+    pub no_offline_matcher: bool,
+    pub request: String,
+    /// In the order of the task file.
+    pub intents: Vec<IntentOutline>,
+    pub checklist: Vec<ItemOutline>,
+}
+
+/// One hidden intent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntentOutline {
+    pub id: String,
+    pub content: String,
+    pub scope: Scope,
+    /// Where an agent can find it; empty where the task does not say.
+    #[serde(default)]
+    pub found_in: Vec<FoundIn>,
+}
+
+/// One checklist item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ItemOutline {
+    pub id: String,
+    pub criterion: String,
+    pub weight: f64,
+    /// The last turn alone counts for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_end: bool,
+    /// The grader's name; None for a rubric, which the judge decides.
+    pub grader: Option<String>,
+}
+
+/// A name and what it stands for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Described {
+    /// Of a tool as the agent calls it: `read_file`, `gmail__send_email`.
+    pub name: String,
+    pub description: String,
+}

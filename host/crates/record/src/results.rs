@@ -1,0 +1,290 @@
+//! The scores of a run: `results.json`, and what `run --json` prints. Percent, for people and programs; the journals keep
+//! fractions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::event::{Event, Fault, RoleUsage};
+use pibench_core::aggregate::Tally;
+use pibench_core::cost::MicroUsd;
+use pibench_core::player::Players;
+use pibench_core::record::Outcome;
+use pibench_core::score::IntentCounts;
+use pibench_core::statistics::SessionScores;
+use pibench_core::vocabulary::Ablation;
+
+/// The scores of a run folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResults {
+    /// 1.
+    pub version: u32,
+    pub suite: String,
+    pub agent: String,
+    pub user: String,
+    pub judge: String,
+    /// What played each role.
+    pub players: Players,
+    /// The version of the host's rules; 1 where it is absent.
+    #[serde(default = "super::folder::first_protocol")]
+    pub protocol_version: u32,
+    /// No real model took part: such scores test the host and say nothing of any agent.
+    pub scripted: bool,
+    /// Another program played it: the record is taken over, not made here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
+    pub runs: u32,
+    /// What was taken away from the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ablate: Option<Ablation>,
+    /// The wording of the agent's system prompt where it is not the neutral one: `coached` or `own`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold_prompt: Option<String>,
+    /// Mean over the runs' overall scores; null if nothing is scored.
+    pub proc: Option<f64>,
+    pub comp: Option<f64>,
+    /// Sample standard deviation over the runs' overall scores; null for one run.
+    pub proc_std: Option<f64>,
+    pub comp_std: Option<f64>,
+    /// Sessions that the scores stand on, of those that should have one.
+    pub scored: Tally,
+    /// Checklist items of which the last turn alone counts (`when = "end"`), a deviation from the paper's equation 4: of the
+    /// sessions that are played, each once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_end: usize,
+    pub personas: Vec<PersonaResult>,
+    pub sessions: Vec<SessionLine>,
+    pub faults: Vec<FaultLine>,
+    /// Of all sessions, as far as they were played.
+    #[serde(default)]
+    pub usage: RoleUsage,
+    /// Of what the models were asked before the first session.
+    #[serde(default, skip_serializing_if = "RoleUsage::is_none")]
+    pub preflight: RoleUsage,
+    /// Of both. Millionths of a US dollar at the prices of the day; null when the price of a call is not known.
+    #[serde(default)]
+    pub cost: Option<MicroUsd>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl RunResults {
+    /// Each scored session with its scores by run, as fractions; None where a run did not score it.
+    pub fn session_scores(&self) -> Vec<SessionScores> {
+        self.scores_by(|line| (line.weight > 0).then_some((line.weight, line.proc_scored)))
+    }
+
+    /// The same for these sessions (persona and id) over their own intents alone, each with the weight 1: how an ablation
+    /// and the full run are compared (paper, Figure 5).
+    pub fn own_scores(&self, sessions: &BTreeSet<(&str, &str)>) -> Vec<SessionScores> {
+        self.scores_by(|line| {
+            let key = (line.persona.as_str(), line.id.as_str());
+            sessions.contains(&key).then_some((1, line.proc))
+        })
+    }
+
+    /// `part` says of a line what its weight and its Proc (percent) are, None to leave it out.
+    fn scores_by(
+        &self,
+        part: impl Fn(&SessionLine) -> Option<(u32, Option<f64>)>,
+    ) -> Vec<SessionScores> {
+        let mut sessions: Vec<SessionScores> = Vec::new();
+        let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let fraction = |percent: Option<f64>| percent.map(|percent| percent / 100.0);
+        let runs = self.runs as usize;
+        for line in &self.sessions {
+            let Some((weight, proc)) = part(line) else {
+                continue;
+            };
+            let key = (line.persona.as_str(), line.id.as_str());
+            let place = *places.entry(key).or_insert_with(|| {
+                sessions.push(SessionScores {
+                    persona: line.persona.clone(),
+                    id: line.id.clone(),
+                    weight,
+                    proc: vec![None; runs],
+                    comp: vec![None; runs],
+                });
+                sessions.len() - 1
+            });
+            let run = (line.run as usize).saturating_sub(1);
+            if let Some(value) = sessions[place].proc.get_mut(run) {
+                *value = fraction(proc);
+            }
+            if let Some(comp) = sessions[place].comp.get_mut(run) {
+                *comp = fraction(line.comp);
+            }
+        }
+        sessions
+    }
+}
+
+/// The wording of an agent's system prompt, where results have to name it.
+pub fn marked_prompt(wording: Option<&str>) -> Option<String> {
+    wording
+        .filter(|wording| *wording != "neutral")
+        .map(str::to_owned)
+}
+
+/// One persona over all runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PersonaResult {
+    pub id: String,
+    pub proc: Option<f64>,
+    pub comp: Option<f64>,
+    pub scored: Tally,
+}
+
+/// One session in one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionLine {
+    pub id: String,
+    pub persona: String,
+    /// 1, 2, 3, ...
+    pub run: u32,
+    /// Over the session's own intents; null if it is unscored.
+    pub proc: Option<f64>,
+    /// Over its dependency group; null for sessions that are only dependencies.
+    pub proc_scored: Option<f64>,
+    /// Sessions of its dependency group, itself among them: its weight in the persona's score; 0 for sessions that are
+    /// only dependencies.
+    pub weight: u32,
+    /// Null without a checklist.
+    pub comp: Option<f64>,
+    pub turns: u32,
+    pub outcome: Outcome,
+    pub intents: IntentCounts,
+    /// An intent or rubric has no matcher for the scripted judges: its score says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_offline_matcher: bool,
+    #[serde(default)]
+    pub usage: RoleUsage,
+    /// As above.
+    #[serde(default)]
+    pub cost: Option<MicroUsd>,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultLine {
+    pub persona: String,
+    pub session: String,
+    pub run: u32,
+    /// None: in the memory step or between turns.
+    pub turn: Option<u32>,
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+/// What a run cost, the preflight with it; None when the price of a part is not known.
+pub fn whole_cost(sessions: RoleUsage, preflight: RoleUsage) -> Option<MicroUsd> {
+    let mut whole = sessions;
+    whole += preflight;
+    whole.total().known_cost()
+}
+
+/// Every fault of an episode's events, in their order.
+pub fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
+    let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
+        persona: persona.to_owned(),
+        session: session.to_owned(),
+        run,
+        turn,
+        fault: fault.clone(),
+    };
+    let of = |event: &Event| -> Vec<FaultLine> {
+        match event {
+            Event::Turn(turn) => turn
+                .faults
+                .iter()
+                .map(|fault| line(&turn.session, Some(turn.turn), fault))
+                .collect(),
+            Event::SessionStarted(started) => {
+                let faults = started.faults.iter();
+                faults
+                    .map(|fault| line(&started.session, None, fault))
+                    .collect()
+            }
+            Event::SessionFinished(finished) => {
+                let faults = finished.faults.iter();
+                faults
+                    .map(|fault| line(&finished.session, None, fault))
+                    .collect()
+            }
+            Event::Wake(wake) => wake
+                .faults
+                .iter()
+                .map(|fault| line(&wake.by, None, fault))
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    events.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_one_run_did_not_score_keeps_its_place() {
+        let line = |run, weight, proc: Option<f64>| SessionLine {
+            id: if weight > 0 { "b" } else { "a" }.into(),
+            persona: "p".into(),
+            run,
+            proc,
+            proc_scored: proc,
+            weight,
+            comp: proc,
+            turns: 1,
+            outcome: Outcome::Complete,
+            intents: IntentCounts::default(),
+            no_offline_matcher: false,
+            usage: RoleUsage::default(),
+            cost: None,
+        };
+        let results = RunResults {
+            version: 1,
+            suite: "s".into(),
+            agent: "m".into(),
+            user: "m".into(),
+            judge: "m".into(),
+            players: Players::named("m", "m", "m"),
+            protocol_version: 2,
+            scripted: false,
+            imported: false,
+            runs: 3,
+            ablate: None,
+            scaffold_prompt: None,
+            proc: None,
+            comp: None,
+            proc_std: None,
+            comp_std: None,
+            at_end: 0,
+            scored: Tally::default(),
+            personas: vec![],
+            sessions: vec![
+                line(1, 0, None),
+                line(1, 2, Some(50.0)),
+                line(2, 2, None),
+                line(3, 2, Some(100.0)),
+            ],
+            faults: vec![],
+            usage: RoleUsage::default(),
+            preflight: RoleUsage::default(),
+            cost: None,
+        };
+        let expected = SessionScores {
+            persona: "p".into(),
+            id: "b".into(),
+            weight: 2,
+            proc: vec![Some(0.5), None, Some(1.0)],
+            comp: vec![Some(0.5), None, Some(1.0)],
+        };
+        assert_eq!(results.session_scores(), [expected]);
+    }
+}

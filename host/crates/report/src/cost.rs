@@ -1,0 +1,67 @@
+//! What a run cost: tokens and money by role and by session. It knows no prices; they are in the record.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use pibench_core::cost::MicroUsd;
+use pibench_record::event::RoleUsage;
+use pibench_record::results::{RunResults, SessionLine};
+
+/// Tokens and cost by role, and the dearest sessions; None when nobody was paid, or the record does not tell.
+pub fn table(results: &RunResults) -> Option<String> {
+    if results.scripted || results.imported {
+        return None;
+    }
+    let RoleUsage { agent, user, judge } = results.usage;
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_header([
+        "role", "model", "calls", "input", "cached", "output", "thinking", "cost",
+    ]);
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for (role, model, usage) in [
+        ("agent", results.agent.as_str(), agent),
+        ("user", &results.user, user),
+        ("judge", &results.judge, judge),
+        ("all", "", results.usage.total()),
+    ] {
+        table.add_row([
+            role.to_owned(),
+            model.to_owned(),
+            usage.calls.to_string(),
+            usage.input_tokens.to_string(),
+            cached(usage.cached_tokens, usage.cached_share()),
+            usage.output_tokens.to_string(),
+            usage.reasoning_tokens.to_string(),
+            money(usage.known_cost()),
+        ]);
+    }
+    let mut parts = vec![table.to_string()];
+    parts.extend(by_session(&results.sessions));
+    Some(parts.join("\n"))
+}
+
+/// What was cached of the input, with its share.
+fn cached(tokens: u64, share: Option<f64>) -> String {
+    let share = share.map_or_else(String::new, |share| format!(" ({:.0}%)", share * 100.0));
+    format!("{tokens}{share}")
+}
+
+fn money(cost: Option<MicroUsd>) -> String {
+    cost.map_or_else(|| "unknown".into(), |cost| cost.to_string())
+}
+
+/// Mean and dearest of the sessions whose cost is known.
+fn by_session(sessions: &[SessionLine]) -> Option<String> {
+    let known = || {
+        let costs = sessions.iter().map(|line| (line.cost, line));
+        costs.filter_map(|(cost, line)| Some((cost?, line)))
+    };
+    let (dearest, line) = known().max_by_key(|(cost, _)| *cost)?;
+    let count = known().count() as u64;
+    let mean = MicroUsd(known().map(|(cost, _)| cost.0).sum::<u64>() / count);
+    Some(format!(
+        "A session cost {mean} on average; {}/{} in run {} cost the most, {dearest}.",
+        line.persona, line.id, line.run
+    ))
+}

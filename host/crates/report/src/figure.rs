@@ -1,0 +1,246 @@
+//! The paper's Figures 3, 4 and 5 as SVG. It draws what `measures` found; a figure that the runs cannot support says why.
+
+mod draw;
+
+use super::category::{CATEGORIES, describe, letter};
+use super::escape::line;
+use super::measures::Scores;
+use super::published::{MARK, published};
+use super::record::RunRecord;
+use super::table::marked;
+use super::tables::Measured;
+use draw::{Bars, Canvas, Plot, Point};
+use pibench_record::identity::incomparable;
+
+pub use draw::Theme;
+
+/// One figure of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// `figure-3`: also its file's name.
+    pub id: &'static str,
+    pub title: &'static str,
+    pub svg: String,
+}
+
+/// All figures in one theme. `banner` stands in each.
+pub fn figures(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Vec<Figure> {
+    let banner = banner.map(line);
+    let banner = banner.as_deref();
+    let figure = |id, title, svg| Figure { id, title, svg };
+    vec![
+        figure(
+            "figure-3",
+            "Figure 3: Comp against Proc, overall",
+            overall(runs, theme, banner),
+        ),
+        figure(
+            "figure-4",
+            "Figure 4: turns of a session against Proc",
+            turns(runs, theme, banner),
+        ),
+        figure(
+            "figure-5",
+            "Figure 5: final sessions with and without those that they depend on",
+            ablation(runs, theme, banner),
+        ),
+        figure(
+            "figure-3-categories",
+            "Figure 3: Comp against Proc, by category",
+            by_category(runs, theme, banner),
+        ),
+    ]
+}
+
+/// In place of a figure that the runs cannot support.
+fn sentence(why: &str, theme: Theme, banner: Option<&str>) -> String {
+    Canvas::new((680, 130), theme, banner).sentence(why)
+}
+
+/// Figures carry short labels.
+fn label(text: &str) -> String {
+    shortened(text, 28)
+}
+
+fn shortened(text: &str, length: usize) -> String {
+    let text = line(text);
+    if text.chars().count() <= length {
+        return text;
+    }
+    let head: String = text.chars().take(length - 1).collect();
+    format!("{head}…")
+}
+
+fn point(run: &RunRecord, scores: Option<&Scores>, place: usize) -> Option<Point> {
+    let scores = scores?;
+    Some(Point {
+        x: scores.proc?.mean,
+        y: scores.comp?.mean,
+        label: run_label(run),
+        series: Some(place),
+        apart: run.is_apart(),
+    })
+}
+
+/// A run's name with its marks, which no shortness takes away.
+fn run_label(run: &RunRecord) -> String {
+    marked(&label(&run.label), run.results.players)
+}
+
+/// Says how runs that stand apart are drawn, if there are any.
+fn note_of_apart(canvas: &mut Canvas, runs: &[Measured<'_>]) {
+    if runs.iter().any(|one| one.run.is_apart()) {
+        canvas.note("Triangle: scripted or judged by patterns, not comparable with the others.");
+    }
+}
+
+fn overall(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
+    let mut points: Vec<Point> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| point(one.run, Some(&one.measures.overall), at))
+        .collect();
+    points.extend(published().model.iter().map(|model| Point {
+        x: model.proc,
+        y: model.comp,
+        label: model.name.clone(),
+        series: None,
+        apart: false,
+    }));
+    let plot = Plot {
+        title: String::new(),
+        x: "Proc (%)",
+        y: "Comp (%)",
+        percent: (true, true),
+        diagonal: true,
+        labels: true,
+        points,
+    };
+    let mut canvas = Canvas::new((680, 520), theme, banner);
+    canvas.note(&format!("Hollow: {MARK}. Dashed: Comp = Proc."));
+    note_of_apart(&mut canvas, runs);
+    canvas.plots(1, &[plot])
+}
+
+fn by_category(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
+    let plots: Vec<Plot> = CATEGORIES
+        .into_iter()
+        .map(|category| {
+            let mut points: Vec<Point> = runs
+                .iter()
+                .enumerate()
+                .filter_map(|(at, one)| {
+                    let scores = one.measures.categories.get(&category);
+                    point(one.run, scores, at)
+                })
+                .collect();
+            points.extend(published().model.iter().filter_map(|model| {
+                let [x, y] = *model.categories.get(&category)?;
+                Some(Point {
+                    x,
+                    y,
+                    label: String::new(),
+                    series: None,
+                    apart: false,
+                })
+            }));
+            Plot {
+                title: shortened(
+                    &format!("{} {}", letter(category), describe(category).0),
+                    34,
+                ),
+                x: "Proc",
+                y: "Comp",
+                percent: (true, true),
+                diagonal: true,
+                labels: false,
+                points,
+            }
+        })
+        .collect();
+    let mut canvas = Canvas::new((960, 1160), theme, banner);
+    canvas.note(&format!("Hollow: {MARK}. Dashed: Comp = Proc."));
+    note_of_apart(&mut canvas, runs);
+    for (at, one) in runs.iter().enumerate() {
+        canvas.legend(at, &run_label(one.run));
+    }
+    canvas.plots(4, &plots)
+}
+
+fn turns(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
+    let points: Vec<Point> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| {
+            Some(Point {
+                x: one.measures.turns?.mean,
+                y: one.measures.overall.proc?.mean,
+                label: run_label(one.run),
+                series: Some(at),
+                apart: one.run.is_apart(),
+            })
+        })
+        .collect();
+    if points.is_empty() {
+        return sentence("No session of these runs was scored.", theme, banner);
+    }
+    let mut canvas = Canvas::new((680, 520), theme, banner);
+    canvas.note("The paper prints no numbers of turns, so its models are not here.");
+    note_of_apart(&mut canvas, runs);
+    let plot = Plot {
+        title: String::new(),
+        x: "Turns per session",
+        y: "Proc (%)",
+        percent: (false, true),
+        diagonal: false,
+        labels: true,
+        points,
+    };
+    canvas.plots(1, &[plot])
+}
+
+/// Runs of one agent on the same suite, the whole one and the one without dependencies.
+fn ablation(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
+    let mut groups = Vec::new();
+    for without in runs.iter().filter(|one| one.run.results.ablate.is_some()) {
+        let same = |one: &&Measured<'_>| {
+            let (a, b) = (&one.run.manifest, &without.run.manifest);
+            one.run.results.ablate.is_none()
+                && a.agent == b.agent
+                && a.players == b.players
+                && incomparable(a, b).is_empty()
+        };
+        if let Some(with) = runs.iter().find(same) {
+            groups.push((with, without));
+        }
+    }
+    if groups.is_empty() {
+        let why = "This needs two runs of one agent: a whole one, and one of the final sessions without those that they \
+                   depend on.";
+        return sentence(why, theme, banner);
+    }
+    let mut canvas = Canvas::new((860, 420), theme, banner);
+    let value = |scores: &Scores, comp: bool| {
+        let spread = if comp { scores.comp } else { scores.proc };
+        spread.map(|spread| spread.mean)
+    };
+    let bars = |comp: bool, title: &'static str| Bars {
+        title,
+        groups: groups
+            .iter()
+            .map(|(with, without)| {
+                let both = [
+                    value(&with.measures.finals, comp),
+                    value(&without.measures.finals, comp),
+                ];
+                (
+                    marked(&label(&with.run.manifest.agent), with.run.results.players),
+                    both,
+                )
+            })
+            .collect(),
+    };
+    canvas.legend(0, "with the sessions that they depend on");
+    canvas.legend(1, "without");
+    canvas.bars(&[bars(false, "Proc (%)"), bars(true, "Comp (%)")])
+}

@@ -1,0 +1,173 @@
+//! Runs watched from their folders while another process plays them: what is new since the last look, as progress, and the
+//! whole state at one moment. It reads only, and takes no lock.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::escape::line;
+use super::record::{RunRecord, State};
+use super::table;
+use pibench_core::progress::{Progress, Spent};
+use pibench_core::record::Outcome;
+use pibench_record::results::{RunResults, SessionLine};
+
+/// What was seen of runs so far.
+#[derive(Debug, Default)]
+pub struct Follow {
+    /// Each session's state and turns.
+    seen: BTreeMap<(PathBuf, String, u32, String), (State, u32)>,
+    planned: bool,
+}
+
+impl Follow {
+    /// What happened since the last look; at the first one, how much there is to play.
+    pub fn look(&mut self, runs: &[RunRecord]) -> Vec<Progress> {
+        let mut news = Vec::new();
+        let first = !self.planned;
+        if first {
+            self.planned = true;
+            news.push(planned(runs));
+        }
+        for run in runs {
+            let persona = |line: &SessionLine| {
+                if runs.len() > 1 {
+                    format!("{}: {}", run.results.agent, line.persona)
+                } else {
+                    line.persona.clone()
+                }
+            };
+            for one in &run.results.sessions {
+                let key = (
+                    run.dir.clone(),
+                    one.persona.clone(),
+                    one.run,
+                    one.id.clone(),
+                );
+                let now = (state_of(run, one), one.turns);
+                let before = self.seen.insert(key, now);
+                let (was, turns) = before.unwrap_or((State::Waiting, 0));
+                if was == State::Finished || first && now.0 == State::Finished {
+                    continue;
+                }
+                news.extend(new(one, persona(one), turns, now, spent(&run.results)));
+            }
+        }
+        news
+    }
+}
+
+/// A session's trajectory is there a moment before the journal has its end.
+fn state_of(run: &RunRecord, one: &SessionLine) -> State {
+    match run.state(one) {
+        State::Finished if one.outcome == Outcome::Infrastructure => State::Playing,
+        state => state,
+    }
+}
+
+fn planned(runs: &[RunRecord]) -> Progress {
+    let states = runs
+        .iter()
+        .flat_map(|run| run.results.sessions.iter().map(|one| state_of(run, one)));
+    let states: Vec<State> = states.collect();
+    Progress::Planned {
+        sessions: states.len(),
+        finished: count(&states, State::Finished),
+    }
+}
+
+fn count(states: &[State], of: State) -> usize {
+    states.iter().filter(|state| **state == of).count()
+}
+
+/// What is new of one session, which had so many turns.
+fn new(
+    one: &SessionLine,
+    persona: String,
+    turns: u32,
+    now: (State, u32),
+    spent: Spent,
+) -> Option<Progress> {
+    let (run, session) = (one.run, one.id.clone());
+    match now {
+        (State::Finished, _) => Some(Progress::SessionFinished {
+            persona,
+            run,
+            session,
+            outcome: one.outcome,
+            turns: one.turns,
+            proc: one.intents.proc().unwrap_or_default(),
+            comp: one.comp.map(|percent| percent / 100.0),
+            spent,
+        }),
+        (State::Playing, turn) if turn > turns => Some(Progress::TurnFinished {
+            persona,
+            run,
+            session,
+            turn,
+        }),
+        (State::Playing | State::Waiting, _) => None,
+    }
+}
+
+fn spent(results: &RunResults) -> Spent {
+    match results.cost {
+        _ if results.scripted => Spent::Nothing,
+        Some(cost) => Spent::Known(cost),
+        None => Spent::Unknown,
+    }
+}
+
+/// A run at one moment: how much is played, the scores so far, each session, what broke.
+pub fn state(run: &RunRecord) -> String {
+    let results = &run.results;
+    let mut sessions = Table::new();
+    sessions.load_style(presets::UTF8_BORDERS_ONLY).set_header([
+        "persona", "session", "run", "turns", "Proc", "Comp", "state",
+    ]);
+    for column in sessions.column_iter_mut().skip(2).take(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut states = Vec::new();
+    for one in &results.sessions {
+        let state = state_of(run, one);
+        states.push(state);
+        sessions.add_row([
+            line(&one.persona),
+            line(&one.id),
+            one.run.to_string(),
+            one.turns.to_string(),
+            table::score(one.proc),
+            table::score(one.comp),
+            match state {
+                State::Finished => table::name(&one.outcome),
+                State::Playing => "playing".into(),
+                State::Waiting => "waiting".into(),
+            },
+        ]);
+    }
+    let mut parts = vec![
+        format!(
+            "{}: {}",
+            run.dir.display(),
+            line(&table::marked(&results.agent, results.players))
+        ),
+        sessions.to_string(),
+        format!(
+            "{} of {} sessions finished, {} playing. So far: Proc {}, Comp {}{}",
+            count(&states, State::Finished),
+            states.len(),
+            count(&states, State::Playing),
+            table::score(results.proc),
+            table::score(results.comp),
+            match spent(results) {
+                Spent::Nothing => String::new(),
+                Spent::Known(spent) => format!("; finished sessions cost {spent}"),
+                Spent::Unknown => "; cost unknown".into(),
+            }
+        ),
+    ];
+    parts.extend(table::faults(&results.faults));
+    parts.join("\n")
+}

@@ -1,0 +1,89 @@
+//! The page to look at a report: one HTML file without any other. Data stands in it compressed, an index first and each
+//! session by itself, so that a browser unpacks what is looked at. The browser's part is in `host/page`.
+
+mod chunk;
+mod index;
+mod pack;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use sha2::{Digest, Sha256};
+
+use super::bundle::Report;
+use super::escape;
+
+pub use chunk::episode_chunks;
+pub use index::index;
+
+/// The browser's part, in the order of its loading. One scope holds them all.
+const SCRIPTS: [&str; 9] = [
+    include_str!("../page/element.js"),
+    include_str!("../page/source.js"),
+    include_str!("../page/sheet.js"),
+    include_str!("../page/overview.js"),
+    include_str!("../page/sessions.js"),
+    include_str!("../page/session.js"),
+    include_str!("../page/turn.js"),
+    include_str!("../page/compare.js"),
+    include_str!("../page/main.js"),
+];
+const STYLE: &str = include_str!("../page/page.css");
+
+/// The page with all its data in it.
+pub fn html(report: &Report) -> String {
+    let block = |id: &str, packed: &[u8]| {
+        format!(
+            "<script type=\"application/octet-stream\" id=\"{id}\">{}</script>\n",
+            BASE64.encode(packed)
+        )
+    };
+    let mut data = block("index", &pack::packed(&index(report)));
+    for (place, packed) in pack::sessions(report).iter().enumerate() {
+        data += &block(&format!("s{place}"), packed);
+    }
+    document(&title(report), report.banner.as_deref(), &data, "'none'")
+}
+
+/// The page that asks the viewer's server for its data.
+pub fn shell(report: &Report) -> String {
+    document(&title(report), report.banner.as_deref(), "", "'self'")
+}
+
+fn title(report: &Report) -> String {
+    let mut suites: Vec<&str> = report
+        .runs
+        .iter()
+        .map(|run| run.results.suite.as_str())
+        .collect();
+    suites.dedup();
+    format!("{} · pibench-host", suites.join(", "))
+}
+
+/// `data` is markup of our own; `connect` says where the page may ask for more.
+fn document(title: &str, banner: Option<&str>, data: &str, connect: &str) -> String {
+    let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
+    // Even markup that found its way into the page could load and run nothing.
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src {}; img-src data:; connect-src {connect}; base-uri 'none'; \
+         form-action 'none'",
+        hash(&script),
+        hash(STYLE)
+    );
+    let banner = banner.map_or_else(String::new, |banner| {
+        format!(
+            "<p class=\"banner\" role=\"note\">{}</p>\n",
+            escape::html(banner)
+        )
+    });
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{banner}\
+         <div id=\"page\"><noscript>This page shows its data by JavaScript of its own; nothing is loaded from \
+         anywhere.</noscript></div>\n{data}<script>{script}</script>\n</body>\n</html>\n",
+        escape::html(title)
+    )
+}

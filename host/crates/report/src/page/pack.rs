@@ -1,0 +1,121 @@
+//! Data made small enough to travel in one file. What is cut says so.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+
+use super::chunk::episode_chunks;
+use crate::bundle::Report;
+
+/// What 100 sessions may take in the page, in bytes of base64: the rest of 5 MB is for index and page.
+const PER_HUNDRED: usize = 4_200_000;
+
+/// The lengths to which texts are cut, one after the other, until a session fits. Characters.
+const LENGTHS: [usize; 5] = [32_768, 8_192, 2_048, 512, 128];
+
+/// JSON, compressed. The same value gives the same bytes.
+pub(super) fn packed(value: &Value) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // A vector takes every byte.
+    let _ = encoder.write_all(value.to_string().as_bytes());
+    encoder.finish().unwrap_or_default()
+}
+
+/// Every session of the report, in the order of the index. Records are large: one at a time is unpacked, and again where
+/// it has to be cut.
+pub(super) fn sessions(report: &Report) -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> = chunks(report).map(|chunk| packed(&chunk)).collect();
+    let budget = base64_inverse(PER_HUNDRED) * all.len().max(100) / 100;
+    let total: usize = all.iter().map(Vec::len).sum();
+    if total <= budget {
+        return all;
+    }
+    let share = budget / all.len().max(1);
+    for (bytes, chunk) in all.iter_mut().zip(chunks(report)) {
+        if bytes.len() > share {
+            *bytes = fitted(chunk, share);
+        }
+    }
+    all
+}
+
+fn chunks(report: &Report) -> impl Iterator<Item = Value> {
+    report.runs.iter().flat_map(|run| {
+        let episodes = run
+            .results
+            .sessions
+            .chunk_by(|one, other| (&one.persona, one.run) == (&other.persona, other.run));
+        episodes.flat_map(move |lines| episode_chunks(run, lines))
+    })
+}
+
+/// Bytes whose base64 has this length.
+fn base64_inverse(length: usize) -> usize {
+    length / 4 * 3
+}
+
+/// A session whose texts are cut until it fits.
+fn fitted(mut chunk: Value, share: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for length in LENGTHS {
+        cut(&mut chunk, length);
+        chunk["cut"] = length.into();
+        bytes = packed(&chunk);
+        if bytes.len() <= share {
+            break;
+        }
+    }
+    bytes
+}
+
+/// Cuts every text to a length.
+fn cut(value: &mut Value, length: usize) {
+    match value {
+        Value::String(text) => {
+            let all = text.chars().count();
+            if all > length + 64 {
+                let head: String = text.chars().take(length).collect();
+                *text = format!(
+                    "{head}\n[{} more characters are in the run folder]",
+                    all - length
+                );
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| cut(value, length)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| cut(value, length)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_and_says_by_how_much() {
+        let mut value = json!({ "turns": [{ "text": "a".repeat(1000) }, 7, "short"] });
+        cut(&mut value, 100);
+        let text = value["turns"][0]["text"].as_str().unwrap();
+        assert!(
+            text.ends_with("[900 more characters are in the run folder]"),
+            "{text}"
+        );
+        assert_eq!(value["turns"][2], "short");
+    }
+
+    #[test]
+    fn a_session_is_cut_until_it_fits() {
+        // Text that hardly compresses.
+        let noise: String = (0..4000_u32)
+            .map(|at| blake3::hash(&at.to_le_bytes()).to_hex().to_string())
+            .collect();
+        let chunk = json!({ "text": noise });
+        let bytes = packed(&chunk);
+        let fit = fitted(chunk, 8_000);
+        assert!(bytes.len() > 100_000 && fit.len() <= 8_000, "{}", fit.len());
+    }
+}

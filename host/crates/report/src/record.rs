@@ -1,0 +1,253 @@
+//! A run folder as reports read it: what was asked for, what the suite holds, and the scores; of a run that still plays,
+//! the scores so far. It writes nothing and takes no lock.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::table::marked;
+use pibench_core::player::Mark;
+use pibench_core::vocabulary::Category;
+use pibench_record::event::Event;
+use pibench_record::folder::{FolderError, Manifest, read_manifest, read_outline, read_results};
+use pibench_record::journal::JournalError;
+use pibench_record::outline::Outline;
+use pibench_record::results::{RunResults, SessionLine};
+use pibench_record::standing::{episode, is_plain, journal_path, standing};
+
+/// Why a run cannot be reported.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(
+        "report {}: it is not played to its end; go on with it by `pibench-host run --resume {}`",
+        path.display(), path.display()
+    )]
+    Unfinished { path: PathBuf },
+    #[error(
+        "follow {}: it has no outline.json, which runs of this version have",
+        path.display()
+    )]
+    NoOutline { path: PathBuf },
+}
+
+/// One run folder.
+#[derive(Debug, Clone)]
+pub struct RunRecord {
+    pub dir: PathBuf,
+    /// The agent, with the folder's name where two runs have the same agent.
+    pub label: String,
+    pub manifest: Manifest,
+    /// None for folders of before there was one.
+    pub outline: Option<Outline>,
+    pub results: RunResults,
+    /// Every episode is played.
+    pub complete: bool,
+    categories: BTreeMap<(String, String), Category>,
+}
+
+impl RunRecord {
+    /// Reads a finished run.
+    pub fn finished(dir: &Path) -> Result<Self, RecordError> {
+        let manifest = read_manifest(dir)?;
+        if !dir.join("results.json").exists() {
+            return Err(RecordError::Unfinished {
+                path: dir.to_owned(),
+            });
+        }
+        let outline = read_outline(dir)?;
+        let results = read_results(dir)?;
+        Ok(Self::new(dir, manifest, outline, results, true))
+    }
+
+    /// Reads a run that may still be playing.
+    pub fn so_far(dir: &Path) -> Result<Self, RecordError> {
+        if dir.join("results.json").exists() {
+            return Self::finished(dir);
+        }
+        let manifest = read_manifest(dir)?;
+        let outline = read_outline(dir)?.ok_or_else(|| RecordError::NoOutline {
+            path: dir.to_owned(),
+        })?;
+        let results = standing(dir, &manifest, &outline)?;
+        Ok(Self::new(dir, manifest, Some(outline), results, false))
+    }
+
+    fn new(
+        dir: &Path,
+        manifest: Manifest,
+        outline: Option<Outline>,
+        results: RunResults,
+        complete: bool,
+    ) -> Self {
+        let categories = match &outline {
+            Some(outline) => categories(outline),
+            None => categories_of_trajectories(dir, &results),
+        };
+        Self {
+            dir: dir.to_owned(),
+            label: manifest.agent.clone(),
+            manifest,
+            outline,
+            results,
+            complete,
+            categories,
+        }
+    }
+
+    /// The label with what sets its scores apart.
+    pub fn marked(&self) -> String {
+        marked(&self.label, self.results.players)
+    }
+
+    /// Whether its scores say nothing beside those of agents that models judged.
+    pub fn is_apart(&self) -> bool {
+        let marks = self.results.players.marks();
+        marks.into_iter().any(Mark::is_apart)
+    }
+
+    /// The category of a session; None if its file names none.
+    pub fn category(&self, persona: &str, session: &str) -> Option<Category> {
+        let key = (persona.to_owned(), session.to_owned());
+        self.categories.get(&key).copied()
+    }
+
+    /// One session as it was recorded, or as far as it is; None if nothing of it is.
+    pub fn trajectory(&self, line: &SessionLine) -> Option<Value> {
+        read_trajectory(&self.dir, line).or_else(|| self.played_so_far(line))
+    }
+
+    /// What woke the agent before each session of an episode: the journal's lines of that kind, as they are.
+    pub fn wakes(&self, persona: &str, run: u32) -> BTreeMap<String, Vec<Value>> {
+        let mut waiting = Vec::new();
+        let mut wakes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        let text = journal_path(&self.dir, persona, run)
+            .and_then(|path| std::fs::read_to_string(path).ok())
+            .unwrap_or_default();
+        // Most lines are turns, which are not read twice.
+        let told = |line: &&str| {
+            ["\"event\":\"wake\"", "\"event\":\"session_started\""]
+                .iter()
+                .any(|event| line.contains(event))
+        };
+        for line in text.lines().filter(told) {
+            let Ok(event) = serde_json::from_str::<Value>(line) else {
+                continue;
+            };
+            match (event["event"].as_str(), event["session"].as_str()) {
+                (Some("wake"), _) => waiting.push(event),
+                (Some("session_started"), Some(session)) if !waiting.is_empty() => {
+                    wakes.insert(session.to_owned(), std::mem::take(&mut waiting));
+                }
+                _ => {}
+            }
+        }
+        wakes
+    }
+
+    /// How far a session of a run that still plays is.
+    pub fn state(&self, line: &SessionLine) -> State {
+        if trajectory_path(&self.dir, line).is_some_and(|path| path.exists()) {
+            State::Finished
+        } else if line.turns > 0 {
+            State::Playing
+        } else {
+            State::Waiting
+        }
+    }
+
+    /// A trajectory without an end, from the journal.
+    fn played_so_far(&self, line: &SessionLine) -> Option<Value> {
+        let events = episode(&self.dir, &line.persona, line.run).ok()?;
+        let started = events.iter().find_map(|event| match event {
+            Event::SessionStarted(started) if started.session == line.id => Some(started),
+            _ => None,
+        })?;
+        let turns: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Turn(turn) if turn.session == line.id => Some(turn),
+                _ => None,
+            })
+            .collect();
+        Some(json!({
+            "suite": self.results.suite,
+            "persona": line.persona,
+            "run": line.run,
+            "started": started,
+            "turns": turns,
+        }))
+    }
+
+    /// The last part of the folder's path.
+    pub fn folder_name(&self) -> String {
+        let name = self.dir.file_name();
+        name.map_or_else(
+            || self.dir.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    }
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Waiting,
+    Playing,
+    Finished,
+}
+
+/// Gives runs of the same agent labels that tell them apart.
+pub fn tell_apart(runs: &mut [RunRecord]) {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for run in runs.iter() {
+        *seen.entry(run.label.clone()).or_default() += 1;
+    }
+    for run in runs {
+        if seen[&run.label] > 1 {
+            run.label = format!("{} ({})", run.label, run.folder_name());
+        }
+    }
+}
+
+fn trajectory_path(dir: &Path, line: &SessionLine) -> Option<PathBuf> {
+    let plain = is_plain(&line.persona) && is_plain(&line.id);
+    let episode = format!("{}.r{}", line.persona, line.run);
+    let file = format!("{}.json", line.id);
+    plain.then(|| dir.join("trajectories").join(episode).join(file))
+}
+
+fn read_trajectory(dir: &Path, line: &SessionLine) -> Option<Value> {
+    let path = trajectory_path(dir, line)?;
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn categories(outline: &Outline) -> BTreeMap<(String, String), Category> {
+    let mut categories = BTreeMap::new();
+    for persona in &outline.personas {
+        for session in &persona.sessions {
+            if let Some(category) = session.category {
+                categories.insert((persona.id.clone(), session.id.clone()), category);
+            }
+        }
+    }
+    categories
+}
+
+fn categories_of_trajectories(
+    dir: &Path,
+    results: &RunResults,
+) -> BTreeMap<(String, String), Category> {
+    let category = |line: &SessionLine| {
+        let value = read_trajectory(dir, line)?.get("category")?.clone();
+        let category = serde_json::from_value(value).ok()?;
+        Some(((line.persona.clone(), line.id.clone()), category))
+    };
+    results.sessions.iter().filter_map(category).collect()
+}

@@ -1,0 +1,419 @@
+//! The paper's tables from finished runs, and what it leaves open: how sure the scores are, and what they cost. It
+//! arranges figures and computes none but counts.
+
+use super::measures::{Measures, Scores, Spread};
+use super::published::{MARK, published};
+use super::record::RunRecord;
+use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
+use pibench_core::player::Mark;
+use pibench_core::score::IntentCounts;
+use pibench_core::statistics::{Estimate, Interval};
+use pibench_core::vocabulary::PROTOCOL_VERSION;
+use pibench_record::results::RunResults;
+
+mod audit;
+mod failure;
+mod suite;
+mod usage;
+
+pub use audit::Audit;
+
+/// A run and what it measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    pub run: &'a RunRecord,
+    pub measures: &'a Measures,
+}
+
+/// All tables, in the paper's order and then our own. Runs that stand apart come after the others.
+pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
+    let mut runs = runs.to_vec();
+    runs.sort_by_key(|one| one.run.is_apart());
+    let runs = runs.as_slice();
+    vec![
+        overall(runs),
+        suite::counts(runs),
+        suite::tools(runs),
+        suite::skills(runs),
+        suite::categories(runs),
+        audit::audits(audits),
+        statuses(runs),
+        by_category(runs),
+        failure::failures(runs),
+        certainty(runs),
+        repeats(runs),
+        usage::usage(runs),
+    ]
+}
+
+/// What a reader must know before the scores: which of them say nothing of an agent, and which were not made here. None
+/// if no run of the report is one of these.
+pub fn banner(runs: &[&RunRecord]) -> Option<String> {
+    let sentences: Vec<String> = Mark::ALL
+        .into_iter()
+        .filter_map(|mark| sentence(mark, runs))
+        .collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// A sentence about some of the runs, with their names unless it is about all.
+fn sentence(mark: Mark, runs: &[&RunRecord]) -> Option<String> {
+    let text = mark.sentence();
+    let labels: Vec<&str> = runs
+        .iter()
+        .filter(|run| run.results.players.marks().contains(&mark))
+        .map(|run| run.label.as_str())
+        .collect();
+    match labels.len() {
+        0 => None,
+        all if all == runs.len() => Some(text.into()),
+        _ => Some(format!("{text} This is so for: {}.", labels.join(", "))),
+    }
+}
+
+/// A model's name in tables, with what sets its run apart.
+fn name(run: &RunRecord) -> String {
+    let mut name = run.marked();
+    if run.results.protocol_version != PROTOCOL_VERSION {
+        name = format!("{name} (protocol version {})", run.results.protocol_version);
+    }
+    if let Some(wording) = &run.results.scaffold_prompt {
+        name.extend([" (", wording.as_str(), " prompt)"]);
+    }
+    if run.results.ablate.is_some() {
+        name.push_str(" (w/o dependencies)");
+    }
+    if !run.complete {
+        name.push_str(" (so far)");
+    }
+    name
+}
+
+fn origin(run: &RunRecord) -> Origin {
+    if run.is_apart() {
+        Origin::Apart
+    } else {
+        Origin::Measured
+    }
+}
+
+/// A line about a run.
+fn row(run: &RunRecord, cells: Vec<Cell>) -> Row {
+    let origin = origin(run);
+    Row { origin, cells }
+}
+
+fn figure(spread: Option<Spread>) -> Option<Figure> {
+    spread.map(|spread| Figure::new(spread.mean, spread.std, 1))
+}
+
+fn pair(scores: Option<&Scores>) -> Cell {
+    let mean = |spread: Option<Spread>| spread.map(|spread| Figure::new(spread.mean, None, 1));
+    Cell::Figures(vec![
+        scores.and_then(|scores| mean(scores.proc)),
+        scores.and_then(|scores| mean(scores.comp)),
+    ])
+}
+
+fn overall(runs: &[Measured<'_>]) -> Sheet {
+    let mut personas: Vec<&str> = Vec::new();
+    for line in runs.iter().flat_map(|one| &one.run.results.sessions) {
+        if !personas.contains(&line.persona.as_str()) {
+            personas.push(&line.persona);
+        }
+    }
+    let own = personas.len();
+    for persona in published()
+        .model
+        .iter()
+        .flat_map(|model| model.personas.keys())
+    {
+        if !personas.contains(&persona.as_str()) {
+            personas.push(persona);
+        }
+    }
+    let mut columns = vec![
+        Column::words("Model"),
+        Column::figure("Proc", Best::Highest),
+        Column::figure("Comp", Best::Highest),
+    ];
+    columns.extend(personas.iter().map(|persona| Column::scores(persona)));
+    let mut sheet = Sheet::new(
+        "table-1",
+        "Table 1: Overall results, Proc / Comp (%)",
+        columns,
+    );
+    for Measured { run, measures } in runs {
+        let mut cells = vec![
+            Cell::words(name(run)),
+            Cell::one(figure(measures.overall.proc)),
+            Cell::one(figure(measures.overall.comp)),
+        ];
+        cells.extend(
+            personas
+                .iter()
+                .map(|persona| pair(measures.personas.get(*persona))),
+        );
+        sheet.rows.push(row(run, cells));
+    }
+    for model in &published().model {
+        let one = |value, std| Cell::one(Some(Figure::new(value, Some(std), 1)));
+        let mut cells = vec![
+            Cell::words(&model.name),
+            one(model.proc, model.proc_std),
+            one(model.comp, model.comp_std),
+        ];
+        cells.extend(personas.iter().map(|persona| {
+            let scores = model.personas.get(*persona);
+            let part = |at: usize| scores.map(|scores| Figure::new(scores[at], None, 1));
+            Cell::Figures(vec![part(0), part(1)])
+        }));
+        sheet.rows.push(Row::published(cells));
+    }
+    sheet.rank_columns();
+    sheet.notes = vec![
+        "Macro-averaged: sessions weighted by dependency group, then personas, then runs. ±: sample standard deviation \
+         over the runs."
+            .into(),
+        published_note(),
+    ];
+    let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
+    sheet.notes.extend(unscored);
+    let at_end = runs.iter().filter_map(|one| {
+        let said = at_end(&one.run.results)?;
+        Some(format!("{}: {said}", name(one.run)))
+    });
+    sheet.notes.extend(at_end);
+    if own == 0 {
+        sheet
+            .notes
+            .push("No session of these runs was scored.".into());
+    }
+    sheet
+}
+
+fn published_note() -> String {
+    format!(
+        "Rows marked \"{MARK}\" are the figures of {}: the paper's own tasks, user agent and judge. Best and second \
+         best are marked in each block by itself.",
+        published().source
+    )
+}
+
+fn unscored(run: &RunRecord) -> Option<String> {
+    let scored = run.results.scored;
+    (!scored.is_whole()).then(|| {
+        format!(
+            "{}: {} of {} sessions are scored.",
+            name(run),
+            scored.scored,
+            scored.of
+        )
+    })
+}
+
+/// What a run says that has items of which the last turn alone counts.
+pub(super) fn at_end(results: &RunResults) -> Option<String> {
+    let items = match results.at_end {
+        0 => return None,
+        1 => "1 checklist item counts".into(),
+        many => format!("{many} checklist items count"),
+    };
+    Some(format!(
+        "{items} as of the last turn alone (`when = \"end\"`), a deviation from the paper's equation 4."
+    ))
+}
+
+fn statuses(runs: &[Measured<'_>]) -> Sheet {
+    let columns = vec![
+        Column::words("Model"),
+        Column::figure("Completed", Best::Highest),
+        Column::figure("Inferred", Best::None),
+        Column::figure("Provided", Best::Lowest),
+        Column::figure("Open", Best::None),
+        Column::figure("Intents", Best::None),
+    ];
+    let mut sheet = Sheet::new(
+        "table-7",
+        "Table 7: Where hidden intents ended (% of intents)",
+        columns,
+    );
+    for Measured { run, measures } in runs {
+        let IntentCounts {
+            completed,
+            inferred,
+            provided,
+            open,
+        } = measures.intents;
+        let total = measures.intents.total();
+        let share = |count: u32| {
+            let value = 100.0 * f64::from(count) / f64::from(total);
+            Cell::one((total > 0).then(|| Figure::new(value, None, 2)))
+        };
+        let cells = vec![
+            Cell::words(name(run)),
+            share(completed),
+            share(inferred),
+            share(provided),
+            share(open),
+            Cell::Count(u64::from(total)),
+        ];
+        sheet.rows.push(row(run, cells));
+    }
+    for model in &published().model {
+        let share = |value| Cell::one(Some(Figure::new(value, None, 2)));
+        sheet.rows.push(Row::published(vec![
+            Cell::words(&model.name),
+            share(model.completed),
+            share(model.inferred),
+            share(model.provided),
+            Cell::one(None),
+            Cell::one(None),
+        ]));
+    }
+    sheet.rank_columns();
+    sheet.notes = vec![
+        "Micro-averaged: every intent of a scored session counts once, over all runs. Open: not ended when the session \
+         was cut off."
+            .into(),
+        published_note(),
+    ];
+    sheet
+}
+
+fn by_category(runs: &[Measured<'_>]) -> Sheet {
+    let title = "Table 8: Proc / Comp by category (%)";
+    let mut columns = vec![Column::words("Type"), Column::words("Category")];
+    columns.extend(
+        runs.iter()
+            .map(|one| Column::scores(&name(one.run)).from(origin(one.run))),
+    );
+    columns.extend(
+        published()
+            .model
+            .iter()
+            .map(|model| Column::scores(&model.short).from(Origin::Published)),
+    );
+    let mut sheet = Sheet::new("table-8", title, columns);
+    for category in super::category::CATEGORIES {
+        let (title, _) = super::category::describe(category);
+        let mut cells = vec![
+            Cell::words(super::category::letter(category)),
+            Cell::words(title),
+        ];
+        cells.extend(
+            runs.iter()
+                .map(|one| pair(one.measures.categories.get(&category))),
+        );
+        cells.extend(published().model.iter().map(|model| {
+            let scores = model.categories.get(&category);
+            let part = |at: usize| scores.map(|scores| Figure::new(scores[at], None, 0));
+            Cell::Figures(vec![part(0), part(1)])
+        }));
+        sheet.rows.push(Row::measured(cells));
+    }
+    sheet.rank_rows();
+    sheet.notes = vec![
+        "Macro-averaged over the category's sessions, each by its own intents and checklist."
+            .into(),
+        format!("Abbreviated columns are {MARK}: {}.", published().source),
+    ];
+    if runs.iter().all(|one| one.measures.categories.is_empty()) {
+        sheet.notes.push(
+            "No session of these runs names its category: the measured columns are empty.".into(),
+        );
+    }
+    sheet
+}
+
+fn interval(interval: Option<Interval>) -> String {
+    interval.map_or_else(
+        || "-".into(),
+        |Interval { low, high }| format!("{low:.1} to {high:.1}"),
+    )
+}
+
+fn certainty(runs: &[Measured<'_>]) -> Sheet {
+    let figures = |title: &str, best| Column::figure(title, best);
+    let columns = vec![
+        Column::words("Model"),
+        figures("Runs", Best::None),
+        Column::words("Scored"),
+        figures("Proc (macro)", Best::Highest),
+        Column::words("95% interval"),
+        figures("Proc (micro)", Best::Highest),
+        figures("Comp (macro)", Best::Highest),
+        Column::words("95% interval"),
+        figures("Turns", Best::Lowest),
+    ];
+    let mut sheet = Sheet::new("certainty", "How sure the scores are (%)", columns);
+    for Measured { run, measures } in runs {
+        let scored = run.results.scored;
+        let bounds = |estimate: Option<Estimate>| {
+            Cell::words(interval(estimate.and_then(|estimate| estimate.interval)))
+        };
+        let cells = vec![
+            Cell::words(name(run)),
+            Cell::Count(u64::from(run.results.runs)),
+            Cell::words(format!("{} of {}", scored.scored, scored.of)),
+            Cell::one(figure(measures.overall.proc)),
+            bounds(measures.proc_estimate),
+            Cell::one(measures.micro_proc().map(|proc| Figure::new(proc, None, 1))),
+            Cell::one(figure(measures.overall.comp)),
+            bounds(measures.comp_estimate),
+            Cell::one(figure(measures.turns)),
+        ];
+        sheet.rows.push(row(run, cells));
+    }
+    sheet.rank_columns();
+    sheet.notes = vec![
+        "±: the noise floor, the sample standard deviation over a model's runs; a smaller difference between two \
+         models is not one. Interval: bootstrap over dependency groups within personas, that is how the score would \
+         move with other sessions of the same kind; \"-\" where a persona has fewer than two scored sessions. \
+         `pibench-host compare` pairs two runs and tells p-values."
+            .into(),
+    ];
+    sheet
+}
+
+fn repeats(runs: &[Measured<'_>]) -> Sheet {
+    let (id, title) = (
+        "pass-k",
+        "pass^k: the chance that k runs of a session all pass (%)",
+    );
+    let most = runs
+        .iter()
+        .flat_map(|one| &one.measures.pass_k)
+        .map(|pass| pass.k)
+        .max();
+    let Some(most) = most else {
+        return Sheet::missing(id, title, "No session with a checklist was scored.".into());
+    };
+    let ks: Vec<u32> = (1..=most.min(8)).collect();
+    let mut columns = vec![Column::words("Model")];
+    columns.extend(
+        ks.iter()
+            .map(|k| Column::figure(&format!("k = {k}"), Best::Highest)),
+    );
+    let mut sheet = Sheet::new(id, title, columns);
+    for Measured { run, measures } in runs {
+        let mut cells = vec![Cell::words(name(run))];
+        cells.extend(ks.iter().map(|k| {
+            let pass = measures.pass_k.iter().find(|pass| pass.k == *k);
+            Cell::one(pass.map(|pass| Figure::new(pass.pass, None, 1)))
+        }));
+        sheet.rows.push(row(run, cells));
+    }
+    sheet.rank_columns();
+    sheet.notes = vec![
+        "A session passes with a whole checklist (Comp = 100). The unbiased estimator, plain mean over the sessions \
+         that were scored in at least k runs."
+            .into(),
+    ];
+    if most == 1 {
+        sheet
+            .notes
+            .push("These runs play each session once: `run --runs N` plays it N times.".into());
+    }
+    sheet
+}

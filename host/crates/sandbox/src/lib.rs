@@ -1,0 +1,37 @@
+//! Guests: tool apps and graders as WebAssembly components, run with fuel, deadlines and memory limits, and with nothing
+//! of the machine in reach. Every other module sees typed values and typed faults; wasmtime does not leave this one.
+
+pub mod app;
+mod bindings;
+mod cache;
+mod clock;
+pub mod compile;
+pub mod component;
+pub mod conformance;
+pub mod convert;
+pub mod document;
+pub mod engine;
+pub mod fault;
+pub mod grader;
+mod host;
+pub mod limits;
+mod live;
+pub mod load;
+pub mod lock;
+pub mod policy;
+mod python;
+mod seats;
+pub mod shell;
+mod state;
+pub mod workspace;
+
+pub use app::{App, OpenError};
+pub use cache::size as cache_size;
+pub use document::Documents;
+pub use engine::Profile;
+pub use fault::GuestFault;
+pub use grader::Grader;
+pub use limits::{GuestLimits, Limits, LoadLimits};
+pub use load::{LoadError, Plugin, Plugins, Terms, World};
+pub use seats::counting_waits;
+pub use shell::Shell;

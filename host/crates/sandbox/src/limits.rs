@@ -1,0 +1,492 @@
+//! What a guest may use. The structs are destructured where they are enforced, so that a new limit breaks the build until
+//! something enforces it. `tests/limits.rs` trips each field by a test that is named after it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::engine::Profile;
+use pibench_suite::manifest::{LimitOverride, LimitOverrides, LoadOverride};
+
+/// Bounds of one call, of the instance that it runs in, and of how many of those there are. The figures are those of the
+/// sandbox's design: far above what honest plugins use, far below what hurts the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// Units of work, about one per wasm instruction. Deterministic: running out is the guest's fault.
+    pub fuel: u64,
+    /// Real time from the call's start; ends sleeps and host calls too. Running out is infrastructure.
+    pub wall: Duration,
+    /// Linear memories and tables of the instance together, in bytes.
+    pub memory: usize,
+    /// A text or byte string that the guest returns.
+    pub result_bytes: usize,
+    /// Nesting of JSON that the guest returns.
+    pub json_depth: usize,
+    /// Values in JSON that the guest returns.
+    pub json_nodes: usize,
+    /// Log lines and standard output of the instance.
+    pub log_bytes: usize,
+    /// What one host call may copy out of the guest, in bytes.
+    pub hostcall_bytes: usize,
+    /// Handles of the component model that the instance may hold at once, its own resources' among them.
+    pub handles: usize,
+    /// Things of the host that stand behind the instance's handles, at once.
+    pub resources: usize,
+    /// A snapshot of an app's state.
+    pub snapshot_bytes: usize,
+    /// Instances of this kind at once; apps between two calls give their place to whoever needs it. No record has it, nor the
+    /// queue: they follow from the machine and the number of jobs, and change when a call runs and not what it gives.
+    #[serde(skip_serializing)]
+    pub live_stores: usize,
+    /// How long a call waits for a place. Running out is infrastructure.
+    #[serde(skip_serializing)]
+    pub queue: Duration,
+}
+
+const MIB: usize = 1 << 20;
+
+impl Limits {
+    /// One call of a tool app.
+    pub const APP: Self = Self {
+        fuel: 500_000_000,
+        wall: Duration::from_secs(2),
+        memory: 64 * MIB,
+        result_bytes: MIB,
+        json_depth: 32,
+        json_nodes: 50_000,
+        log_bytes: 64 << 10,
+        hostcall_bytes: 8 * MIB,
+        handles: 1000,
+        resources: 1000,
+        snapshot_bytes: 8 * MIB,
+        live_stores: 1000,
+        queue: Duration::from_mins(1),
+    };
+
+    /// One call of a grader.
+    pub const GRADER: Self = Self {
+        fuel: 2_000_000_000,
+        wall: Duration::from_secs(10),
+        memory: 128 * MIB,
+        hostcall_bytes: 16 * MIB,
+        live_stores: 99,
+        ..Self::APP
+    };
+
+    /// One call of the Python grader: its interpreter alone takes some 40 MiB.
+    pub const PYTHON: Self = Self {
+        memory: 256 * MIB,
+        live_stores: 15,
+        ..Self::GRADER
+    };
+
+    /// One command line of the agent's shell, for a timeout of a minute; fuel and time scale with another.
+    pub const SHELL: Self = Self {
+        fuel: 20_000_000_000,
+        wall: Duration::from_mins(1),
+        memory: 256 * MIB,
+        // Of each stream both ends of 64 KiB, as lossy text, and the line between.
+        result_bytes: 256 << 10,
+        hostcall_bytes: 16 * MIB,
+        live_stores: 15,
+        ..Self::APP
+    };
+
+    /// The text of one document: to inflate and lay out twenty pages is more work than to grade.
+    pub const DOCUMENT: Self = Self {
+        fuel: 10_000_000_000,
+        wall: Duration::from_secs(30),
+        live_stores: 15,
+        ..Self::GRADER
+    };
+
+    /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
+    pub fn lowered(self, by: LimitOverride) -> Result<Self, String> {
+        let LimitOverride {
+            fuel,
+            wall_ms,
+            memory_bytes,
+            result_bytes,
+            json_depth,
+            json_nodes,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            snapshot_bytes,
+            live_stores,
+            queue_ms,
+        } = by;
+        none_raised(&LimitOverride::from(self).named(), &by.named())?;
+        Ok(Self {
+            fuel: fuel.unwrap_or(self.fuel),
+            wall: time(wall_ms, self.wall),
+            memory: size(memory_bytes, self.memory),
+            result_bytes: size(result_bytes, self.result_bytes),
+            json_depth: size(json_depth, self.json_depth),
+            json_nodes: size(json_nodes, self.json_nodes),
+            log_bytes: size(log_bytes, self.log_bytes),
+            hostcall_bytes: size(hostcall_bytes, self.hostcall_bytes),
+            handles: size(handles, self.handles),
+            resources: size(resources, self.resources),
+            snapshot_bytes: size(snapshot_bytes, self.snapshot_bytes),
+            live_stores: size(live_stores, self.live_stores),
+            queue: time(queue_ms, self.queue),
+        })
+    }
+
+    /// The lower of each.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        let Self {
+            fuel,
+            wall,
+            memory,
+            result_bytes,
+            json_depth,
+            json_nodes,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            snapshot_bytes,
+            live_stores,
+            queue,
+        } = other;
+        Self {
+            fuel: self.fuel.min(fuel),
+            wall: self.wall.min(wall),
+            memory: self.memory.min(memory),
+            result_bytes: self.result_bytes.min(result_bytes),
+            json_depth: self.json_depth.min(json_depth),
+            json_nodes: self.json_nodes.min(json_nodes),
+            log_bytes: self.log_bytes.min(log_bytes),
+            hostcall_bytes: self.hostcall_bytes.min(hostcall_bytes),
+            handles: self.handles.min(handles),
+            resources: self.resources.min(resources),
+            snapshot_bytes: self.snapshot_bytes.min(snapshot_bytes),
+            live_stores: self.live_stores.min(live_stores),
+            queue: self.queue.min(queue),
+        }
+    }
+}
+
+/// Bounds of loading a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadLimits {
+    /// The component file.
+    pub component_bytes: usize,
+    /// Real time of compiling it, and processor time too.
+    pub compile_wall: Duration,
+    /// Address space of the process that compiles it.
+    pub compile_memory: usize,
+}
+
+impl LoadLimits {
+    /// The Python component, the largest of ours, has 30 MiB and takes some 20 s and 1 GiB on a slow machine.
+    pub const HOST: Self = Self {
+        component_bytes: 32 * MIB,
+        compile_wall: Duration::from_mins(1),
+        compile_memory: 2048 * MIB,
+    };
+
+    /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
+    pub fn lowered(self, by: LoadOverride) -> Result<Self, String> {
+        let LoadOverride {
+            component_bytes,
+            compile_wall_ms,
+            compile_memory_bytes,
+        } = by;
+        none_raised(&LoadOverride::from(self).named(), &by.named())?;
+        Ok(Self {
+            component_bytes: size(component_bytes, self.component_bytes),
+            compile_wall: time(compile_wall_ms, self.compile_wall),
+            compile_memory: size(compile_memory_bytes, self.compile_memory),
+        })
+    }
+
+    fn within(self, other: Self) -> Self {
+        let Self {
+            component_bytes,
+            compile_wall,
+            compile_memory,
+        } = other;
+        Self {
+            component_bytes: self.component_bytes.min(component_bytes),
+            compile_wall: self.compile_wall.min(compile_wall),
+            compile_memory: self.compile_memory.min(compile_memory),
+        }
+    }
+}
+
+/// Whose limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    App,
+    Grader,
+    Python,
+    Shell,
+    Document,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] = [
+        Self::App,
+        Self::Grader,
+        Self::Python,
+        Self::Shell,
+        Self::Document,
+    ];
+
+    /// The engine that its guests run in.
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::App | Self::Grader | Self::Document => Profile::App,
+            Self::Python => Profile::Python,
+            Self::Shell => Profile::Shell,
+        }
+    }
+}
+
+/// Apps, graders and readers of documents that one episode has at once, generously: whoever has more takes the place of an
+/// app between two calls.
+const OF_AN_EPISODE: usize = 16;
+
+/// The limits of all guests of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GuestLimits {
+    pub app: Limits,
+    pub grader: Limits,
+    pub python: Limits,
+    pub shell: Limits,
+    pub document: Limits,
+    /// In no record: what is loaded is the same under all.
+    #[serde(skip_serializing)]
+    pub load: LoadLimits,
+}
+
+impl Default for GuestLimits {
+    fn default() -> Self {
+        Self {
+            app: Limits::APP,
+            grader: Limits::GRADER,
+            python: Limits::PYTHON,
+            shell: Limits::SHELL,
+            document: Limits::DOCUMENT,
+            load: LoadLimits::HOST,
+        }
+    }
+}
+
+impl GuestLimits {
+    pub fn of(&self, kind: Kind) -> Limits {
+        match kind {
+            Kind::App => self.app,
+            Kind::Grader => self.grader,
+            Kind::Python => self.python,
+            Kind::Shell => self.shell,
+            Kind::Document => self.document,
+        }
+    }
+
+    /// These limits with no more places than so many episodes at once can use.
+    #[must_use]
+    pub fn for_episodes(mut self, episodes: usize) -> Self {
+        let places = episodes.saturating_mul(OF_AN_EPISODE);
+        for limits in [&mut self.app, &mut self.grader, &mut self.document] {
+            limits.live_stores = limits.live_stores.min(places);
+        }
+        self
+    }
+
+    /// These limits with lower values. An error names the table and the limit that was to be raised.
+    pub fn lowered(self, by: LimitOverrides) -> Result<Self, String> {
+        let LimitOverrides {
+            app,
+            grader,
+            shell,
+            document,
+            load,
+        } = by;
+        let of = |table: &'static str| move |reason: String| format!("[limits.{table}]: {reason}");
+        Ok(Self {
+            app: self.app.lowered(app).map_err(of("app"))?,
+            grader: self.grader.lowered(grader).map_err(of("grader"))?,
+            // Python has fewer places than the other graders: a number between lowers theirs only.
+            python: self
+                .python
+                .lowered(LimitOverride {
+                    live_stores: grader
+                        .live_stores
+                        .map(|places| places.min(self.python.live_stores as u64)),
+                    ..grader
+                })
+                .map_err(of("grader"))?,
+            shell: self.shell.lowered(shell).map_err(of("shell"))?,
+            document: self.document.lowered(document).map_err(of("document"))?,
+            load: self.load.lowered(load).map_err(of("load"))?,
+        })
+    }
+
+    /// The lower of each.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        let Self {
+            app,
+            grader,
+            python,
+            shell,
+            document,
+            load,
+        } = other;
+        Self {
+            app: self.app.within(app),
+            grader: self.grader.within(grader),
+            python: self.python.within(python),
+            shell: self.shell.within(shell),
+            document: self.document.within(document),
+            load: self.load.within(load),
+        }
+    }
+}
+
+/// The limits under the names that files have for them.
+impl From<Limits> for LimitOverride {
+    fn from(limits: Limits) -> Self {
+        let Limits {
+            fuel,
+            wall,
+            memory,
+            result_bytes,
+            json_depth,
+            json_nodes,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            snapshot_bytes,
+            live_stores,
+            queue,
+        } = limits;
+        Self {
+            fuel: Some(fuel),
+            wall_ms: millis(wall),
+            memory_bytes: Some(memory as u64),
+            result_bytes: Some(result_bytes as u64),
+            json_depth: Some(json_depth as u64),
+            json_nodes: Some(json_nodes as u64),
+            log_bytes: Some(log_bytes as u64),
+            hostcall_bytes: Some(hostcall_bytes as u64),
+            handles: Some(handles as u64),
+            resources: Some(resources as u64),
+            snapshot_bytes: Some(snapshot_bytes as u64),
+            live_stores: Some(live_stores as u64),
+            queue_ms: millis(queue),
+        }
+    }
+}
+
+/// The limits under the names that files have for them.
+impl From<LoadLimits> for LoadOverride {
+    fn from(limits: LoadLimits) -> Self {
+        let LoadLimits {
+            component_bytes,
+            compile_wall,
+            compile_memory,
+        } = limits;
+        Self {
+            component_bytes: Some(component_bytes as u64),
+            compile_wall_ms: millis(compile_wall),
+            compile_memory_bytes: Some(compile_memory as u64),
+        }
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as overrides have it")]
+fn millis(time: Duration) -> Option<u64> {
+    Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn size(to: Option<u64>, host: usize) -> usize {
+    to.map_or(host, |to| usize::try_from(to).unwrap_or(usize::MAX))
+}
+
+fn time(to: Option<u64>, host: Duration) -> Duration {
+    to.map_or(host, Duration::from_millis)
+}
+
+fn none_raised(host: &[(String, u64)], by: &[(String, u64)]) -> Result<(), String> {
+    for (name, to) in by {
+        let known = host.iter().find(|(known, _)| known == name);
+        if let Some((_, limit)) = known.filter(|(_, limit)| to > limit) {
+            return Err(format!(
+                "{name} = {to} is above the host's limit of {limit}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_lowers_a_limit_and_leaves_the_others() {
+        let by = LimitOverride {
+            fuel: Some(7),
+            ..LimitOverride::default()
+        };
+        assert_eq!(
+            Limits::APP.lowered(by),
+            Ok(Limits {
+                fuel: 7,
+                ..Limits::APP
+            })
+        );
+        let by = LoadOverride {
+            component_bytes: Some(7),
+            ..LoadOverride::default()
+        };
+        assert_eq!(
+            LoadLimits::HOST.lowered(by),
+            Ok(LoadLimits {
+                component_bytes: 7,
+                ..LoadLimits::HOST
+            })
+        );
+    }
+
+    #[test]
+    fn a_suite_cannot_raise_a_limit() {
+        let by = LimitOverride {
+            memory_bytes: Some(1 << 40),
+            ..LimitOverride::default()
+        };
+        let error = Limits::APP.lowered(by).unwrap_err();
+        assert!(
+            error.starts_with("memory_bytes = 1099511627776 is above"),
+            "{error}"
+        );
+        let by = LoadOverride {
+            compile_wall_ms: Some(1 << 40),
+            ..LoadOverride::default()
+        };
+        assert!(LoadLimits::HOST.lowered(by).is_err());
+    }
+
+    #[test]
+    fn of_two_limits_the_lower_one_holds() {
+        let one = Limits {
+            fuel: 7,
+            ..Limits::APP
+        };
+        let two = Limits {
+            queue: Duration::from_secs(1),
+            ..Limits::APP
+        };
+        let both = Limits { fuel: 7, ..two };
+        assert_eq!(one.within(two), both);
+        assert_eq!(two.within(one), both);
+    }
+}

@@ -1,0 +1,262 @@
+//! One live instance: its store and what it exports, and the one way to call it: armed, bounded, measured. It knows
+//! neither what is called nor what the answer means.
+
+use std::time::{Duration, Instant};
+
+use jiff::civil::DateTime;
+use wasmtime::Store;
+use wasmtime::component::Component;
+
+use super::fault::GuestFault;
+use super::limits::Limits;
+use super::load::Plugin;
+use super::state::{Reach, State, arm, bounded_call, fault};
+use pibench_core::record::{GuestCall, GuestOutcome};
+use pibench_core::vocabulary::Grant;
+
+/// A store with its instance. Dropping it gives back its place.
+pub(super) struct Live<G> {
+    pub(super) store: Store<State>,
+    pub(super) guest: G,
+}
+
+/// What one call came to, and what it took.
+pub(super) struct Ran<T> {
+    pub(super) result: Result<T, GuestFault>,
+    took: Took,
+}
+
+struct Took {
+    fuel: u64,
+    peak_memory: usize,
+    run: Duration,
+    /// Of `run`, how long a processor worked for the call; zero where that was not measured.
+    processor: Duration,
+    denied: Option<Grant>,
+}
+
+impl<G> Live<G> {
+    /// A fresh instance, once there is a place for it.
+    pub(super) async fn new(
+        plugin: &Plugin,
+        limits: Limits,
+        key: [u8; 32],
+        reach: impl Into<Reach>,
+        instantiate: impl AsyncFnOnce(&mut Store<State>) -> wasmtime::Result<G>,
+    ) -> Result<Self, GuestFault> {
+        let permit = plugin.seats.take(limits.queue).await?;
+        make_images(&plugin.component)
+            .await
+            .map_err(|error| host(&error))?;
+        let mut store = State::store(plugin, limits, key, reach.into(), permit);
+        arm(&mut store, limits, Instant::now()).map_err(|error| host(&error))?;
+        let guest = bounded_call(limits, Box::pin(instantiate(&mut store))).await;
+        match guest {
+            Ok(guest) => Ok(Self { store, guest }),
+            Err(error) => Err(fault(&error, store.data().limiter.refused, limits)),
+        }
+    }
+
+    /// Runs one call at a moment of the session's clock. After a fault the instance must be dropped.
+    pub(super) async fn call<T>(
+        &mut self,
+        limits: Limits,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
+    ) -> Ran<T> {
+        self.run(limits, now, call, false).await
+    }
+
+    /// As [`call`](Self::call), and [`Ran::was_served`] can say whether a processor worked for it.
+    pub(super) async fn metered_call<T>(
+        &mut self,
+        limits: Limits,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
+    ) -> Ran<T> {
+        self.run(limits, now, call, true).await
+    }
+
+    /// `meter`: costs two calls of the system each time that the guest runs on.
+    async fn run<T>(
+        &mut self,
+        limits: Limits,
+        now: DateTime,
+        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
+        meter: bool,
+    ) -> Ran<T> {
+        let began = Instant::now();
+        if let Err(error) = arm(&mut self.store, limits, began) {
+            return Ran {
+                result: Err(host(&error)),
+                took: self.took(limits, began, Duration::ZERO),
+            };
+        }
+        self.store.data_mut().set_now(now);
+        // In its own place: what is around it moves it more than once, and it is large.
+        let call = bounded_call(limits, Box::pin(call(self)));
+        let (result, processor) = if meter {
+            metered(call).await
+        } else {
+            (call.await, Duration::ZERO)
+        };
+        Ran {
+            result: result
+                .map_err(|error| fault(&error, self.store.data().limiter.refused, limits)),
+            took: self.took(limits, began, processor),
+        }
+    }
+
+    fn took(&mut self, limits: Limits, began: Instant, processor: Duration) -> Took {
+        Took {
+            fuel: limits.fuel - self.store.get_fuel().unwrap_or(0).min(limits.fuel),
+            peak_memory: self.store.data().limiter.peak,
+            run: began.elapsed(),
+            processor,
+            denied: self.store.data_mut().denied.take(),
+        }
+    }
+}
+
+/// The starting memory of each instance, as sealed files in memory, made when the first one is wanted. The kernel refuses
+/// a seal while it still looks after the pages, which passes: without this, the guest would seem to trap.
+async fn make_images(component: &Component) -> wasmtime::Result<()> {
+    const ATTEMPTS: u32 = 5;
+    for attempt in 1..ATTEMPTS {
+        match component.initialize_copy_on_write_image() {
+            Ok(()) => return Ok(()),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20) * attempt).await,
+        }
+    }
+    component.initialize_copy_on_write_image()
+}
+
+/// Also says how long a processor worked for the future, on whichever threads.
+async fn metered<F: Future>(future: F) -> (F::Output, Duration) {
+    let mut future = std::pin::pin!(future);
+    let mut processor = Duration::ZERO;
+    let output = std::future::poll_fn(|context| {
+        let began = thread_time();
+        let polled = future.as_mut().poll(context);
+        processor += thread_time().saturating_sub(began);
+        polled
+    });
+    let output = output.await;
+    (output, processor)
+}
+
+/// The processor time of this thread.
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+fn host(error: &wasmtime::Error) -> GuestFault {
+    GuestFault::Host {
+        reason: format!("{error:#}"),
+    }
+}
+
+impl<T> Ran<T> {
+    /// The units that the call used.
+    pub(super) fn fuel(&self) -> u64 {
+        self.took.fuel
+    }
+
+    /// Of a metered call: whether a processor worked for it in at least half of its real time: then the machine was not overloaded, and
+    /// a call that took too long did so by itself.
+    pub(super) fn was_served(&self) -> bool {
+        self.took.processor >= self.took.run / 2
+    }
+
+    /// As timing files keep it. `refused` says that the answer is a refusal.
+    pub(super) fn record(
+        &self,
+        plugin: &str,
+        function: String,
+        instantiate: Duration,
+        refused: bool,
+    ) -> GuestCall {
+        let Took {
+            fuel,
+            peak_memory,
+            run,
+            processor: _,
+            denied,
+        } = &self.took;
+        let outcome = match (&self.result, denied) {
+            (Err(fault), _) => fault.outcome(),
+            (Ok(_), Some(grant)) => GuestOutcome::Denied {
+                interface: grant.name().into(),
+            },
+            (Ok(_), None) if refused => GuestOutcome::ToolError,
+            (Ok(_), None) => GuestOutcome::Ok,
+        };
+        GuestCall {
+            plugin: plugin.to_owned(),
+            function,
+            outcome,
+            fuel: *fuel,
+            peak_memory: *peak_memory as u64,
+            instantiate_us: micros(instantiate),
+            run_us: micros(*run),
+        }
+    }
+}
+
+/// A call that found no instance to run in.
+pub(super) fn not_run(
+    plugin: &str,
+    function: String,
+    fault: &GuestFault,
+    instantiate: Duration,
+) -> GuestCall {
+    GuestCall {
+        plugin: plugin.to_owned(),
+        function,
+        outcome: fault.outcome(),
+        fuel: 0,
+        peak_memory: 0,
+        instantiate_us: micros(instantiate),
+        run_us: 0,
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_was_served_when_a_processor_worked_for_half_of_its_time() {
+        let ran = |processor: u64| Ran {
+            result: Ok(()),
+            took: Took {
+                fuel: 0,
+                peak_memory: 0,
+                run: Duration::from_secs(1),
+                processor: Duration::from_millis(processor),
+                denied: None,
+            },
+        };
+        assert!(ran(1000).was_served() && ran(500).was_served());
+        assert!(!ran(499).was_served() && !ran(0).was_served());
+    }
+
+    #[tokio::test]
+    async fn only_work_counts_as_a_processors_time() {
+        let ((), waited) = metered(tokio::task::yield_now()).await;
+        let ((), worked) = metered(async {
+            let until = thread_time() + Duration::from_millis(20);
+            while thread_time() < until {
+                std::hint::spin_loop();
+            }
+        })
+        .await;
+        assert!(worked >= Duration::from_millis(19), "{worked:?}");
+        assert!(waited < worked, "{waited:?}");
+    }
+}

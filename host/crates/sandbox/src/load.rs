@@ -1,0 +1,777 @@
+//! Finding, checking and preparing plugins: name to component file to something that can be instantiated.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use wasmtime::component::{Component, HasSelf, Linker};
+
+use super::app::LiveApp;
+use super::bindings::{
+    document_reader::DocumentReaderPre, grader::GraderPre, python_runtime::PythonRuntimePre,
+    shell::ShellPre, tool_app::ToolAppPre,
+};
+use super::cache::known::{Known, Stamp};
+use super::cache::{Cache, hex};
+use super::compile::{self, CompileError};
+use super::component::Facts;
+use super::engine::{Allocation, Engines, Profile};
+use super::fault::{GuestFault, bounded};
+use super::limits::{GuestLimits, Kind, Limits};
+use super::lock::{self, Lock, LockError};
+use super::policy::{self, Grants, Origin};
+use super::seats::Seats;
+use super::state::State;
+use pibench_core::message::ToolSpec;
+use pibench_suite::manifest::PolicyFile;
+
+const TOOLS: &str = "pibench:plugin/tools@0.1.0";
+const GRADING: &str = "pibench:plugin/grading@0.1.0";
+const COMMANDS: &str = "pibench:plugin/commands@0.1.0";
+const DOCUMENTS: &str = "pibench:plugin/documents@0.1.0";
+const INTERPRETER: &str = "pibench:plugin/interpreter@0.1.0";
+
+/// What a guest may import of ours, by world.
+const APP_IMPORTS: &[&str] = &["types", "clock", "random", "log"];
+const GRADER_IMPORTS: &[&str] = &["types", "log", "workspace", "evidence"];
+const SHELL_IMPORTS: &[&str] = &["types", "log", "files", "python"];
+const DOCUMENT_IMPORTS: &[&str] = &["types", "log"];
+
+/// The packages of WASI 0.2's command world, which are linked inert.
+const WASI: &[&str] = &["cli", "clocks", "filesystem", "io", "random", "sockets"];
+
+/// What a plugin is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum World {
+    ToolApp,
+    Grader,
+    Shell,
+    Document,
+}
+
+impl World {
+    /// As `wit/world.wit` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToolApp => "tool-app",
+            Self::Grader => "grader",
+            Self::Shell => "shell",
+            Self::Document => "document-reader",
+        }
+    }
+}
+
+/// Why a plugin cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("find plugin `{name}`: looked for {}; build it with `make plugins`, or name its file under [plugins]", looked.join(", "))]
+    Missing { name: String, looked: Vec<String> },
+    #[error("read plugin `{name}` from {}: {reason}", path.display())]
+    Read {
+        name: String,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("load plugin `{name}` from {}: {reason}", path.display())]
+    NotComponent {
+        name: String,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("load plugin `{name}` from {}: {source}", path.display())]
+    Compile {
+        name: String,
+        path: PathBuf,
+        source: CompileError,
+    },
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error("use the policy for plugin `{name}`: {reason}")]
+    Policy { name: String, reason: String },
+    #[error(
+        "use plugin `{name}`: it asks for {}, and no policy says whether it gets that; write [plugins.{name}] with \
+        grants = {asks:?} into the policy (`--policy FILE`, or `policy` of the suite), or grants = [] to refuse it",
+        asks.join(", ")
+    )]
+    Undecided {
+        name: String,
+        asks: Vec<&'static str>,
+    },
+    #[error("load plugin `{name}` from {}: the file was changed since this program looked at it", path.display())]
+    Changed { name: String, path: PathBuf },
+    #[error("load plugin `{name}` from {}: it imports {import}, which no plugin gets", path.display())]
+    Import {
+        name: String,
+        path: PathBuf,
+        import: String,
+    },
+    #[error("load plugin `{name}`: it is a {found}, and a {wanted} is needed here")]
+    WrongWorld {
+        name: String,
+        found: &'static str,
+        wanted: &'static str,
+    },
+    #[error("start plugin `{name}`: it {fault}")]
+    Fault { name: String, fault: GuestFault },
+    #[error("load plugin `{name}`: {reason}")]
+    BadTools { name: String, reason: String },
+}
+
+/// A component that is ready to be instantiated.
+pub struct Plugin {
+    pub name: String,
+    pub path: PathBuf,
+    /// Hex.
+    pub sha256: String,
+    /// In bytes.
+    pub size: usize,
+    pub profile: Profile,
+    /// What the file says of itself.
+    pub facts: Facts,
+    pub origin: Origin,
+    /// Whether a lock beside the file vouches for it.
+    pub pinned: bool,
+    /// What it asks for.
+    pub declared: Grants,
+    /// What it gets of that.
+    pub grants: Grants,
+    /// What a call of it may use at most, as suite and policy say; None where there is no policy to ask.
+    pub cap: Option<Limits>,
+    pub(super) component: Component,
+    pub(super) pre: Pre,
+    /// Of a grader that also runs programs for the shell: Python.
+    pub(super) interpreter: Option<PythonRuntimePre<State>>,
+    /// Below the size of the engine's pool: callers queue.
+    pub(super) seats: Arc<Seats<Box<LiveApp>>>,
+}
+
+/// What is known of a plugin that was not compiled yet; the fields are those of [`Plugin`].
+#[derive(Debug, Clone)]
+pub struct Papers {
+    pub sha256: String,
+    pub size: usize,
+    pub facts: Facts,
+    pub origin: Origin,
+    pub pinned: bool,
+    pub declared: Grants,
+    pub grants: Grants,
+    pub cap: Option<Limits>,
+}
+
+/// A component file that was judged.
+struct Judged {
+    world: World,
+    kind: Kind,
+    /// Whether it may be compiled in this process.
+    vouched: bool,
+    papers: Papers,
+}
+
+#[derive(Clone)]
+pub(super) enum Pre {
+    ToolApp(ToolAppPre<State>),
+    Grader(GraderPre<State>),
+    Shell(ShellPre<State>),
+    Document(DocumentReaderPre<State>),
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin")
+            .field("name", &self.name)
+            .field("sha256", &self.sha256)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Plugin {
+    /// What the host knew of it before it was compiled.
+    pub fn papers(&self) -> Papers {
+        Papers {
+            sha256: self.sha256.clone(),
+            size: self.size,
+            facts: self.facts.clone(),
+            origin: self.origin,
+            pinned: self.pinned,
+            declared: self.declared,
+            grants: self.grants,
+            cap: self.cap,
+        }
+    }
+
+    pub fn world(&self) -> World {
+        match self.pre {
+            Pre::ToolApp(_) => World::ToolApp,
+            Pre::Grader(_) => World::Grader,
+            Pre::Shell(_) => World::Shell,
+            Pre::Document(_) => World::Document,
+        }
+    }
+
+    /// The limits of a call: no more than the plugin may have.
+    pub(super) fn capped(&self, limits: Limits) -> Limits {
+        self.cap.map_or(limits, |cap| limits.within(cap))
+    }
+
+    pub(super) fn engine(&self) -> &wasmtime::Engine {
+        match &self.pre {
+            Pre::ToolApp(pre) => pre.engine(),
+            Pre::Grader(pre) => pre.engine(),
+            Pre::Shell(pre) => pre.engine(),
+            Pre::Document(pre) => pre.engine(),
+        }
+    }
+
+    pub(super) fn wrong_world(&self, wanted: World) -> LoadError {
+        LoadError::WrongWorld {
+            name: self.name.clone(),
+            found: title(self.world()),
+            wanted: title(wanted),
+        }
+    }
+}
+
+fn title(world: World) -> &'static str {
+    match world {
+        World::ToolApp => "tool app",
+        World::Grader => "grader",
+        World::Shell => "shell",
+        World::Document => "document reader",
+    }
+}
+
+/// All plugins of a process, each loaded when it is first asked for.
+pub struct Plugins {
+    engines: Engines,
+    cache: Cache,
+    named: BTreeMap<String, Utf8PathBuf>,
+    dirs: Vec<PathBuf>,
+    terms: Terms,
+    /// A place for each name that was asked for, filled once its plugin is loaded.
+    loaded: Mutex<HashMap<String, Arc<Place>>>,
+    /// The hashes that `papers` gave out, by name: what is loaded later has to have them.
+    told: Mutex<HashMap<String, String>>,
+    seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
+}
+
+/// Where a plugin will be, once it is loaded.
+type Place = Mutex<Option<Arc<Plugin>>>;
+
+/// On what terms plugins are loaded.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    pub limits: GuestLimits,
+    /// What the operator says. None trusts every plugin: for tests and benches.
+    pub policy: Option<PolicyFile>,
+    /// What every plugin is held to, beside the lock of its folder. It vouches for none.
+    pub lock: Option<Lock>,
+    /// The folders of the host's own plugins.
+    pub own: Vec<PathBuf>,
+    /// This program, to be run for compiling what nobody vouches for. None compiles here.
+    pub compiler: Option<PathBuf>,
+    /// Instances are made one by one and not taken from a pool, as is done by itself where the address space is too
+    /// small for one.
+    pub on_demand: bool,
+}
+
+impl std::fmt::Debug for Plugins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugins")
+            .field("named", &self.named)
+            .field("dirs", &self.dirs)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Plugins {
+    /// `named` come first (a suite's `[plugins]`), then `<dir>/<name>.wasm` in the order of `dirs`. Compiled code is
+    /// kept below `cache`. Every plugin is trusted: what runs those of strangers says its `terms`.
+    pub fn new(named: BTreeMap<String, Utf8PathBuf>, dirs: Vec<PathBuf>, cache: &Path) -> Self {
+        Self::on_terms(named, dirs, cache, Terms::default())
+    }
+
+    /// As `new`, on terms.
+    pub fn on_terms(
+        named: BTreeMap<String, Utf8PathBuf>,
+        dirs: Vec<PathBuf>,
+        cache: &Path,
+        terms: Terms,
+    ) -> Self {
+        let seats = |kind: Kind| {
+            let places = terms.limits.of(kind).live_stores;
+            (kind, Arc::new(Seats::new(places)))
+        };
+        let allocation = if terms.on_demand {
+            Allocation::OnDemand
+        } else {
+            Allocation::pooled(&terms.limits)
+        };
+        Self {
+            engines: Engines::new(allocation),
+            cache: Cache::open(cache),
+            named,
+            dirs,
+            seats: Kind::ALL.into_iter().map(seats).collect(),
+            terms,
+            loaded: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// The plugin of that name, compiled and checked.
+    pub fn get(&self, name: &str) -> Result<Arc<Plugin>, LoadError> {
+        let place = Arc::clone(held(&self.loaded).entry(name.to_owned()).or_default());
+        // Held while the plugin is compiled: two sessions never compile one plugin twice, and nobody waits for another's.
+        let mut place = held(&place);
+        if let Some(plugin) = &*place {
+            return Ok(Arc::clone(plugin));
+        }
+        let plugin = Arc::new(self.load_file(name, &self.find(name)?)?);
+        *place = Some(Arc::clone(&plugin));
+        Ok(plugin)
+    }
+
+    /// The names of all tool apps that there are.
+    pub fn tool_apps(&self) -> Result<Vec<String>, LoadError> {
+        let files = self.dirs.iter().filter_map(|dir| dir.read_dir().ok());
+        let files = files.flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let found = files.filter(|file| file.extension() == Some("wasm".as_ref()));
+        let found = found.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()));
+        let names: BTreeSet<String> = self.named.keys().cloned().chain(found).collect();
+        let mut apps = Vec::new();
+        for name in names {
+            let path = self.find(&name)?;
+            let known = self.known(&name, &path)?;
+            if self.judged(&name, &path, known)?.world == World::ToolApp {
+                apps.push(name);
+            }
+        }
+        Ok(apps)
+    }
+
+    /// Whether there is a file for this plugin.
+    pub fn is_there(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
+    fn find(&self, name: &str) -> Result<PathBuf, LoadError> {
+        if let Some(path) = self.named.get(name) {
+            return Ok(path.clone().into_std_path_buf());
+        }
+        let candidates: Vec<_> = self
+            .dirs
+            .iter()
+            .map(|dir| dir.join(format!("{name}.wasm")))
+            .collect();
+        candidates
+            .iter()
+            .find(|path| path.is_file())
+            .cloned()
+            .ok_or_else(|| LoadError::Missing {
+                name: name.to_owned(),
+                looked: candidates
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect(),
+            })
+    }
+
+    /// What is known of a plugin before it is compiled: for one that is loaded when it is first used.
+    pub fn papers(&self, name: &str) -> Result<Papers, LoadError> {
+        let path = self.find(name)?;
+        let known = self.known(name, &path)?;
+        let papers = self.judged(name, &path, known)?.papers;
+        held(&self.told).insert(name.to_owned(), papers.sha256.clone());
+        Ok(papers)
+    }
+
+    /// Whether it was compiled before, here and for this engine.
+    pub fn is_compiled(&self, name: &str) -> bool {
+        let judged = self.find(name).and_then(|path| {
+            let known = self.known(name, &path)?;
+            self.judged(name, &path, known)
+        });
+        let Ok(Judged { kind, papers, .. }) = judged else {
+            return false;
+        };
+        let profile = kind.profile();
+        let engine = self.engines.get(profile);
+        engine.is_ok_and(|engine| self.cache.has(&engine, profile, &papers.sha256))
+    }
+
+    /// Refuses a plugin of others that asks for what the policy does not speak of: whether it plays without is for the
+    /// operator to say, as a grader that finds every path denied would score 0 without a word.
+    pub fn decided(&self, name: &str, papers: &Papers) -> Result<(), LoadError> {
+        let Some(policy) = &self.terms.policy else {
+            return Ok(());
+        };
+        let asks = policy::undecided(policy, name, papers.origin, papers.declared).names();
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let name = name.to_owned();
+        Err(LoadError::Undecided { name, asks })
+    }
+
+    /// Loads a component file under a name.
+    pub fn load_file(&self, name: &str, path: &Path) -> Result<Plugin, LoadError> {
+        let wasm = self.read(name, path)?;
+        let judged = self.judged(name, path, examined(name, path, &wasm)?)?;
+        let told = held(&self.told).get(name).cloned();
+        if told.is_some_and(|told| told != judged.papers.sha256) {
+            return Err(LoadError::Changed {
+                name: name.to_owned(),
+                path: path.to_owned(),
+            });
+        }
+        let (component, (pre, interpreter)) = self.compiled(name, path, &wasm, &judged)?;
+        let Judged { kind, papers, .. } = judged;
+        let Papers {
+            sha256,
+            size,
+            facts,
+            origin,
+            pinned,
+            declared,
+            grants,
+            cap,
+        } = papers;
+        Ok(Plugin {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            sha256,
+            size,
+            profile: kind.profile(),
+            declared,
+            facts,
+            origin,
+            pinned,
+            grants,
+            cap,
+            component,
+            pre,
+            interpreter,
+            seats: Arc::clone(&self.seats[&kind]),
+        })
+    }
+
+    /// What a component file holds, from the cache where it was read before and has not changed since.
+    fn known(&self, name: &str, path: &Path) -> Result<Known, LoadError> {
+        let stamp = Stamp::of(path);
+        if let Some(known) = stamp.and_then(|stamp| self.cache.known(&stamp)) {
+            return Ok(known);
+        }
+        let known = examined(name, path, &self.read(name, path)?)?;
+        if let Some(stamp) = stamp
+            && Stamp::of(path) == Some(stamp)
+        {
+            self.cache.remember(&stamp, &known);
+        }
+        Ok(known)
+    }
+
+    /// Decides what a component file may be and use.
+    fn judged(&self, name: &str, path: &Path, known: Known) -> Result<Judged, LoadError> {
+        let Known {
+            sha256,
+            size,
+            facts,
+        } = known;
+        let world = world(&facts).ok_or_else(|| {
+            let reason = format!("it exports neither {TOOLS} nor {GRADING}");
+            not_component(name, path, &reason)
+        })?;
+        if let Some(import) = foreign_import(&facts, world) {
+            return Err(LoadError::Import {
+                name: name.to_owned(),
+                path: path.to_owned(),
+                import,
+            });
+        }
+        if let Some(lock) = &self.terms.lock {
+            lock.check(path, &sha256, size as u64, &facts)?;
+        }
+        let pinned = match lock::beside(path)? {
+            Some(lock) => {
+                lock.check(path, &sha256, size as u64, &facts)?;
+                true
+            }
+            None => false,
+        };
+        let origin = self.origin(path);
+        let kind = kind(name, world);
+        let (grants, cap) = self.terms_of(name, kind, origin, &facts)?;
+        Ok(Judged {
+            world,
+            kind,
+            vouched: pinned && origin == Origin::Own,
+            papers: Papers {
+                sha256,
+                size,
+                declared: declared(&facts),
+                facts,
+                origin,
+                pinned,
+                grants,
+                cap,
+            },
+        })
+    }
+
+    /// The component, compiled or from the cache, and linked. What nobody vouches for is compiled in a process of its
+    /// own.
+    fn compiled(
+        &self,
+        name: &str,
+        path: &Path,
+        wasm: &[u8],
+        judged: &Judged,
+    ) -> Result<(Component, Prepared), LoadError> {
+        let Judged {
+            world,
+            kind,
+            vouched,
+            papers,
+        } = judged;
+        let failed = |source: CompileError| LoadError::Compile {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            source,
+        };
+        let invalid =
+            |error: wasmtime::Error| failed(CompileError::Invalid(bounded(&format!("{error:#}"))));
+        let profile = kind.profile();
+        let engine = self.engines.get(profile).map_err(invalid)?;
+        let compile = || match &self.terms.compiler {
+            Some(program) if !vouched => {
+                compile::in_child(program, profile, wasm, self.terms.limits.load)
+            }
+            _ => engine
+                .precompile_component(wasm)
+                .map_err(|error| CompileError::Invalid(bounded(&format!("{error:#}")))),
+        };
+        let component = self
+            .cache
+            .component(&engine, profile, &papers.sha256, compile);
+        let component = component.map_err(failed)?;
+        let prepared = prepare(&engine, &component, *world).map_err(invalid)?;
+        Ok((component, prepared))
+    }
+
+    fn terms_of(
+        &self,
+        name: &str,
+        kind: Kind,
+        origin: Origin,
+        facts: &Facts,
+    ) -> Result<(Grants, Option<Limits>), LoadError> {
+        let limits = self.terms.limits.of(kind);
+        let Some(policy) = &self.terms.policy else {
+            return Ok((declared(facts), None));
+        };
+        let grants = policy::granted(policy, name, origin, declared(facts));
+        let cap =
+            policy::capped(policy, name, kind, limits).map_err(|reason| LoadError::Policy {
+                name: name.to_owned(),
+                reason,
+            })?;
+        Ok((grants, Some(cap)))
+    }
+
+    /// A plugin is the host's own when it stands in one of its folders, however the path is written.
+    fn origin(&self, path: &Path) -> Origin {
+        let folder = path.parent().and_then(|dir| dir.canonicalize().ok());
+        let own = |dir: &PathBuf| dir.canonicalize().ok() == folder;
+        if self.terms.policy.is_none() || folder.is_some() && self.terms.own.iter().any(own) {
+            Origin::Own
+        } else {
+            Origin::Others
+        }
+    }
+
+    fn read(&self, name: &str, path: &Path) -> Result<Vec<u8>, LoadError> {
+        let failed = |reason: String| LoadError::Read {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            reason,
+        };
+        let most = self.terms.limits.load.component_bytes;
+        let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let mut wasm = Vec::with_capacity(usize::try_from(length).unwrap_or(most).min(most) + 1);
+        let mut limited = std::io::Read::take(file, most as u64 + 1);
+        std::io::Read::read_to_end(&mut limited, &mut wasm)
+            .map_err(|error| failed(error.to_string()))?;
+        if wasm.len() > most {
+            return Err(failed(format!("it has more than component_bytes = {most}")));
+        }
+        Ok(wasm)
+    }
+}
+
+/// Reads what a component says of itself.
+fn examined(name: &str, path: &Path, wasm: &[u8]) -> Result<Known, LoadError> {
+    let facts = Facts::of(wasm).map_err(|reason| not_component(name, path, &reason))?;
+    Ok(Known {
+        sha256: hex(&Sha256::digest(wasm)),
+        size: wasm.len(),
+        facts,
+    })
+}
+
+fn not_component(name: &str, path: &Path, reason: &str) -> LoadError {
+    LoadError::NotComponent {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        reason: bounded(reason),
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn declared(facts: &Facts) -> Grants {
+    policy::declared(facts.imports.iter().map(|import| import.name.as_str()))
+}
+
+fn kind(name: &str, world: World) -> Kind {
+    match world {
+        World::ToolApp => Kind::App,
+        World::Grader if name == "python" => Kind::Python,
+        World::Grader => Kind::Grader,
+        World::Shell => Kind::Shell,
+        World::Document => Kind::Document,
+    }
+}
+
+fn world(facts: &Facts) -> Option<World> {
+    let exports = |name: &str| facts.exports.iter().any(|export| export == name);
+    if exports(TOOLS) {
+        return Some(World::ToolApp);
+    }
+    if exports(COMMANDS) {
+        return Some(World::Shell);
+    }
+    if exports(DOCUMENTS) {
+        return Some(World::Document);
+    }
+    exports(GRADING).then_some(World::Grader)
+}
+
+fn foreign_import(facts: &Facts, world: World) -> Option<String> {
+    let ours = match world {
+        World::ToolApp => APP_IMPORTS,
+        World::Grader => GRADER_IMPORTS,
+        World::Shell => SHELL_IMPORTS,
+        World::Document => DOCUMENT_IMPORTS,
+    };
+    let known = |name: &str| {
+        if let Some(interface) = name.strip_prefix("pibench:plugin/") {
+            return interface
+                .strip_suffix("@0.1.0")
+                .is_some_and(|name| ours.contains(&name));
+        }
+        let wasi = name
+            .strip_prefix("wasi:")
+            .and_then(|rest| rest.split_once('/'));
+        wasi.is_some_and(|(package, rest)| WASI.contains(&package) && rest.contains("@0.2."))
+    };
+    let found = facts
+        .imports
+        .iter()
+        .find(|import| !known(&import.name) || !import.interface);
+    found.map(|import| bounded(&import.name))
+}
+
+type Prepared = (Pre, Option<PythonRuntimePre<State>>);
+
+fn prepare(
+    engine: &wasmtime::Engine,
+    component: &Component,
+    world: World,
+) -> wasmtime::Result<Prepared> {
+    use super::bindings::{grader, shell, tool_app};
+    let mut linker: Linker<State> = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    super::clock::add_to_linker(&mut linker)?;
+    match world {
+        World::ToolApp => {
+            tool_app::ToolApp::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            let pre = ToolAppPre::new(linker.instantiate_pre(component)?)?;
+            Ok((Pre::ToolApp(pre), None))
+        }
+        World::Grader => {
+            grader::Grader::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            super::host::preopen::add_to_linker(&mut linker)?;
+            let pre = linker.instantiate_pre(component)?;
+            let types = component.component_type();
+            let interpreter = types
+                .get_export(engine, INTERPRETER)
+                .map(|_| PythonRuntimePre::new(pre.clone()))
+                .transpose()?;
+            Ok((Pre::Grader(GraderPre::new(pre)?), interpreter))
+        }
+        World::Shell => {
+            use shell::pibench::plugin::files;
+            use tool_app::pibench::plugin::{log, types};
+            types::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            log::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            files::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            super::python::add_to_linker(&mut linker)?;
+            let pre = ShellPre::new(linker.instantiate_pre(component)?)?;
+            Ok((Pre::Shell(pre), None))
+        }
+        World::Document => {
+            use tool_app::pibench::plugin::log;
+            log::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+            let pre = DocumentReaderPre::new(linker.instantiate_pre(component)?)?;
+            Ok((Pre::Document(pre), None))
+        }
+    }
+}
+
+/// An app's tools under the names that the agent uses, `<app>__<tool>`, checked: names, sizes, schemas.
+pub(super) fn tool_specs(
+    app: &str,
+    tools: Vec<super::bindings::tool_app::exports::pibench::plugin::tools::Tool>,
+) -> Result<Vec<ToolSpec>, String> {
+    if tools.is_empty() || tools.len() > 256 {
+        return Err(format!(
+            "it has {} tools; 1 to 256 are possible",
+            tools.len()
+        ));
+    }
+    tools
+        .into_iter()
+        .map(|tool| tool_spec(app, &tool.name, tool.description, &tool.schema))
+        .collect()
+}
+
+fn tool_spec(app: &str, name: &str, description: String, schema: &str) -> Result<ToolSpec, String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err(format!(
+            "tool name `{}` is not lower case with underscores",
+            bounded(name)
+        ));
+    }
+    if description.len() > 4096 {
+        return Err(format!(
+            "the description of `{name}` has more than 4096 bytes"
+        ));
+    }
+    let parameters: Value = serde_json::from_str(schema)
+        .map_err(|error| format!("the schema of `{name}` is no JSON: {error}"))?;
+    if parameters["type"] != "object" {
+        return Err(format!("the schema of `{name}` is not of type object"));
+    }
+    Ok(ToolSpec {
+        name: format!("{app}__{name}"),
+        description,
+        parameters: parameters.into(),
+    })
+}

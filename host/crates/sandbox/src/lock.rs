@@ -1,0 +1,375 @@
+//! `pibench.lock`: which plugins a folder holds, to the byte. Where a folder has one, a component that is not on it, or not
+//! what it says, is not loaded. It says what was meant, not that it is good: whoever can write the plugin can write
+//! the lock.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use toml::Spanned;
+
+use super::cache::hex;
+use super::component::Facts;
+use pibench_suite::depth::{DEPTH_LIMIT, too_deep};
+
+/// The file's name, in the folder of the components.
+pub const FILE: &str = "pibench.lock";
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// The whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// Where it was read, for messages.
+    #[serde(skip)]
+    pub path: PathBuf,
+    pub version: u32,
+    /// Sorted by name.
+    #[serde(default, rename = "plugin")]
+    pub plugins: Vec<Locked>,
+}
+
+/// One pinned component.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locked {
+    /// The file's name without its ending.
+    pub name: String,
+    /// As the component says; empty when it does not.
+    pub version: String,
+    /// The version of the interface that it exports.
+    pub wit: String,
+    /// Hex.
+    pub sha256: String,
+    /// In bytes.
+    pub size: u64,
+    /// The file, relative to the lock.
+    pub source: String,
+}
+
+/// Why a lock, or a plugin under one, is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("read {}: {reason}", path.display())]
+    Read { path: PathBuf, reason: String },
+    #[error(
+        "load plugin from {}: it is not in {}; look at the file, then pin it with `pibench-host plugin lock --plugins {}`",
+        path.display(), lock.display(), dir(path)
+    )]
+    Unlisted { path: PathBuf, lock: PathBuf },
+    #[error(
+        "load plugin from {}: {} pins {what} {pinned}, and it has {found}; put the file back, or look at it and pin it anew with `pibench-host plugin lock --plugins {}`",
+        path.display(), lock.display(), dir(path)
+    )]
+    Changed {
+        path: PathBuf,
+        lock: PathBuf,
+        what: &'static str,
+        pinned: String,
+        found: String,
+    },
+}
+
+fn dir(path: &Path) -> String {
+    path.parent()
+        .unwrap_or(Path::new("."))
+        .display()
+        .to_string()
+}
+
+/// The lock of a component's folder; None where there is none.
+pub(super) fn beside(component: &Path) -> Result<Option<Lock>, LockError> {
+    let path = component.with_file_name(FILE);
+    match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        text => parsed(&path, text).map(Some),
+    }
+}
+
+/// The lock that a suite names.
+pub fn read(path: &Path) -> Result<Lock, LockError> {
+    parsed(path, std::fs::read_to_string(path))
+}
+
+fn parsed(path: &Path, text: std::io::Result<String>) -> Result<Lock, LockError> {
+    let lock = text
+        .map_err(|error| error.to_string())
+        .and_then(|text| Lock::parse(&text));
+    let lock = lock.map_err(|reason| LockError::Read {
+        path: path.to_owned(),
+        reason,
+    })?;
+    Ok(Lock {
+        path: path.to_owned(),
+        ..lock
+    })
+}
+
+impl Lock {
+    /// Reads a lock's text. An error names the line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if too_deep(text).is_some() {
+            return Err(format!("nested deeper than {DEPTH_LIMIT} levels"));
+        }
+        let Written { version, plugins } =
+            toml::from_str(text).map_err(|error| error.to_string())?;
+        if version != VERSION {
+            return Err(format!(
+                "version {version} of the format is not known; this host reads version {VERSION}"
+            ));
+        }
+        one_for_each(text, &plugins)?;
+        Ok(Self {
+            path: PathBuf::new(),
+            version,
+            plugins: plugins.into_iter().map(Spanned::into_inner).collect(),
+        })
+    }
+
+    /// Whether a component is what the lock says.
+    pub(super) fn check(
+        &self,
+        path: &Path,
+        sha256: &str,
+        size: u64,
+        facts: &Facts,
+    ) -> Result<(), LockError> {
+        let file = path.file_name().unwrap_or_default();
+        let found = self
+            .plugins
+            .iter()
+            .find(|locked| Path::new(&locked.source).as_os_str() == file);
+        let Some(Locked {
+            name: _,
+            version,
+            wit,
+            sha256: pinned,
+            size: pinned_size,
+            source: _,
+        }) = found
+        else {
+            return Err(LockError::Unlisted {
+                path: path.to_owned(),
+                lock: self.path.clone(),
+            });
+        };
+        let pairs = [
+            ("the size", pinned_size.to_string(), size.to_string()),
+            ("sha256", pinned.clone(), sha256.to_owned()),
+            ("version", version.clone(), facts.version.clone()),
+            ("interface version", wit.clone(), facts.wit().to_owned()),
+        ];
+        match pairs.into_iter().find(|(_, pinned, found)| pinned != found) {
+            None => Ok(()),
+            Some((what, pinned, found)) => Err(LockError::Changed {
+                path: path.to_owned(),
+                lock: self.path.clone(),
+                what,
+                pinned,
+                found,
+            }),
+        }
+    }
+}
+
+/// The file as it is written, with the place of each entry.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    version: u32,
+    #[serde(default, rename = "plugin")]
+    plugins: Vec<Spanned<Locked>>,
+}
+
+/// Each entry is of a file of its own, and named after it: of two that say different things, nobody could tell which holds.
+fn one_for_each(text: &str, plugins: &[Spanned<Locked>]) -> Result<(), String> {
+    let line = |entry: &Spanned<Locked>| text[..entry.span().start].matches('\n').count() + 1;
+    let mut seen = BTreeMap::new();
+    for entry in plugins {
+        let Locked { name, source, .. } = entry.get_ref();
+        if *source != format!("{name}.wasm") {
+            return Err(format!(
+                "line {}: plugin `{name}` has the file `{source}`, and the file of a plugin is `{name}.wasm`",
+                line(entry)
+            ));
+        }
+        if let Some(first) = seen.insert(name, entry) {
+            return Err(format!(
+                "line {}: plugin `{name}` stands in line {} already",
+                line(entry),
+                line(first)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the lock of a folder: every component file in it. What is no plugin is an error that names it.
+pub fn write(dir: &Path) -> Result<Lock, LockError> {
+    let failed = |path: &Path, reason: String| LockError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, error.to_string()))?;
+    let mut plugins = Vec::new();
+    for entry in entries {
+        let path = entry
+            .map_err(|error| failed(dir, error.to_string()))?
+            .path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "wasm")
+        {
+            plugins.push(locked(&path).map_err(|reason| failed(&path, reason))?);
+        }
+    }
+    plugins.sort();
+    let path = dir.join(FILE);
+    let lock = Lock {
+        path: path.clone(),
+        version: VERSION,
+        plugins,
+    };
+    let text = toml::to_string(&lock).map_err(|error| failed(&path, error.to_string()))?;
+    let head = "# Written by `pibench-host plugin lock`. A component that is not as it says here is not loaded.\n";
+    // As any other file that a program makes: who may use the plugins may read their lock.
+    let mut unfinished = tempfile::Builder::new();
+    unfinished.permissions(std::fs::Permissions::from_mode(0o666));
+    let whole = unfinished.tempfile_in(dir).and_then(|mut file| {
+        use std::io::Write;
+        file.write_all(head.as_bytes())?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&path)?;
+        Ok(())
+    });
+    whole.map_err(|error| failed(&path, error.to_string()))?;
+    Ok(lock)
+}
+
+fn locked(path: &Path) -> Result<Locked, String> {
+    let wasm = std::fs::read(path).map_err(|error| error.to_string())?;
+    let facts = Facts::of(&wasm)?;
+    if facts.wit().is_empty() {
+        return Err("it exports no interface of pibench:plugin".into());
+    }
+    let text = |part: Option<&std::ffi::OsStr>| {
+        part.and_then(std::ffi::OsStr::to_str)
+            .map(str::to_owned)
+            .ok_or("its name is not UTF-8")
+    };
+    Ok(Locked {
+        name: text(path.file_stem())?,
+        version: facts.version.clone(),
+        wit: facts.wit().to_owned(),
+        sha256: hex(&Sha256::digest(&wasm)),
+        size: wasm.len() as u64,
+        source: text(path.file_name())?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(text: &str) -> Vec<u8> {
+        let text = format!(
+            "(component {text} (instance $i) (export \"pibench:plugin/grading@0.1.0\" (instance $i)))"
+        );
+        wat::parse_str(text).unwrap()
+    }
+
+    fn check(path: &Path) -> Result<(), LockError> {
+        let wasm = std::fs::read(path).unwrap();
+        let lock = beside(path)?.unwrap();
+        let sha256 = hex(&Sha256::digest(&wasm));
+        lock.check(path, &sha256, wasm.len() as u64, &Facts::of(&wasm).unwrap())
+    }
+
+    #[test]
+    fn what_was_locked_passes_and_what_was_changed_or_added_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (dir.path().join("one.wasm"), dir.path().join("two.wasm"));
+        std::fs::write(&one, component("")).unwrap();
+        assert!(beside(&one).unwrap().is_none(), "no lock yet");
+        let lock = write(dir.path()).unwrap();
+        assert_eq!(lock.plugins.len(), 1);
+        assert_eq!(lock.plugins[0].wit, "0.1.0");
+        check(&one).unwrap();
+        std::fs::write(&two, component("")).unwrap();
+        assert!(matches!(check(&two), Err(LockError::Unlisted { .. })));
+        std::fs::write(&one, component("(core module)")).unwrap();
+        let error = check(&one).unwrap_err();
+        assert!(
+            error.to_string().contains("pins the size")
+                && error.to_string().contains("plugin lock"),
+            "{error}"
+        );
+        write(dir.path()).unwrap();
+        check(&one).unwrap();
+        check(&two).unwrap();
+    }
+
+    #[test]
+    fn a_lock_of_another_form_is_refused() {
+        for (text, said) in [
+            ("version = 2", "version 2"),
+            ("version = 1\nplugins = 3", "unknown field `plugins`"),
+            ("version = 1\n[[plugin]]\nname = 'a'", "missing field"),
+            ("", "missing field `version`"),
+        ] {
+            let error = Lock::parse(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_named_after_its_file_and_stands_there_once() {
+        let entry = |name: &str, source: &str| {
+            format!(
+                "[[plugin]]\nname = \"{name}\"\nversion = \"\"\nwit = \"0.1.0\"\nsha256 = \"00\"\nsize = 1\nsource = \"{source}\"\n"
+            )
+        };
+        let lock = |entries: &[(&str, &str)]| {
+            let entries = entries.iter().map(|(name, source)| entry(name, source));
+            Lock::parse(&format!("version = 1\n{}", entries.collect::<String>()))
+        };
+        let good = lock(&[("a", "a.wasm"), ("b", "b.wasm")]).unwrap();
+        assert_eq!(good.plugins.len(), 2);
+        for (entries, said) in [
+            (
+                [("a", "a.wasm"), ("b", "a.wasm")],
+                "line 9: plugin `b` has the file `a.wasm`, and the file of a plugin is `b.wasm`",
+            ),
+            (
+                [("a", "a.wasm"), ("b", "../b.wasm")],
+                "line 9: plugin `b` has the file `../b.wasm`",
+            ),
+            (
+                [("a", "a.wasm"), ("a", "a.wasm")],
+                "line 9: plugin `a` stands in line 2 already",
+            ),
+        ] {
+            let error = lock(&entries).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_with_something_else_than_plugins_is_not_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.wasm"), "no wasm").unwrap();
+        assert!(write(dir.path()).is_err());
+        assert!(!dir.path().join(FILE).exists());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_reader(text: String) {
+            let _ = Lock::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,574 @@
+//! What a store holds beside the guest: an inert WASI, the session's clock, seeded randomness, a bounded log, and the
+//! limiter. Nothing here reaches the machine.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use jiff::civil::DateTime;
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+use tokio::sync::OwnedSemaphorePermit;
+use wasmtime::component::ResourceTable;
+use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::pipe::{MemoryInputPipe, MemoryOutputPipe};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::clock::{Clocks, Overslept};
+use super::engine::{EngineLimits, Profile};
+use super::fault::{GuestFault, bounded, escaped};
+use super::limits::Limits;
+use super::load::Plugin;
+use super::policy::Grants;
+use super::python::Python;
+use crate::workspace::{View, Workspace};
+use pibench_core::vocabulary::Grant;
+
+/// The data of one store.
+pub(super) struct State {
+    /// Made when the guest first asks for it, which most never do.
+    wasi: Option<WasiCtx>,
+    /// For `wasi`: streams of its own.
+    stdio: Option<Stdio>,
+    table: ResourceTable,
+    pub(super) limiter: Limiter,
+    pub(super) clocks: Clocks,
+    random: Random,
+    pub(super) log: Log,
+    /// The workspace at the moment of grading; None for apps.
+    pub(super) workspace: Option<View>,
+    /// The workspace to read and write: the shell's, and that of its Python programs.
+    pub(super) files: Option<Workspace>,
+    /// How the shell starts Python programs; None elsewhere.
+    pub(super) python: Option<Python>,
+    /// The exit code of a guest that left by WASI's door.
+    pub(super) exited: Option<u8>,
+    pub(super) work: HostWork,
+    pub(super) key: [u8; 32],
+    grants: Grants,
+    /// The interface that the guest used in this call and was not granted.
+    pub(super) denied: Option<Grant>,
+    /// The place in the engine's pool, given back with the store.
+    _permit: OwnedSemaphorePermit,
+    deadline: Instant,
+}
+
+impl State {
+    /// A store with nothing in reach but what the plugin was granted. `key` seeds everything that the guest may draw at
+    /// random.
+    pub(super) fn store(
+        plugin: &Plugin,
+        limits: Limits,
+        key: [u8; 32],
+        reach: Reach,
+        permit: OwnedSemaphorePermit,
+    ) -> Store<Self> {
+        let Reach {
+            view,
+            files,
+            python,
+            stdio,
+        } = reach;
+        let Limits {
+            memory,
+            log_bytes,
+            hostcall_bytes,
+            handles,
+            resources,
+            // Of a call, armed for each.
+            fuel: _,
+            wall: _,
+            // Checked where the answer is taken.
+            result_bytes: _,
+            json_depth: _,
+            json_nodes: _,
+            snapshot_bytes: _,
+            // Of all instances of a kind.
+            live_stores: _,
+            queue: _,
+        } = limits;
+        let grants = plugin.grants;
+        let key = if grants.has(Grant::Random) {
+            key
+        } else {
+            [0; 32]
+        };
+        // The shell's own bounds look at the clock without end, and it waits by sleeping.
+        let clocks = Clocks::new(plugin.profile != Profile::Shell);
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(resources);
+        let log = Log::new(grants.has(Grant::Log).then_some(log_bytes));
+        let state = Self {
+            wasi: None,
+            stdio,
+            table,
+            limiter: Limiter::new(memory, plugin.profile.limits()),
+            clocks,
+            random: Random::default(),
+            log,
+            workspace: view,
+            files,
+            python,
+            exited: None,
+            work: HostWork::new(limits.fuel),
+            key,
+            grants,
+            denied: None,
+            _permit: permit,
+            deadline: Instant::now(),
+        };
+        let mut store = Store::new(plugin.engine(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(hostcall_bytes);
+        store.set_max_component_handles(handles);
+        store.epoch_deadline_callback(|context| {
+            if Instant::now() >= context.data().deadline {
+                return Ok(UpdateDeadline::Interrupt);
+            }
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(tokio::task::yield_now()),
+            ))
+        });
+        store
+    }
+
+    /// Sets the randomness of one call: the same when the call is repeated after a fault.
+    pub(super) fn seed_call(&mut self, call: u64) {
+        self.random = Random {
+            call: Some(call),
+            drawing: None,
+        };
+    }
+
+    /// The next number of that randomness; before the first call, of the key's own.
+    pub(super) fn draw(&mut self) -> u64 {
+        let seed = || match self.random.call {
+            None => self.key,
+            Some(call) => *blake3::keyed_hash(&self.key, &call.to_le_bytes()).as_bytes(),
+        };
+        let drawing = &mut self.random.drawing;
+        drawing
+            .get_or_insert_with(|| ChaCha12Rng::from_seed(seed()))
+            .next_u64()
+    }
+
+    /// Sets the session's moment, for a guest that may know it.
+    pub(super) fn set_now(&mut self, now: DateTime) {
+        if self.grants.has(Grant::Clock) {
+            self.clocks.set_moment(now);
+        }
+    }
+
+    /// Whether the guest may use an interface; that it may not is noted.
+    pub(super) fn granted(&mut self, grant: Grant) -> bool {
+        let granted = self.grants.has(grant);
+        if !granted {
+            self.denied = Some(grant);
+        }
+        granted
+    }
+}
+
+/// A stream of numbers, made when the first one is drawn, which is in few calls.
+#[derive(Default)]
+struct Random {
+    call: Option<u64>,
+    drawing: Option<ChaCha12Rng>,
+}
+
+/// What a guest may reach beside what its plugin was granted; nothing by default.
+#[derive(Default)]
+pub(super) struct Reach {
+    pub(super) view: Option<View>,
+    pub(super) files: Option<Workspace>,
+    pub(super) python: Option<Python>,
+    /// Standard streams of its own, in place of the log.
+    pub(super) stdio: Option<Stdio>,
+}
+
+impl From<Option<View>> for Reach {
+    fn from(view: Option<View>) -> Self {
+        Self {
+            view,
+            ..Self::default()
+        }
+    }
+}
+
+impl State {
+    pub(super) fn table_mut(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
+    /// Charges one call of the host and the bytes that it moves.
+    pub(super) fn charge(&self, bytes: usize) -> wasmtime::Result<()> {
+        self.work.charge(bytes)
+    }
+
+    /// Real time that is left to the call.
+    pub(super) fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Work that the host does on files for a guest, in units of fuel: as much as the guest's own, counted apart. So a guest
+/// that lets the host copy without end stops at the same place each time.
+#[derive(Clone)]
+pub(super) struct HostWork(Arc<AtomicU64>);
+
+/// What a call costs beside its bytes: about the time in which a guest does as many instructions.
+const HOST_CALL: u64 = 50_000;
+
+impl HostWork {
+    fn new(fuel: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(fuel)))
+    }
+
+    pub(super) fn charge(&self, bytes: usize) -> wasmtime::Result<()> {
+        let cost = HOST_CALL + bytes as u64;
+        let paid = |left: u64| left.checked_sub(cost);
+        match self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, paid)
+        {
+            Ok(_) => Ok(()),
+            Err(_) => Err(wasmtime::Trap::OutOfFuel.into()),
+        }
+    }
+}
+
+/// The standard streams of a program. Clones share what was written.
+#[derive(Clone)]
+pub(super) struct Stdio {
+    stdin: Bytes,
+    pub(super) stdout: MemoryOutputPipe,
+    pub(super) stderr: MemoryOutputPipe,
+}
+
+/// The most that a program may write to one standard stream, in bytes (see `wit/shell.wit`). Behind it writing fails.
+const STREAM: usize = 8 << 20;
+
+impl Stdio {
+    pub(super) fn new(stdin: Vec<u8>) -> Self {
+        Self {
+            stdin: stdin.into(),
+            stdout: MemoryOutputPipe::new(STREAM),
+            stderr: MemoryOutputPipe::new(STREAM),
+        }
+    }
+}
+
+/// Arms a call that begins now: its fuel, its deadline, and a limiter that remembers nothing of the last call.
+pub(super) fn arm(store: &mut Store<State>, limits: Limits, now: Instant) -> wasmtime::Result<()> {
+    store.set_fuel(limits.fuel)?;
+    store.set_epoch_deadline(1);
+    let state = store.data_mut();
+    state.deadline = now + limits.wall;
+    state.limiter.arm();
+    state.clocks.arm(limits.wall);
+    state.work = HostWork::new(limits.fuel);
+    Ok(())
+}
+
+/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that waits. A panic of a
+/// host function ends the call and nothing else: the store that it left is dropped, as after any fault.
+pub(super) async fn bounded_call<T>(
+    limits: Limits,
+    call: impl Future<Output = wasmtime::Result<T>>,
+) -> Result<T, wasmtime::Error> {
+    let mut call = std::pin::pin!(AssertUnwindSafe(call).catch_unwind());
+    // Most calls neither wait nor give way, and need no timer.
+    let called = match futures::poll!(call.as_mut()) {
+        Poll::Ready(called) => Ok(called),
+        Poll::Pending => tokio::time::timeout(limits.wall + Duration::from_millis(50), call).await,
+    };
+    match called {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => Err(HostPanic::new(panic.as_ref()).into()),
+        Err(_) => Err(wasmtime::Trap::Interrupt.into()),
+    }
+}
+
+/// A bug of ours, met by a guest that called a host function.
+#[derive(Debug, thiserror::Error)]
+#[error("the host panicked in a call of the guest's: {0}")]
+struct HostPanic(String);
+
+impl HostPanic {
+    fn new(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Self(bounded(text.unwrap_or("without a word")))
+    }
+}
+
+/// Names what ended a call.
+pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limits) -> GuestFault {
+    use wasmtime::Trap;
+    if let Some(panic) = error.downcast_ref::<HostPanic>() {
+        return GuestFault::Host {
+            reason: panic.to_string(),
+        };
+    }
+    if error.is::<Overslept>() {
+        return GuestFault::Slept {
+            limit_ms: milliseconds(limits.wall),
+        };
+    }
+    // That of a guest which this one waited for.
+    if let Some(fault) = error.downcast_ref::<GuestFault>() {
+        return fault.clone();
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => GuestFault::Fuel { limit: limits.fuel },
+        Some(Trap::Interrupt) => GuestFault::Timeout {
+            limit_ms: milliseconds(limits.wall),
+        },
+        _ if refused_memory => GuestFault::Memory {
+            limit: limits.memory,
+        },
+        Some(trap) => GuestFault::Trap {
+            trap: trap.to_string(),
+        },
+        None => GuestFault::Trap {
+            trap: bounded(&format!("{error:#}")),
+        },
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn inert_wasi(key: [u8; 32], clocks: &Clocks, log: &Log, stdio: Option<&Stdio>) -> WasiCtx {
+    let derived = |label: &str| ChaCha12Rng::from_seed(blake3::derive_key(label, &key));
+    let mut seed = [0; 16];
+    seed.copy_from_slice(&blake3::derive_key("pibench 2026-11 wasi insecure seed", &key)[..16]);
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.wall_clock(clocks.clone())
+        .secure_random(derived("pibench 2026-11 wasi random"))
+        .insecure_random(derived("pibench 2026-11 wasi insecure"))
+        .insecure_random_seed(u128::from_le_bytes(seed))
+        .max_random_size(64 << 10)
+        .stdout(log.clone())
+        .stderr(log.clone())
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false);
+    if let Some(Stdio {
+        stdin,
+        stdout,
+        stderr,
+    }) = stdio
+    {
+        wasi.stdin(MemoryInputPipe::new(stdin.clone()))
+            .stdout(stdout.clone())
+            .stderr(stderr.clone());
+    }
+    wasi.build()
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let Self {
+            wasi,
+            key,
+            clocks,
+            log,
+            stdio,
+            table,
+            ..
+        } = self;
+        let ctx = wasi.get_or_insert_with(|| inert_wasi(*key, clocks, log, stdio.as_ref()));
+        WasiCtxView { ctx, table }
+    }
+}
+
+/// Bounds the sum of the instance's memories and tables, and remembers what they came to and that it refused.
+pub(super) struct Limiter {
+    most: usize,
+    engine: EngineLimits,
+    used: usize,
+    /// The most since the call began.
+    pub(super) peak: usize,
+    pub(super) refused: bool,
+}
+
+/// A table element is a pointer to the host.
+const TABLE_ELEMENT: usize = 8;
+
+impl Limiter {
+    fn new(most: usize, engine: EngineLimits) -> Self {
+        Self {
+            most,
+            engine,
+            used: 0,
+            peak: 0,
+            refused: false,
+        }
+    }
+
+    fn arm(&mut self) {
+        self.refused = false;
+        self.peak = self.used;
+    }
+
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return false;
+        }
+        let used = self.used.saturating_sub(current).saturating_add(desired);
+        if used > self.most {
+            self.refused = true;
+            return false;
+        }
+        self.used = used;
+        self.peak = self.peak.max(used);
+        true
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(self.grow(current, desired, maximum))
+    }
+
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired > self.engine.table_elements {
+            return Ok(false);
+        }
+        let bytes = |elements: usize| elements.saturating_mul(TABLE_ELEMENT);
+        Ok(self.grow(bytes(current), bytes(desired), maximum.map(bytes)))
+    }
+
+    fn instances(&self) -> usize {
+        self.engine.core_instances as usize
+    }
+
+    fn tables(&self) -> usize {
+        self.engine.tables as usize
+    }
+
+    fn memories(&self) -> usize {
+        self.engine.memories as usize
+    }
+}
+
+/// Log lines and standard output of one instance: kept up to a limit, then one marker; or not at all. Writing never fails, so a guest
+/// that prints without end is not told where the end is.
+#[derive(Clone)]
+pub(super) struct Log(Arc<Mutex<LogText>>);
+
+struct LogText {
+    text: Vec<u8>,
+    /// Bytes that may still be kept.
+    most: usize,
+    /// Whether the marker was written, or none is wanted.
+    cut: bool,
+}
+
+impl Log {
+    /// None keeps nothing.
+    fn new(most: Option<usize>) -> Self {
+        Self(Arc::new(Mutex::new(LogText {
+            text: Vec::new(),
+            most: most.unwrap_or_default(),
+            cut: most.is_none(),
+        })))
+    }
+
+    pub(super) fn write(&self, bytes: &[u8]) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = bytes.len().min(log.most);
+        let room = log.most;
+        log.most -= kept;
+        log.text.extend_from_slice(&bytes[..kept]);
+        if bytes.len() > room && !log.cut {
+            log.cut = true;
+            log.text.extend_from_slice(b"\n[log cut]\n");
+        }
+    }
+
+    /// What was written since the last call, made safe to show.
+    pub(super) fn take(&self) -> String {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        escaped(&String::from_utf8_lossy(&std::mem::take(&mut log.text)))
+    }
+}
+
+impl IsTerminal for Log {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Log {
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl OutputStream for Log {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        Log::write(self, &bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Log {
+    async fn ready(&mut self) {}
+}
+
+impl tokio::io::AsyncWrite for Log {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Log::write(&self, bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

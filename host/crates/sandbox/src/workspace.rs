@@ -1,0 +1,399 @@
+//! The one door to a session's files, over cap-std: for the agent's tools, the shell and the
+//! graders alike. Everything in the folder is plain files and folders; links are neither made nor
+//! followed, and nothing outside of the folder can be named. Quotas are checked before anything is
+//! written.
+//!
+//! One task owns a [`Workspace`]; [`View`] is its read-only half, for graders. Names are those of
+//! the file system, so the folder belongs on a case-sensitive one. What a process beside the host
+//! writes into the folder is read safely, but not counted until the workspace is opened again.
+
+mod change;
+mod edit;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use pibench_core::path::{PathError, TEMPORARY, WorkspacePath};
+
+pub use change::{Change, MAX_ADDED};
+pub use view::{Entry, EntryKind, View};
+
+/// How much a workspace holds (sandbox design, "workspace").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// All files together.
+    pub bytes: u64,
+    /// Files and folders.
+    pub files: u64,
+    /// One file.
+    pub file_bytes: u64,
+    /// Components of a path.
+    pub depth: u32,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self {
+            bytes: 1 << 30,
+            files: 10_000,
+            file_bytes: 64 << 20,
+            depth: 32,
+        }
+    }
+}
+
+/// A field of [`Quota`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    Bytes,
+    Files,
+    FileBytes,
+    Depth,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bytes => "bytes in the workspace",
+            Self::Files => "files and folders in the workspace",
+            Self::FileBytes => "bytes in one file",
+            Self::Depth => "components in a path",
+        })
+    }
+}
+
+/// What a workspace holds now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub bytes: u64,
+    /// Files and folders.
+    pub files: u64,
+}
+
+impl Usage {
+    /// A file that had `old` bytes has `new` ones.
+    fn resize(&mut self, old: u64, new: u64) {
+        self.bytes = self.bytes.saturating_sub(old) + new;
+    }
+}
+
+/// Why a workspace did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The folder itself, not something in it.
+    #[error("open the workspace {path}: {source}")]
+    Open {
+        path: Utf8PathBuf,
+        source: io::Error,
+    },
+    #[error("use the path {text:?}: {source}")]
+    Path { text: String, source: PathError },
+    #[error("find {0}: no such file or folder")]
+    NotFound(WorkspacePath),
+    #[error("open {0}: links are not allowed in a workspace")]
+    Link(WorkspacePath),
+    #[error("open {0}: it is a device, pipe or socket")]
+    Special(WorkspacePath),
+    #[error("use {0} as a file: it is a folder")]
+    NotAFile(WorkspacePath),
+    #[error("use {0}: something on its way is a file and no folder")]
+    NotADirectory(WorkspacePath),
+    #[error("remove {0}: the folder is not empty")]
+    NotEmpty(WorkspacePath),
+    #[error("make {0}: there is something of that name")]
+    Exists(WorkspacePath),
+    #[error("store {path}: {actual} {limit}, {allowed} are allowed")]
+    Quota {
+        path: WorkspacePath,
+        limit: Limit,
+        allowed: u64,
+        actual: u64,
+    },
+    #[error("access {path}: {source}")]
+    Io {
+        path: WorkspacePath,
+        source: io::Error,
+    },
+}
+
+impl WorkspaceError {
+    fn io(path: &WorkspacePath, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound(path.clone()),
+            io::ErrorKind::DirectoryNotEmpty => Self::NotEmpty(path.clone()),
+            io::ErrorKind::IsADirectory => Self::NotAFile(path.clone()),
+            io::ErrorKind::NotADirectory => Self::NotADirectory(path.clone()),
+            _ => Self::Io {
+                path: path.clone(),
+                source,
+            },
+        }
+    }
+
+    fn quota(path: &WorkspacePath, limit: Limit, allowed: u64, actual: u64) -> Self {
+        Self::Quota {
+            path: path.clone(),
+            limit,
+            allowed,
+            actual,
+        }
+    }
+}
+
+/// A session's files, to read and write.
+#[derive(Debug)]
+pub struct Workspace {
+    view: View,
+    books: Arc<Mutex<Books>>,
+}
+
+/// What is counted and remembered beside the files themselves.
+#[derive(Debug)]
+struct Books {
+    usage: Usage,
+    tracker: change::Tracker,
+}
+
+impl Workspace {
+    /// Makes the folder, and those above it, and opens it. It must not exist yet.
+    pub fn create(path: &Utf8Path, quota: Quota) -> Result<Self, WorkspaceError> {
+        create_folder(path).map_err(|source| WorkspaceError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self::new(View::open(path, quota)?, Usage::default()))
+    }
+
+    /// Opens an existing folder and counts what it holds. A workspace over its quota opens, but
+    /// takes nothing more.
+    pub fn open(path: &Utf8Path, quota: Quota) -> Result<Self, WorkspaceError> {
+        let view = View::open(path, quota)?;
+        // Left behind where the host was killed in the middle of a write.
+        match view.root().remove_file(TEMPORARY) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(WorkspaceError::Open {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+            _ => {}
+        }
+        let usage = view.usage()?;
+        Ok(Self::new(view, usage))
+    }
+
+    fn new(view: View, usage: Usage) -> Self {
+        let tracker = change::Tracker::default();
+        Self {
+            view,
+            books: Arc::new(Mutex::new(Books { usage, tracker })),
+        }
+    }
+
+    /// A second hold on the same files, for a guest that writes on the owner's behalf while the owner waits: quotas and
+    /// changes are counted together.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self {
+            view: self.view.clone(),
+            books: Arc::clone(&self.books),
+        }
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The read-only half, to hand out.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// What the workspace holds now.
+    pub fn usage(&self) -> Usage {
+        self.books().usage
+    }
+
+    /// See [`View::read`].
+    pub fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, WorkspaceError> {
+        self.view.read(path)
+    }
+
+    /// See [`View::stat`].
+    pub fn stat(&self, path: &WorkspacePath) -> Result<Entry, WorkspaceError> {
+        self.view.stat(path)
+    }
+
+    /// See [`View::list`].
+    pub fn list(
+        &self,
+        path: &WorkspacePath,
+        recursive: bool,
+    ) -> Result<Vec<Entry>, WorkspaceError> {
+        self.view.list(path, recursive)
+    }
+
+    /// Makes or replaces a file, and the folders above it. On an error the file is as it was;
+    /// folders may have been made.
+    pub fn write(&mut self, path: &WorkspacePath, content: &[u8]) -> Result<(), WorkspaceError> {
+        let Some((parent, name)) = path.split_last() else {
+            return Err(WorkspaceError::NotAFile(path.clone()));
+        };
+        self.view.check_depth(path)?;
+        self.view.check_file_bytes(content.len() as u64, path)?;
+        let mut books = self.books();
+        let old = self.replaced_bytes(path)?;
+        self.check_room(books.usage, path, old, content.len() as u64)?;
+        books.tracker.touch(&self.view, path)?;
+        let directory = self.make_directories(&mut books.usage, &parent)?;
+        let root = self.view.root();
+        let renamed =
+            write_temporary(root, content).and_then(|()| root.rename(TEMPORARY, &directory, name));
+        if let Err(source) = renamed {
+            // It may not exist; the first error is the one to tell.
+            let _ = root.remove_file(TEMPORARY);
+            return Err(WorkspaceError::io(path, source));
+        }
+        books.usage.files += u64::from(old.is_none());
+        books.usage.resize(old.unwrap_or(0), content.len() as u64);
+        Ok(())
+    }
+
+    /// Removes a file or an empty folder.
+    pub fn remove(&mut self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+        let Some((parent, name)) = path.split_last() else {
+            return Err(WorkspaceError::NotAFile(path.clone()));
+        };
+        let mut books = self.books();
+        let directory = self.view.directory(&parent)?;
+        let found = view::metadata(&directory, name, path)?;
+        if found.is_dir() {
+            directory
+                .remove_dir(name)
+                .map_err(|source| WorkspaceError::io(path, source))?;
+        } else {
+            self.view.require_file(&found, path)?;
+            books.tracker.touch(&self.view, path)?;
+            directory
+                .remove_file(name)
+                .map_err(|source| WorkspaceError::io(path, source))?;
+            books.usage.resize(found.len(), 0);
+        }
+        books.usage.files = books.usage.files.saturating_sub(1);
+        Ok(())
+    }
+
+    /// The files that changed through the door since the last call, sorted by path, and starts a
+    /// new period. A file that was made and removed, or written with its own content, has not
+    /// changed.
+    pub fn take_changes(&mut self) -> Result<Vec<Change>, WorkspaceError> {
+        self.books().tracker.take(&self.view)
+    }
+
+    /// The size of the file that a write would replace; None where there is none.
+    fn replaced_bytes(&self, path: &WorkspacePath) -> Result<Option<u64>, WorkspaceError> {
+        let Some((parent, name)) = path.split_last() else {
+            return Err(WorkspaceError::NotAFile(path.clone()));
+        };
+        let found = match self
+            .view
+            .directory(&parent)
+            .and_then(|parent| view::metadata(&parent, name, path))
+        {
+            Err(WorkspaceError::NotFound(_)) => return Ok(None),
+            found => found?,
+        };
+        self.view.require_file(&found, path)?;
+        Ok(Some(found.len()))
+    }
+
+    /// Checks the quotas of the whole workspace for a file that grows from `old` to `new` bytes.
+    fn check_room(
+        &self,
+        usage: Usage,
+        path: &WorkspacePath,
+        old: Option<u64>,
+        new: u64,
+    ) -> Result<(), WorkspaceError> {
+        let Quota {
+            bytes,
+            files,
+            file_bytes: _,
+            depth: _,
+        } = *self.view.quota();
+        let after = usage.bytes.saturating_sub(old.unwrap_or(0)) + new;
+        if after > bytes && after > usage.bytes {
+            return Err(WorkspaceError::quota(path, Limit::Bytes, bytes, after));
+        }
+        if old.is_some() {
+            return Ok(());
+        }
+        let after = usage.files + self.missing_entries(path)?;
+        if after > files {
+            return Err(WorkspaceError::quota(path, Limit::Files, files, after));
+        }
+        Ok(())
+    }
+
+    /// How many entries a new file at `path` adds: itself and the folders that are missing above
+    /// it.
+    fn missing_entries(&self, path: &WorkspacePath) -> Result<u64, WorkspaceError> {
+        let mut missing = 1;
+        let mut above = path.parent();
+        while let Some(folder) = above {
+            match self.view.directory(&folder) {
+                Ok(_) => break,
+                Err(WorkspaceError::NotFound(_)) => missing += 1,
+                Err(error) => return Err(error),
+            }
+            above = folder.parent();
+        }
+        Ok(missing)
+    }
+
+    /// Opens a folder, making what is missing.
+    fn make_directories(
+        &self,
+        usage: &mut Usage,
+        path: &WorkspacePath,
+    ) -> Result<Arc<Dir>, WorkspaceError> {
+        let mut directory = self.view.directory(&WorkspacePath::ROOT)?;
+        for component in path.components() {
+            match directory.create_dir(component) {
+                Ok(()) => usage.files += 1,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(WorkspaceError::io(path, source)),
+            }
+            directory = Arc::new(view::enter(&directory, component, path)?);
+        }
+        Ok(directory)
+    }
+}
+
+/// Makes the folder at `path`, which must not exist, and those above it.
+fn create_folder(path: &Utf8Path) -> io::Result<()> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::other("the path has no name at its end"))?;
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_str().is_empty() => parent,
+        _ => Utf8Path::new("."),
+    };
+    Dir::create_ambient_dir_all(parent, ambient_authority())?;
+    Dir::open_ambient_dir(parent, ambient_authority())?.create_dir(name)
+}
+
+/// Writes the temporary file, which must not exist: so nothing is followed that stands in its
+/// place.
+fn write_temporary(root: &Dir, content: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    root.open_with(TEMPORARY, &options)?.write_all(content)
+}

@@ -1,0 +1,113 @@
+//! Model servers and models that are known by name: the built-in list, in the format that a suite's own tables have. It
+//! reads no environment and resolves nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::manifest::{ModelFile, ProviderFile};
+
+const BUILT_IN: &str = include_str!("providers.toml");
+
+/// Servers and models by name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    pub providers: BTreeMap<String, ProviderFile>,
+    pub models: BTreeMap<String, ModelFile>,
+}
+
+/// The built-in list.
+pub fn built_in() -> Catalog {
+    // The list is compiled in and read by a test, so it cannot fail here.
+    toml::from_str(BUILT_IN).unwrap_or_default()
+}
+
+impl Catalog {
+    /// The built-in list with a suite's own entries, which go before those of the same name.
+    pub fn with(
+        providers: &BTreeMap<String, ProviderFile>,
+        models: &BTreeMap<String, ModelFile>,
+    ) -> Self {
+        let mut catalog = built_in();
+        catalog.providers.extend(providers.clone());
+        catalog.models.extend(models.clone());
+        catalog
+    }
+}
+
+/// The judges that one setting names: `A`, or `A,B,C`.
+pub fn panel(judge: &str) -> impl Iterator<Item = &str> {
+    judge.split(',').map(str::trim)
+}
+
+/// A judge that one setting names more than once.
+pub fn twice(judge: &str) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    panel(judge).find(|one| !seen.insert(*one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_list_is_sound() {
+        let catalog: Catalog = toml::from_str(BUILT_IN).unwrap();
+        // The nine models of the paper's Table 1.
+        let of_the_paper = [
+            "gpt-5.4",
+            "gemini-3.1-pro",
+            "claude-opus-4.6",
+            "deepseek-v3.2",
+            "minimax-m2.7",
+            "kimi-k2.5",
+            "seed-2.0-pro",
+            "glm-5.1",
+            "qwen3.6-plus",
+        ];
+        for name in of_the_paper {
+            assert!(catalog.models.contains_key(name), "{name}");
+        }
+        for (name, model) in &catalog.models {
+            assert!(catalog.providers.contains_key(&model.provider), "{name}");
+            assert!(model.price.is_none_or(|price| price.is_sound()), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_entry_says_where_it_was_found_and_when() {
+        let mut said = String::new();
+        for line in BUILT_IN.lines() {
+            if line.starts_with('#') {
+                said.push_str(line);
+            } else if line.starts_with('[') {
+                let is_local =
+                    line.contains("vllm") || line.contains("ollama") || line.contains("llamacpp");
+                assert!(is_local || said.contains("Found 20"), "{line}");
+                said.clear();
+            } else {
+                said.clear();
+            }
+        }
+    }
+
+    #[test]
+    fn a_suites_entries_go_first() {
+        let mut own = built_in().providers["openai"].clone();
+        own.base_url = "https://lab.example/v1".into();
+        let providers = BTreeMap::from([("openai".to_owned(), own.clone())]);
+        let catalog = Catalog::with(&providers, &BTreeMap::new());
+        assert_eq!(catalog.providers["openai"], own);
+        assert!(catalog.providers.contains_key("anthropic"));
+    }
+
+    #[test]
+    fn several_judges_stand_in_one_setting() {
+        let judges: Vec<&str> = panel("a/m, b/m,c").collect();
+        assert_eq!(judges, ["a/m", "b/m", "c"]);
+        assert_eq!(panel("lexical").collect::<Vec<_>>(), ["lexical"]);
+        assert_eq!(twice("a/m, b/m,c"), None);
+        assert_eq!(twice("a/m,b/m, a/m"), Some("a/m"));
+    }
+}

@@ -1,0 +1,344 @@
+//! What is wrong with a task file, for people: a message, the place, the remedy. Knows nothing of the formats.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, SourceCode};
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The suite cannot be played.
+    Error,
+    /// It can, but not all of it does what its author may expect.
+    Warning,
+}
+
+/// A file that was read, as problems show it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub path: Utf8PathBuf,
+    pub text: Arc<str>,
+}
+
+/// One problem of a task file.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    severity: Severity,
+    file: Utf8PathBuf,
+    message: String,
+    help: Option<String>,
+    place: Option<Place>,
+}
+
+/// Where in a file.
+#[derive(Debug, Clone)]
+struct Place {
+    source: NamedSource<Arc<str>>,
+    /// In bytes, within one line.
+    span: Range<usize>,
+    line: usize,
+    column: usize,
+}
+
+impl Problem {
+    /// A problem of a whole file: it is missing, or no text.
+    pub fn of_file(file: &Utf8Path, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            file: file.to_owned(),
+            message: printable(&message.into()),
+            help: None,
+            place: None,
+        }
+    }
+
+    /// A problem at a place of a file. A span of several lines is shown by its first one.
+    pub fn at(source: &Source, span: Range<usize>, message: impl Into<String>) -> Self {
+        let text: &str = &source.text;
+        let start = floor(text, span.start);
+        let line_end = text[start..]
+            .find('\n')
+            .map_or(text.len(), |length| start + length);
+        let end = floor(text, span.end).clamp(start, line_end);
+        let before = &text[..start];
+        let place = Place {
+            source: NamedSource::new(printable(source.path.as_str()), visible(&source.text)),
+            span: start..end,
+            line: before.matches('\n').count() + 1,
+            column: before.rsplit('\n').next().unwrap_or("").chars().count() + 1,
+        };
+        Self {
+            place: Some(place),
+            ..Self::of_file(&source.path, message)
+        }
+    }
+
+    /// The same problem of a file that is to be in the folder `to` and was read in `from`.
+    pub fn moved(mut self, from: &Utf8Path, to: &Utf8Path) -> Self {
+        let Ok(rest) = self.file.strip_prefix(from) else {
+            return self;
+        };
+        self.file = to.join(rest);
+        if let Some(place) = &mut self.place {
+            let text = Arc::clone(place.source.inner());
+            place.source = NamedSource::new(printable(self.file.as_str()), text);
+        }
+        self
+    }
+
+    /// Says how to put it right.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(printable(&help.into()));
+        self
+    }
+
+    /// Makes it a warning.
+    #[must_use]
+    pub fn warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+
+    pub fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// The file, as it was reached from the path that was loaded.
+    pub fn file(&self) -> &Utf8Path {
+        &self.file
+    }
+
+    /// Counts from 1; `None` for a problem of the whole file.
+    pub fn line(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.line)
+    }
+
+    /// In characters, counts from 1; `None` for a problem of the whole file.
+    pub fn column(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.column)
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What would put it right, where that is known.
+    pub fn remedy(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// One line for logs and editors: `file:line:column: message (remedy)`.
+    pub fn to_line(&self) -> String {
+        let place = match &self.place {
+            Some(place) => format!("{}:{}:{}", place.source.name(), place.line, place.column),
+            None => printable(self.file.as_str()),
+        };
+        let severity = match self.severity {
+            Severity::Error => "",
+            Severity::Warning => "warning: ",
+        };
+        let help = self
+            .help
+            .as_ref()
+            .map(|help| format!(" ({help})"))
+            .unwrap_or_default();
+        format!("{place}: {severity}{}{help}", self.message)
+    }
+
+    /// Where it starts, for sorting within a file.
+    pub(super) fn offset(&self) -> usize {
+        self.place.as_ref().map_or(0, |place| place.span.start)
+    }
+}
+
+/// One line without control characters: a pack's words must not drive the terminal that shows them.
+fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| match c {
+            '\n' => vec![' '],
+            c if c.is_control() => c.escape_default().collect(),
+            c => vec![c],
+        })
+        .collect()
+}
+
+/// The text of a file with control characters replaced by others of the same length, so that spans still hold.
+fn visible(text: &Arc<str>) -> Arc<str> {
+    let hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if !text.contains(hidden) {
+        return Arc::clone(text);
+    }
+    let replaced = |c: char| match c {
+        c if !hidden(c) => c,
+        c if c.is_ascii() => '?',
+        _ => '\u{bf}',
+    };
+    text.chars().map(replaced).collect::<String>().into()
+}
+
+/// The nearest character boundary at or before `index`.
+fn floor(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some(_) => formatter.write_str(&self.message),
+            None => write!(
+                formatter,
+                "{}: {}",
+                printable(self.file.as_str()),
+                self.message
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.severity {
+            Severity::Error => miette::Severity::Error,
+            Severity::Warning => miette::Severity::Warning,
+        })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.place
+            .as_ref()
+            .map(|place| &place.source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let place = self.place.as_ref()?;
+        Some(Box::new(std::iter::once(LabeledSpan::new(
+            None,
+            place.span.start,
+            place.span.len(),
+        ))))
+    }
+}
+
+/// Everything that is wrong, at least one error among it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}", lines(.0).trim_end())]
+pub struct Problems(pub Vec<Problem>);
+
+/// The problems as plain lines, each with its line end.
+pub fn lines(problems: &[Problem]) -> String {
+    problems.iter().fold(String::new(), |text, problem| {
+        text + &problem.to_line() + "\n"
+    })
+}
+
+/// The problems with the lines of the files that they stand in. Whether there is colour is the handler's matter.
+pub fn render(problems: &[Problem], handler: &GraphicalReportHandler) -> String {
+    let mut text = String::new();
+    for problem in problems {
+        if handler.render_report(&mut text, problem).is_err() {
+            // A renderer that fails on a place still leaves the words.
+            text += &problem.to_line();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use miette::GraphicalTheme;
+
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        Source {
+            path: "pack/suite.toml".into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn names_file_line_and_column_in_characters() {
+        let problem = Problem::at(&source("a = 1\né = b\n"), 11..12, "no value").help("write one");
+        assert_eq!(
+            problem.to_line(),
+            "pack/suite.toml:2:5: no value (write one)"
+        );
+        assert_eq!((problem.line(), problem.column()), (Some(2), Some(5)));
+    }
+
+    #[test]
+    fn survives_spans_outside_of_the_text_and_within_a_character() {
+        assert_eq!(
+            Problem::at(&source("é"), 1..9, "x").to_line(),
+            "pack/suite.toml:1:1: x"
+        );
+        assert_eq!(
+            Problem::at(&source(""), 5..9, "x").to_line(),
+            "pack/suite.toml:1:1: x"
+        );
+    }
+
+    #[test]
+    fn shows_the_line_that_is_wrong() {
+        let problem = Problem::at(
+            &source("version = 1\ntitel = \"x\"\n"),
+            12..17,
+            "unknown key `titel`",
+        )
+        .help("did you mean `title`?");
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+        insta::assert_snapshot!(render(&[problem], &handler), @r#"
+         × unknown key `titel`
+          ╭─[pack/suite.toml:2:1]
+        1 │ version = 1
+        2 │ titel = "x"
+          · ─────
+          ╰────
+         help: did you mean `title`?
+        "#);
+    }
+
+    #[test]
+    fn marks_warnings() {
+        let problem = Problem::of_file("a.toml".into(), "odd").warning();
+        assert_eq!(problem.to_line(), "a.toml: warning: odd");
+        assert!(!problem.is_error());
+    }
+
+    #[test]
+    fn shows_no_control_characters_of_a_pack() {
+        let problem =
+            Problem::at(&source("a = \u{1b}\u{9b}x\n"), 4..5, "bad\n\u{1b}[2J").help("\u{7}");
+        assert_eq!(
+            problem.to_line(),
+            "pack/suite.toml:1:5: bad \\u{1b}[2J (\\u{7})"
+        );
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+        let text = render(&[problem], &handler);
+        assert!(
+            text.contains("a = ?\u{bf}x") && !text.contains(['\u{1b}', '\u{9b}', '\u{7}']),
+            "{text}"
+        );
+    }
+}
