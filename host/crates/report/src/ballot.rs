@@ -156,6 +156,14 @@ fn shown(text: &str) -> String {
     format!("{}\n[{} more characters]", lines(&head), all - SHOWN)
 }
 
+fn asks(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Item { at_end: false } => "Was this true after any turn?",
+        Kind::Item { at_end: true } => "Is this true at the end?",
+        Kind::Intent => "What became of this wish, which the user kept back?",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,13 +267,5 @@ mod tests {
         );
         assert!(page.contains("[5 more characters]") && page.contains("no text"));
         assert!(page.contains("read_file (refused)"));
-    }
-}
-
-fn asks(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Item { at_end: false } => "Was this true after any turn?",
-        Kind::Item { at_end: true } => "Is this true at the end?",
-        Kind::Intent => "What became of this wish, which the user kept back?",
     }
 }

@@ -77,6 +77,7 @@ impl Problem {
     }
 
     /// The same problem of a file that is to be in the folder `to` and was read in `from`.
+    #[must_use]
     pub fn moved(mut self, from: &Utf8Path, to: &Utf8Path) -> Self {
         let Ok(rest) = self.file.strip_prefix(from) else {
             return self;
