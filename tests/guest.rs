@@ -38,7 +38,12 @@ pub(crate) struct Guest {
     /// By the function's name in the interface, or `cabi_realloc`, `post-return`.
     bodies: Vec<(&'static str, String)>,
     answer: Vec<u8>,
+    /// Of its tool's arguments, behind its first memory.
+    schema: String,
 }
+
+/// Where the schema lies: behind four pages.
+const SCHEMA: usize = 4 << 16;
 
 /// Where the answer of `call` lies.
 const ANSWER: usize = 1024;
@@ -54,6 +59,7 @@ impl Guest {
             items: String::new(),
             bodies: Vec::new(),
             answer: b"{}".to_vec(),
+            schema: String::new(),
         }
     }
 
@@ -81,6 +87,13 @@ impl Guest {
         self
     }
 
+    /// The JSON Schema that it gives its tool.
+    pub(crate) fn taking(mut self, schema: &Value) -> Self {
+        self.schema = schema.to_string();
+        let pages = 4 + self.schema.len().div_ceil(1 << 16);
+        self.memory(&pages.to_string())
+    }
+
     fn body(&self, function: &str, honest: &str) -> String {
         let found = self.bodies.iter().find(|(name, _)| *name == function);
         found.map_or_else(|| honest.to_owned(), |(_, body)| body.clone())
@@ -93,6 +106,13 @@ impl Guest {
             (global.set $next (i32.add (local.get $p)
                 (i32.and (i32.add (local.get 3) (i32.const 7)) (i32.const -8))))
             (local.get $p)";
+        let (schema, data) = if self.schema.is_empty() {
+            ([130, 17], String::new())
+        } else {
+            let text = self.schema.replace('\\', "\\5c").replace('"', "\\22");
+            let data = format!("(data (i32.const {SCHEMA}) \"{text}\")");
+            ([SCHEMA, self.schema.len()], data)
+        };
         format!(
             r#"(module
             {items}
@@ -105,6 +125,7 @@ impl Guest {
             (data (i32.const 176) "{empty}")
             (data (i32.const 192) "{{}}")
             (data (i32.const {ANSWER}) "{answer}")
+            {data}
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) {realloc})
             (func (export "{TOOLS}#list-tools") (result i32) {list})
             (func (export "{TOOLS}#open") (param i32 i32) (result i32) {open})
@@ -118,7 +139,7 @@ impl Guest {
             items = self.items,
             memory = self.memory,
             tools = [bytes(64), bytes(1)].concat(),
-            tool = [128, 1, 129, 1, 130, 17].map(bytes).concat(),
+            tool = [128, 1, 129, 1, schema[0], schema[1]].map(bytes).concat(),
             answered = result(self.answer.len()),
             empty = [bytes(192), bytes(2)].concat(),
             answer = self

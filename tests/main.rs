@@ -18,6 +18,7 @@ mod embedded;
 mod evidence;
 mod failures;
 mod folder;
+mod foreign;
 mod fuzz_cases;
 mod grade;
 mod guest;

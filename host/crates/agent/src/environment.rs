@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
-use jsonschema::Validator;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,7 +29,7 @@ use pibench_record::event::{Fault, FaultKind, Jobs, Step};
 use pibench_sandbox::document::DOCUMENT;
 use pibench_sandbox::shell::SHELL;
 use pibench_sandbox::workspace::Workspace;
-use pibench_sandbox::{App, Documents, GuestFault, Shell};
+use pibench_sandbox::{App, ArgumentCheck, Documents, GuestFault, Shell};
 
 const SPAWN: &str = "spawn";
 const WEB_SEARCH: &str = "web_search";
@@ -68,13 +67,13 @@ struct ToolboxInner {
     specs: Vec<ToolSpec>,
     /// Of all specs; counted when first asked for.
     tokens: OnceLock<usize>,
-    validators: Validators,
+    checks: Checks,
     /// Built-in tools but for those that are the agent's own matter.
     of_subagent: Option<Toolbox>,
 }
 
 /// By the tools' names.
-type Validators = HashMap<String, Arc<Validator>>;
+type Checks = HashMap<String, Arc<ArgumentCheck>>;
 
 /// Tells the user something while the work goes on.
 #[derive(Deserialize, JsonSchema)]
@@ -116,21 +115,21 @@ impl Toolbox {
         let own = builtin(scaffold);
         let all = own.iter().cloned().chain([memory::tool()]).chain(apps);
         let specs: Vec<ToolSpec> = all.collect();
-        let validators = compiled(&specs)?;
+        let checks = compiled(&specs)?;
         let of_subagent = |spec: &ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
         let subagents = own.into_iter().filter(of_subagent).collect();
-        let subagents = Self::of(subagents, &validators, None);
-        Ok(Self::of(specs, &validators, Some(subagents)))
+        let subagents = Self::of(subagents, &checks, None);
+        Ok(Self::of(specs, &checks, Some(subagents)))
     }
 
-    /// The box of these tools; `validators` has theirs among others.
-    fn of(specs: Vec<ToolSpec>, validators: &Validators, of_subagent: Option<Self>) -> Self {
+    /// The box of these tools; `checks` has theirs among others.
+    fn of(specs: Vec<ToolSpec>, checks: &Checks, of_subagent: Option<Self>) -> Self {
         let own = |spec: &ToolSpec| {
-            let (name, validator) = validators.get_key_value(&spec.name)?;
-            Some((name.clone(), Arc::clone(validator)))
+            let (name, check) = checks.get_key_value(&spec.name)?;
+            Some((name.clone(), Arc::clone(check)))
         };
         Self(Arc::new(ToolboxInner {
-            validators: specs.iter().filter_map(own).collect(),
+            checks: specs.iter().filter_map(own).collect(),
             specs,
             tokens: OnceLock::new(),
             of_subagent,
@@ -151,7 +150,7 @@ impl Toolbox {
 
     /// Whether a tool is among them.
     pub fn has(&self, tool: &str) -> bool {
-        self.0.validators.contains_key(tool)
+        self.0.checks.contains_key(tool)
     }
 
     /// The tools of a subagent. It has none of its own: its box is the same.
@@ -161,7 +160,7 @@ impl Toolbox {
 
     /// What is wrong with a call before any tool runs; None when nothing is.
     fn objection(&self, tool: &str, arguments: &Value) -> Option<String> {
-        let Some(validator) = self.0.validators.get(tool) else {
+        let Some(check) = self.0.checks.get(tool) else {
             return Some(self.unknown(tool));
         };
         if let Value::String(text) = arguments {
@@ -170,15 +169,8 @@ impl Toolbox {
                 excerpt(text)
             ));
         }
-        let errors: Vec<String> = validator
-            .iter_errors(arguments)
-            .take(3)
-            .map(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                path => format!("{path}: {error}"),
-            })
-            .collect();
-        (!errors.is_empty()).then(|| format!("bad arguments: {}", errors.join("; ")))
+        let objection = check.objection(arguments)?;
+        Some(format!("bad arguments: {objection}"))
     }
 
     /// There is no such tool; the nearest name, if there is one.
@@ -197,11 +189,11 @@ impl Toolbox {
 }
 
 /// What checks a call of each tool.
-fn compiled(specs: &[ToolSpec]) -> Result<Validators, String> {
+fn compiled(specs: &[ToolSpec]) -> Result<Checks, String> {
     let one = |spec: &ToolSpec| {
-        let validator = jsonschema::validator_for(&spec.parameters)
-            .map_err(|error| format!("the schema of `{}` is no JSON Schema: {error}", spec.name))?;
-        Ok((spec.name.clone(), Arc::new(validator)))
+        let check = ArgumentCheck::new(&spec.parameters)
+            .map_err(|error| format!("the schema of `{}` is not taken: {error}", spec.name))?;
+        Ok((spec.name.clone(), Arc::new(check)))
     };
     specs.iter().map(one).collect()
 }

@@ -10,6 +10,7 @@ pub mod lexical;
 pub mod matcher;
 pub mod message;
 pub mod path;
+pub mod pattern;
 pub mod player;
 pub mod progress;
 pub mod record;

@@ -2,6 +2,7 @@
 //! of the machine in reach. Every other module sees typed values and typed faults; wasmtime does not leave this one.
 
 pub mod app;
+pub mod arguments;
 mod bindings;
 mod cache;
 mod clock;
@@ -26,6 +27,7 @@ mod state;
 pub mod workspace;
 
 pub use app::{App, OpenError};
+pub use arguments::ArgumentCheck;
 pub use cache::size as cache_size;
 pub use document::Documents;
 pub use engine::Profile;

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use super::app::LiveApp;
+use super::arguments::{self, SCHEMA_BYTES, Size, VALUES_OF_APP};
 use super::bindings::{
     document_reader::DocumentReaderPre, grader::GraderPre, python_runtime::PythonRuntimePre,
     shell::ShellPre, tool_app::ToolAppPre,
@@ -745,13 +746,28 @@ pub(super) fn tool_specs(
             tools.len()
         ));
     }
+    let mut values = 0;
     tools
         .into_iter()
-        .map(|tool| tool_spec(app, &tool.name, tool.description, &tool.schema))
+        .map(|tool| {
+            let (spec, size) = tool_spec(app, &tool.name, tool.description, &tool.schema)?;
+            values += size.values;
+            if values > VALUES_OF_APP {
+                return Err(format!(
+                    "the schemas of its tools have more than {VALUES_OF_APP} JSON values together"
+                ));
+            }
+            Ok(spec)
+        })
         .collect()
 }
 
-fn tool_spec(app: &str, name: &str, description: String, schema: &str) -> Result<ToolSpec, String> {
+fn tool_spec(
+    app: &str,
+    name: &str,
+    description: String,
+    schema: &str,
+) -> Result<(ToolSpec, Size), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         return Err(format!(
@@ -764,14 +780,23 @@ fn tool_spec(app: &str, name: &str, description: String, schema: &str) -> Result
             "the description of `{name}` has more than 4096 bytes"
         ));
     }
+    if schema.len() > SCHEMA_BYTES {
+        return Err(format!(
+            "the schema of `{name}` has {} bytes, more than {SCHEMA_BYTES}",
+            schema.len()
+        ));
+    }
     let parameters: Value = serde_json::from_str(schema)
         .map_err(|error| format!("the schema of `{name}` is no JSON: {error}"))?;
     if parameters["type"] != "object" {
         return Err(format!("the schema of `{name}` is not of type object"));
     }
-    Ok(ToolSpec {
+    let size = arguments::measure(&parameters)
+        .map_err(|reason| format!("the schema of `{name}` is not taken: {reason}"))?;
+    let spec = ToolSpec {
         name: format!("{app}__{name}"),
         description,
         parameters: parameters.into(),
-    })
+    };
+    Ok((spec, size))
 }

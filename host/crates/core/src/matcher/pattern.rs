@@ -11,20 +11,18 @@ use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, Compiler, NFA, WhichCaptures};
 use regex_automata::util::pool::Pool;
 use regex_syntax::ast::parse::ParserBuilder;
+use regex_syntax::hir::Hir;
 use regex_syntax::hir::translate::TranslatorBuilder;
-use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::blank;
+use crate::pattern::{NESTING, size};
 
 /// Bytes of one compiled pattern, and of the states that it may cache while it matches. Task files are not trusted:
 /// `(a{1000}){1000}` must be refused, not built. The largest sensible pattern stays far below.
 const SIZE: usize = 1 << 20;
 
-/// Bytes of a compiled pattern for each unit of [`units`], generously.
+/// Bytes of a compiled pattern for each unit of [`size`], generously.
 const UNIT: usize = 64;
-
-/// Nesting of one pattern, so that parsing it cannot use up the stack.
-const NESTING: u32 = 64;
 
 /// Alternatives that can be compiled, as one.
 #[derive(Debug)]
@@ -83,7 +81,7 @@ impl Pattern {
     pub(super) fn new(text: &str) -> Result<Self, regex::Error> {
         let syntax = read(text)?;
         // The units are an upper bound: what is above the limit by them may still be small enough.
-        if units(&syntax).saturating_mul(UNIT) > SIZE {
+        if size(&syntax).saturating_mul(UNIT) > SIZE {
             compile(&syntax, Some(SIZE))?;
         }
         Ok(Self::of(syntax))
@@ -164,25 +162,6 @@ fn compile(syntax: &Hir, most: Option<usize>) -> Result<NFA, regex::Error> {
             None => regex::Error::Syntax(error.to_string()),
         })
     })
-}
-
-/// How many states and transitions a compiled pattern has at most.
-fn units(syntax: &Hir) -> usize {
-    let sum = |parts: &[Hir]| parts.iter().map(units).fold(1, usize::saturating_add);
-    match syntax.kind() {
-        HirKind::Empty | HirKind::Look(_) => 1,
-        HirKind::Literal(literal) => literal.0.len(),
-        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 1,
-        // A range of characters falls apart into sequences of bytes: six at most, of four.
-        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(24) + 1,
-        HirKind::Repetition(repeated) => {
-            let times = repeated.max.unwrap_or(repeated.min.saturating_add(1));
-            let times = usize::try_from(times).unwrap_or(usize::MAX);
-            (units(&repeated.sub) + 1).saturating_mul(times.max(1))
-        }
-        HirKind::Capture(capture) => units(&capture.sub).saturating_add(2),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
-    }
 }
 
 #[cfg(test)]
@@ -278,7 +257,7 @@ mod tests {
                 let compiled = compile(&pattern.syntax, Some(SIZE));
                 prop_assert!(compiled.is_ok(), "{text}");
                 let bytes = compiled.unwrap().memory_usage();
-                let most = units(&pattern.syntax) * UNIT;
+                let most = size(&pattern.syntax) * UNIT;
                 prop_assert!(bytes <= 2 * most + 4096, "{text}: {bytes} bytes, {most} at most");
             }
         }

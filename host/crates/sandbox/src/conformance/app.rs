@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::draw::{Draw, LIKELY_TEXTS};
 use super::{Finding, finding, is_limit, limits, shown};
 use crate::app::{Answer, OpenError, Refusal};
-use crate::{App, GuestFault, Plugin};
+use crate::{App, ArgumentCheck, GuestFault, Plugin};
 use pibench_core::message::ToolSpec;
 
 /// The life's moment of birth.
@@ -118,7 +118,7 @@ fn schemas(app: &str, tools: &[ToolSpec]) -> Checked {
         if tool.description.trim().len() < 10 {
             return Err(format!("`{name}` is not described"));
         }
-        jsonschema::draft202012::new(schema)
+        ArgumentCheck::new(schema)
             .map_err(|error| format!("the schema of `{name}` is not valid: {error}"))?;
         if schema["additionalProperties"] != false {
             return Err(format!(
@@ -556,8 +556,8 @@ impl Bad<'_> {
 const UNKNOWN: &str = "no_such_argument";
 
 fn bad_calls<'s>(schema: &'s Value, token: Option<&str>) -> Vec<Bad<'s>> {
-    let validator = jsonschema::draft202012::new(schema).ok();
-    let fits = |arguments: &Value| validator.as_ref().is_none_or(|v| v.is_valid(arguments));
+    let check = ArgumentCheck::new(schema).ok();
+    let fits = |arguments: &Value| check.as_ref().is_none_or(|check| check.is_valid(arguments));
     let good = good_calls(schema, token);
     let changed = |change: &dyn Fn(&mut Map<String, Value>)| -> Vec<Value> {
         let mut all = good.clone();

@@ -1,0 +1,127 @@
+//! Bounds of patterns that strangers write: how much a regular expression and a glob are, told before they are compiled.
+//! Nothing is matched here.
+
+use globset::{Glob, GlobBuilder};
+use regex_syntax::ast::parse::ParserBuilder;
+use regex_syntax::hir::translate::TranslatorBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// Nesting of one pattern, so that parsing it cannot use up the stack.
+pub(crate) const NESTING: u32 = 64;
+
+/// Bytes of one regular expression or glob: nobody writes or reads a longer one.
+const BYTES: usize = 4096;
+
+/// Braces within braces of a glob. What it is made into nests as deep, and may not nest deeper than a few hundred.
+const BRACES: usize = 8;
+
+/// How many states and transitions a regular expression compiles to at most. What cannot be read is an error.
+pub fn units(text: &str) -> Result<usize, String> {
+    if text.len() > BYTES {
+        return Err(format!("it has {} bytes, more than {BYTES}", text.len()));
+    }
+    let last_line = |error: &dyn std::fmt::Display| {
+        let text = error.to_string();
+        text.lines().last().unwrap_or_default().trim().to_owned()
+    };
+    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
+    let pattern = parser.parse(text).map_err(|error| last_line(&error))?;
+    // Unicode's tables are large, and a pattern of ASCII characters does without.
+    let mut translator = TranslatorBuilder::new()
+        .unicode(!text.is_ascii())
+        .utf8(false)
+        .build();
+    let syntax = translator.translate(text, &pattern);
+    syntax
+        .map(|syntax| size(&syntax))
+        .map_err(|error| last_line(&error))
+}
+
+/// The same of one that was read.
+pub(crate) fn size(syntax: &Hir) -> usize {
+    let sum = |parts: &[Hir]| parts.iter().map(size).fold(1, usize::saturating_add);
+    match syntax.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 1,
+        // A range of characters falls apart into sequences of bytes: six at most, of four.
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(24) + 1,
+        HirKind::Repetition(repeated) => {
+            let times = repeated.max.unwrap_or(repeated.min.saturating_add(1));
+            let times = usize::try_from(times).unwrap_or(usize::MAX);
+            size(&repeated.sub)
+                .saturating_add(1)
+                .saturating_mul(times.max(1))
+        }
+        HirKind::Capture(capture) => size(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+    }
+}
+
+/// A glob that compiles to no more than a few times its length. `*` stays within one folder, `**` does not, as in a shell.
+pub fn glob(text: &str) -> Result<Glob, String> {
+    if text.len() > BYTES {
+        return Err(format!("it has {} bytes, more than {BYTES}", text.len()));
+    }
+    // Braces in a class or behind a backslash count too: no honest glob has that many.
+    let mut depth = 0_usize;
+    for character in text.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > BRACES {
+            return Err(format!("its braces nest deeper than {BRACES}"));
+        }
+    }
+    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    glob.map_err(|error| error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_is_bounded_in_length_and_nesting() {
+        let nested = |deep: usize| format!("{}a{}", "{".repeat(deep), "}".repeat(deep));
+        for good in ["*.{md,csv}", "notes/**/[!a]?.txt", &nested(8), "{a,b}{c,d}"] {
+            assert!(glob(good).is_ok(), "{good}");
+        }
+        for (bad, expected) in [
+            (nested(300), "nest deeper than 8"),
+            ("{".repeat(300), "nest deeper than 8"),
+            ("*".repeat(5000), "5000 bytes, more than 4096"),
+            ("[".into(), "unclosed character class"),
+        ] {
+            let error = glob(&bad).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_glob_at_the_bound_compiles() {
+        for text in [
+            "*".repeat(4096),
+            "?".repeat(4096),
+            "**/".repeat(1365),
+            "[!a-z]".repeat(682),
+            "{a,*}".repeat(819),
+        ] {
+            let matcher = glob(&text).unwrap().compile_matcher();
+            assert!(!matcher.is_match("\0"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_pattern_compiles_to_is_told() {
+        assert!(units(r"^\d{4}-\d{2}$").unwrap() < 40);
+        assert!(units("[ab]*a[ab]{8000}c").unwrap() > 8000);
+        assert!(units("(a{1000}){1000}").unwrap() > 1_000_000);
+        let deep = format!("{}a{}", "(".repeat(500), ")".repeat(500));
+        for bad in ["(", &deep, &"a".repeat(5000), "(?=a)b"] {
+            assert!(units(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Foreign bytes that the host reads itself: schemas of plugins, patterns and calls of models, texts that are none. Each
+//! hostile case ends soon, with a word that says what is wrong, and has a twin that is granted.
+
+use pibench_sandbox::{App, Limits, LoadError};
+use serde_json::{Map, Value, json};
+
+use crate::guest::{Guest, file};
+use crate::scaffold;
+use crate::scene::{Scene, expect};
+
+/// A schema whose one argument is the first of `many` definitions, each made from the name of the next.
+fn chain(many: usize, each: impl Fn(&Value) -> Value) -> Value {
+    let mut defs: Map<String, Value> = (0..many)
+        .map(|number| {
+            let next = json!({ "$ref": format!("#/$defs/d{}", number + 1) });
+            (format!("d{number}"), each(&next))
+        })
+        .collect();
+    defs.insert(format!("d{many}"), json!({ "type": "string" }));
+    let properties = json!({ "a": { "$ref": "#/$defs/d0" } });
+    json!({ "type": "object", "properties": properties, "additionalProperties": false, "$defs": defs })
+}
+
+async fn listed(schema: &Value) -> Result<usize, String> {
+    let plugin = Guest::honest().taking(schema).load().unwrap();
+    match App::list_tools(&plugin, Limits::APP).await {
+        Ok(tools) => Ok(tools.len()),
+        Err(LoadError::BadTools { reason, .. }) => Err(reason),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_explodes_is_refused_by_name_when_its_app_is_loaded() {
+    let twice = |key: &'static str| move |next: &Value| json!({ key: [next, next] });
+    let all = |next: &Value| next.clone();
+    for (schema, said) in [
+        (chain(30_000, all), "bytes, more than 65536"),
+        (chain(1000, all), "nested deeper than 64"),
+        (chain(40, twice("allOf")), "nested deeper than 64"),
+        (chain(25, twice("anyOf")), "nested deeper than 64"),
+        (chain(12, twice("allOf")), "more than 2000 JSON values"),
+        (
+            json!({ "type": "object", "$ref": "#/$defs/a", "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } } }),
+            "`#/$defs/a` refers to itself",
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": { "pattern": "(a{1000}){1000}" } } }),
+            "the pattern `(a{1000}){1000}` at /properties/a/pattern is not taken",
+        ),
+    ] {
+        let reason = listed(&schema).await.unwrap_err();
+        assert!(
+            reason.starts_with("the schema of `t` ") && reason.contains(said),
+            "{reason}"
+        );
+    }
+    for granted in [chain(8, all), chain(3, twice("anyOf"))] {
+        assert_eq!(listed(&granted).await, Ok(1));
+    }
+}
+
+#[test]
+fn the_standard_suite_and_check_name_a_schema_that_explodes() {
+    let component = Guest::honest()
+        .taking(&chain(12, |next| json!({ "anyOf": [next, next] })))
+        .component();
+    let (_folder, path) = file(&component);
+    let scene = Scene::new();
+    let output = scene.run(&["plugin", "test", path.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let said = "the schema of `t` is not taken: it has more than 2000 JSON values";
+    assert!(
+        said.contains("the schema of `t` is not taken: it has more than 2000"),
+        "{said}"
+    );
+    let suite = format!("policy = \"policy.toml\"\n[plugins]\nguest = {path:?}\n");
+    scaffold::suite(&scene, &suite, "tools = [\"guest__*\"]");
+    let policy = "version = 1\n[plugins.guest]\ngrants = []\n";
+    scene.write("tasks/policy.toml", policy);
+    expect(&scene.run(&["check", "tasks"]), 3, &[said]);
+}
