@@ -38,7 +38,6 @@ pub(crate) struct Search {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchProducts {
-    /// In name, type, description, color, size and seller.
     pub query: Option<String>,
     pub product_type: Option<String>,
     pub color: Option<String>,
@@ -47,7 +46,6 @@ pub(crate) struct SearchProducts {
     pub min_price: Option<f64>,
     #[schemars(range(min = 0))]
     pub max_price: Option<f64>,
-    /// Without reviews it is 0.
     #[schemars(range(min = 0, max = 5))]
     pub min_product_rating: Option<f64>,
     #[schemars(range(min = 0, max = 5))]
@@ -138,7 +136,6 @@ pub(crate) struct UpdateQuantity {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaceOrder {
-    /// One that has not expired.
     pub payment_card_id: u32,
     pub address_id: u32,
 }
@@ -146,7 +143,6 @@ pub(crate) struct PlaceOrder {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListOrders {
-    /// In product names and delivery addresses.
     pub query: Option<String>,
     #[serde(default)]
     pub page_index: PageIndex,
@@ -173,7 +169,6 @@ pub(crate) struct AddAddress {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteReview {
     pub product_id: u32,
-    /// 5 is best.
     #[schemars(range(min = 1, max = 5))]
     pub rating: u32,
     #[serde(default)]
@@ -193,7 +188,6 @@ pub(crate) struct WriteQuestion {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListReviews {
     pub product_id: u32,
-    /// In titles and texts.
     pub query: Option<String>,
     pub user_email: Option<String>,
     #[schemars(range(min = 1, max = 5))]

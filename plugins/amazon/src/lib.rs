@@ -249,40 +249,38 @@ fn catalogue_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "search_product_types",
-            "Lists the types of products, by name.",
+            "Lists product types.",
             Amazon::search_product_types,
         )
         .public(
             "search_products",
-            "Finds products. Prices are in US dollars, weights in kilograms, lengths in centimetres; variations, \
-             of other colors and sizes, have product_ids of their own.",
+            "Finds products: prices in USD, weights in kg, sizes in cm. variations are products of their own.",
             Amazon::search_products,
         )
         .public(
             "show_product",
-            "Shows a product, in the units of search_products.",
+            "Shows a product.",
             Amazon::show_product,
         )
         .public(
             "show_product_feature_choices",
-            "Lists colors, sizes and sellers of a product_type or of all products, to filter by.",
+            "Lists the colors, sizes and sellers that there are.",
             Amazon::show_product_feature_choices,
         )
         .public(
             "search_sellers",
-            "Finds sellers, by name.",
+            "Finds sellers.",
             Amazon::search_sellers,
         )
-        .public("show_seller", "Shows a seller's name and rating.", Amazon::show_seller)
+        .public("show_seller", "Shows a seller.", Amazon::show_seller)
         .private(
             "show_recommended_products",
-            "Lists products in stock that you do not have: those of types that you bought, want or looked at, \
-             then the best rated.",
+            "Lists products in stock that go with what you bought, want or looked at.",
             Amazon::show_recommended_products,
         )
         .private(
             "add_product_to_browsing_history",
-            "Notes that you looked at a product; recommendations go by it.",
+            "Notes that you looked at a product.",
             Amazon::add_product_to_browsing_history,
         )
 }
@@ -291,29 +289,28 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .private(
             "show_cart",
-            "Shows the cart: prices of one, and total_cost = base_cost - discount + tax + delivery_fee + \
-             gift_wrap_fee, in US dollars.",
+            "Shows the cart: prices of one piece, and total_cost with tax and fees.",
             Amazon::show_cart,
         )
         .private(
             "add_product_to_cart",
-            "Adds to what is in the cart, as far as there is stock.",
+            "Adds to the cart.",
             Amazon::add_product_to_cart,
         )
         .private(
             "update_product_quantity_in_cart",
-            "Sets how many are in the cart; 0 takes the product out.",
+            "Sets how many are in the cart; 0: none.",
             Amazon::update_product_quantity_in_cart,
         )
-        .private("clear_cart", "Takes everything out of the cart.", Amazon::clear_cart)
+        .private("clear_cart", "Empties the cart.", Amazon::clear_cart)
         .private(
             "show_wish_list",
-            "Shows the wish list, with today's price and stock.",
+            "Shows the wish list.",
             Amazon::show_wish_list,
         )
         .private(
             "add_product_to_wish_list",
-            "Adds to what is on the wish list, in stock or not.",
+            "Adds to the wish list.",
             Amazon::add_product_to_wish_list,
         )
         .private(
@@ -323,18 +320,14 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         )
         .private(
             "move_product_from_wish_list_to_cart",
-            "Moves pieces of a product, if in stock.",
+            "Moves pieces of a product.",
             Amazon::move_product_from_wish_list_to_cart,
         )
 }
 
 fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
-        .private(
-            "show_account",
-            "Shows your account: name, email, registration, prime membership (free delivery), browsing history.",
-            Amazon::show_account,
-        )
+        .private("show_account", "Shows your account.", Amazon::show_account)
         .private(
             "show_addresses",
             "Lists your delivery addresses.",
@@ -350,25 +343,29 @@ fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
             "Lists your payment cards.",
             Amazon::show_payment_cards,
         )
-        .private("show_payment_card", "Shows one of your payment cards.", Amazon::show_payment_card)
+        .private(
+            "show_payment_card",
+            "Shows a payment card.",
+            Amazon::show_payment_card,
+        )
         .private(
             "place_order",
-            "Buys what is in the cart at its total_cost, and empties it. It cannot be undone.",
+            "Buys all that is in the cart, for good.",
             Amazon::place_order,
         )
         .private(
             "show_orders",
-            "Lists your orders, the latest first.",
+            "Lists your orders, latest first.",
             Amazon::show_orders,
         )
         .private(
             "show_order",
-            "Shows an order: prices of one; delivered_at is null until then.",
+            "Shows an order: prices of one piece.",
             Amazon::show_order,
         )
         .private(
             "show_product_purchases",
-            "Lists the products that you bought, each once, the latest first.",
+            "Lists the products that you bought, latest first.",
             Amazon::show_product_purchases,
         )
         .private(
@@ -382,27 +379,27 @@ fn opinion_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "show_product_reviews",
-            "Lists a product's reviews, the latest first.",
+            "Lists a product's reviews, latest first.",
             Amazon::show_product_reviews,
         )
         .private(
             "write_product_review",
-            "Publishes your one review of a product. It cannot be changed.",
+            "Publishes your one review of a product, for good.",
             Amazon::write_product_review,
         )
         .public(
             "show_product_questions",
-            "Lists questions about a product, the latest first.",
+            "Lists questions about a product, latest first.",
             Amazon::show_product_questions,
         )
         .public(
             "show_product_question_answers",
-            "Lists the answers to a question, the latest first.",
+            "Lists the answers to a question, latest first.",
             Amazon::show_product_question_answers,
         )
         .private(
             "write_product_question",
-            "Publishes a question to sellers and buyers.",
+            "Publishes a question about a product.",
             Amazon::write_product_question,
         )
 }

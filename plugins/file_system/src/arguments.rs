@@ -11,7 +11,7 @@ use crate::path::MAX_PATH;
 pub(crate) struct CreateDirectory {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub directory_path: String,
-    /// Also make missing parents.
+    /// With missing parents.
     #[serde(default)]
     pub recursive: bool,
     #[serde(default = "yes")]
@@ -21,7 +21,7 @@ pub(crate) struct CreateDirectory {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateFile {
-    /// Its directory must exist.
+    /// Its directory exists.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub file_path: String,
     #[schemars(length(max = MAX_CONTENT))]
@@ -36,7 +36,7 @@ pub(crate) struct CreateFile {
 pub(crate) struct PlaceFile {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_file_path: String,
-    /// With the new name; its directory must exist.
+    /// With its name; the directory exists.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_file_path: String,
     #[serde(default)]
@@ -51,7 +51,7 @@ pub(crate) struct PlaceFile {
 pub(crate) struct PlaceDirectory {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_directory_path: String,
-    /// With the new name; its parent must exist.
+    /// With its name; the parent exists.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_directory_path: String,
     #[serde(default)]

@@ -75,14 +75,10 @@ impl ToolApp for FileSystem {
             .login()
             .private(
                 "create_directory",
-                "Creates a directory. All paths begin with / or ~/ (your home).",
+                "Makes a directory. Paths begin with / or ~/ (your home).",
                 Self::create_directory,
             )
-            .private(
-                "create_file",
-                "Creates a text file, or replaces one's text.",
-                Self::create_file,
-            )
+            .private("create_file", "Writes a text file.", Self::create_file)
             .private("copy_file", "Copies a file.", Self::copy_file)
             .private("move_file", "Moves or renames a file.", Self::move_file)
             .private(
@@ -92,7 +88,7 @@ impl ToolApp for FileSystem {
             )
             .private(
                 "move_directory",
-                "Moves or renames a directory with all in it.",
+                "Moves or renames a directory.",
                 Self::move_directory,
             )
     }

@@ -14,7 +14,6 @@ use serde::Deserialize;
 pub(crate) struct SignUp {
     pub first_name: String,
     pub last_name: String,
-    /// Nobody may have it yet.
     pub email: String,
     pub password: String,
 }
@@ -52,7 +51,6 @@ pub(crate) struct DraftIdOnly {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LabelThread {
     pub email_thread_id: u32,
-    /// New or in use.
     pub label: String,
 }
 
@@ -66,7 +64,6 @@ pub(crate) struct CategorySizes {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListThreads {
-    /// In subjects, texts and participants.
     pub query: Option<String>,
     pub label: Option<String>,
     pub starred: Option<bool>,
@@ -98,7 +95,6 @@ pub(crate) struct ListThreads {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListStarredThreads {
-    /// In subjects, texts and participants.
     pub query: Option<String>,
     pub label: Option<String>,
     pub archived: Option<bool>,
@@ -170,7 +166,6 @@ fn not() -> Option<bool> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SendEmail {
-    /// At least one.
     pub email_addresses: Vec<String>,
     pub subject: String,
     pub body: String,
@@ -186,10 +181,9 @@ pub(crate) struct SendEmail {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplyToEmail {
     pub email_thread_id: u32,
-    /// One of the thread.
     pub email_id: u32,
     pub body: String,
-    /// Default: the sender and the other recipients.
+    /// Default: sender and recipients.
     pub email_addresses: Option<Vec<String>>,
     /// Not available.
     #[schemars(extend("deprecated" = true))]
@@ -203,7 +197,6 @@ pub(crate) struct ReplyToEmail {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ForwardThread {
     pub email_thread_id: u32,
-    /// At least one.
     pub email_addresses: Vec<String>,
     #[serde(default)]
     pub draft_not_send: bool,
@@ -212,17 +205,16 @@ pub(crate) struct ForwardThread {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateDraft {
-    /// May be empty.
     pub recipient_email_addresses: Vec<String>,
     pub body: String,
-    /// Default: Re: and the thread's, if any.
+    /// Default: the thread's.
     pub subject: Option<String>,
     pub belongs_to_email_thread_id: Option<u32>,
     pub response_to_email_id: Option<u32>,
     /// Not available.
     #[schemars(extend("deprecated" = true))]
     pub attachment_file_paths: Option<Vec<String>>,
-    /// Such as 2026-03-09T08:00:00.
+    /// YYYY-MM-DDTHH:MM:SS.
     pub scheduled_send_at: Option<String>,
     /// For attachments.
     #[schemars(extend("deprecated" = true))]
@@ -238,7 +230,7 @@ pub(crate) struct UpdateDraft {
     pub body: Option<String>,
     pub belongs_to_email_thread_id: Option<u32>,
     pub response_to_email_id: Option<u32>,
-    /// Such as 2026-03-09T08:00:00.
+    /// YYYY-MM-DDTHH:MM:SS.
     pub scheduled_send_at: Option<String>,
 }
 
@@ -255,7 +247,6 @@ pub(crate) struct SendDraft {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListDrafts {
-    /// In subjects, texts and recipients.
     pub query: Option<String>,
     pub recipient_email: Option<String>,
     pub attachment: Option<bool>,

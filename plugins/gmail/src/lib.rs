@@ -96,16 +96,12 @@ pub struct Gmail {
 impl ToolApp for Gmail {
     fn tools() -> Tools<Self> {
         let tools = Tools::new()
-            .public(
-                "signup",
-                "Creates an account with an empty mailbox.",
-                Self::sign_up,
-            )
+            .public("signup", "Creates an account.", Self::sign_up)
             .login()
             .logout()
             .public(
                 "search_users",
-                "Finds people with an account, by name or address.",
+                "Finds people with an account.",
                 Self::search_users,
             );
         email_tools(thread_tools(tools))
@@ -142,28 +138,28 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
     tools
         .private(
             "show_inbox_threads",
-            "Lists threads with received emails, the latest change first.",
+            "Lists threads with received emails, latest change first.",
             Gmail::show_inbox_threads,
         )
         .private(
             "show_outbox_threads",
-            "Lists threads with emails that you sent, the latest change first.",
+            "Lists threads with sent emails, latest change first.",
             Gmail::show_outbox_threads,
         )
         .private(
             "show_starred_threads",
-            "Lists starred threads, the latest change first.",
+            "Lists starred threads, latest change first.",
             Gmail::show_starred_threads,
         )
         .private(
             "show_thread",
-            "Shows a thread's emails, oldest first, and its drafts. It does not mark it read.",
+            "Shows a thread's emails, oldest first, and drafts; it stays unread.",
             Gmail::show_thread,
         )
-        .private("show_email", "Shows one email.", Gmail::show_email)
+        .private("show_email", "Shows an email.", Gmail::show_email)
         .private(
             "show_category_sizes",
-            "Counts the threads of each category, and the drafts.",
+            "Counts threads and drafts.",
             Gmail::show_category_sizes,
         )
         .private(
@@ -183,7 +179,7 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
         )
         .private(
             "mark_thread_archived",
-            "Takes a thread out of the inbox until a new email arrives in it.",
+            "Takes a thread out of the inbox until new mail comes in.",
             Gmail::mark_thread_archived,
         )
         .private(
@@ -193,12 +189,12 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
         )
         .private(
             "unlabel_thread",
-            "Takes a thread's label away.",
+            "Takes its label away.",
             Gmail::unlabel_thread,
         )
         .private(
             "search_labels",
-            "Lists the labels in use, by name.",
+            "Lists the labels in use.",
             Gmail::search_labels,
         )
 }
@@ -208,38 +204,34 @@ fn email_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
     tools
         .private(
             "send_email",
-            "Sends an email, in a new thread. Mail to an unknown address comes back.",
+            "Sends an email, in a new thread.",
             Gmail::send_email,
         )
         .private(
             "reply_to_email",
-            "Answers an email within its thread, under its subject with Re: in front.",
+            "Answers an email of a thread, in that thread.",
             Gmail::reply_to_email,
         )
         .private(
             "forward_email_thread",
-            "Sends a thread's emails as one new email, in a new thread.",
+            "Sends a thread's emails as one, in a new thread.",
             Gmail::forward_email_thread,
         )
         .private(
             "create_draft",
-            "Saves an email, to be sent later: by itself at scheduled_send_at, if given.",
+            "Saves an email, to be sent later.",
             Gmail::create_draft,
         )
-        .private(
-            "update_draft",
-            "Changes a draft. What is not given stays.",
-            Gmail::update_draft,
-        )
+        .private("update_draft", "Changes a draft.", Gmail::update_draft)
         .private(
             "send_email_from_draft",
-            "Sends a draft now, in its thread or a new one; the draft is gone.",
+            "Sends a draft now.",
             Gmail::send_email_from_draft,
         )
-        .private("show_draft", "Shows one draft.", Gmail::show_draft)
+        .private("show_draft", "Shows a draft.", Gmail::show_draft)
         .private(
             "show_drafts",
-            "Lists your drafts, the latest change first.",
+            "Lists your drafts, latest change first.",
             Gmail::show_drafts,
         )
 }

@@ -22,15 +22,13 @@ pub(crate) struct Login {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AddContact {
-    /// Not empty.
     pub first_name: String,
     pub last_name: String,
-    /// No other contact's.
     pub phone_number: Option<String>,
     pub email: Option<String>,
     /// Such as friend.
     pub relationships: Option<Vec<String>>,
-    /// Such as 1998-04-30.
+    /// YYYY-MM-DD.
     pub birthday: Option<String>,
     pub home_address: Option<String>,
     pub work_address: Option<String>,
@@ -40,26 +38,20 @@ pub(crate) struct AddContact {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateContact {
     pub contact_id: u32,
-    /// Not empty.
     pub first_name: Option<String>,
     pub last_name: Option<String>,
-    /// Empty: none.
     pub phone_number: Option<String>,
-    /// Empty: none.
     pub email: Option<String>,
     pub relationships: Option<Vec<String>>,
-    /// Such as 1998-04-30. Empty: none.
+    /// YYYY-MM-DD.
     pub birthday: Option<String>,
-    /// Empty: none.
     pub home_address: Option<String>,
-    /// Empty: none.
     pub work_address: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchContacts {
-    /// In names, numbers, addresses and relationships.
     pub query: Option<String>,
     pub relationship: Option<String>,
     #[serde(default)]
@@ -71,9 +63,7 @@ pub(crate) struct SearchContacts {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SendTextMessage {
-    /// Of an account, a contact, or somebody who wrote to you.
     pub phone_number: String,
-    /// Not empty.
     pub message: String,
 }
 
@@ -86,11 +76,9 @@ pub(crate) struct TextMessageId {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchTextMessages {
-    /// In texts and the other person's name.
     pub query: Option<String>,
     /// The other person's.
     pub phone_number: Option<String>,
-    /// Of those that match.
     #[serde(default)]
     pub only_latest_per_contact: bool,
     #[serde(default)]
@@ -104,13 +92,11 @@ pub(crate) struct SearchTextMessages {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TextMessageWindow {
-    /// The other person's.
     pub phone_number: String,
     #[serde(default)]
     pub min_datetime: Since,
     #[serde(default)]
     pub max_datetime: Until,
-    /// ascending: the oldest first.
     #[serde(default)]
     pub pagination_order: PaginationOrder,
     #[serde(default)]
@@ -136,9 +122,9 @@ pub(crate) struct AlarmId {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateAlarm {
-    /// Such as 07:30.
+    /// HH:MM.
     pub time: String,
-    /// None: it rings once.
+    /// None: once.
     pub repeat_days: Option<Vec<Weekday>>,
     pub label: Option<String>,
     #[serde(default = "yes")]
@@ -154,9 +140,9 @@ pub(crate) struct CreateAlarm {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateAlarm {
     pub alarm_id: u32,
-    /// Such as 07:30.
+    /// HH:MM.
     pub time: Option<String>,
-    /// None: it rings once.
+    /// None: once.
     pub repeat_days: Option<Vec<Weekday>>,
     pub label: Option<String>,
     pub enabled: Option<bool>,

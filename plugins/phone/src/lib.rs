@@ -94,7 +94,7 @@ impl ToolApp for Phone {
             .public("login", pibench_sdk::tool::LOGIN, Self::log_in)
             .public(
                 "get_current_date_and_time",
-                "Tells the date and time. It needs no login.",
+                "Tells date and time.",
                 get_current_date_and_time,
             )
             .private(
@@ -105,7 +105,7 @@ impl ToolApp for Phone {
             .private("add_contact", "Adds a contact.", Self::add_contact)
             .private(
                 "update_contact",
-                "Changes a contact. What is not given stays.",
+                "Changes a contact; an empty text takes a field away.",
                 Self::update_contact,
             )
             .private(
@@ -115,26 +115,22 @@ impl ToolApp for Phone {
             )
             .private(
                 "show_text_message",
-                "Shows a text message, sent or received.",
+                "Shows a text message.",
                 Self::show_text_message,
             )
             .private(
                 "search_text_messages",
-                "Lists text messages, sent and received, the latest first.",
+                "Lists text messages, sent and received, latest first.",
                 Self::search_text_messages,
             )
             .private(
                 "show_text_message_window",
-                "Shows the messages with one number in order of time.",
+                "Lists the messages with one number, by time.",
                 Self::show_text_message_window,
             )
             .private("create_alarm", "Sets an alarm.", Self::create_alarm)
-            .private("show_alarm", "Shows one alarm.", Self::show_alarm)
-            .private(
-                "update_alarm",
-                "Changes an alarm. What is not given stays.",
-                Self::update_alarm,
-            )
+            .private("show_alarm", "Shows an alarm.", Self::show_alarm)
+            .private("update_alarm", "Changes an alarm.", Self::update_alarm)
     }
 
     fn open(accounts: Accounts) -> Self {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::account::Email;
 use crate::app::ToolApp;
+use crate::time::{Since, Until};
 
 /// A call that the app refuses: an ordinary answer, which the agent sees.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -174,7 +175,17 @@ impl<A: ToolApp> Tools<A> {
             description: tool.description,
             schema: (tool.schema)(),
         };
-        self.tools.iter().map(declare).collect()
+        let mut declared: Vec<Declaration> = self.tools.iter().map(declare).collect();
+        let has_lists = declared
+            .iter()
+            .any(|tool| tool.schema["properties"]["page_limit"].is_object());
+        for tool in declared
+            .iter_mut()
+            .filter(|tool| has_lists && tool.description == LOGIN)
+        {
+            tool.description = LOGIN_OF_LISTS;
+        }
+        declared
     }
 
     /// Runs a tool.
@@ -185,9 +196,12 @@ impl<A: ToolApp> Tools<A> {
     }
 }
 
-/// What every login says, with what holds for all lists of an app.
-pub const LOGIN: &str = "Logs in. The answer's access_token goes into this app's other tools. In its lists, query matches any of its \
-                         words, the best first; sort_by is + or - (descending) and a field.";
+/// What every login says.
+pub const LOGIN: &str = "Gives the access_token that this app's other tools take.";
+
+/// What a login says where there are lists: what holds for all of them.
+const LOGIN_OF_LISTS: &str = "Gives the access_token that this app's other tools take. In lists any word of query matches, the best \
+                              first; sort_by is + or - (descending) and a field; page_limit is 5, at most 20.";
 
 /// For tools without arguments of their own.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -197,7 +211,7 @@ pub struct NoArguments {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Login {
-    /// The email address.
+    /// Email address.
     username: String,
     password: String,
 }
@@ -226,7 +240,8 @@ fn take_token(arguments: &mut Value) -> Option<String> {
     }
 }
 
-/// Everything in one place, without what a model has no use for: titles, and formats such as `uint32`.
+/// Everything in one place, without what a model has no use for: titles, formats such as `uint32`, and defaults that
+/// bound nothing.
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -234,6 +249,9 @@ fn schema<T: JsonSchema>() -> Value {
     });
     let generator = settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
         schema.remove("format");
+        if schema.get("default").is_some_and(bounds_nothing) {
+            schema.remove("default");
+        }
     }));
     let mut schema = generator.into_generator().into_root_schema_for::<T>();
     for noise in ["title", "description"] {
@@ -243,6 +261,15 @@ fn schema<T: JsonSchema>() -> Value {
         schema.insert("properties".to_owned(), json!({}));
     }
     schema.to_value()
+}
+
+/// Whether it is the end of time or of numbers: what a bound is that was not given.
+fn bounds_nothing(default: &Value) -> bool {
+    let ends = [Since::default().into(), Until::default().into()];
+    match default {
+        Value::String(text) => ends.contains(text),
+        number => number.as_f64() >= Some(i64::MAX as f64),
+    }
 }
 
 fn private_schema<T: JsonSchema>() -> Value {

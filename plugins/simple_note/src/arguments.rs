@@ -17,7 +17,6 @@ pub(crate) struct ShowProfile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchNotes {
-    /// In title, content and tags.
     pub query: Option<String>,
     /// All of these.
     pub tags: Option<Vec<String>>,
@@ -40,7 +39,6 @@ pub(crate) struct NoteId {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateNote {
-    /// Not empty.
     pub title: String,
     pub content: String,
     pub tags: Option<Vec<String>>,

@@ -92,17 +92,17 @@ impl ToolApp for SimpleNote {
             .logout()
             .private(
                 "show_account",
-                "Shows your account: name, email, registration, last login.",
+                "Shows your account.",
                 Self::show_account,
             )
             .public(
                 "show_profile",
-                "Shows an account's public profile: name and registration.",
+                "Shows who has an account.",
                 Self::show_profile,
             )
             .private(
                 "search_notes",
-                "Lists notes without content, the latest change first, pinned ones before.",
+                "Finds notes by title, content and tags, latest change first; shown without content.",
                 Self::search_notes,
             )
             .private(
@@ -113,7 +113,7 @@ impl ToolApp for SimpleNote {
             .private("create_note", "Creates a note.", Self::create_note)
             .private(
                 "update_note",
-                "Changes a note: what is given replaces the old, what is not stays.",
+                "Replaces what is given of a note.",
                 Self::update_note,
             )
             .private(

@@ -54,16 +54,14 @@ pub(crate) struct ListGroups {
 pub(crate) struct RecordExpense {
     #[schemars(length(min = 1, max = MAX_WHAT))]
     pub description: String,
-    /// Above 0, two decimals at most.
     pub paid_amount: Money,
     pub payer_email: String,
-    /// All who share the cost, each once; the payer too if a part is the payer's own.
+    /// All who share, the payer too if a part is the payer's own.
     #[schemars(length(min = 1, max = MAX_MEMBERS))]
     pub debtor_emails: Vec<String>,
-    /// Shares in the order of debtor_emails, together exactly paid_amount. Default: equal, odd cents to the first.
+    /// In their order, in sum paid_amount. Default: equal.
     #[schemars(length(min = 1, max = MAX_MEMBERS))]
     pub debt_amounts: Option<Vec<Money>>,
-    /// All who take part are members. Without it you must take part.
     pub group_id: Option<u32>,
     /// Not available.
     #[schemars(extend("deprecated" = true))]
@@ -79,13 +77,11 @@ pub(crate) struct UpdateExpense {
     pub expense_id: u32,
     #[schemars(length(min = 1, max = MAX_WHAT))]
     pub description: Option<String>,
-    /// As in record_expense. Equal shares follow it; others must be given anew.
+    /// Unequal shares are then given anew.
     pub paid_amount: Option<Money>,
     pub payer_email: Option<String>,
-    /// All who share; without debt_amounts, equally.
     #[schemars(length(min = 1, max = MAX_MEMBERS))]
     pub debtor_emails: Option<Vec<String>>,
-    /// As in record_expense.
     #[schemars(length(min = 1, max = MAX_MEMBERS))]
     pub debt_amounts: Option<Vec<Money>>,
 }
@@ -100,9 +96,8 @@ pub(crate) struct ExpenseIdOnly {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListExpenses {
     pub group_id: u32,
-    /// In descriptions.
     pub query: Option<String>,
-    /// Who paid or shares.
+    /// Payer or debtor.
     pub participant_email: Option<String>,
     #[serde(default)]
     #[schemars(range(min = 0))]
@@ -113,7 +108,6 @@ pub(crate) struct ListExpenses {
     pub min_created_at: Since,
     #[serde(default)]
     pub max_created_at: Until,
-    /// Deleted ones.
     #[serde(default)]
     pub deleted: bool,
     #[serde(default)]
@@ -129,7 +123,6 @@ pub(crate) struct ListExpenses {
 pub(crate) struct GroupBalance {
     /// Default: outside groups.
     pub group_id: Option<u32>,
-    /// Only this person's.
     pub email: Option<String>,
 }
 
@@ -142,7 +135,6 @@ pub(crate) struct PersonBalance {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchUsers {
-    /// In names and addresses.
     pub query: Option<String>,
     #[serde(default)]
     pub include_self: bool,

@@ -87,7 +87,7 @@ impl ToolApp for Splitwise {
             .login()
             .private(
                 "search_users",
-                "Finds people with an account, each with your balance: you_owe, owes_you or settled.",
+                "Finds people with an account, and your balance with each.",
                 Self::search_users,
             )
             .private(
@@ -97,50 +97,48 @@ impl ToolApp for Splitwise {
             )
             .private(
                 "add_member_to_group",
-                "Adds somebody with an account. Earlier expenses stay as they are.",
+                "Adds somebody with an account; earlier expenses stay.",
                 Self::add_member_to_group,
             )
-            .private("show_group", "Shows a group with its members.", Self::show_group)
+            .private("show_group", "Shows a group.", Self::show_group)
             .private(
                 "show_groups",
-                "Lists your groups, the newest first.",
+                "Lists your groups, newest first.",
                 Self::show_groups,
             )
             .private(
                 "record_expense",
-                "Records what somebody paid for several. To record a repayment, payer_email is who paid, and the one \
-                 debtor who received it.",
+                "Records what somebody paid for several. A repayment: payer_email paid, the one debtor received.",
                 Self::record_expense,
             )
             .private(
                 "update_expense",
-                "Changes an expense of your groups or your own. What is not given stays.",
+                "Changes an expense, as in record_expense.",
                 Self::update_expense,
             )
             .private(
                 "delete_expense",
-                "Deletes an expense of your groups or your own.",
+                "Deletes an expense.",
                 Self::delete_expense,
             )
             .private(
                 "show_group_expenses",
-                "Lists a group's expenses, the latest first.",
+                "Lists a group's expenses, latest first.",
                 Self::show_group_expenses,
             )
             .private(
                 "show_group_balance",
-                "Shows for each member what this source owes to others and they to it, by the group's expenses.",
+                "Shows what each member owes and is owed.",
                 Self::show_group_balance,
             )
             .private(
                 "show_people_balance",
-                "Shows what you owe and are owed in all, and by person: you_owe or owes_you.",
+                "Shows what you owe and are owed, in all and by person.",
                 Self::show_people_balance,
             )
             .private(
                 "show_person_balance",
-                "Shows how you stand with one person in all and by group, null for outside: you_owe, owes_you or \
-                 settled.",
+                "Shows how you stand with a person, in all and by group (null: outside).",
                 Self::show_person_balance,
             )
     }

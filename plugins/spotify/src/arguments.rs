@@ -58,7 +58,6 @@ pub(crate) struct ArtistIdOnly {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaylistIdOnly {
-    /// Public, or your own.
     pub playlist_id: u32,
 }
 
@@ -73,14 +72,12 @@ pub(crate) struct ReviewIdOnly {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowPlaylist {
     pub playlist_id: u32,
-    /// For a private one.
     pub access_token: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchUsers {
-    /// In names and addresses.
     pub query: Option<String>,
     #[serde(default)]
     pub page_index: PageIndex,
@@ -91,7 +88,6 @@ pub(crate) struct SearchUsers {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchSongs {
-    /// In titles of songs and albums and artists' names.
     pub query: Option<String>,
     pub artist_id: Option<u32>,
     pub album_id: Option<u32>,
@@ -105,7 +101,6 @@ pub(crate) struct SearchSongs {
     pub min_duration: u64,
     #[serde(default = "no_bound")]
     pub max_duration: u64,
-    /// Without reviews it is 0.
     #[serde(default)]
     #[schemars(range(min = 0, max = 5))]
     pub min_rating: f64,
@@ -131,9 +126,7 @@ pub(crate) struct SearchSongs {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchAlbums {
-    /// In titles and artists' names.
     pub query: Option<String>,
-    /// Without reviews it is 0.
     #[serde(default)]
     #[schemars(range(min = 0, max = 5))]
     pub min_rating: f64,
@@ -160,7 +153,6 @@ pub(crate) struct SearchAlbums {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchArtists {
-    /// In names.
     pub query: Option<String>,
     pub genre: Option<String>,
     #[serde(default)]
@@ -178,13 +170,11 @@ pub(crate) struct SearchArtists {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchPlaylists {
-    /// In titles.
     pub query: Option<String>,
     #[serde(default)]
     pub min_like_count: u64,
     #[serde(default = "no_bound")]
     pub max_like_count: u64,
-    /// Without reviews it is 0.
     #[serde(default)]
     #[schemars(range(min = 0, max = 5))]
     pub min_rating: f64,
@@ -203,7 +193,6 @@ pub(crate) struct SearchPlaylists {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowSongLibrary {
-    /// In titles of songs and albums and artists' names.
     pub query: Option<String>,
     #[serde(default)]
     pub page_index: PageIndex,
@@ -216,7 +205,6 @@ pub(crate) struct ShowSongLibrary {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowAlbumLibrary {
-    /// In titles and artists' names.
     pub query: Option<String>,
     #[serde(default)]
     pub page_index: PageIndex,
@@ -229,7 +217,6 @@ pub(crate) struct ShowAlbumLibrary {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowPlaylistLibrary {
-    /// In titles.
     pub query: Option<String>,
     pub is_public: Option<bool>,
     #[serde(default)]
@@ -264,7 +251,6 @@ pub(crate) struct CreatePlaylist {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlaylistSong {
-    /// Your own.
     pub playlist_id: u32,
     pub song_id: u32,
 }
@@ -275,7 +261,6 @@ pub(crate) struct AddToQueue {
     /// Give one of the three.
     pub song_id: Option<u32>,
     pub album_id: Option<u32>,
-    /// Public, or your own.
     pub playlist_id: Option<u32>,
 }
 
@@ -285,7 +270,6 @@ pub(crate) struct PlayMusic {
     /// Give at most one of the four.
     pub song_id: Option<u32>,
     pub album_id: Option<u32>,
-    /// Public, or your own.
     pub playlist_id: Option<u32>,
     /// From 0.
     pub queue_position: Option<u32>,
@@ -302,7 +286,6 @@ pub(crate) struct QueuePosition {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReviewSong {
     pub song_id: u32,
-    /// 5 is best.
     #[schemars(range(min = 1, max = 5))]
     pub rating: u8,
     pub title: Option<String>,
@@ -312,9 +295,8 @@ pub(crate) struct ReviewSong {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateSongReview {
-    /// The song_review_id of a review of yours.
+    /// A song_review_id.
     pub review_id: u32,
-    /// 5 is best.
     #[schemars(range(min = 1, max = 5))]
     pub rating: Option<u8>,
     pub title: Option<String>,
@@ -325,7 +307,6 @@ pub(crate) struct UpdateSongReview {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowSongReviews {
     pub song_id: u32,
-    /// In titles and texts.
     pub query: Option<String>,
     pub user_email: Option<String>,
     #[serde(default = "one_star")]

@@ -222,40 +222,20 @@ fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
             "Finds people with an account.",
             Spotify::search_users,
         )
-        .public(
-            "search_songs",
-            "Finds songs; without query by song_id.",
-            Spotify::search_songs,
-        )
-        .public(
-            "search_albums",
-            "Finds albums; without query by album_id.",
-            Spotify::search_albums,
-        )
-        .public(
-            "search_artists",
-            "Finds artists; without query by artist_id.",
-            Spotify::search_artists,
-        )
+        .public("search_songs", "Finds songs.", Spotify::search_songs)
+        .public("search_albums", "Finds albums.", Spotify::search_albums)
+        .public("search_artists", "Finds artists.", Spotify::search_artists)
         .public("show_genres", "Lists all genres.", Spotify::show_genres)
-        .public(
-            "show_song",
-            "Shows a song with its artists, counts and rating.",
-            Spotify::show_song,
-        )
+        .public("show_song", "Shows a song.", Spotify::show_song)
         .public(
             "show_album",
-            "Shows an album with its songs in order.",
+            "Shows an album with its songs.",
             Spotify::show_album,
         )
-        .public(
-            "show_artist",
-            "Shows an artist: name, genre, followers.",
-            Spotify::show_artist,
-        )
+        .public("show_artist", "Shows an artist.", Spotify::show_artist)
         .public(
             "show_song_reviews",
-            "Lists a song's reviews, the latest first.",
+            "Lists a song's reviews, latest first.",
             Spotify::show_song_reviews,
         )
         .public(
@@ -270,7 +250,7 @@ fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "update_song_review",
-            "Changes your review. What is not given stays.",
+            "Changes your review.",
             Spotify::update_song_review,
         )
 }
@@ -279,12 +259,12 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .private(
             "show_song_library",
-            "Lists the songs of your library, the latest added first.",
+            "Lists the songs of your library, latest added first.",
             Spotify::show_song_library,
         )
         .private(
             "show_album_library",
-            "Lists the albums of your library, the latest added first.",
+            "Lists the albums of your library, latest added first.",
             Spotify::show_album_library,
         )
         .private(
@@ -304,12 +284,12 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "show_liked_songs",
-            "Lists the songs that you like.",
+            "Lists songs that you like.",
             Spotify::show_liked_songs,
         )
         .private(
             "like_song",
-            "Likes a song; the library stays as it is.",
+            "Likes a song, apart from the library.",
             Spotify::like_song,
         )
         .private(
@@ -334,17 +314,17 @@ fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .public(
             "search_playlists",
-            "Finds public playlists; without query by playlist_id.",
+            "Finds public playlists.",
             Spotify::search_playlists,
         )
         .public(
             "show_playlist",
-            "Shows a playlist with its songs in order.",
+            "Shows a playlist with its songs.",
             Spotify::show_playlist,
         )
         .private(
             "show_playlist_library",
-            "Lists your playlists, the latest first.",
+            "Lists your playlists, latest first.",
             Spotify::show_playlist_library,
         )
         .private(
@@ -359,7 +339,7 @@ fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "remove_song_from_playlist",
-            "Removes a song; the others keep their order.",
+            "Removes a song.",
             Spotify::remove_song_from_playlist,
         )
 }
@@ -378,12 +358,12 @@ fn player_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "add_to_queue",
-            "Adds a song, an album's or a playlist's songs at the end; nothing begins to play.",
+            "Adds a song, or those of an album or playlist, at the end; nothing begins to play.",
             Spotify::add_to_queue,
         )
         .private(
             "remove_song_from_queue",
-            "Removes a song; those behind move up, and the next becomes current in place of the current one.",
+            "Removes a song; those behind move up.",
             Spotify::remove_song_from_queue,
         )
         .private(

@@ -374,7 +374,7 @@ fn the_schemas_have_the_bounds() {
         (&json!(1), &json!(5))
     );
     let likes = property("search_songs", "max_like_count");
-    assert_eq!(likes["default"], json!(9_223_372_036_854_775_807_u64));
+    assert_eq!(likes.get("default"), None);
     let rating = property("search_albums", "max_rating");
     assert_eq!(
         (&rating["default"], rating["maximum"].as_f64()),
@@ -385,8 +385,8 @@ fn the_schemas_have_the_bounds() {
         "-liked_at"
     );
     assert_eq!(
-        property("search_songs", "min_release_date")["default"],
-        "1500-01-01"
+        property("search_songs", "min_release_date").get("default"),
+        None
     );
 }
 

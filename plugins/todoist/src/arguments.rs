@@ -27,7 +27,6 @@ pub(crate) enum Color {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchUsers {
-    /// In names and addresses.
     pub query: Option<String>,
     #[serde(default)]
     pub page_index: PageIndex,
@@ -44,7 +43,6 @@ pub(crate) struct ProjectId {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowProjects {
-    /// In names and descriptions.
     pub query: Option<String>,
     pub color: Option<Color>,
     pub is_favorite: Option<bool>,
@@ -60,7 +58,6 @@ pub(crate) struct ShowProjects {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateProject {
-    /// Not empty.
     pub name: String,
     #[serde(default)]
     pub color: Color,
@@ -73,13 +70,11 @@ pub(crate) struct CreateProject {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateProject {
     pub project_id: u32,
-    /// Not empty.
     pub name: Option<String>,
     pub color: Option<Color>,
     pub description: Option<String>,
-    /// Your own; others have theirs.
     pub is_favorite: Option<bool>,
-    /// Nothing in an archived project can be changed.
+    /// Nothing in it can be changed then.
     pub is_archived: Option<bool>,
 }
 
@@ -93,9 +88,8 @@ pub(crate) struct SectionId {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateSection {
     pub project_id: u32,
-    /// Not empty.
     pub name: String,
-    /// From 0; -1 is the end.
+    /// From 0; -1: last.
     #[serde(default)]
     pub order_index: OrderIndex,
 }
@@ -104,9 +98,8 @@ pub(crate) struct CreateSection {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateSection {
     pub section_id: u32,
-    /// Not empty.
     pub name: Option<String>,
-    /// From 0; -1 is the end.
+    /// From 0; -1: last.
     pub order_index: Option<OrderIndex>,
 }
 
@@ -143,18 +136,15 @@ pub(crate) struct ShowTasks {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateTask {
     pub project_id: u32,
-    /// Not empty.
     pub title: String,
-    /// Default: outside the sections.
     pub section_id: Option<u32>,
     pub description: Option<String>,
-    /// Such as 2026-03-09.
+    /// YYYY-MM-DD.
     pub due_date: Option<String>,
-    /// With duration_unit.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub duration: Option<f64>,
     pub duration_unit: Option<DurationUnit>,
-    /// From 0; -1 is the end.
+    /// From 0; -1: last.
     #[serde(default)]
     pub order_index: OrderIndex,
     #[serde(default)]
@@ -165,18 +155,16 @@ pub(crate) struct CreateTask {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateTask {
     pub task_id: u32,
-    /// Not empty.
     pub title: Option<String>,
     pub description: Option<String>,
-    /// Such as 2026-03-09. Empty: none.
+    /// YYYY-MM-DD; empty: none.
     pub due_date: Option<String>,
     /// 0: none.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub duration: Option<f64>,
     pub duration_unit: Option<DurationUnit>,
-    /// Sub-tasks stay as they are.
     pub is_completed: Option<bool>,
-    /// From 0; -1 is the end.
+    /// From 0; -1: last.
     pub order_index: Option<OrderIndex>,
     pub priority: Option<Priority>,
 }
@@ -185,7 +173,6 @@ pub(crate) struct UpdateTask {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AssignTask {
     pub task_id: u32,
-    /// Somebody in the project. Default: nobody.
     pub assignee_email: Option<String>,
 }
 
@@ -199,18 +186,16 @@ pub(crate) struct SubTaskId {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateSubTask {
     pub task_id: u32,
-    /// Not empty.
     pub title: String,
     pub description: Option<String>,
-    /// Such as 2026-03-09.
+    /// YYYY-MM-DD.
     pub due_date: Option<String>,
-    /// With duration_unit.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub duration: Option<f64>,
     pub duration_unit: Option<DurationUnit>,
     #[serde(default)]
     pub priority: Priority,
-    /// From 0; -1 is the end.
+    /// From 0; -1: last.
     #[serde(default)]
     pub order_index: OrderIndex,
 }
@@ -219,10 +204,9 @@ pub(crate) struct CreateSubTask {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateSubTask {
     pub sub_task_id: u32,
-    /// Not empty.
     pub title: Option<String>,
     pub description: Option<String>,
-    /// Such as 2026-03-09. Empty: none.
+    /// YYYY-MM-DD; empty: none.
     pub due_date: Option<String>,
     /// 0: none.
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -230,19 +214,17 @@ pub(crate) struct UpdateSubTask {
     pub duration_unit: Option<DurationUnit>,
     pub priority: Option<Priority>,
     pub is_completed: Option<bool>,
-    /// From 0; -1 is the end.
+    /// From 0; -1: last.
     pub order_index: Option<OrderIndex>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchLabels {
-    /// In names.
     pub query: Option<String>,
-    /// Its labels, or with task_attached false those that it lacks.
     pub task_id: Option<u32>,
     pub color: Option<Color>,
-    /// With task_id only.
+    /// False: those that the task lacks.
     #[serde(default = "yes")]
     pub task_attached: bool,
     #[serde(default)]
@@ -254,7 +236,6 @@ pub(crate) struct SearchLabels {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateLabel {
-    /// No other label's.
     pub name: String,
     #[serde(default)]
     pub color: Color,
@@ -293,7 +274,6 @@ pub(crate) struct CommentId {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PostComment {
     pub task_id: u32,
-    /// Not empty.
     pub content: String,
     /// Not available.
     #[schemars(extend("deprecated" = true))]
@@ -307,7 +287,6 @@ pub(crate) struct PostComment {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateComment {
     pub task_comment_id: u32,
-    /// Not empty.
     pub content: Option<String>,
 }
 

@@ -192,12 +192,12 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_projects",
-            "Lists your projects, the Inbox and shared ones too, with their sections, the oldest first.",
+            "Lists your projects with their sections, the Inbox and shared ones too, oldest first.",
             Todoist::show_projects,
         )
         .private(
             "show_project",
-            "Shows a project with its sections and people.",
+            "Shows a project with sections and people.",
             Todoist::show_project,
         )
         .private(
@@ -207,7 +207,7 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "update_project",
-            "Changes or archives a project. What is not given stays.",
+            "Changes or archives a project.",
             Todoist::update_project,
         )
         .private(
@@ -217,7 +217,7 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "show_sections",
-            "Lists a project's sections in order.",
+            "Lists a project's sections.",
             Todoist::show_sections,
         )
         .private(
@@ -227,7 +227,7 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "update_section",
-            "Renames or moves a section. What is not given stays.",
+            "Renames or moves a section.",
             Todoist::update_section,
         )
         .private(
@@ -241,14 +241,10 @@ fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_tasks",
-            "Lists a project's tasks: those outside sections, then by section.",
+            "Lists a project's tasks by section.",
             Todoist::show_tasks,
         )
-        .private(
-            "show_task",
-            "Shows a task with labels and assignee.",
-            Todoist::show_task,
-        )
+        .private("show_task", "Shows a task.", Todoist::show_task)
         .private(
             "create_task",
             "Adds a task to a project.",
@@ -256,7 +252,7 @@ fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "update_task",
-            "Changes, moves or completes a task. What is not given stays.",
+            "Changes, moves or completes a task.",
             Todoist::update_task,
         )
         .private(
@@ -266,22 +262,22 @@ fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "assign_or_unassign_task",
-            "Assigns a task to somebody in place of others, or to nobody.",
+            "Assigns a task to one person or, without, to nobody.",
             Todoist::assign_or_unassign_task,
         )
         .private(
             "show_sub_tasks",
-            "Lists a task's sub-tasks in order.",
+            "Lists a task's sub-tasks.",
             Todoist::show_sub_tasks,
         )
         .private(
             "create_sub_task",
-            "Adds a sub-task to a task.",
+            "Adds a sub-task.",
             Todoist::create_sub_task,
         )
         .private(
             "update_sub_task",
-            "Changes, moves or completes a sub-task. What is not given stays.",
+            "Changes, moves or completes a sub-task.",
             Todoist::update_sub_task,
         )
         .private(
@@ -295,14 +291,10 @@ fn label_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "search_labels",
-            "Lists your labels or a task's, by name.",
+            "Lists your labels or a task's.",
             Todoist::search_labels,
         )
-        .private(
-            "create_label",
-            "Creates a label of your own.",
-            Todoist::create_label,
-        )
+        .private("create_label", "Creates a label.", Todoist::create_label)
         .private(
             "delete_label",
             "Deletes your label for good, also from tasks.",
@@ -324,12 +316,12 @@ fn comment_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_task_comments",
-            "Lists a task's comments, the oldest first.",
+            "Lists a task's comments, oldest first.",
             Todoist::show_task_comments,
         )
         .private(
             "show_task_comment",
-            "Shows one comment on a task.",
+            "Shows a comment.",
             Todoist::show_task_comment,
         )
         .private(
@@ -353,7 +345,7 @@ fn notification_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_notifications",
-            "Lists your notifications, the latest first; they stay unread.",
+            "Lists your notifications, latest first; they stay unread.",
             Todoist::show_notifications,
         )
         .private(

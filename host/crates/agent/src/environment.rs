@@ -95,8 +95,8 @@ struct QuestionArguments {
     options: Vec<String>,
 }
 
-/// Lets a subagent do a part of the work, with the tools for files and the web. It knows only what `task` says; its result
-/// comes as a message.
+/// Lets a subagent with the tools for files and the web do what task says, all that it knows; its result comes as a
+/// message.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct SpawnArguments {

@@ -44,12 +44,12 @@ pub struct Remembered {
     pub fault: Option<Fault>,
 }
 
-/// Saves what later sessions need to know. Only for a session's end, when you are asked.
+/// Saves what later sessions need to know; only when you are asked, at a session's end.
 #[derive(Deserialize, JsonSchema)]
 struct Saved {
     /// One paragraph on the session.
     history_entry: String,
-    /// The whole new text of the memory; empty to leave it as it is.
+    /// The memory's whole new text; empty: as it is.
     #[serde(default)]
     memory_update: String,
 }

@@ -50,9 +50,13 @@ impl Serialize for Schema {
     }
 }
 
-/// A schema without what tells a model nothing: names of types, widths of numbers, that a count is not negative, null
-/// where leaving out is the same, that other arguments are refused (a call with one is told so), and arguments that are
-/// deprecated. Names, types, bounds, enumerations, defaults and what is required stay.
+/// From here on a number or length bounds what nobody asks for: a call beyond it is told so.
+const FAR: f64 = 100_000.0;
+
+/// A schema without what tells a model nothing: names of types, widths of numbers, that a number is not negative, that a
+/// text is not endless, null where leaving out is the same, a default that is nothing or a bound, that other arguments
+/// are refused (a call with one is told so), and arguments that are deprecated. Names, types, bounds that matter,
+/// enumerations, other defaults and what is required stay.
 fn shown(schema: &Value) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
@@ -62,9 +66,12 @@ fn shown(schema: &Value) -> Value {
         let part = match key.as_str() {
             "$schema" | "title" => continue,
             "format" if is_number(fields) => continue,
-            "minimum" if is_unsigned(fields) => continue,
+            "minimum" if is_zero(value) => continue,
+            "maximum" if value.as_f64() >= Some(FAR) => continue,
+            "minLength" | "minItems" if *value == 1 => continue,
+            "maxLength" | "maxItems" => continue,
             "additionalProperties" if *value == false => continue,
-            "default" if value.is_null() => continue,
+            "default" if is_plain(value, fields) => continue,
             "properties" => properties(value, fields.get("required")),
             "$defs" | "definitions" | "patternProperties" => each(value),
             "anyOf" | "oneOf" | "allOf" | "prefixItems" => list(value),
@@ -85,13 +92,23 @@ fn is_number(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Whether it is a number that counts or names something, which nobody takes for a negative one.
-fn is_unsigned(schema: &Map<String, Value>) -> bool {
-    let is_whole = match schema.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind == "integer" || kind == "null"),
-        kind => kind.is_some_and(|kind| kind == "integer"),
-    };
-    is_whole && schema.get("minimum") == Some(&json!(0)) && !schema.contains_key("maximum")
+fn is_zero(value: &Value) -> bool {
+    value.as_f64() == Some(0.0)
+}
+
+/// Whether a default is what anybody takes leaving out for: null, nothing of its type, or one of the bounds. Where null
+/// may be given too, and is another thing, each default is told.
+fn is_plain(default: &Value, schema: &Map<String, Value>) -> bool {
+    if default.is_null() {
+        return true;
+    }
+    if schema.get("type").is_some_and(Value::is_array) {
+        return false;
+    }
+    let nothing =
+        *default == false || is_zero(default) || *default == json!("") || *default == json!([]);
+    let is_bound = |key| schema.get(key).and_then(Value::as_f64) == default.as_f64();
+    nothing || (default.is_number() && (is_bound("minimum") || is_bound("maximum")))
 }
 
 fn each(schemas: &Value) -> Value {
@@ -175,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_a_model_nothing_is_not_shown_and_every_bound_is() {
+    fn what_tells_a_model_nothing_is_not_shown_and_a_bound_that_matters_is() {
         check(
             json!({
                 "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Arguments",
@@ -183,7 +200,12 @@ mod tests {
                 "properties": {
                     "count": {"title": "Count", "type": "integer", "format": "uint32", "minimum": 0, "maximum": 9},
                     "id": {"type": ["integer", "null"], "format": "uint32", "minimum": 0},
-                    "share": {"type": "number", "format": "double", "minimum": 0},
+                    "share": {"type": "number", "format": "double", "minimum": 0, "maximum": 1e9},
+                    "stars": {"type": "integer", "minimum": 1, "maximum": 5, "default": 1},
+                    "lines": {"type": "integer", "minimum": 1, "default": 200},
+                    "flag": {"type": "boolean", "default": false},
+                    "on": {"type": "boolean", "default": true},
+                    "text": {"type": "string", "minLength": 1, "maxLength": 512, "default": ""},
                     "when": {"type": "string", "format": "date", "description": "A day."},
                     "title": {"type": ["string", "null"], "default": null},
                     "kind": {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
@@ -198,9 +220,14 @@ mod tests {
             &json!({
                 "type": "object", "required": ["count", "must"],
                 "properties": {
-                    "count": {"type": "integer", "minimum": 0, "maximum": 9},
+                    "count": {"type": "integer", "maximum": 9},
                     "id": {"type": "integer"},
-                    "share": {"type": "number", "minimum": 0},
+                    "share": {"type": "number"},
+                    "stars": {"type": "integer", "minimum": 1, "maximum": 5},
+                    "lines": {"type": "integer", "minimum": 1, "default": 200},
+                    "flag": {"type": "boolean"},
+                    "on": {"type": "boolean", "default": true},
+                    "text": {"type": "string"},
                     "when": {"type": "string", "format": "date", "description": "A day."},
                     "title": {"type": "string"},
                     "kind": {"type": "string", "enum": ["a", "b"]},
@@ -228,12 +255,17 @@ mod tests {
     fn arguments_are_checked_against_the_whole_of_it() {
         let schema = Schema::from(json!({
             "type": "object", "additionalProperties": false,
-            "properties": {"a": {"type": ["string", "null"]}, "old": {"type": "string", "deprecated": true}},
+            "properties": {
+                "a": {"type": ["string", "null"], "maxLength": 3}, "old": {"type": "string", "deprecated": true},
+                "n": {"type": "integer", "minimum": 0},
+            },
         }));
         let validator = jsonschema::validator_for(&schema).unwrap();
         for accepted in [json!({"a": null}), json!({"old": "x"}), json!({})] {
             assert!(validator.is_valid(&accepted), "{accepted}");
         }
-        assert!(!validator.is_valid(&json!({"b": 1})));
+        for refused in [json!({"b": 1}), json!({"a": "long"}), json!({"n": -1})] {
+            assert!(!validator.is_valid(&refused), "{refused}");
+        }
     }
 }

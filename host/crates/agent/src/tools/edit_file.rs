@@ -15,8 +15,7 @@ use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::Workspace;
 
 pub(super) const DESCRIPTION: &str = "\
-    Replaces old_text in a text file, where it must stand exactly once unless replace_all is true. Lines that differ in \
-    white space alone are taken for it.";
+    Replaces old_text, which must stand exactly once unless replace_all is true; white space may differ.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

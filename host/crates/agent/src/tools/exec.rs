@@ -18,11 +18,10 @@ use pibench_sandbox::workspace::Workspace;
 pub const EXEC: &str = "exec";
 
 const DESCRIPTION: &str = "\
-    Runs a command line in a sandboxed bash with the usual commands (grep, sed, awk, sort, jq, tar, diff, ...) and \
-    python3 with its standard library and PyYAML. Files of the workspace, at /workspace, stay; variables, /tmp and \
-    background jobs end with it. Python has no /tmp, threads, processes, sockets or signals, and no ssl, bz2, lzma, \
-    ctypes or tkinter; pools and asyncio work one by one. sed, awk and sort need UTF-8. There is no network, and \
-    nothing can be installed.";
+    Runs a command line in a sandboxed bash with the usual commands (sed, awk, jq, tar, diff, ...) and python3 with \
+    its standard library and PyYAML. Files in /workspace stay; variables, /tmp and background jobs do not. Python \
+    has no /tmp, threads, processes, sockets, signals, ssl, bz2, lzma, ctypes or tkinter; pools and asyncio work one \
+    by one. sed, awk and sort need UTF-8. No network; nothing can be installed.";
 
 /// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
 const MAX_SHOWN: usize = 10_000;

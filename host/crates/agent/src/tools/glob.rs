@@ -8,8 +8,8 @@ use super::search::{Pattern, depth, entries, page};
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Finds files by a pattern such as cases/**/*.{md,csv}, sorted by path. Without a slash it is for names in every \
-    folder. Folders such as .git and node_modules are passed over.";
+    Finds files by a pattern such as cases/**/*.{md,csv}, or without a slash by name. .git, node_modules and such \
+    are passed over.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

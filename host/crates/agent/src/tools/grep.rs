@@ -14,8 +14,8 @@ use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::{EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Searches text files for a regular expression, line by line. Folders such as .git and node_modules, binary files and \
-    those above 8 MiB are passed over.";
+    Searches text files by line for a regular expression. .git, node_modules and such, binary files and those above \
+    8 MiB are passed over.";
 
 /// A larger file is passed over: an agent reads such a one in parts, or by a program.
 const MAX_FILE: u64 = 8 << 20;
@@ -33,7 +33,6 @@ const MAX_CONTEXT: usize = 20;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     pattern: String,
-    /// A folder or file.
     #[serde(default = "root")]
     path: String,
     /// Such as *.md.
@@ -46,12 +45,11 @@ pub(super) struct Arguments {
     kind: Option<String>,
     #[serde(default)]
     case_insensitive: bool,
-    /// The pattern is plain text.
     #[serde(default)]
     fixed_strings: bool,
     #[serde(default)]
     output_mode: OutputMode,
-    /// Lines around a match, with content.
+    /// Lines around a match of content.
     #[serde(default)]
     #[schemars(range(max = 20))]
     context: usize,

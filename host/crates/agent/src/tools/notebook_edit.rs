@@ -11,8 +11,8 @@ use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::{Workspace, WorkspaceError};
 
 pub(super) const DESCRIPTION: &str = "\
-    Edits a cell of an .ipynb. Replacing takes its outputs away; inserting puts a new cell behind cell_index, or first \
-    into an empty notebook, which is made if it is missing.";
+    Edits a cell of an .ipynb. replace drops its outputs; insert puts a cell behind cell_index, or first into an \
+    empty or missing notebook.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -20,8 +20,8 @@ use pibench_sandbox::workspace::Workspace;
 use pibench_sandbox::{Documents, GuestFault};
 
 pub(super) const DESCRIPTION: &str = "\
-    Reads a text, the text of a PDF, DOCX, XLSX or PPTX, the cells of an .ipynb, or shows you a PNG, JPEG, GIF or WebP. \
-    Before each line stand its number and `| `, which are not in the file. The end says how to go on in a long one.";
+    Reads a text, the text of a PDF, DOCX, XLSX, PPTX or .ipynb, or shows a PNG, JPEG, GIF or WebP. The number and \
+    `| ` before each line are not in the file; the end says how to go on.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     /// Lines.
     #[serde(default = "default_limit")]
     limit: NonZeroUsize,
-    /// Pages, slides or sheets of a document, such as 21-40: at most 20, by default the first.
+    /// Pages, slides or sheets, such as 21-40: at most 20, by default the first.
     #[serde(default)]
     #[schemars(with = "String")]
     pages: Option<String>,
