@@ -169,7 +169,11 @@ async fn an_own_system_prompt_reaches_the_agent_and_a_bad_one_is_refused_before_
     scene.write("own/system.md", &built_in);
     let key = [("OPENAI_API_KEY", "k")];
     let resumed = scene.run_with(&["run", "--resume", "out"], &key);
-    expect(&resumed, 3, &["the agent's prompts were changed since"]);
+    expect(
+        &resumed,
+        3,
+        &["changed since it was begun: the agent's prompts"],
+    );
 
     let suite = embedded();
     let refused = |text: &str, more: &[&str], code: i32, said: &str| {

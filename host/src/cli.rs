@@ -2,12 +2,13 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::Value;
 use tracing::level_filters::LevelFilter;
 
-use pibench_core::vocabulary::{Ablation, Protocol, Scaffold, ScaffoldPrompt};
+use pibench_engine::plan::Answers;
 use pibench_record::folder::Shard;
 use pibench_report::format::Format;
-use pibench_suite::load::Assignment;
+use pibench_suite::load::{Assignment, SCAFFOLD_PROMPT};
 
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
 #[derive(Debug, Parser)]
@@ -62,19 +63,12 @@ pub enum Command {
     CompileComponent(CompileArgs),
 }
 
+/// What a run is of: a suite, and what goes in the place of its settings.
 #[derive(Debug, Clone, Default, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
-pub struct RunArgs {
+pub struct SettingArgs {
     /// The suite file. Default: the embedded suite's, tasks/suite.toml.
-    #[arg(value_name = "SUITE.toml", conflicts_with = "resume")]
+    #[arg(value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
-    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost, --no-preflight and what is
-    /// recorded may differ.
-    #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins", "policy",
-        "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config",
-    ])]
-    pub resume: Option<Utf8PathBuf>,
     /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL. Several are played
     /// side by side, each to a run folder of its own below --out (may be repeated).
     #[arg(long, value_name = "M")]
@@ -99,41 +93,107 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub jobs: Option<u32>,
     /// The rules: the paper's, or those of the released code.
-    #[arg(long, value_enum)]
-    pub protocol: Option<ProtocolArg>,
+    #[arg(long, value_parser = PROTOCOLS)]
+    pub protocol: Option<String>,
     /// The tools of the built-in scaffold: the paper's, or those of the released code.
-    #[arg(long, value_enum)]
-    pub scaffold: Option<ScaffoldArg>,
+    #[arg(long, value_parser = SCAFFOLDS)]
+    pub scaffold: Option<String>,
     /// The agent's system prompt. `neutral` says nothing of what users leave unsaid or of when to ask; `coached` gives
     /// advice on both, to measure its effect. Default: neutral.
-    #[arg(long, value_enum, value_name = "WORDING")]
-    pub scaffold_prompt: Option<ScaffoldPromptArg>,
+    #[arg(long, value_parser = SCAFFOLD_PROMPTS, value_name = "WORDING")]
+    pub scaffold_prompt: Option<String>,
     /// The seed of everything drawn at random.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Put any setting of the suite file in the place of its own, such as `session.max_turns=5` (may be repeated).
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Assignment>,
-    /// Print every setting, its value and where that comes from, and play nothing.
-    #[arg(long, conflicts_with = "dry_run")]
-    pub print_config: bool,
     /// Take something away from the agent. `dependencies`: the final session of each group alone, with the files and
     /// records of the others and nothing that was made in them. `none`: play all, whatever the suite says.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub ablate: Option<AblateArg>,
-    /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.
-    #[arg(long, value_name = "I/N")]
-    pub shard: Option<Shard>,
+    #[arg(long, value_parser = ABLATIONS, value_name = "WHAT")]
+    pub ablate: Option<String>,
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+    /// What plugins of others may use. Default: nothing.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<Utf8PathBuf>,
+}
+
+/// The words of files, as options take them.
+const PROTOCOLS: [&str; 2] = ["paper", "pi-bench"];
+const SCAFFOLDS: [&str; 2] = ["nanobot-0.1.5", "nanobot-0.1.4"];
+const SCAFFOLD_PROMPTS: [&str; 2] = ["neutral", "coached"];
+const ABLATIONS: [&str; 2] = ["dependencies", "none"];
+
+impl SettingArgs {
+    /// All that goes in the place of the suite's settings.
+    pub fn assignments(&self) -> Vec<Assignment> {
+        let Self {
+            suite: _,
+            agent,
+            user,
+            judge,
+            persona,
+            session,
+            runs,
+            jobs,
+            protocol,
+            scaffold,
+            scaffold_prompt,
+            seed,
+            set,
+            ablate,
+            plugins: _,
+            policy,
+        } = self;
+        let several = |names: &[String]| (!names.is_empty()).then(|| names.join(",").into());
+        let list = |ids: &[String]| (!ids.is_empty()).then(|| ids.into());
+        let word = |word: &Option<String>| word.clone().map(Value::from);
+        let chosen: [(&'static str, Option<Value>); 13] = [
+            ("agent", several(agent)),
+            ("user", word(user)),
+            ("judge", several(judge)),
+            ("persona", list(persona)),
+            ("session", list(session)),
+            ("runs", runs.map(Value::from)),
+            ("jobs", jobs.map(Value::from)),
+            ("protocol", word(protocol)),
+            ("scaffold", word(scaffold)),
+            (SCAFFOLD_PROMPT, word(scaffold_prompt)),
+            ("seed", seed.map(Value::from)),
+            ("policy", policy.as_ref().map(|path| path.as_str().into())),
+            ("ablate", word(ablate)),
+        ];
+        let chosen = chosen.into_iter();
+        let chosen = chosen.filter_map(|(option, value)| Some((option, value?)));
+        let chosen = chosen.map(|(option, value)| Assignment::chosen(option, value));
+        set.iter().cloned().chain(chosen).collect()
+    }
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub struct RunArgs {
+    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost, --no-preflight and what is
+    /// recorded may differ.
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "suite", "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",
+        "policy", "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config",
+    ])]
+    pub resume: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+    /// Print every setting, its value and where that comes from, and play nothing.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub print_config: bool,
+    /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
     /// A folder of prompts that replace the built-in ones of the same file name; `system.md` and `subagent.md` are the
     /// agent's, the others those of user agent and judge.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
-    /// What plugins of others may use. Default: nothing.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<Utf8PathBuf>,
     /// Begin no further turn once the run has cost so much. Exit code 7; --resume goes on.
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
@@ -170,32 +230,18 @@ pub struct TapeArgs {
     pub judge_cache: Option<Utf8PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AblateArg {
-    Dependencies,
-    None,
-}
-
-impl From<AblateArg> for Option<Ablation> {
-    fn from(ablate: AblateArg) -> Self {
-        match ablate {
-            AblateArg::Dependencies => Some(Ablation::Dependencies),
-            AblateArg::None => None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProtocolArg {
-    Paper,
-    PiBench,
-}
-
-impl From<ProtocolArg> for Protocol {
-    fn from(protocol: ProtocolArg) -> Self {
-        match protocol {
-            ProtocolArg::Paper => Self::Paper,
-            ProtocolArg::PiBench => Self::PiBench,
+impl TapeArgs {
+    pub fn answers(&self) -> Answers {
+        let Self {
+            record,
+            replay,
+            judge_cache,
+        } = self;
+        match (record, replay, judge_cache) {
+            (Some(dir), ..) => Answers::Recorded(dir.clone()),
+            (_, Some(dir), _) => Answers::Replayed(dir.clone()),
+            (.., Some(dir)) => Answers::Cached(dir.clone()),
+            (None, None, None) => Answers::Asked,
         }
     }
 }
@@ -210,38 +256,6 @@ pub struct ServeArgs {
     /// The port on 127.0.0.1. Default: any that is free.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub port: u16,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ScaffoldArg {
-    #[value(name = "nanobot-0.1.5")]
-    Nanobot015,
-    #[value(name = "nanobot-0.1.4")]
-    Nanobot014,
-}
-
-impl From<ScaffoldArg> for Scaffold {
-    fn from(scaffold: ScaffoldArg) -> Self {
-        match scaffold {
-            ScaffoldArg::Nanobot015 => Self::Nanobot015,
-            ScaffoldArg::Nanobot014 => Self::Nanobot014,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ScaffoldPromptArg {
-    Neutral,
-    Coached,
-}
-
-impl From<ScaffoldPromptArg> for ScaffoldPrompt {
-    fn from(wording: ScaffoldPromptArg) -> Self {
-        match wording {
-            ScaffoldPromptArg::Neutral => Self::Neutral,
-            ScaffoldPromptArg::Coached => Self::Coached,
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -381,33 +395,8 @@ pub struct TrajectoryArgs {
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// The suite file. Default: the embedded suite's, tasks/suite.toml.
-    #[arg(value_name = "SUITE.toml")]
-    pub suite: Option<Utf8PathBuf>,
-    /// As of `run`.
-    #[arg(long, value_name = "M")]
-    pub agent: Option<String>,
-    /// As of `run`.
-    #[arg(long, value_name = "M")]
-    pub user: Option<String>,
-    /// As of `run` (may be repeated).
-    #[arg(long, value_name = "M")]
-    pub judge: Vec<String>,
-    /// Only the tools of this persona (may be repeated).
-    #[arg(long, value_name = "P")]
-    pub persona: Vec<String>,
-    /// Episodes that are to be played at the same time.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub jobs: Option<u32>,
-    /// As of `run` (may be repeated).
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<Assignment>,
-    /// A folder of plugins, `<name>.wasm`.
-    #[arg(long, value_name = "DIR")]
-    pub plugins: Option<Utf8PathBuf>,
-    /// What plugins of others may use. Default: the suite's.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub settings: SettingArgs,
     /// Where the run folder is to be.
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: Utf8PathBuf,
@@ -438,8 +427,8 @@ pub struct GradeArgs {
     #[arg(long, value_name = "M")]
     pub judge: Vec<String>,
     /// The rules of graders, judges and sums. Default: the run's.
-    #[arg(long, value_enum)]
-    pub protocol: Option<ProtocolArg>,
+    #[arg(long, value_parser = PROTOCOLS)]
+    pub protocol: Option<String>,
     /// A folder of plugins, `<name>.wasm`, before those of the run.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
@@ -644,4 +633,25 @@ pub struct PluginInspectArgs {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pibench_core::vocabulary::{Ablation, Protocol, Scaffold, ScaffoldPrompt};
+
+    #[test]
+    fn the_words_of_options_are_those_of_files() {
+        fn check<T: serde::de::DeserializeOwned>(words: &[&str]) {
+            for word in words {
+                let read = serde_json::from_value::<T>((*word).into());
+                assert!(read.is_ok(), "{word}");
+            }
+        }
+        check::<Protocol>(&PROTOCOLS);
+        check::<Scaffold>(&SCAFFOLDS);
+        check::<ScaffoldPrompt>(&SCAFFOLD_PROMPTS);
+        check::<Ablation>(&ABLATIONS[..1]);
+        assert_eq!(ABLATIONS[1], "none");
+    }
 }

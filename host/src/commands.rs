@@ -21,24 +21,22 @@ mod trajectory;
 mod verify;
 mod view;
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
-use camino::{Utf8Path, Utf8PathBuf};
+use anyhow::Context;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, SettingArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use crate::open_files;
 use pibench_agent::builtin;
 use pibench_core::message::ToolSpec;
+use pibench_engine::plan::{Machine, Notice, PlanError, load};
 use pibench_record::event::FaultKind;
 use pibench_record::results::RunResults;
 use pibench_report::escape;
-use pibench_sandbox::{App, GuestLimits, Limits, Plugins, Terms, lock};
-use pibench_suite::load::LoadedPolicy;
-use pibench_suite::manifest::PolicyFile;
+use pibench_sandbox::{App, Limits, Plugins};
 use pibench_suite::problem::{Problem, lines, render};
 use pibench_suite::suite::Suite;
 
@@ -96,79 +94,68 @@ fn show_problems(problems: &[Problem]) {
     eprint!("{}", render(problems, &handler));
 }
 
-/// Where plugins are looked for: the operator's folder, then those beside the program.
-fn plugin_dirs(own: Option<&Utf8Path>) -> Vec<PathBuf> {
-    let mut dirs: Vec<PathBuf> = own.iter().map(|dir| dir.as_std_path().to_owned()).collect();
-    if let Some(beside) = std::env::current_exe()
-        .ok()
-        .as_deref()
-        .and_then(std::path::Path::parent)
-    {
-        dirs.push(beside.join("plugins"));
-        // A cargo build: target/release/pibench-host beside target/plugins.
-        dirs.push(beside.join("../plugins"));
-    }
-    dirs
-}
-
-/// The plugins of a suite's `[plugins]` and of folders, on the operator's terms. `lock` is the suite's.
-fn plugins(
-    named: BTreeMap<String, Utf8PathBuf>,
-    dirs: Vec<PathBuf>,
-    limits: &GuestLimits,
-    policy: PolicyFile,
-    lock: Option<&Utf8Path>,
-) -> Result<Plugins, Failure> {
+/// What this program has here.
+fn machine() -> Result<Machine, Failure> {
     let compiler = std::env::current_exe()
         .context("find the program itself")
         .or_exit(Exit::Io)?;
-    let terms = Terms {
-        limits: *limits,
-        policy: Some(policy),
-        lock: lock
-            .map(|path| lock::read(path.as_std_path()))
-            .transpose()
-            .or_exit(Exit::InvalidInput)?,
-        own: plugin_dirs(None),
-        compiler: Some(compiler),
-        on_demand: false,
-    };
-    Ok(Plugins::on_terms(named, dirs, &cache_dir(), terms))
+    // A cargo build: target/release/pibench-host beside target/plugins.
+    let beside = compiler.parent().into_iter();
+    let own = beside.flat_map(|dir| [dir.join("plugins"), dir.join("../plugins")]);
+    Ok(Machine {
+        own: own.collect(),
+        cache: cache_dir(),
+        stderr: std::env::var("PIBENCH_LOG").unwrap_or_default(),
+        most: open_files::episodes(),
+        tell,
+        compiler,
+    })
 }
 
-/// A policy may be for several suites, so that a plugin of none of this one's folders is no error; but it may be a slip of
-/// the pen too.
-fn warn_of_unknown<'a>(plugins: &Plugins, named: impl Iterator<Item = &'a String>) {
-    for name in named.filter(|name| !plugins.is_there(name)) {
-        eprintln!(
+/// Tells what is odd, on stderr.
+fn tell(notice: Notice<'_>) {
+    match notice {
+        Notice::Suite(warnings) => show_problems(warnings),
+        Notice::Unknown { plugin } => eprintln!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
-            escape::line(name)
-        );
+            escape::line(plugin)
+        ),
+        Notice::Withheld { plugin, asked } => eprintln!(
+            "Plugin {plugin} asks for {}, which the policy does not grant.",
+            asked.join(", ")
+        ),
+        Notice::OpenFiles { asked, most } => eprintln!(
+            "There are not enough open files for {asked} episodes at once (`ulimit -Hn`): {most} are played at once."
+        ),
     }
 }
 
-/// The operator's policy: what the file says, or nothing.
-fn policy(path: Option<&Utf8Path>) -> Result<Option<LoadedPolicy>, Failure> {
-    let Some(path) = path else {
-        return Ok(None);
-    };
-    let read = pibench_suite::load::policy(path).map_err(|problems| {
-        show_problems(&problems.0);
-        anyhow!("load {path}")
-    });
-    read.map(Some).or_exit(Exit::InvalidInput)
+/// Who has to mend it decides the exit.
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        let exit = match &error {
+            PlanError::Suite { problems, .. } | PlanError::Policy { problems, .. } => {
+                show_problems(&problems.0);
+                Exit::InvalidInput
+            }
+            PlanError::Asked(_) => Exit::Usage,
+            PlanError::Input(_) => Exit::InvalidInput,
+            PlanError::Disk(_) => Exit::Io,
+        };
+        Self {
+            exit,
+            error: error.into(),
+        }
+    }
 }
 
-/// The limits of a suite and of a policy: of each the lower one.
-fn guest_limits(suite: &Suite, policy: &PolicyFile) -> Result<GuestLimits, Failure> {
-    let lowered = |by, whose: &str| {
-        let lowered = GuestLimits::default().lowered(by);
-        lowered
-            .map_err(|reason| anyhow!("use the limits of {whose}: {reason}"))
-            .or_exit(Exit::InvalidInput)
-    };
-    let suites = lowered(suite.limits, suite.path.as_str())?;
-    Ok(suites.within(lowered(policy.limits, "the policy")?))
+/// The embedded suite, beside the working directory of a checkout.
+const EMBEDDED: &str = "tasks/suite.toml";
+
+/// The suite that the command line names, with what it puts in the place of its settings; else every problem of it.
+fn load_suite(args: &SettingArgs) -> Result<Suite, Failure> {
+    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    Ok(load(&machine()?, &path, &args.assignments())?)
 }
 
 /// The tools of the host and of apps, as a model sees them.

@@ -3,10 +3,10 @@
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::run::{looked_at, reopened_for, tape};
-use super::runtime;
+use super::{machine, runtime};
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::{Purpose, reopen};
 use pibench_engine::{Audited, Plan, Sample};
 use pibench_record::ballot::Votes;
 use pibench_record::folder::runs_in;
@@ -29,7 +29,12 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     for (at, judge) in args.judge.iter().enumerate() {
         let reopened = |(nth, run): (usize, &Utf8PathBuf)| {
-            reopened_for(run, judge, tape(&args.tape, at + nth > 0)?)
+            let purpose = Purpose::Judge {
+                judge,
+                answers: &args.tape.answers(),
+                again: at + nth > 0,
+            };
+            Ok(reopen(&machine()?, run, purpose)?)
         };
         let plans = runs.iter().enumerate().map(reopened);
         let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
@@ -108,7 +113,10 @@ fn drawn<'a>(plans: &'a [Plan], args: &AuditArgs) -> Result<Sample<'a>, Failure>
 }
 
 fn plans(runs: &[Utf8PathBuf]) -> Result<Vec<Plan>, Failure> {
-    runs.iter().map(|run| looked_at(run, None)).collect()
+    let machine = machine()?;
+    let look = Purpose::Look { suite: None };
+    let plans = runs.iter().map(|run| reopen(&machine, run, look));
+    Ok(plans.collect::<Result<_, _>>()?)
 }
 
 fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Result<Exit, Failure> {

@@ -11,11 +11,12 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Value, json};
 
-use super::{guest_limits, plugin_dirs, plugins, policy, runtime, show_problems, warn_of_unknown};
+use super::{machine, runtime, show_problems};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_agent::{Toolbox, builtin};
 use pibench_core::message::ToolSpec;
+use pibench_engine::plan::{Guests, open, read_policy, search};
 use pibench_report::check as report;
 use pibench_report::check::Offered;
 use pibench_sandbox::grader::Grader;
@@ -23,7 +24,6 @@ use pibench_sandbox::policy::Grants;
 use pibench_sandbox::{App, GuestLimits, Limits, LoadError, Plugin, Plugins, World};
 use pibench_suite::check::{Checked, check as check_task};
 use pibench_suite::load::readable;
-use pibench_suite::manifest::PolicyFile;
 use pibench_suite::problem::Problem;
 use pibench_suite::statistics::{categories_table, personas_table, statistics};
 use pibench_suite::suite::{Grading, Persona, Rule, Suite};
@@ -114,7 +114,7 @@ fn check_suite(
     } else {
         path.to_owned()
     };
-    let (Some(suite), _) = readable(&file) else {
+    let (Some(mut suite), _) = readable(&file) else {
         return Ok(Found::of(problems));
     };
     let broken: BTreeSet<Utf8PathBuf> = problems
@@ -125,13 +125,12 @@ fn check_suite(
     if broken.is_empty() {
         check_session_names(&suite, args)?;
     }
-    let policy = policy_of(args, suite.policy.as_deref())?;
-    let limits = guest_limits(&suite, &policy)?;
-    let dirs = plugin_dirs(args.plugins.as_deref());
-    let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
-    let lock = suite.lock.as_deref();
-    let plugins = Arc::new(plugins(suite.plugins.clone(), dirs, &limits, policy, lock)?);
-    warn_of_unknown(&plugins, in_policy.iter());
+    if let Some(policy) = &args.policy {
+        suite.policy = Some(policy.clone());
+    }
+    let machine = machine()?;
+    let dirs = search(&machine, args.plugins.as_deref());
+    let Guests { plugins, .. } = Guests::of(&machine, &suite, dirs, suite.policy.as_deref())?;
     let runtime = runtime()?;
     let there = runtime.block_on(There::of(&suite, &plugins, &mut problems));
     let as_read = runtime.block_on(reading::as_read(&suite, &plugins, &mut problems));
@@ -275,9 +274,10 @@ fn tool_text(spec: &ToolSpec) -> ToolText {
 
 /// A plugin by itself: it loads, imports nothing foreign, and says what it has.
 fn check_plugin(path: &Utf8Path, args: &CheckArgs) -> Result<Found, Failure> {
-    let policy = policy_of(args, None)?;
+    let policy = args.policy.as_deref().map(read_policy).transpose()?;
+    let policy = policy.map(|loaded| loaded.policy).unwrap_or_default();
     let limits = GuestLimits::default();
-    let plugins = plugins([].into(), Vec::new(), &limits, policy, None)?;
+    let plugins = open(&machine()?, [].into(), Vec::new(), &limits, policy, None)?;
     let name = path.file_stem().unwrap_or("plugin");
     let plugin = match plugins.load_file(name, path.as_std_path()) {
         Ok(plugin) => Arc::new(plugin),
@@ -332,11 +332,6 @@ fn asks(plugin: &Plugin) -> String {
         list(plugin.declared),
         list(plugin.grants)
     )
-}
-
-fn policy_of(args: &CheckArgs, of_suite: Option<&Utf8Path>) -> Result<PolicyFile, Failure> {
-    let policy = policy(args.policy.as_deref().or(of_suite))?;
-    Ok(policy.map(|loaded| loaded.policy).unwrap_or_default())
 }
 
 /// Whether each rule's grader takes its configuration and has its check.

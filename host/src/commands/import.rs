@@ -8,10 +8,11 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
-use super::{plugin_dirs, runtime, show_problems};
+use super::{machine, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::app_seed;
+use pibench_engine::plan::{open, search};
 use pibench_import::tasks::{
     Databases, FIRST_CLOCK, ImportError, Report, import as import_pi_bench,
 };
@@ -43,13 +44,10 @@ fn pi_bench(
     out: &Utf8Path,
     plugins: Option<&Utf8Path>,
 ) -> Result<Exit, Failure> {
-    let plugins = super::plugins(
-        std::collections::BTreeMap::new(),
-        plugin_dirs(plugins),
-        &GuestLimits::default(),
-        PolicyFile::default(),
-        None,
-    )?;
+    let machine = machine()?;
+    let dirs = search(&machine, plugins);
+    let (limits, policy) = (GuestLimits::default(), PolicyFile::default());
+    let plugins = open(&machine, [].into(), dirs, &limits, policy, None)?;
     let runtime = runtime()?;
     let mut list_checks = |script: &str| runtime.block_on(checks(&plugins, script));
     let has_app = |app: &str| {
@@ -58,7 +56,7 @@ fn pi_bench(
             .is_ok_and(|plugin| plugin.world() == World::ToolApp)
     };
     let mut open_app = |app: &str, people: &[Person], records: &Value| {
-        runtime.block_on(open(&plugins, app, people, records))
+        runtime.block_on(self::open_app(&plugins, app, people, records))
     };
     let apps = apps.map(|dir| Databases {
         dir,
@@ -88,7 +86,7 @@ const KEY: [u8; 32] = [0; 32];
 
 /// Opens an app as the first session of an imported episode does; why it cannot be otherwise, in its own words where it
 /// says some.
-async fn open(
+async fn open_app(
     plugins: &Plugins,
     app: &str,
     people: &[Person],

@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 
-use super::run::EMBEDDED;
-use super::{guest_limits, offered_tools, plugin_dirs, plugins, runtime, show_problems};
+use super::{EMBEDDED, machine, offered_tools, runtime, show_problems};
 use crate::cli::ListArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::{limits, open, search};
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
 use pibench_suite::statistics::{render, statistics};
@@ -21,14 +21,12 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         }
     })?;
     let suite = loaded.suite;
+    let machine = machine()?;
     let policy = PolicyFile::default();
-    let plugins = plugins(
-        suite.plugins.clone(),
-        plugin_dirs(args.plugins.as_deref()),
-        &guest_limits(&suite, &policy)?,
-        policy,
-        None,
-    )?;
+    let limits = limits(&suite, &policy)?;
+    let dirs = search(&machine, args.plugins.as_deref());
+    let of_suite = suite.plugins.clone();
+    let plugins = open(&machine, of_suite, dirs, &limits, policy, None)?;
     let apps = plugins.tool_apps().or_exit(Exit::InvalidInput)?;
     let tools = runtime()?.block_on(offered_tools(&suite, &plugins, apps))?;
     let names: Vec<String> = tools.into_iter().map(|tool| tool.name).collect();

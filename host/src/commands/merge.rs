@@ -4,12 +4,12 @@
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
 
-use super::run::{reopened, show};
-use super::{finished, runtime};
+use super::run::show;
+use super::{finished, machine, runtime};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::{Purpose, reopen};
 use pibench_engine::{collect, is_whole, outline};
-use pibench_model::cassette::Tape;
 use pibench_record::folder::Shard;
 use pibench_record::identity::{differences, listed};
 use pibench_record::{Manifest, RunFolder};
@@ -29,7 +29,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let whole = whole(&manifests).or_exit(Exit::InvalidInput)?;
     let parts = folders.iter().map(|(_, folder, _)| folder);
     RunFolder::merged(out.as_std_path(), &whole, parts).or_exit(Exit::Io)?;
-    let plan = reopened(out, None, Tape::Silent)?;
+    let plan = reopen(&machine()?, out, Purpose::Write)?;
     let outline = runtime()?.block_on(outline(&plan)).or_exit(Exit::Io)?;
     plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
     let results = collect(&plan).or_exit(Exit::Io)?;

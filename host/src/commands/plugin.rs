@@ -8,11 +8,10 @@ mod test;
 
 use std::sync::Arc;
 
-use anyhow::Context;
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::cache_dir;
+use super::machine;
 use crate::cli::{PluginArgs, PluginCommand};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_sandbox::{Plugin, Plugins, Terms};
@@ -30,15 +29,13 @@ pub(super) fn plugin(args: &PluginArgs) -> Result<Exit, Failure> {
 
 /// The component of a file, under the file's name, granted what it asks for: it is looked at, and plays in no run.
 fn load(path: &Utf8Path) -> Result<Arc<Plugin>, Failure> {
-    let compiler = std::env::current_exe()
-        .context("find the program itself")
-        .or_exit(Exit::Io)?;
+    let machine = machine()?;
     // It is looked at and tried by itself, so it gets what it asks for; it is compiled as a stranger's.
     let terms = Terms {
-        compiler: Some(compiler),
+        compiler: Some(machine.compiler),
         ..Terms::default()
     };
-    let plugins = Plugins::on_terms([].into(), Vec::new(), &cache_dir(), terms);
+    let plugins = Plugins::on_terms([].into(), Vec::new(), &machine.cache, terms);
     let name = path.file_stem().unwrap_or("plugin");
     let plugin = plugins.load_file(name, path.as_std_path());
     plugin.map(Arc::new).or_exit(Exit::InvalidInput)

@@ -1,13 +1,17 @@
 //! `pibench-host review`: the simulator's doubtful moves, for a person to look at.
 
-use super::run::looked_at;
+use super::machine;
 use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::Doubtful;
+use pibench_engine::plan::{Purpose, reopen};
 
 /// Lists them. Finding some is no fault: they are for a person to judge.
 pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
-    let plan = looked_at(&args.run, args.suite.as_deref())?;
+    let purpose = Purpose::Look {
+        suite: args.suite.as_deref(),
+    };
+    let plan = reopen(&machine()?, &args.run, purpose)?;
     let (doubtful, sessions) = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {
         println!("{}", serde_json::to_string(&doubtful).or_exit(Exit::Bug)?);

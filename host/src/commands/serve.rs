@@ -31,16 +31,16 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Usage);
     }
     // One agent works on one session at a time.
-    run.jobs = Some(1);
+    run.settings.jobs = Some(1);
     if run.resume.is_none() {
-        if !run.agent.is_empty() {
+        if !run.settings.agent.is_empty() {
             return Err(anyhow!(
                 "serve: the agent comes from outside; leave out --agent"
             ))
             .or_exit(Exit::Usage);
         }
-        run.agent = vec![AgentRole::EXTERNAL.into()];
-        run.runs = run.runs.or(Some(1));
+        run.settings.agent = vec![AgentRole::EXTERNAL.into()];
+        run.settings.runs = run.settings.runs.or(Some(1));
     }
     let resume = run.resume.is_some();
     let plan = plan_of(&run)?;

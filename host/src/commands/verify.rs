@@ -3,9 +3,10 @@
 use anyhow::anyhow;
 use camino::Utf8Path;
 
-use super::{run::looked_at, runtime};
+use super::{machine, runtime};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::{Purpose, reopen};
 use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
@@ -17,7 +18,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     if manifest.imported.is_some() {
         return imported(&args.run);
     }
-    let plan = looked_at(&args.run, args.suite.as_deref())?;
+    let purpose = Purpose::Look {
+        suite: args.suite.as_deref(),
+    };
+    let plan = reopen(&machine()?, &args.run, purpose)?;
     let verified = runtime()?
         .block_on(pibench_engine::verify(&plan))
         .or_exit(Exit::Io)?;

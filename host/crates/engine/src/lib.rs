@@ -12,7 +12,7 @@ pub mod imported;
 pub mod judge;
 mod log;
 mod outline;
-mod plan;
+pub mod plan;
 mod preflight;
 mod record;
 mod replay;

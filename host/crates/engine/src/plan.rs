@@ -1,4 +1,26 @@
-//! What is to be played, resolved once: nothing below reads a command line, a suite file or the environment again.
+//! What is to be played, resolved once: nothing below reads a command line, a suite file or the environment again. A plan has
+//! three doors: `resolve` of a suite, `reopen` of a run folder (`go_on` to play the rest), and `regrade`. It is whole when it
+//! comes out of them.
+
+mod answers;
+mod cast;
+mod error;
+mod guests;
+mod machine;
+mod regrade;
+mod reopen;
+mod resolve;
+
+pub use answers::Answers;
+pub use cast::{agents, clients};
+pub use error::PlanError;
+pub use guests::{Guests, OF_TOOLS, at_once, limits, open, read_policy, search};
+pub use machine::{Machine, Notice};
+pub use regrade::{Grading, regrade};
+pub use reopen::{GoingOn, Purpose, go_on, go_on_all, load, reopen};
+pub use resolve::{
+    Playing, Seat, Settled, Wanted, absolute, default_out, resolve, resolve_all, settle,
+};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +38,11 @@ use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
 use pibench_model::client::Client;
 use pibench_model::external::External;
 use pibench_model::web::Web;
-use pibench_record::RunFolder;
 use pibench_record::folder::Shard;
-use pibench_sandbox::{Limits, Plugins};
-use pibench_suite::suite::{Grading, Item, Persona, Session, Suite};
+use pibench_record::{Manifest, RunFolder};
+use pibench_sandbox::{GuestLimits, Limits, Plugins};
+use pibench_suite::suite;
+use pibench_suite::suite::{Item, Persona, Session, Suite};
 
 /// Everything that a run needs.
 #[derive(Debug)]
@@ -154,7 +177,7 @@ impl Roles {
     pub fn lacks_matcher(&self, session: &Session) -> bool {
         let lexical_user = matches!(self.user, UserAgent::Lexical);
         let lexical_judge = matches!(self.judge, Judge::Lexical);
-        let blind = |item: &Item| matches!(item.grading, Grading::Rubric { met: None });
+        let blind = |item: &Item| matches!(item.grading, suite::Grading::Rubric { met: None });
         (lexical_user
             && session
                 .intents
@@ -164,7 +187,74 @@ impl Roles {
     }
 }
 
+/// What a plan is made of beside its manifest.
+struct Made<'a> {
+    suite: Suite,
+    roles: Roles,
+    spending: Spending,
+    guests: &'a Guests,
+    folder: RunFolder,
+    web: Web,
+    beside: bool,
+    preflight: bool,
+    log: Option<Log>,
+    /// Most episodes at once; None for no bound.
+    most: Option<usize>,
+}
+
 impl Plan {
+    /// The plan that a manifest says; the suite's own settings were decided when that was made.
+    fn of(manifest: &Manifest, made: Made<'_>) -> Self {
+        let Made {
+            suite,
+            roles,
+            spending,
+            guests,
+            folder,
+            web,
+            beside,
+            preflight,
+            log,
+            most,
+        } = made;
+        let GuestLimits {
+            app,
+            grader,
+            python,
+            shell,
+            document,
+            load: _,
+        } = guests.limits;
+        let graded = manifest.graded.as_ref();
+        Self {
+            protocol: manifest.protocol,
+            played_by: graded.map_or(manifest.protocol, |graded| graded.protocol),
+            scaffold: manifest.scaffold,
+            web: Arc::new(web),
+            seed: manifest.seed,
+            runs: manifest.runs,
+            jobs: at_once(&suite).min(most.unwrap_or(usize::MAX)),
+            sessions: manifest.sessions.clone(),
+            personas: manifest.personas.clone(),
+            ablate: manifest.ablate,
+            shard: manifest.shard,
+            roles,
+            beside,
+            plugins: Arc::clone(&guests.plugins),
+            toolboxes: Toolboxes::default(),
+            app_limits: app,
+            grader_limits: grader,
+            python_limits: python,
+            shell_limits: shell,
+            document_limits: document,
+            folder,
+            preflight,
+            spending,
+            log,
+            suite,
+        }
+    }
+
     /// A persona's name in progress displays.
     pub fn shown(&self, persona: &str) -> String {
         if self.beside {

@@ -30,7 +30,7 @@ use pibench_core::player;
 pub(super) use session::step;
 
 pub use policy::{LoadedPolicy, policy};
-pub use setting::{Assignment, Origin, Setting, settings};
+pub use setting::{Assignment, Choice, OPTIONS, Origin, SCAFFOLD_PROMPT, Setting, settings};
 
 /// Bytes of a task file or a rule script. The largest public task file has 12 KiB and the largest script 20 KiB; a
 /// file of this size parses in some 50 ms.
@@ -72,15 +72,22 @@ pub fn load(path: &Utf8Path) -> Result<Loaded, Problems> {
 }
 
 /// The same with settings of the command line in the place of the file's, which must be sound without them.
-pub fn load_with(path: &Utf8Path, set: &[Assignment]) -> Result<Loaded, Problems> {
+pub fn load_with(path: &Utf8Path, assigned: &[Assignment]) -> Result<Loaded, Problems> {
+    let mut loaded = load_set(path, assigned)?;
+    let put = loaded.suite.put(assigned);
+    put.map_err(|message| Problems(vec![Problem::of_file(path, message)]))?;
+    Ok(loaded)
+}
+
+fn load_set(path: &Utf8Path, assigned: &[Assignment]) -> Result<Loaded, Problems> {
+    let set: Vec<&str> = assigned.iter().filter_map(Assignment::text).collect();
     if set.is_empty() {
-        return read(path, set);
+        return read(path, &[]);
     }
     let Loaded { warnings, .. } = read(path, &[])?;
-    match read(path, set) {
+    match read(path, assigned) {
         Ok(Loaded { suite, .. }) => Ok(Loaded { suite, warnings }),
         Err(Problems(problems)) => {
-            let set: Vec<String> = set.iter().map(Assignment::to_string).collect();
             // The lines of a text that nobody wrote say nothing.
             let problem = |problem: &Problem| {
                 let message = format!("with --set {}: {}", set.join(" --set "), problem.message());
@@ -333,6 +340,7 @@ impl Loader {
                 web,
                 corpus,
                 personas,
+                assigned: Vec::new(),
             })
         })
     }

@@ -7,6 +7,7 @@ use jiff::civil::DateTime;
 use serde_json::Value;
 
 use crate::identity::Parts;
+use crate::load::Assignment;
 use crate::manifest::{
     FilterFile, LimitOverrides, ModelFile, Person, ProviderFile, Reset, SessionLimits, Trigger,
     WebFile,
@@ -57,6 +58,8 @@ pub struct Suite {
     /// The pages that the agent's web holds, when it is offline.
     pub corpus: Vec<Page>,
     pub personas: Vec<Persona>,
+    /// What the command line put in the place of the file's settings.
+    pub assigned: Vec<Assignment>,
 }
 
 /// One page of the suite's own web.

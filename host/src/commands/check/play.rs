@@ -9,14 +9,15 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::super::run::planned_suite;
-use super::super::runtime;
+use super::super::{machine, runtime};
 use super::history;
-use crate::cli::{CheckArgs, ProtocolArg, RunArgs};
+use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::player;
 use pibench_core::record::{Outcome, Status};
+use pibench_core::vocabulary::Protocol;
 use pibench_engine::Finished;
-use pibench_model::cassette::Tape;
+use pibench_engine::plan::{Answers, Seat, Wanted, resolve};
 use pibench_record::event::{Event, FaultKind, ItemVerdict, SessionFinished, Turn};
 use pibench_record::journal;
 use pibench_record::results::RunResults;
@@ -231,19 +232,23 @@ pub(super) fn play(
 ) -> Result<Play, Failure> {
     let dir = tempfile::tempdir().or_exit(Exit::Io)?;
     let out = Utf8PathBuf::try_from(dir.path().join("run")).or_exit(Exit::Io)?;
-    let run = RunArgs {
-        agent: vec![agent.into()],
-        user: Some("lexical".into()),
-        judge: vec!["lexical".into()],
-        session: sessions.to_vec(),
-        runs: Some(1),
-        protocol: Some(ProtocolArg::Paper),
+    let mut suite = suite.clone();
+    suite.user = Some(player::LEXICAL.into());
+    suite.judge = Some(player::LEXICAL.into());
+    suite.filter.sessions = sessions.to_vec();
+    suite.runs = Some(1);
+    suite.protocol = Protocol::Paper;
+    let trial = Wanted {
         plugins: args.plugins.clone(),
-        policy: args.policy.clone(),
-        out: Some(out.clone()),
-        ..RunArgs::default()
+        ..Wanted::default()
     };
-    let plan = planned_suite(suite.clone(), &run, Tape::Silent)?;
+    let seat = Seat {
+        agent: agent.into(),
+        out: Some(out.clone()),
+        answers: Answers::None,
+    };
+    let runtime = runtime()?;
+    let plan = runtime.block_on(resolve(&machine()?, &suite, &trial, seat))?;
     // Of a persona that none of the sessions belongs to there is no journal.
     let personas: Vec<String> = plan
         .personas()
@@ -253,7 +258,7 @@ pub(super) fn play(
     // Nobody looks at the progress.
     let (progress, _) = mpsc::unbounded_channel();
     let started = Instant::now();
-    let ended = runtime()?.block_on(pibench_engine::play(plan, false, progress));
+    let ended = runtime.block_on(pibench_engine::play(plan, false, progress));
     let seconds = started.elapsed().as_secs_f64();
     let results = match ended.or_exit(Exit::InvalidInput)? {
         Finished::All {

@@ -6,8 +6,7 @@ use camino::Utf8Path;
 use rustix::fs::statvfs;
 
 use super::Finding;
-use crate::commands::run::at_once;
-use crate::open_files::episodes;
+use pibench_engine::plan::at_once;
 use pibench_sandbox::cache_size;
 use pibench_suite::suite::Suite;
 
@@ -29,8 +28,8 @@ pub(super) fn cache(dir: &Path) -> Finding {
     }
 }
 
-pub(super) fn open_files(suite: &Suite, jobs: Option<u32>) -> Finding {
-    let (wanted, most) = (at_once(suite, jobs), episodes());
+pub(super) fn open_files(suite: &Suite, most: usize) -> Finding {
+    let wanted = at_once(suite);
     let found = format!("enough for {most} episodes at once, and {wanted} are to be played");
     if wanted > most {
         let remedy = format!("{most} are played at once; raise the bound that `ulimit -Hn` shows");

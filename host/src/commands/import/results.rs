@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::commands::run::{absolute, show};
+use crate::commands::run::show;
 use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::imported::take_over;
+use pibench_engine::plan::absolute;
 use pibench_import::results;
 use pibench_import::results::Outputs;
 use pibench_record::results::RunResults;

@@ -4,7 +4,7 @@ use anyhow::{Context, anyhow};
 use camino::Utf8PathBuf;
 
 use crate::cli::PluginLockArgs;
-use crate::commands::plugin_dirs;
+use crate::commands::machine;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_report::escape::line;
 use pibench_sandbox::lock;
@@ -36,7 +36,8 @@ pub(super) fn lock(args: &PluginLockArgs) -> Result<Exit, Failure> {
 }
 
 fn own_dir() -> Result<Utf8PathBuf, Failure> {
-    plugin_dirs(None)
+    machine()?
+        .own
         .into_iter()
         .find(|dir| dir.is_dir())
         .ok_or_else(|| anyhow!("find plugins beside the program; name their folder by --plugins"))

@@ -7,15 +7,16 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Shared, agents, clients, loaded, prepared, processors, shared};
+use super::{loaded, wanted};
 use crate::cli::{RunArgs, TapeArgs};
+use crate::commands::machine;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_model::cassette::Tape;
+use pibench_engine::plan::{Settled, agents, at_once, settle};
 use pibench_record::Manifest;
 use pibench_record::folder::PluginMark;
 use pibench_report::escape;
 use pibench_sandbox::GuestLimits;
-use pibench_suite::load::{LoadedPolicy, Origin, Setting, settings};
+use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
 use pibench_suite::manifest::{LimitOverride, LimitOverrides, LoadOverride};
 
 /// One setting as it is shown.
@@ -33,26 +34,23 @@ const DEFAULT: &str = "default";
 /// Prints the settings as a table, or as one JSON list.
 pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     let suite = loaded(args)?;
-    let path = suite.path.clone();
-    let of_suite = settings(&path, &args.set)
+    let path = &suite.path;
+    let of_suite = settings(path, &suite.assigned)
         .map_err(|problems| anyhow!("load {path}: {} problems", problems.0.len()))
         .or_exit(Exit::InvalidInput)?;
-    let agents = agents(args, &suite)?;
+    let agents = agents(&suite)?;
     // All but the agent is the same for each.
-    let first = RunArgs {
-        agent: agents.iter().take(1).cloned().collect(),
-        ..args.clone()
-    };
-    let mut clients = clients(&suite, Tape::Silent);
-    let shared = shared(&suite, args)?;
-    let prepared = prepared(&suite, &first, &shared, &mut clients)?;
+    let settled = settle(&machine()?, &suite, &wanted(args), &agents[0])?;
+    let mut effective = json!(settled.manifest);
+    effective["agent"] = json!(agents.join(","));
+    effective["jobs"] = json!(at_once(&suite));
     let mut rows: Vec<Row> = of_suite
         .iter()
         .filter(|setting| !setting.key.starts_with("limits."))
-        .map(|setting| of_setting(setting, &path, args, &agents, &prepared.manifest))
+        .map(|setting| of_setting(setting, path, &effective))
         .collect();
-    rows.extend(limits(&prepared, &shared, &of_suite, &path, &suite.limits));
-    rows.extend(of_operator(args, &prepared, &shared));
+    rows.extend(limits(&settled, &of_suite, path, &suite.limits));
+    rows.extend(of_operator(args, &settled));
     if args.json {
         println!("{}", serde_json::to_string(&rows).or_exit(Exit::Bug)?);
     } else {
@@ -83,70 +81,44 @@ fn of_origin(from: &Origin, path: &Utf8Path) -> String {
         Origin::Default => DEFAULT.into(),
         Origin::Line(line) => format!("{path}:{line}"),
         Origin::Assigned(text) => format!("--set {text}"),
+        Origin::Chosen(option) => format!("--{option}"),
     }
 }
 
-/// A setting of the suite file, unless an option of its own says otherwise.
-fn of_setting(
-    setting: &Setting,
-    path: &Utf8Path,
-    args: &RunArgs,
-    agents: &[String],
-    manifest: &Manifest,
-) -> Row {
+/// A setting of the suite file. What an option may say otherwise is shown as it comes to be: as the manifest would have it,
+/// by the last part of its key.
+fn of_setting(setting: &Setting, path: &Utf8Path, effective: &Value) -> Row {
     let Setting { key, value, from } = setting;
-    let (value, option) = match key.as_str() {
-        "agent" => (json!(agents.join(",")), !args.agent.is_empty()),
-        "user" => (json!(manifest.user), args.user.is_some()),
-        "judge" => (json!(manifest.judge), !args.judge.is_empty()),
-        "runs" => (json!(manifest.runs), args.runs.is_some()),
-        "seed" => (json!(manifest.seed), args.seed.is_some()),
-        "filter.personas" => (json!(manifest.personas), !args.persona.is_empty()),
-        "filter.sessions" => (json!(manifest.sessions), !args.session.is_empty()),
-        "jobs" => {
-            let of_suite = value.as_u64().unwrap_or(processors() as u64);
-            let jobs = args.jobs.map_or(of_suite, u64::from);
-            (json!(jobs), args.jobs.is_some())
-        }
-        "protocol" => (json!(manifest.protocol), args.protocol.is_some()),
-        "scaffold" => (json!(manifest.scaffold), args.scaffold.is_some()),
-        "scaffold_prompt" => {
-            let option = args.scaffold_prompt.is_some();
-            (json!(manifest.scaffold_prompt), option)
-        }
-        "policy" => (json!(manifest.policy), args.policy.is_some()),
-        "ablate" => (json!(manifest.ablate), args.ablate.is_some()),
-        _ => (value.clone(), false),
-    };
+    let is_option = OPTIONS.iter().any(|choice| choice.key == key);
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let value = if is_option { &effective[name] } else { value };
+    let own_prompt = key == "scaffold_prompt" && value == "own";
     Row {
         key: key.clone(),
         value: value.clone(),
-        from: match key.as_str() {
-            "filter.personas" if option => "--persona".into(),
-            "filter.sessions" if option => "--session".into(),
-            "scaffold_prompt" if value == "own" => "--prompts".into(),
-            key if option => format!("--{}", key.replace('_', "-")),
-            _ => of_origin(from, path),
+        from: match from {
+            Origin::Chosen(_) => of_origin(from, path),
+            _ if own_prompt => "--prompts".into(),
+            from => of_origin(from, path),
         },
     }
 }
 
 /// The limits of guests in effect: the host's, unless suite or policy lower them.
 fn limits(
-    prepared: &Prepared,
-    shared: &Shared,
+    settled: &Settled,
     of_suite: &[Setting],
     path: &Utf8Path,
     by_suite: &LimitOverrides,
 ) -> Vec<Row> {
-    let policy = shared.policy.as_ref().map(|loaded| loaded.policy.limits);
+    let policy = settled.policy.as_ref().map(|loaded| loaded.policy.limits);
     let lowered = |by: Option<LimitOverrides>| {
         let lowered = by.and_then(|by| GuestLimits::default().lowered(by).ok());
         named(&lowered.unwrap_or_default())
     };
     let (host, suite) = (named(&GuestLimits::default()), lowered(Some(*by_suite)));
     let policy = lowered(policy);
-    let rows = named(&shared.limits).into_iter().enumerate();
+    let rows = named(&settled.limits).into_iter().enumerate();
     rows.map(|(at, (key, value))| {
         let written = of_suite.iter().find(|setting| setting.key == key);
         let from = if value == host[at].1 {
@@ -157,7 +129,7 @@ fn limits(
                 |setting| of_origin(&setting.from, path),
             )
         } else if value == policy[at].1 {
-            prepared.manifest.policy.clone().unwrap_or_default()
+            settled.manifest.policy.clone().unwrap_or_default()
         } else {
             path.to_string()
         };
@@ -200,7 +172,7 @@ fn named(limits: &GuestLimits) -> Vec<(String, u64)> {
 }
 
 /// What only the command line says: which part is played, with which files, how and to where.
-fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row> {
+fn of_operator(args: &RunArgs, settled: &Settled) -> Vec<Row> {
     let Manifest {
         shard,
         plugin_dirs,
@@ -208,7 +180,7 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
         policy,
         plugins,
         ..
-    } = &prepared.manifest;
+    } = &settled.manifest;
     let TapeArgs {
         record,
         replay,
@@ -221,7 +193,7 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
         (
             "out",
             out,
-            Some(format!("runs/{}-<UTC time>", prepared.manifest.suite)),
+            Some(format!("runs/{}-<UTC time>", settled.manifest.suite)),
         ),
         ("prompts", prompts.clone(), Some("built in".into())),
         ("max-cost", args.max_cost.map(|usd| usd.to_string()), None),
@@ -246,7 +218,7 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
         })
         .collect();
     for (at, dir) in plugin_dirs.iter().enumerate() {
-        let own = at == 0 && args.plugins.is_some();
+        let own = at == 0 && args.settings.plugins.is_some();
         rows.push(Row {
             key: "plugins".into(),
             value: dir.as_str().into(),
@@ -257,7 +229,7 @@ fn of_operator(args: &RunArgs, prepared: &Prepared, shared: &Shared) -> Vec<Row>
         rows.extend(of_plugin(
             name,
             mark,
-            shared.policy.as_ref(),
+            settled.policy.as_ref(),
             policy.as_deref(),
         ));
     }

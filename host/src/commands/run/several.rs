@@ -4,16 +4,13 @@
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{
-    clients, default_out, displayed, ended, limit, may_go_on, placed, prepared, ready,
-    reopened_with, roles, shared, tape, tools_fit, web,
-};
-use crate::cli::{RunArgs, TapeArgs};
+use super::play::{displayed, ended};
+use super::{going_on, playing, wanted};
+use crate::cli::RunArgs;
+use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::{Answers, Seat, default_out, go_on_all, resolve_all};
 use pibench_engine::{Finished, Plan, play_all};
-use pibench_model::client::Clients;
-use pibench_model::web::Web;
-use pibench_record::RunFolder;
 use pibench_record::folder::runs_in;
 use pibench_record::results::RunResults;
 use pibench_report::table;
@@ -52,11 +49,7 @@ impl Several {
 }
 
 /// The plans of several agents, in new folders.
-pub(super) fn planned(
-    suite: &Suite,
-    agents: &[String],
-    args: &RunArgs,
-) -> Result<Several, Failure> {
+pub(super) fn begun(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<Several, Failure> {
     let folder = match &args.out {
         Some(out) => out.clone(),
         None => Utf8PathBuf::try_from(default_out(&suite.id)).or_exit(Exit::Io)?,
@@ -67,108 +60,46 @@ pub(super) fn planned(
         ))
         .or_exit(Exit::Io);
     }
-    let mut all = Vec::new();
+    let mut seats: Vec<Seat> = Vec::new();
     for agent in agents {
         let name = folder_of(agent);
-        if all.iter().any(|(other, _)| *other == name) {
+        let out = folder.join(&name);
+        if seats.iter().any(|seat| seat.out.as_ref() == Some(&out)) {
             return Err(anyhow!(
                 "play `{agent}` beside another whose folder is `{name}`, too"
             ))
             .or_exit(Exit::Usage);
         }
-        let own = RunArgs {
-            agent: vec![agent.clone()],
-            out: Some(folder.join(&name)),
-            tape: tape_of(&args.tape, &name),
-            ..args.clone()
-        };
-        all.push((name, own));
+        seats.push(Seat {
+            agent: agent.clone(),
+            out: Some(out),
+            answers: args.tape.answers().of_agent(&name),
+        });
     }
-    let shared = shared(suite, args)?;
-    let shared_tape = TapeArgs {
-        judge_cache: args.tape.judge_cache.clone(),
-        ..TapeArgs::default()
-    };
-    let mut clients = clients(suite, tape(&shared_tape, false)?);
-    // Each is prepared before the first folder is made: a mistake leaves nothing behind.
-    let mut ready = Vec::new();
-    for (_, own) in all {
-        retape(&mut clients, &own.tape, false)?;
-        let one = prepared(suite, &own, &shared, &mut clients)?;
-        tools_fit(suite, &shared, &one)?;
-        let web = web(suite, &own.tape)?;
-        ready.push((own, one, web));
-    }
-    let mut plans = Vec::new();
-    for (own, one, web) in ready {
-        let plan = placed(suite.clone(), &own, &shared, one)?;
-        plans.push(beside(plan, web, &own)?);
-    }
+    let plans = runtime()?.block_on(resolve_all(&machine()?, suite, &wanted(args), &seats))?;
     Ok(Several { folder, plans })
-}
-
-/// One of several, ready to be played.
-fn beside(plan: Plan, web: Web, own: &RunArgs) -> Result<Plan, Failure> {
-    Ok(Plan {
-        beside: true,
-        ..ready(plan, web, own)?
-    })
 }
 
 /// The plans of a folder of several, gone on with; None when it is a run folder itself.
 pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, Failure> {
-    let runs = runs_in(dir.as_std_path());
-    if let [one] = runs.as_slice()
+    let found = runs_in(dir.as_std_path());
+    if let [one] = found.as_slice()
         && one == dir.as_std_path()
     {
         return Ok(None);
     }
-    let mut plans: Vec<Plan> = Vec::new();
-    let mut shared: Option<Clients<'static>> = None;
-    for run in &runs {
-        let run = Utf8Path::from_path(run)
-            .ok_or_else(|| anyhow!("go on with {}: it is not UTF-8", run.display()))
+    let mut runs: Vec<(Utf8PathBuf, Answers)> = Vec::new();
+    for run in found {
+        let run = Utf8PathBuf::try_from(run)
+            .map_err(|run| anyhow!("go on with {}: it is not UTF-8", run.as_path().display()))
             .or_exit(Exit::Io)?;
-        let own = RunArgs {
-            tape: tape_of(&args.tape, run.file_name().unwrap_or_default()),
-            ..args.clone()
-        };
-        let recording = tape(&own.tape, true)?;
-        let opened = RunFolder::open(run.as_std_path());
-        let mut plan = reopened_with(run, opened, args.jobs, |suite, names, prompts| {
-            let clients = match &mut shared {
-                Some(clients) => {
-                    clients.tape(recording);
-                    clients
-                }
-                None => shared.insert(clients(suite, recording)),
-            };
-            roles(names, prompts, clients)
-        })?;
-        may_go_on(run, &plan)?;
-        plan.spending.limit = limit(&plan.roles, args.max_cost)?;
-        let web = web(&plan.suite, &own.tape)?;
-        plans.push(beside(plan, web, &own)?);
+        let name = run.file_name().unwrap_or_default();
+        let answers = args.tape.answers().of_agent(name);
+        runs.push((run, answers));
     }
+    let plans = go_on_all(&machine()?, &runs, playing(args), &going_on(args, true))?;
     let folder = dir.to_owned();
     Ok(Some(Several { folder, plans }))
-}
-
-/// A recording knows one agent's answers, so each has a folder of its own; the answers of judges are everybody's.
-fn tape_of(tape: &TapeArgs, name: &str) -> TapeArgs {
-    let below = |dir: &Option<Utf8PathBuf>| dir.as_ref().map(|dir| dir.join(name));
-    TapeArgs {
-        record: below(&tape.record),
-        replay: below(&tape.replay),
-        judge_cache: tape.judge_cache.clone(),
-    }
-}
-
-fn retape(clients: &mut Clients<'_>, own: &TapeArgs, resume: bool) -> Result<(), Failure> {
-    if own.record.is_some() || own.replay.is_some() {
-        clients.tape(tape(own, resume)?);
-    }
-    Ok(())
 }
 
 /// An agent's name as a folder.

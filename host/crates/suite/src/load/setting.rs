@@ -1,23 +1,126 @@
 //! A suite's settings one by one: what the command line puts in the place of the file's, and where each effective value
 //! comes from. What a value means, and whether it is a good one, is for the loader.
 
-use std::fmt;
 use std::str::FromStr;
 
 use camino::Utf8Path;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::Table;
 
 use super::{Loader, SuiteFile, folder_and_name};
 use crate::document::{Document, Report};
 use crate::problem::{Problem, Problems};
+use crate::suite::Suite;
+use pibench_core::vocabulary::Ablation;
 
-/// A setting by its dotted key, as the command line puts it: `session.max_turns=5`.
+/// What the command line puts in the place of a setting of the suite file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Assignment {
-    text: String,
-    path: Vec<String>,
-    value: toml::Value,
+pub enum Assignment {
+    /// By its dotted key, `--set session.max_turns=5`: put into the file's text, which is then read as any other.
+    Set {
+        text: String,
+        path: Vec<String>,
+        value: toml::Value,
+    },
+    /// By an option of its own, `--runs 2`: put on the suite that was read.
+    Chosen {
+        /// Its name, as in [`OPTIONS`].
+        option: &'static str,
+        value: Value,
+    },
+}
+
+/// A setting that has an option of its own.
+#[derive(Debug)]
+pub struct Choice {
+    /// The option's name, without its dashes.
+    pub option: &'static str,
+    /// The setting's dotted key.
+    pub key: &'static str,
+    put: fn(&mut Suite, Value) -> serde_json::Result<()>,
+}
+
+/// Every setting that has an option of its own. Options come after `--set`.
+#[rustfmt::skip]
+pub const OPTIONS: [Choice; 13] = [
+    Choice { option: "agent", key: "agent", put: |suite, value| put_on(&mut suite.agent, value) },
+    Choice { option: "user", key: "user", put: |suite, value| put_on(&mut suite.user, value) },
+    Choice { option: "judge", key: "judge", put: |suite, value| put_on(&mut suite.judge, value) },
+    Choice { option: "persona", key: "filter.personas", put: |suite, value| put_on(&mut suite.filter.personas, value) },
+    Choice { option: "session", key: "filter.sessions", put: |suite, value| put_on(&mut suite.filter.sessions, value) },
+    Choice { option: "runs", key: "runs", put: |suite, value| put_on(&mut suite.runs, value) },
+    Choice { option: "jobs", key: "jobs", put: |suite, value| put_on(&mut suite.jobs, value) },
+    Choice { option: "protocol", key: "protocol", put: |suite, value| put_on(&mut suite.protocol, value) },
+    Choice { option: "scaffold", key: "scaffold", put: |suite, value| put_on(&mut suite.scaffold, value) },
+    Choice { option: SCAFFOLD_PROMPT, key: "scaffold_prompt", put: |suite, value| put_on(&mut suite.scaffold_prompt, value) },
+    Choice { option: "seed", key: "seed", put: |suite, value| put_on(&mut suite.seed, value) },
+    Choice { option: "policy", key: "policy", put: |suite, value| {
+        let mut path = String::new();
+        put_on(&mut path, value)?;
+        suite.policy = Some(path.into());
+        Ok(())
+    } },
+    Choice { option: "ablate", key: "ablate", put: |suite, value| {
+        let mut ablate: Option<Ablation> = None;
+        if value != "none" {
+            put_on(&mut ablate, value)?;
+        }
+        suite.ablate = ablate;
+        Ok(())
+    } },
+];
+
+/// The option that names the wording of the agent's system prompt.
+pub const SCAFFOLD_PROMPT: &str = "scaffold-prompt";
+
+fn put_on<T: DeserializeOwned>(setting: &mut T, value: Value) -> serde_json::Result<()> {
+    *setting = serde_json::from_value(value)?;
+    Ok(())
+}
+
+impl Assignment {
+    /// What an option of [`OPTIONS`] says.
+    pub fn chosen(option: &'static str, value: impl Into<Value>) -> Self {
+        Self::Chosen {
+            option,
+            value: value.into(),
+        }
+    }
+
+    /// The text of a `--set`.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Set { text, .. } => Some(text),
+            Self::Chosen { .. } => None,
+        }
+    }
+
+    fn is_of(&self, name: &str) -> bool {
+        matches!(self, Self::Chosen { option, .. } if *option == name)
+    }
+}
+
+impl Suite {
+    /// Puts what options say on it; assignments to the file are in it already. It remembers both. The error names the option
+    /// whose value cannot be that of its setting.
+    pub fn put(&mut self, assignments: &[Assignment]) -> Result<(), String> {
+        for assignment in assignments {
+            if let Assignment::Chosen { option, value } = assignment {
+                let choice = OPTIONS.iter().find(|choice| choice.option == *option);
+                let put = choice.ok_or_else(|| format!("there is no option --{option}"))?;
+                (put.put)(self, value.clone())
+                    .map_err(|error| format!("use --{option} {value}: {error}"))?;
+            }
+            self.assigned.push(assignment.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether this option was given.
+    pub fn has_option(&self, option: &str) -> bool {
+        self.assigned.iter().any(|one| one.is_of(option))
+    }
 }
 
 impl FromStr for Assignment {
@@ -32,17 +135,11 @@ impl FromStr for Assignment {
         let read = toml::from_str::<Table>(&format!("value = {value}")).ok();
         let read = read.filter(|table| table.len() == 1);
         let read = read.and_then(|mut table| table.remove("value"));
-        Ok(Self {
+        Ok(Self::Set {
             text: text.to_owned(),
             path,
             value: read.unwrap_or_else(|| value.into()),
         })
-    }
-}
-
-impl fmt::Display for Assignment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 
@@ -67,8 +164,10 @@ fn path(key: &str) -> Option<Vec<String>> {
 /// The suite file's text with these settings in it. Comments and places are lost.
 pub(super) fn assigned(text: &str, set: &[Assignment]) -> Result<String, String> {
     let mut table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
-    for Assignment { path, value, .. } in set {
-        put(&mut table, path, value);
+    for assignment in set {
+        if let Assignment::Set { path, value, .. } = assignment {
+            put(&mut table, path, value);
+        }
     }
     toml::to_string(&table).map_err(|error| error.to_string())
 }
@@ -110,11 +209,14 @@ pub enum Origin {
     Default,
     /// The line of the suite file.
     Line(usize),
-    /// An assignment.
+    /// A `--set`.
     Assigned(String),
+    /// An option of its own.
+    Chosen(&'static str),
 }
 
-/// Every setting of a suite file that is sound, in the order of the format: a table's one by one, a list as a whole.
+/// Every setting of a suite file that is sound, in the order of the format: a table's one by one, a list as a whole. The value
+/// is the file's and that of `--set`: what an option makes of it stands in the suite.
 pub fn settings(path: &Utf8Path, set: &[Assignment]) -> Result<Vec<Setting>, Problems> {
     let (folder, name) = folder_and_name(path);
     let failed = |message: String| Problems(vec![Problem::of_file(path, message)]);
@@ -128,9 +230,20 @@ pub fn settings(path: &Utf8Path, set: &[Assignment]) -> Result<Vec<Setting>, Pro
         return Err(Problems(report.finish()));
     };
     let origin = |path: &[String]| {
-        let mut assigned = set.iter().rev();
-        if let Some(found) = assigned.find(|one| path.starts_with(&one.path)) {
-            return Origin::Assigned(found.text.clone());
+        let key = path.join(".");
+        let choice = OPTIONS.iter().find(|choice| choice.key == key);
+        if let Some(choice) = choice.filter(|choice| set.iter().any(|one| one.is_of(choice.option)))
+        {
+            return Origin::Chosen(choice.option);
+        }
+        let assigned = set.iter().rev().find_map(|one| match one {
+            Assignment::Set {
+                text, path: put, ..
+            } if path.starts_with(put) => Some(text),
+            _ => None,
+        });
+        if let Some(text) = assigned {
+            return Origin::Assigned(text.clone());
         }
         let place = path
             .iter()
@@ -171,8 +284,10 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> (Vec<String>, toml::Value) {
-        let Assignment { path, value, .. } = text.parse().unwrap();
-        (path, value)
+        match text.parse().unwrap() {
+            Assignment::Set { path, value, .. } => (path, value),
+            chosen => panic!("{chosen:?}"),
+        }
     }
 
     #[test]

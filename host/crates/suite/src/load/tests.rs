@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::suite::{Grading, Step};
-use pibench_core::vocabulary::Category;
+use pibench_core::vocabulary::{Ablation, Category, Protocol};
 
 const SUITE_TEXT: &str = r#"version = 1
 id = "small"
@@ -1075,4 +1075,49 @@ fn refuses_lists_without_end() {
         &format!("\"mail__send\", {}", tools.join(", ")),
         &["persona.toml:5:9: `tools` has 1003 entries, more than the limit of 1000"],
     );
+}
+
+#[test]
+fn every_option_puts_its_value_on_a_suite_and_another_kind_of_value_is_refused() {
+    let Loaded { mut suite, .. } = Folder::sound().load().unwrap();
+    let values: [(&str, Value); 13] = [
+        ("agent", "nop".into()),
+        ("user", "lexical".into()),
+        ("judge", "a,b".into()),
+        ("persona", vec!["p"].into()),
+        ("session", vec!["s"].into()),
+        ("runs", 4.into()),
+        ("jobs", 5.into()),
+        ("protocol", "pi-bench".into()),
+        ("scaffold", "nanobot-0.1.4".into()),
+        ("scaffold-prompt", "coached".into()),
+        ("seed", u64::MAX.into()),
+        ("policy", "policy.toml".into()),
+        ("ablate", "dependencies".into()),
+    ];
+    assert_eq!(values.len(), OPTIONS.len());
+    for (choice, (option, value)) in OPTIONS.iter().zip(values) {
+        assert_eq!(choice.option, option);
+        let refused = suite.put(&[Assignment::chosen(choice.option, true)]);
+        assert!(
+            refused
+                .unwrap_err()
+                .contains(&format!("use --{option} true"))
+        );
+        assert!(!suite.has_option(option));
+        suite
+            .put(&[Assignment::chosen(choice.option, value)])
+            .unwrap();
+        assert!(suite.has_option(option));
+    }
+    assert_eq!((suite.agent.as_str(), suite.seed), ("nop", u64::MAX));
+    assert_eq!((suite.runs, suite.jobs), (Some(4), Some(5)));
+    assert_eq!(suite.judge.as_deref(), Some("a,b"));
+    assert_eq!(suite.filter.personas, ["p"]);
+    assert_eq!(suite.filter.sessions, ["s"]);
+    assert_eq!(suite.protocol, Protocol::PiBench);
+    assert_eq!(suite.policy.as_deref(), Some(Utf8Path::new("policy.toml")));
+    assert_eq!(suite.ablate, Some(Ablation::Dependencies));
+    suite.put(&[Assignment::chosen("ablate", "none")]).unwrap();
+    assert_eq!(suite.ablate, None);
 }

@@ -1,0 +1,175 @@
+//! Who plays: names of agents, user agents and judges to those that play by them, and what they may cost.
+
+use std::sync::Arc;
+
+use super::{AgentRole, PlanError, Roles};
+use crate::judge::Judge;
+use crate::spending::Spending;
+use crate::user::UserAgent;
+use crate::user::prompts::Prompts;
+use pibench_agent::AgentPrompts;
+use pibench_core::cost::MicroUsd;
+use pibench_core::message::Role;
+use pibench_core::player;
+use pibench_core::vocabulary::ScaffoldPrompt;
+use pibench_model::cassette::Tape;
+use pibench_model::client::{Client, Clients};
+use pibench_model::external::External;
+use pibench_model::provider::{ProviderError, process_environment};
+use pibench_record::Manifest;
+use pibench_suite::catalog;
+use pibench_suite::catalog::Catalog;
+use pibench_suite::suite::Suite;
+
+/// Who plays, as it was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    pub(super) agent: String,
+    pub(super) user: String,
+    /// Several with commas between them.
+    pub(super) judge: String,
+    /// The agent's system prompt, unless the operator has one.
+    pub(super) scaffold_prompt: ScaffoldPrompt,
+}
+
+impl Names {
+    /// Those of a run that was played.
+    pub(super) fn played(manifest: &Manifest) -> Self {
+        let coached = manifest.scaffold_prompt.as_deref() == Some("coached");
+        Self {
+            agent: manifest.agent.clone(),
+            user: manifest.user.clone(),
+            judge: manifest.judge.clone(),
+            scaffold_prompt: if coached {
+                ScaffoldPrompt::Coached
+            } else {
+                ScaffoldPrompt::Neutral
+            },
+        }
+    }
+
+    /// Those of a suite, of whose agents this one plays.
+    pub(super) fn of(suite: &Suite, agent: &str) -> Self {
+        let named = |name: &Option<String>| name.clone().unwrap_or_else(|| player::LEXICAL.into());
+        Self {
+            agent: agent.to_owned(),
+            user: named(&suite.user),
+            judge: named(&suite.judge),
+            scaffold_prompt: suite.scaffold_prompt,
+        }
+    }
+
+    /// The agent's prompts by its wording and the operator's files.
+    pub(super) fn agent_prompts(&self, prompts: &Prompts) -> Result<AgentPrompts, PlanError> {
+        let own = [AgentPrompts::SYSTEM, AgentPrompts::SUBAGENT].map(|file| prompts.own(file));
+        AgentPrompts::new(self.scaffold_prompt, own[0], own[1]).map_err(PlanError::input)
+    }
+}
+
+/// A model that cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("set up `{spec}`")]
+struct NoModel {
+    spec: String,
+    source: ProviderError,
+}
+
+/// The agents of a suite, each once.
+pub fn agents(suite: &Suite) -> Result<Vec<String>, PlanError> {
+    let agents: Vec<String> = catalog::panel(&suite.agent).map(str::to_owned).collect();
+    for (at, agent) in agents.iter().enumerate() {
+        if agents[..at].contains(agent) {
+            return Err(PlanError::asked(format!(
+                "play the agent `{agent}` twice; --runs N plays it N times"
+            )));
+        }
+    }
+    Ok(agents)
+}
+
+/// The models of a suite.
+pub fn clients(suite: &Suite, tape: Tape) -> Clients<'static> {
+    let catalog = Catalog::with(&suite.providers, &suite.models);
+    Clients::new(catalog, &process_environment, tape)
+}
+
+/// Everybody who plays, and the money that they may spend.
+pub(super) fn cast(
+    names: Names,
+    prompts: &Prompts,
+    clients: &mut Clients<'_>,
+    max_cost: Option<f64>,
+) -> Result<(Roles, Spending), PlanError> {
+    let agent_prompts = names.agent_prompts(prompts);
+    let Names {
+        agent,
+        user,
+        judge,
+        scaffold_prompt: _,
+    } = names;
+    let meter = clients.meter();
+    let mut unpriced = Vec::new();
+    let mut client = |spec: &str, role| -> Result<Client, PlanError> {
+        let client = clients.client(spec, role);
+        let client = client.map_err(|source| NoModel {
+            spec: spec.to_owned(),
+            source,
+        });
+        let client = client.map_err(PlanError::asked)?;
+        if client.price().is_none() {
+            unpriced.push(spec.to_owned());
+        }
+        Ok(client)
+    };
+    let roles = Roles {
+        agent: match agent.as_str() {
+            "reference" => AgentRole::Reference,
+            "reactive" => AgentRole::Reactive,
+            "nop" => AgentRole::Nop,
+            "cheat" => AgentRole::Cheat,
+            AgentRole::EXTERNAL => AgentRole::External(External::default()),
+            spec => AgentRole::Client(client(spec, Role::Agent)?),
+        },
+        user: match user.as_str() {
+            player::LEXICAL => UserAgent::Lexical,
+            spec => UserAgent::prompted(client(spec, Role::User)?, prompts),
+        },
+        judge: match judge.as_str() {
+            player::LEXICAL => Judge::Lexical,
+            specs => {
+                if let Some(twice) = catalog::twice(specs) {
+                    return Err(PlanError::asked(format!(
+                        "judge by `{twice}` twice: its second vote would be its first; name each judge once"
+                    )));
+                }
+                let panel = catalog::panel(specs).map(|spec| client(spec, Role::Judge));
+                Judge::prompted(panel.collect::<Result<_, _>>()?, prompts)
+            }
+        },
+        agent_name: agent,
+        agent_prompts: Arc::new(agent_prompts?),
+        user_name: user,
+        judge_name: judge,
+        unpriced,
+    };
+    let limit = limit(&roles, max_cost)?;
+    Ok((roles, Spending { meter, limit }))
+}
+
+/// A bound on what is spent needs a price for everything.
+fn limit(roles: &Roles, max_cost: Option<f64>) -> Result<Option<MicroUsd>, PlanError> {
+    let Some(usd) = max_cost else {
+        return Ok(None);
+    };
+    if !(usd.is_finite() && usd > 0.0) {
+        return Err(PlanError::asked(format!(
+            "use --max-cost {usd}: want US dollars above 0"
+        )));
+    }
+    if let Some(model) = roles.unpriced.first() {
+        return Err(PlanError::asked(format!(
+            "keep to --max-cost: the price of `{model}` is not known; put it into [models.NAME] of the suite"
+        )));
+    }
+    Ok(Some(MicroUsd::from_usd(usd)))
+}

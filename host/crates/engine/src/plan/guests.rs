@@ -1,0 +1,200 @@
+//! The plugins of a suite on the operator's terms: which there are, what they may use, under which limits, and what a manifest
+//! keeps of them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Machine, Notice, PlanError};
+use pibench_record::folder::PluginMark;
+use pibench_sandbox::document::DOCUMENT;
+use pibench_sandbox::load::Papers;
+use pibench_sandbox::shell::{PYTHON, SHELL};
+use pibench_sandbox::{GuestLimits, LoadError, Plugins, Terms, lock};
+use pibench_suite::load;
+use pibench_suite::load::LoadedPolicy;
+use pibench_suite::manifest::PolicyFile;
+use pibench_suite::suite::Suite;
+
+/// The plugins of the agent's own tools, which every suite has.
+pub const OF_TOOLS: [&str; 3] = [PYTHON, SHELL, DOCUMENT];
+
+/// All guests of a suite.
+#[derive(Debug)]
+pub struct Guests {
+    pub limits: GuestLimits,
+    pub plugins: Arc<Plugins>,
+    /// The policy in effect; None for no word of any plugin.
+    pub policy: Option<LoadedPolicy>,
+    /// Where plugins are looked for, in this order.
+    pub dirs: Vec<PathBuf>,
+}
+
+impl Guests {
+    /// The plugins of a suite, of these folders and of the program, under the policy that the suite names.
+    pub fn of(
+        machine: &Machine,
+        suite: &Suite,
+        dirs: Vec<PathBuf>,
+        policy: Option<&Utf8Path>,
+    ) -> Result<Self, PlanError> {
+        let loaded = policy.map(read_policy).transpose()?;
+        let policy = loaded.as_ref().map(|loaded| loaded.policy.clone());
+        let policy = policy.unwrap_or_default();
+        let limits = limits(suite, &policy)?;
+        let places = limits.for_episodes(at_once(suite));
+        let in_policy: Vec<String> = policy.plugins.keys().cloned().collect();
+        let named = suite.plugins.clone();
+        let lock = suite.lock.as_deref();
+        let plugins = open(machine, named, dirs.clone(), &places, policy, lock)?;
+        for plugin in in_policy.iter().filter(|name| !plugins.is_there(name)) {
+            (machine.tell)(Notice::Unknown { plugin });
+        }
+        Ok(Self {
+            limits,
+            plugins: Arc::new(plugins),
+            policy: loaded,
+            dirs,
+        })
+    }
+
+    /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the
+    /// agent's own tools are loaded when they are first used: they are looked for only. What one asked for and did not get
+    /// is told.
+    pub(super) fn marks(
+        &self,
+        machine: &Machine,
+        suite: &Suite,
+    ) -> Result<BTreeMap<String, PluginMark>, PlanError> {
+        let needed = suite.plugin_names();
+        // The largest first.
+        let own = OF_TOOLS.into_iter();
+        let own = own.filter(|name| !needed.contains(*name));
+        let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
+        let papers = |&name: &&str| {
+            if needed.contains(name) {
+                self.plugins.get(name).map(|plugin| plugin.papers())
+            } else {
+                self.plugins.papers(name)
+            }
+        };
+        // Reading and hashing some 100 MB is most of the start of a run.
+        let papers: Vec<_> = names.par_iter().with_max_len(1).map(papers).collect();
+        let mut marks = BTreeMap::new();
+        for (name, papers) in names.into_iter().zip(papers) {
+            match papers {
+                Ok(papers) => {
+                    marks.insert(name.to_owned(), mark(machine, name, papers));
+                }
+                // A machine may be without Python: the shell says so where a command needs it.
+                Err(LoadError::Missing { .. }) if name == PYTHON && !needed.contains(PYTHON) => {}
+                Err(error) => return Err(PlanError::input(error)),
+            }
+        }
+        Ok(marks)
+    }
+
+    /// Refuses plugins of others that no policy speaks of, before anything is played or graded.
+    pub(super) fn decided(&self, suite: &Suite) -> Result<(), PlanError> {
+        let own = OF_TOOLS.into_iter().map(str::to_owned);
+        for name in suite.plugin_names().into_iter().chain(own) {
+            // One that is missing was told, if it is needed.
+            if self.plugins.is_there(&name) {
+                let papers = self.plugins.papers(&name);
+                let decided = papers.and_then(|papers| self.plugins.decided(&name, &papers));
+                decided.map_err(PlanError::input)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits as a manifest keeps them.
+    pub(super) fn recorded_limits(&self) -> BTreeMap<String, Value> {
+        match json!(self.limits) {
+            Value::Object(fields) => fields.into_iter().collect(),
+            _ => BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn recorded_dirs(&self) -> Vec<String> {
+        let dirs = self.dirs.iter();
+        dirs.map(|dir| dir.display().to_string()).collect()
+    }
+}
+
+/// The plugins of a suite's `[plugins]` and of folders, on the operator's terms. `lock` is the suite's.
+pub fn open(
+    machine: &Machine,
+    named: BTreeMap<String, camino::Utf8PathBuf>,
+    dirs: Vec<PathBuf>,
+    limits: &GuestLimits,
+    policy: PolicyFile,
+    lock: Option<&Utf8Path>,
+) -> Result<Plugins, PlanError> {
+    let lock = lock.map(|path| lock::read(path.as_std_path()));
+    let terms = Terms {
+        limits: *limits,
+        policy: Some(policy),
+        lock: lock.transpose().map_err(PlanError::input)?,
+        own: machine.own.clone(),
+        compiler: Some(machine.compiler.clone()),
+        on_demand: false,
+    };
+    Ok(Plugins::on_terms(named, dirs, &machine.cache, terms))
+}
+
+/// Where plugins are looked for: the operator's folder, then those of the program.
+pub fn search(machine: &Machine, own: Option<&Utf8Path>) -> Vec<PathBuf> {
+    let own = own.map(|dir| dir.as_std_path().to_owned());
+    own.into_iter().chain(machine.own.clone()).collect()
+}
+
+/// An operator's policy.
+pub fn read_policy(path: &Utf8Path) -> Result<LoadedPolicy, PlanError> {
+    load::policy(path).map_err(|problems| PlanError::Policy {
+        path: path.to_owned(),
+        problems,
+    })
+}
+
+/// The limits of a suite and of a policy: of each the lower one.
+pub fn limits(suite: &Suite, policy: &PolicyFile) -> Result<GuestLimits, PlanError> {
+    let lowered = |by, whose: &str| {
+        let lowered = GuestLimits::default().lowered(by);
+        let told = |reason| format!("use the limits of {whose}: {reason}");
+        lowered.map_err(|reason| PlanError::input(told(reason)))
+    };
+    let suites = lowered(suite.limits, suite.path.as_str())?;
+    Ok(suites.within(lowered(policy.limits, "the policy")?))
+}
+
+/// Episodes that are played at once: as many as the suite says, else one for each processor.
+pub fn at_once(suite: &Suite) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    suite.jobs.map_or_else(processors, |jobs| jobs as usize)
+}
+
+/// What the manifest keeps of a plugin.
+fn mark(machine: &Machine, name: &str, papers: Papers) -> PluginMark {
+    let withheld = papers.declared.without(papers.grants).names();
+    if !withheld.is_empty() {
+        (machine.tell)(Notice::Withheld {
+            plugin: name,
+            asked: &withheld,
+        });
+    }
+    let grants = papers.grants.names();
+    PluginMark {
+        sha256: papers.sha256,
+        size: papers.size,
+        version: papers.facts.version.clone(),
+        interface: papers.facts.wit().to_owned(),
+        pinned: papers.pinned,
+        grants: grants.into_iter().map(str::to_owned).collect(),
+        limits: json!(papers.cap),
+    }
+}

@@ -1,0 +1,226 @@
+//! A finished run to the plan of grading it again, in a new run folder: all of the run but what it is graded by.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::answers::offline;
+use super::cast::{Names, cast, clients};
+use super::reopen::{assignments, load, plugin_dirs, same_rules};
+use super::resolve::absolute;
+use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
+use crate::outline::same_play;
+use crate::user::prompts::Prompts;
+use pibench_core::player;
+use pibench_core::player::{ModelSettings, Players};
+use pibench_record::event::{Event, VERSION};
+use pibench_record::folder::{FolderError, Graded, read_outline, read_results};
+use pibench_record::identity::{differences, listed};
+use pibench_record::{Manifest, RunFolder, journal};
+use pibench_suite::load::Assignment;
+
+/// The judge's key in a manifest's models.
+const JUDGE: &str = "judge";
+
+/// By what a run is graded again.
+#[derive(Debug, Clone, Default)]
+pub struct Grading<'a> {
+    /// The suite with the rules and rubrics; None for the run's, as it is now.
+    pub suite: Option<&'a Utf8Path>,
+    /// Options in the place of what the run has: `judge`, `protocol`, `policy`, `jobs`.
+    pub chosen: &'a [Assignment],
+    /// A folder of plugins, before those of the run.
+    pub plugins: Option<&'a Utf8Path>,
+    pub answers: Answers,
+}
+
+/// The run in `dir`, and the plan that grades it into `out`. A grading into `out` that was cut off is gone on with.
+pub fn regrade(
+    machine: &Machine,
+    dir: &Utf8Path,
+    out: &Utf8Path,
+    by: &Grading<'_>,
+) -> Result<(RunFolder, Plan), PlanError> {
+    let (played, was) = RunFolder::read(dir.as_std_path()).map_err(PlanError::input)?;
+    same_rules("grade", dir, &was)?;
+    check_whole(dir, &played)?;
+    let path = by.suite.map(ToOwned::to_owned);
+    let path = path.unwrap_or_else(|| was.suite_path.clone().into());
+    let mut suite = load(machine, &path, &assignments(&was)?)?;
+    if suite.id != was.suite {
+        return Err(PlanError::input(format!(
+            "grade {dir} by {path}: it is the suite `{}`, and `{}` was played",
+            suite.id, was.suite
+        )));
+    }
+    // What the run has, until an option says otherwise.
+    suite.protocol = was.protocol;
+    suite.judge = Some(was.judge.clone());
+    suite.policy = was.policy.as_ref().map(Utf8PathBuf::from);
+    suite.put(by.chosen).map_err(PlanError::asked)?;
+    let outline = read_outline(played.root()).map_err(PlanError::input)?;
+    let outline = outline.ok_or_else(|| format!("grade {dir}: it has no outline.json"));
+    same_play(&outline.map_err(PlanError::input)?, &suite).map_err(PlanError::input)?;
+    let own_prompts = was.prompts.as_deref().map(Utf8Path::new);
+    let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
+    let judge = suite.judge.clone().unwrap_or_default();
+    // Who played is named and not asked; the judge is.
+    let names = Names {
+        judge: judge.clone(),
+        ..Names::played(&was)
+    };
+    let alone = Names {
+        agent: "nop".into(),
+        user: player::LEXICAL.into(),
+        ..names.clone()
+    };
+    let mut silent = clients(&suite, Answers::None.tape(true)?);
+    let (all, _) = cast(names, &prompts, &mut silent, None)?;
+    let mut asked = clients(&suite, by.answers.tape(true)?);
+    let (judging, spending) = cast(alone, &prompts, &mut asked, None)?;
+    let roles = Roles {
+        judge: judging.judge,
+        ..all
+    };
+    let policy = by.chosen_policy(suite.policy.as_deref())?;
+    let own = by.plugins.map(|dir| dir.as_std_path().to_owned());
+    let dirs = own.into_iter().chain(plugin_dirs(machine, &was)).collect();
+    let guests = Guests::of(machine, &suite, dirs, policy.as_deref())?;
+    guests.decided(&suite)?;
+    let manifest = Manifest {
+        version: VERSION,
+        host: env!("CARGO_PKG_VERSION").into(),
+        started: jiff::Timestamp::now().to_string(),
+        suite_path: absolute(&suite.path)?,
+        suite_digest: suite.digest.clone(),
+        suite_parts: suite.parts.clone(),
+        protocol: suite.protocol,
+        judge,
+        players: Players {
+            judge: roles.players().judge,
+            ..was.players
+        },
+        models: models(&was, &roles),
+        plugin_dirs: guests.recorded_dirs(),
+        prompts_digest: prompts.digest().to_owned(),
+        policy: policy.map(Utf8PathBuf::into_string),
+        policy_digest: guests.policy.as_ref().map(|policy| policy.digest.clone()),
+        plugins: guests.marks(machine, &suite)?,
+        limits: guests.recorded_limits(),
+        graded: Some(graded(dir, &played, &was)?),
+        ..was.clone()
+    };
+    let folder = folder(out, &manifest)?;
+    let web = offline(&suite);
+    let plan = Plan::of(
+        &manifest,
+        Made {
+            suite,
+            roles,
+            spending,
+            guests: &guests,
+            folder,
+            web,
+            beside: false,
+            preflight: false,
+            log: None,
+            most: None,
+        },
+    );
+    Ok((played, plan))
+}
+
+impl Grading<'_> {
+    /// The policy in effect, absolute: that of the run may be gone, and is told where it is read.
+    fn chosen_policy(&self, policy: Option<&Utf8Path>) -> Result<Option<Utf8PathBuf>, PlanError> {
+        let is_own = |one: &Assignment| {
+            matches!(
+                one,
+                Assignment::Chosen {
+                    option: "policy",
+                    ..
+                }
+            )
+        };
+        match policy {
+            Some(own) if self.chosen.iter().any(is_own) => Ok(Some(absolute(own)?.into())),
+            of_run => Ok(of_run.map(ToOwned::to_owned)),
+        }
+    }
+}
+
+/// A run can be graded when it was played to its end and nothing was changed since.
+fn check_whole(path: &Utf8Path, played: &RunFolder) -> Result<(), PlanError> {
+    let mut broken = played.broken_seals().map_err(PlanError::input)?;
+    if let Some((name, what)) = broken.pop() {
+        return Err(PlanError::input(format!(
+            "grade {path}: {name}: {what}; see `pibench-host verify {path}`"
+        )));
+    }
+    let results = read_results(played.root()).map_err(PlanError::input)?;
+    for line in &results.sessions {
+        let file = played.journal(&line.persona, line.run);
+        let events = if file.exists() {
+            journal::events(&file).map_err(PlanError::input)?
+        } else {
+            Vec::new()
+        };
+        if !matches!(events.last(), Some(Event::EpisodeFinished)) {
+            return Err(PlanError::input(format!(
+                "grade {path}: {} in run {} is not played to its end; go on with `pibench-host run --resume {path}` first",
+                line.persona, line.run
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Where the verdicts come from.
+fn graded(dir: &Utf8Path, played: &RunFolder, was: &Manifest) -> Result<Graded, PlanError> {
+    // Of a run that was graded before: as it was played.
+    let before = was.graded.as_ref();
+    Ok(Graded {
+        from: absolute(dir)?,
+        seal: played.seal().map_err(PlanError::disk)?,
+        suite_digest: was.suite_digest.clone(),
+        protocol: before.map_or(was.protocol, |graded| graded.protocol),
+        judge: was.judge.clone(),
+    })
+}
+
+/// Who played is who played; who judges is asked anew.
+fn models(was: &Manifest, now: &Roles) -> BTreeMap<String, Vec<ModelSettings>> {
+    let mut models = was.models.clone();
+    models.remove(JUDGE);
+    let judge = now.models().remove_entry(JUDGE);
+    models.extend(judge);
+    models
+}
+
+/// A folder that is there already.
+#[derive(Debug, thiserror::Error)]
+#[error("grade into {out}: it is there already")]
+struct Taken {
+    out: Utf8PathBuf,
+    source: FolderError,
+}
+
+/// The new folder, or the one of a grading that was cut off.
+fn folder(out: &Utf8Path, manifest: &Manifest) -> Result<RunFolder, PlanError> {
+    if !out.exists() {
+        return RunFolder::create(out.as_std_path(), manifest).map_err(PlanError::disk);
+    }
+    let opened = RunFolder::open(out.as_std_path()).map_err(|source| Taken {
+        out: out.to_owned(),
+        source,
+    });
+    let (folder, found) = opened.map_err(PlanError::disk)?;
+    let differ = differences(&found, manifest);
+    if differ.is_empty() {
+        return Ok(folder);
+    }
+    Err(PlanError::disk(format!(
+        "grade into {out}: it is there already and another grading: they differ in {}",
+        listed(&differ)
+    )))
+}

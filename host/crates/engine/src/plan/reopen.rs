@@ -1,0 +1,296 @@
+//! A run folder to its plan: nothing that a score depends on may have changed since it was made.
+
+use std::path::PathBuf;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::answers::offline;
+use super::cast::{Names, cast, clients};
+use super::resolve::{log, only, warn_of_files};
+use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
+use crate::user::prompts::Prompts;
+use pibench_core::vocabulary::PROTOCOL_VERSION;
+use pibench_model::client::Clients;
+use pibench_record::folder::FolderError;
+use pibench_record::identity::{differences, listed};
+use pibench_record::{Manifest, RunFolder};
+use pibench_suite::load::{Assignment, load_with};
+use pibench_suite::suite::Suite;
+
+/// What a run folder is opened for.
+#[derive(Debug, Clone, Copy)]
+pub enum Purpose<'a> {
+    /// To look at it: nothing is asked, and nothing is written. `suite`: where its file is now, if that is elsewhere.
+    Look { suite: Option<&'a Utf8Path> },
+    /// To write what follows from its journals: nothing is asked.
+    Write,
+    /// To judge it again by this judge, who is its user agent too: nothing is written. `again`: a recording is gone on with.
+    Judge {
+        judge: &'a str,
+        answers: &'a Answers,
+        again: bool,
+    },
+}
+
+/// How a run is gone on with: what may be other than it was.
+#[derive(Debug, Clone, Default)]
+pub struct GoingOn {
+    /// Episodes at once; None for as many as the suite says.
+    pub jobs: Option<u32>,
+    /// US dollars.
+    pub max_cost: Option<f64>,
+    /// Whether the models are asked a question before the first session.
+    pub preflight: bool,
+    /// Whether it is one of several agents.
+    pub beside: bool,
+}
+
+/// The plan of a run folder, as it was made.
+pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result<Plan, PlanError> {
+    let (folder, mut manifest) = match purpose {
+        Purpose::Write => RunFolder::open(dir.as_std_path()),
+        Purpose::Look { .. } | Purpose::Judge { .. } => RunFolder::read(dir.as_std_path()),
+    }
+    .map_err(of_folder)?;
+    if let Purpose::Look { suite: Some(suite) } = purpose {
+        suite.as_str().clone_into(&mut manifest.suite_path);
+    }
+    let opened = Opened::of(machine, dir, folder, manifest, None)?;
+    let played = Names::played(&opened.manifest);
+    let (names, tape) = match purpose {
+        Purpose::Look { .. } | Purpose::Write => (played, Answers::None.tape(true)?),
+        Purpose::Judge {
+            judge,
+            answers,
+            again,
+        } => {
+            let names = Names {
+                agent: "nop".into(),
+                user: judge.to_owned(),
+                judge: judge.to_owned(),
+                ..played
+            };
+            (names, answers.tape(again)?)
+        }
+    };
+    let (roles, spending) = cast(
+        names,
+        &opened.prompts,
+        &mut clients(&opened.suite, tape),
+        None,
+    )?;
+    let web = offline(&opened.suite);
+    Ok(Plan::of(
+        &opened.manifest,
+        Made {
+            suite: opened.suite,
+            roles,
+            spending,
+            guests: &opened.guests,
+            folder: opened.folder,
+            web,
+            beside: false,
+            preflight: false,
+            log: None,
+            most: None,
+        },
+    ))
+}
+
+/// The plan of a run that is gone on with.
+pub fn go_on(
+    machine: &Machine,
+    dir: &Utf8Path,
+    answers: Answers,
+    playing: Playing,
+    how: &GoingOn,
+) -> Result<Plan, PlanError> {
+    only(go_on_all(
+        machine,
+        &[(dir.to_owned(), answers)],
+        playing,
+        how,
+    )?)
+}
+
+/// The plans of runs that are gone on with, each with its answers, by one way to each provider.
+pub fn go_on_all(
+    machine: &Machine,
+    runs: &[(Utf8PathBuf, Answers)],
+    playing: Playing,
+    how: &GoingOn,
+) -> Result<Vec<Plan>, PlanError> {
+    let mut shared: Option<Clients<'static>> = None;
+    let mut plans = Vec::new();
+    for (dir, answers) in runs {
+        let tape = answers.tape(true)?;
+        let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
+        let opened = Opened::of(machine, dir, folder, manifest, how.jobs)?;
+        let clients = match &mut shared {
+            Some(clients) => {
+                clients.tape(tape);
+                clients
+            }
+            None => shared.insert(clients(&opened.suite, tape)),
+        };
+        let names = Names::played(&opened.manifest);
+        let (roles, spending) = cast(names, &opened.prompts, clients, how.max_cost)?;
+        may_go_on(dir, &opened, &roles.models())?;
+        let web = answers.web(&opened.suite)?;
+        let log = log(machine, &opened.folder, playing)?;
+        let plan = Plan::of(
+            &opened.manifest,
+            Made {
+                suite: opened.suite,
+                roles,
+                spending,
+                guests: &opened.guests,
+                folder: opened.folder,
+                web,
+                beside: how.beside,
+                preflight: how.preflight,
+                log,
+                most: Some(machine.most),
+            },
+        );
+        warn_of_files(machine, &plan);
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// A run folder with what its manifest names, found as it was.
+struct Opened {
+    folder: RunFolder,
+    manifest: Manifest,
+    suite: Suite,
+    prompts: Prompts,
+    guests: Guests,
+}
+
+impl Opened {
+    fn of(
+        machine: &Machine,
+        dir: &Utf8Path,
+        folder: RunFolder,
+        manifest: Manifest,
+        jobs: Option<u32>,
+    ) -> Result<Self, PlanError> {
+        if manifest.imported.is_some() {
+            return Err(PlanError::input(format!(
+                "go on with {dir}: it was imported and not played here; report, compare, view and verify take it"
+            )));
+        }
+        same_rules("go on with", dir, &manifest)?;
+        let mut assigned = assignments(&manifest)?;
+        assigned.extend(jobs.map(|jobs| Assignment::chosen("jobs", jobs)));
+        let suite = load(machine, Utf8Path::new(&manifest.suite_path), &assigned)?;
+        let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
+        let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
+        let policy = manifest.policy.as_deref().map(Utf8Path::new);
+        let guests = Guests::of(machine, &suite, plugin_dirs(machine, &manifest), policy)?;
+        let agent_prompts = Names::played(&manifest).agent_prompts(&prompts)?;
+        let then = manifest.scaffold_prompt_digest.as_ref();
+        let now = Manifest {
+            suite_digest: suite.digest.clone(),
+            suite_parts: suite.parts.clone(),
+            prompts_digest: prompts.digest().to_owned(),
+            scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
+            plugins: guests.marks(machine, &suite)?,
+            limits: guests.recorded_limits(),
+            ..manifest.clone()
+        };
+        same_run(dir, &manifest, &now)?;
+        Ok(Self {
+            folder,
+            manifest,
+            suite,
+            prompts,
+            guests,
+        })
+    }
+}
+
+/// The rest is played by the models that the beginning was played by. Nothing is left to play of what was graded again.
+fn may_go_on(
+    dir: &Utf8Path,
+    opened: &Opened,
+    models: &std::collections::BTreeMap<String, Vec<pibench_core::player::ModelSettings>>,
+) -> Result<(), PlanError> {
+    let manifest = &opened.manifest;
+    let Some(graded) = &manifest.graded else {
+        let now = Manifest {
+            models: models.clone(),
+            ..manifest.clone()
+        };
+        return same_run(dir, manifest, &now);
+    };
+    Err(PlanError::asked(format!(
+        "go on with {}: it was graded and not played; a grading that was cut off goes on by the same `pibench-host grade {} ...`",
+        opened.folder.root().display(),
+        graded.from
+    )))
+}
+
+/// A suite file that is sound with these settings of the command line; its warnings are told.
+pub fn load(
+    machine: &Machine,
+    path: &Utf8Path,
+    assigned: &[Assignment],
+) -> Result<Suite, PlanError> {
+    let loaded = load_with(path, assigned).map_err(|problems| PlanError::Suite {
+        path: path.to_owned(),
+        problems,
+    })?;
+    (machine.tell)(Notice::Suite(&loaded.warnings));
+    Ok(loaded.suite)
+}
+
+/// The settings that a run was given on its command line.
+pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, PlanError> {
+    let set = manifest.set.iter().map(|text| text.parse());
+    set.collect::<Result<_, String>>()
+        .map_err(|reason| PlanError::input(format!("use the settings of manifest.json: {reason}")))
+}
+
+/// A run is gone on with, verified and judged by the rules that it was played by.
+pub(super) fn same_rules(verb: &str, dir: &Utf8Path, manifest: &Manifest) -> Result<(), PlanError> {
+    let was = manifest.protocol_version;
+    if was == PROTOCOL_VERSION {
+        return Ok(());
+    }
+    Err(PlanError::input(format!(
+        "{verb} {dir}: it was played by version {was} of the protocol, and this host has version {PROTOCOL_VERSION}; \
+         play it anew (report, view and show take it as it is)"
+    )))
+}
+
+/// Nothing that a score depends on may have changed since.
+fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result<(), PlanError> {
+    let changed = differences(was, now);
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(PlanError::input(format!(
+        "go on with {dir}: changed since it was begun: {}; put it back, or play anew (its suite is {})",
+        listed(&changed),
+        was.suite_path
+    )))
+}
+
+/// Where its plugins were, and where this program's are: the folder may have been played on another machine. Their bytes are
+/// compared in any case.
+pub(super) fn plugin_dirs(machine: &Machine, manifest: &Manifest) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
+    let mut here = guests::search(machine, None);
+    here.retain(|dir| !dirs.contains(dir));
+    dirs.extend(here);
+    dirs
+}
+
+fn of_folder(error: FolderError) -> PlanError {
+    match error {
+        FolderError::Read { .. } => PlanError::input(error),
+        _ => PlanError::disk(error),
+    }
+}

@@ -1,0 +1,393 @@
+//! A suite to plans: everything that is asked of a run is decided and looked at before the first folder is made, so that a
+//! mistake leaves none behind.
+
+use std::path::PathBuf;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::EnvFilter;
+
+use super::answers::offline;
+use super::cast::{Names, cast, clients};
+use super::{AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests};
+use crate::log::Log;
+use crate::spending::Spending;
+use crate::tools::list_tools;
+use crate::user::prompts::Prompts;
+use pibench_agent::AgentPrompts;
+use pibench_core::vocabulary::PROTOCOL_VERSION;
+use pibench_model::cassette::Tape;
+use pibench_model::client::Clients;
+use pibench_model::web::Web;
+use pibench_record::event::VERSION;
+use pibench_record::folder::{PluginMark, Shard};
+use pibench_record::{Manifest, RunFolder};
+use pibench_sandbox::GuestLimits;
+use pibench_suite::load::{Assignment, LoadedPolicy, SCAFFOLD_PROMPT};
+use pibench_suite::suite::Suite;
+
+/// What is asked of a run beside its suite's settings.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only this part of the episodes.
+    pub shard: Option<Shard>,
+    /// A folder of plugins, before those of the program.
+    pub plugins: Option<Utf8PathBuf>,
+    /// A folder of prompts in the place of the built-in ones.
+    pub prompts: Option<Utf8PathBuf>,
+    /// US dollars.
+    pub max_cost: Option<f64>,
+    /// Whether the models are asked a question before the first session.
+    pub preflight: bool,
+    /// How it is played; None for a trial, which reaches no real web and keeps no log.
+    pub playing: Option<Playing>,
+}
+
+/// What only a run has that is played for its own sake.
+#[derive(Debug, Clone, Copy)]
+pub struct Playing {
+    /// What goes into the folder's log.
+    pub log: LevelFilter,
+}
+
+/// One of the agents that play.
+#[derive(Debug, Clone)]
+pub struct Seat {
+    pub agent: String,
+    /// The new run folder; None for one by the time of day.
+    pub out: Option<Utf8PathBuf>,
+    pub answers: Answers,
+}
+
+/// What a suite and an operator decide, before anything is made.
+#[derive(Debug)]
+pub struct Settled {
+    pub manifest: Manifest,
+    pub limits: GuestLimits,
+    pub policy: Option<LoadedPolicy>,
+}
+
+/// What the plans of all agents of a suite share.
+struct Ground {
+    prompts: Prompts,
+    guests: Guests,
+    marks: std::collections::BTreeMap<String, PluginMark>,
+}
+
+/// What a suite decides for one agent.
+struct Decided {
+    manifest: Manifest,
+    roles: Roles,
+    spending: Spending,
+}
+
+/// The plan of one agent, in a new run folder.
+pub async fn resolve(
+    machine: &Machine,
+    suite: &Suite,
+    wanted: &Wanted,
+    seat: Seat,
+) -> Result<Plan, PlanError> {
+    only(resolve_all(machine, suite, wanted, &[seat]).await?)
+}
+
+/// The plan that there is for one agent.
+pub(super) fn only(mut plans: Vec<Plan>) -> Result<Plan, PlanError> {
+    let one = plans.pop();
+    one.ok_or_else(|| PlanError::asked("play without an agent"))
+}
+
+/// The plans of these agents, each in a new run folder.
+pub async fn resolve_all(
+    machine: &Machine,
+    suite: &Suite,
+    wanted: &Wanted,
+    seats: &[Seat],
+) -> Result<Vec<Plan>, PlanError> {
+    let tape = |seat: &Seat| seat.answers.tape(false);
+    let first = seats.first().map(tape).transpose()?;
+    let mut clients = clients(suite, first.unwrap_or_default());
+    let ground = Ground::of(machine, suite, wanted)?;
+    let mut decided = Vec::new();
+    for (at, seat) in seats.iter().enumerate() {
+        if at > 0 && !seat.answers.is_shared() {
+            clients.tape(tape(seat)?);
+        }
+        let one = ground.decide(suite, wanted, &seat.agent, &mut clients)?;
+        fit_tools(suite, &ground.guests, &one).await?;
+        let web = match wanted.playing {
+            Some(_) => seat.answers.web(suite)?,
+            None => offline(suite),
+        };
+        decided.push((seat, one, web));
+    }
+    let beside = seats.len() > 1;
+    let placed = decided.into_iter().map(|(seat, one, web)| {
+        ground.place(
+            machine,
+            suite,
+            wanted,
+            seat.out.as_deref(),
+            one,
+            web,
+            beside,
+        )
+    });
+    placed.collect()
+}
+
+/// What would be decided for an agent. Nothing is made, and no key is needed.
+pub fn settle(
+    machine: &Machine,
+    suite: &Suite,
+    wanted: &Wanted,
+    agent: &str,
+) -> Result<Settled, PlanError> {
+    let ground = Ground::of(machine, suite, wanted)?;
+    let mut clients = clients(suite, Tape::Silent);
+    let Decided { manifest, .. } = ground.decide(suite, wanted, agent, &mut clients)?;
+    let Guests { limits, policy, .. } = ground.guests;
+    Ok(Settled {
+        manifest,
+        limits,
+        policy,
+    })
+}
+
+impl Ground {
+    fn of(machine: &Machine, suite: &Suite, wanted: &Wanted) -> Result<Self, PlanError> {
+        check_filter(suite)?;
+        let dirs = guests::search(machine, wanted.plugins.as_deref());
+        let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
+        Ok(Self {
+            prompts: Prompts::load(wanted.prompts.as_deref()).map_err(PlanError::input)?,
+            marks: guests.marks(machine, suite)?,
+            guests,
+        })
+    }
+
+    fn decide(
+        &self,
+        suite: &Suite,
+        wanted: &Wanted,
+        agent: &str,
+        clients: &mut Clients<'_>,
+    ) -> Result<Decided, PlanError> {
+        let prompts = &self.prompts;
+        let names = Names::of(suite, agent);
+        let (roles, spending) = cast(names, prompts, clients, wanted.max_cost)?;
+        if suite.has_option(SCAFFOLD_PROMPT) && prompts.own(AgentPrompts::SYSTEM).is_some() {
+            return Err(PlanError::asked(format!(
+                "use --scaffold-prompt: {} of --prompts goes in its place; leave one of them out",
+                AgentPrompts::SYSTEM
+            )));
+        }
+        let few = if roles.scripted() { 1 } else { 3 };
+        let set = suite.assigned.iter().filter_map(Assignment::text);
+        let policy = self.guests.policy.as_ref();
+        let manifest = Manifest {
+            version: VERSION,
+            host: env!("CARGO_PKG_VERSION").into(),
+            started: jiff::Timestamp::now().to_string(),
+            suite: suite.id.clone(),
+            suite_path: absolute(&suite.path)?,
+            suite_digest: suite.digest.clone(),
+            suite_parts: suite.parts.clone(),
+            protocol_version: PROTOCOL_VERSION,
+            protocol: suite.protocol,
+            scaffold: suite.scaffold,
+            scaffold_prompt: Some(roles.agent_prompts.wording.into()),
+            scaffold_prompt_digest: Some(roles.agent_prompts.digest()),
+            agent: roles.agent_name.clone(),
+            user: roles.user_name.clone(),
+            judge: roles.judge_name.clone(),
+            players: roles.players(),
+            models: roles.models(),
+            runs: suite.runs.unwrap_or(few),
+            seed: suite.seed,
+            personas: suite.filter.personas.clone(),
+            sessions: suite.filter.sessions.clone(),
+            ablate: suite.ablate,
+            shard: wanted.shard,
+            graded: None,
+            set: set.map(str::to_owned).collect(),
+            plugin_dirs: self.guests.recorded_dirs(),
+            prompts: wanted.prompts.as_deref().map(absolute).transpose()?,
+            prompts_version: prompts.version(),
+            prompts_digest: prompts.digest().to_owned(),
+            policy: suite.policy.as_deref().map(absolute).transpose()?,
+            policy_digest: policy.map(|policy| policy.digest.clone()),
+            plugins: self.marks.clone(),
+            limits: self.guests.recorded_limits(),
+            imported: None,
+        };
+        Ok(Decided {
+            manifest,
+            roles,
+            spending,
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is decided elsewhere")]
+    fn place(
+        &self,
+        machine: &Machine,
+        suite: &Suite,
+        wanted: &Wanted,
+        out: Option<&Utf8Path>,
+        decided: Decided,
+        web: Web,
+        beside: bool,
+    ) -> Result<Plan, PlanError> {
+        let Decided {
+            manifest,
+            roles,
+            spending,
+        } = decided;
+        self.guests.decided(suite)?;
+        let out = out.map(|out| out.as_std_path().to_owned());
+        let out = out.unwrap_or_else(|| default_out(&suite.id));
+        let folder = RunFolder::create(&out, &manifest).map_err(PlanError::disk)?;
+        let log = wanted.playing.map(|playing| log(machine, &folder, playing));
+        let plan = Plan::of(
+            &manifest,
+            Made {
+                suite: suite.clone(),
+                roles,
+                spending,
+                guests: &self.guests,
+                folder,
+                web,
+                beside,
+                preflight: wanted.preflight,
+                log: log.transpose()?.flatten(),
+                most: wanted.playing.map(|_| machine.most),
+            },
+        );
+        warn_of_files(machine, &plan);
+        Ok(plan)
+    }
+}
+
+/// Tells that fewer episodes are played at once than were asked for.
+pub(super) fn warn_of_files(machine: &Machine, plan: &Plan) {
+    let asked = guests::at_once(&plan.suite);
+    let wanted = asked.min(plan.episodes().count());
+    if plan.jobs < asked && wanted > plan.jobs {
+        (machine.tell)(Notice::OpenFiles {
+            asked,
+            most: plan.jobs,
+        });
+    }
+}
+
+/// The log of a run that is about to be played.
+pub(super) fn log(
+    machine: &Machine,
+    folder: &RunFolder,
+    playing: Playing,
+) -> Result<Option<Log>, PlanError> {
+    /// A log that cannot be written.
+    #[derive(Debug, thiserror::Error)]
+    #[error("write the log of {}", folder.display())]
+    struct NoLog {
+        folder: PathBuf,
+        source: std::io::Error,
+    }
+
+    if playing.log == LevelFilter::OFF {
+        return Ok(None);
+    }
+    let stderr = EnvFilter::builder().parse_lossy(&machine.stderr);
+    let log = Log::open(folder.root(), playing.log, stderr).map_err(|source| NoLog {
+        folder: folder.root().to_owned(),
+        source,
+    });
+    log.map(Some).map_err(PlanError::disk)
+}
+
+/// A persona or session that the suite does not have: of an option, as the file's own filter was checked with the file.
+fn check_filter(suite: &Suite) -> Result<(), PlanError> {
+    let personas = suite.personas.iter().map(|persona| persona.id.as_str());
+    let sessions = suite.personas.iter().flat_map(|persona| &persona.sessions);
+    let sessions = sessions.map(|session| session.id.as_str());
+    let filter = &suite.filter;
+    for (what, wanted, there) in [
+        ("persona", &filter.personas, personas.collect::<Vec<_>>()),
+        ("session", &filter.sessions, sessions.collect()),
+    ] {
+        if let Some(unknown) = wanted.iter().find(|id| !there.contains(&id.as_str())) {
+            return Err(PlanError::asked(format!(
+                "find {what} `{unknown}`: the suite has {}",
+                there.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A persona with more tools than the agent's server takes is refused before anything is made or asked.
+async fn fit_tools(suite: &Suite, guests: &Guests, decided: &Decided) -> Result<(), PlanError> {
+    let AgentRole::Client(agent) = &decided.roles.agent else {
+        return Ok(());
+    };
+    // A recording takes what it took.
+    let Some(most) = agent.max_tools().filter(|_| !agent.is_replayed()) else {
+        return Ok(());
+    };
+    let Manifest {
+        personas,
+        sessions,
+        scaffold,
+        ..
+    } = &decided.manifest;
+    let played = suite.personas.iter().filter(|persona| {
+        let mut all = persona.sessions.iter();
+        (personas.is_empty() || personas.contains(&persona.id))
+            && (sessions.is_empty() || all.any(|session| sessions.contains(&session.id)))
+    });
+    for persona in played {
+        let listed = list_tools(persona, &guests.plugins, guests.limits.app, *scaffold);
+        let count = listed.await.map_err(PlanError::input)?.specs().len();
+        if count > most as usize {
+            let (id, model, provider) = (&persona.id, agent.spec(), agent.provider());
+            return Err(PlanError::input(format!(
+                "play {id} with {model}: it has {count} tools, built-in ones among them, and {provider} takes {most} in a \
+                 request; shorten `tools` of its persona.toml, choose another model, or set `max_tools` of \
+                 [providers.{provider}] in the suite if its server takes more"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A file that is not there.
+#[derive(Debug, thiserror::Error)]
+#[error("find {path}")]
+struct NotThere {
+    path: Utf8PathBuf,
+    source: std::io::Error,
+}
+
+/// A path for a manifest.
+pub fn absolute(path: &Utf8Path) -> Result<String, PlanError> {
+    let found = path.canonicalize_utf8().map_err(|source| NotThere {
+        path: path.to_owned(),
+        source,
+    });
+    let found = found.map_err(PlanError::disk)?;
+    Ok(found.into_string())
+}
+
+/// A folder by the time of day, with a number where that is taken: two short runs can begin in one second.
+pub fn default_out(suite: &str) -> PathBuf {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let mut out = PathBuf::from(format!("runs/{suite}-{now}"));
+    for number in 2.. {
+        if !out.exists() {
+            break;
+        }
+        out = PathBuf::from(format!("runs/{suite}-{now}-{number}"));
+    }
+    out
+}

@@ -1,0 +1,149 @@
+//! A plan played to its end: progress while it plays, results and what kept it from its end, the exit.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use crate::commands::{finished, runtime};
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::{EpisodeError, Finished, Plan, RunError};
+use pibench_record::results::RunResults;
+use pibench_report::progress;
+use pibench_report::{escape, table};
+use pibench_sandbox::app::OpenError;
+
+/// Where the results go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Output {
+    Table,
+    Json,
+    /// The table, on stderr: stdout is somebody else's.
+    Stderr,
+}
+
+/// How long what stands beside a run may take to end when the run is over.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+/// Plays, with something else that is under way as long.
+pub(in crate::commands) fn played(
+    plan: Plan,
+    resume: bool,
+    output: Output,
+    beside: impl Future<Output = ()>,
+) -> Result<Exit, Failure> {
+    let folder = plan.folder.root().to_owned();
+    for mark in plan.roles.players().marks() {
+        eprintln!("{}", mark.sentence());
+    }
+    let finished = displayed(|sender| async move {
+        let playing = pibench_engine::play(plan, resume, sender);
+        tokio::pin!(playing);
+        tokio::pin!(beside);
+        tokio::select! {
+            finished = &mut playing => {
+                let _ = tokio::time::timeout(LAST_WORD, beside).await;
+                finished
+            }
+            () = &mut beside => playing.await,
+        }
+    })?;
+    let again = format!("pibench-host run --resume {}", folder.display());
+    if let Finished::All { results, .. } = &finished {
+        match output {
+            Output::Table => show(results, false, &folder)?,
+            Output::Json => show(results, true, &folder)?,
+            Output::Stderr => eprintln!("{}", table::results(results)),
+        }
+    }
+    Ok(ended(&[finished], &again))
+}
+
+/// Plays with a display of its progress.
+pub(super) fn displayed<T, F: Future<Output = Result<T, RunError>>>(
+    play: impl FnOnce(mpsc::UnboundedSender<progress::Progress>) -> F,
+) -> Result<T, Failure> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let display = progress::display(receiver, std::io::stderr().is_terminal());
+    let runtime = runtime()?;
+    let played = runtime.block_on(play(sender));
+    // All episodes have ended: what is left are connections, closed beside what is left to do here.
+    runtime.shutdown_background();
+    // The display ends when the last sender is gone.
+    let _ = display.join();
+    played.map_err(|error| Failure {
+        exit: exit_of_error(&error),
+        error: error.into(),
+    })
+}
+
+/// Says what kept runs from their end, and how to go on; the exit of all together.
+pub(super) fn ended(all: &[Finished], again: &str) -> Exit {
+    let (mut cut, mut out_of_money, mut rejected) = (false, false, false);
+    let mut results_of = Vec::new();
+    for one in all {
+        let Finished::All {
+            results,
+            broken,
+            spent,
+            setup,
+        } = one
+        else {
+            eprintln!("Interrupted. Go on with: {again}");
+            return Exit::Interrupted;
+        };
+        for reason in broken.iter().chain(spent).chain(setup) {
+            // A server's words stand in it.
+            eprintln!("error: failed to {}", escape::line(reason));
+        }
+        cut |= !broken.is_empty();
+        out_of_money |= spent.is_some();
+        rejected |= setup.is_some();
+        results_of.push(&**results);
+    }
+    if rejected {
+        eprintln!("Mend it, then go on with: {again}");
+    } else if cut || out_of_money {
+        eprintln!("Go on with: {again}");
+    }
+    if rejected {
+        Exit::Setup
+    } else if out_of_money {
+        Exit::Spent
+    } else if cut {
+        Exit::Infrastructure
+    } else {
+        finished(results_of)
+    }
+}
+
+pub(in crate::commands) fn show(
+    results: &RunResults,
+    json: bool,
+    folder: &Path,
+) -> Result<(), Failure> {
+    if json {
+        let text = serde_json::to_string(results).or_exit(Exit::Bug)?;
+        println!("{text}");
+    } else {
+        println!("{}", table::results(results));
+    }
+    eprintln!("Run folder: {}", folder.display());
+    Ok(())
+}
+
+fn exit_of_error(error: &RunError) -> Exit {
+    match error {
+        RunError::Episode(EpisodeError::Setup { .. }) => Exit::Setup,
+        RunError::Episode(
+            EpisodeError::Load(_)
+            | EpisodeError::Tools { .. }
+            | EpisodeError::Open(
+                OpenError::Records { .. } | OpenError::Load(_) | OpenError::Fault { .. },
+            ),
+        ) => Exit::InvalidInput,
+        RunError::Task(_) => Exit::Bug,
+        RunError::Episode(_) | RunError::Journal(_) | RunError::Folder(_) => Exit::Io,
+    }
+}
