@@ -115,12 +115,18 @@ pub enum Outcome {
     JudgeFault,
     /// Something outside of agent and task broke: a connection, a timeout of a guest. Not scored; run again by resume.
     Infrastructure,
+    /// The record has no end of it: it was not begun, or something outside broke it off, or the operator has to mend something
+    /// first. Not scored; in no journal.
+    Unplayed,
 }
 
 impl Outcome {
     /// Whether the session's scores count.
     pub fn scored(self) -> bool {
-        !matches!(self, Self::JudgeFault | Self::Infrastructure)
+        !matches!(
+            self,
+            Self::JudgeFault | Self::Infrastructure | Self::Unplayed
+        )
     }
 }
 

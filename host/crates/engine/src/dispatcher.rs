@@ -14,7 +14,7 @@ use super::episode::{self, EpisodeError};
 use super::outline::outline;
 use super::plan::Plan;
 use super::preflight::{Probe, preflight};
-use super::results::{self, EpisodeResults};
+use super::results;
 use pibench_core::message::Role;
 use pibench_core::progress::Progress;
 use pibench_model::ModelError;
@@ -23,6 +23,7 @@ use pibench_record::event::RoleUsage;
 use pibench_record::folder::FolderError;
 use pibench_record::journal;
 use pibench_record::results::RunResults;
+use pibench_record::standing::EpisodeResults;
 
 /// The exit code of a process that its user interrupted: 128 and the signal's number, as shells have it.
 pub const INTERRUPTED: u8 = 130;

@@ -11,8 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tracing::Instrument;
 
 use super::grading::{self, Graders};
+use super::outline;
 use super::plan::Plan;
-use super::results::{self, EpisodeResult};
 use super::spending::LimitReached;
 use super::tools::toolbox;
 use super::words::OwnWords;
@@ -31,6 +31,7 @@ use pibench_record::event::{
     AppMark, EpisodeStarted, Event, Fault, Jobs, SessionStarted, Step, Turn, VERSION,
 };
 use pibench_record::folder::FolderError;
+use pibench_record::standing::{EpisodeResult, EpisodeTally};
 use pibench_record::{Journal, JournalError, RunFolder};
 use pibench_sandbox::app::{OpenError, app_key};
 use pibench_sandbox::shell::SHELL;
@@ -136,7 +137,7 @@ pub(super) struct Episode<'a> {
     /// sessions, because it takes much room.
     pub(super) words: Option<OwnWords>,
     /// The journal's events, as far as scores are made of them.
-    scored: Vec<Event>,
+    tally: EpisodeTally,
 }
 
 /// What a journal says of an episode that was cut off.
@@ -224,9 +225,13 @@ pub(super) async fn play(
         (Journal::create(&path)?, Vec::new())
     };
     let past = Past::of(&events, plan.ablate);
-    let scored: Vec<Event> = events.into_iter().filter_map(results::scored).collect();
+    let tally = EpisodeTally::of(&events);
+    let result = |tally: EpisodeTally| {
+        let outline = outline::persona(plan, persona);
+        tally.result(plan.protocol, &outline, run)
+    };
     if past.over {
-        return Ok(results::of(plan, persona, run, &scored));
+        return Ok(result(tally));
     }
     let place = Place::new(&persona.id, run);
     let mut episode = Episode {
@@ -241,11 +246,11 @@ pub(super) async fn play(
         graders: Arc::new(grading::load(plan, plan.sessions(persona))?),
         journal,
         progress,
-        scored,
+        tally,
     };
     drop(opening);
     episode.play(past).await?;
-    Ok(results::of(plan, persona, run, &episode.scored))
+    Ok(result(episode.tally))
 }
 
 impl Past {
@@ -519,7 +524,7 @@ impl Episode<'_> {
     /// Adds an event to the journal.
     pub(super) fn append(&mut self, event: Event) -> Result<(), JournalError> {
         self.journal.append(&event)?;
-        self.scored.extend(results::scored(event));
+        self.tally.apply(&event);
         Ok(())
     }
 

@@ -27,7 +27,7 @@ use pibench_record::folder::{FolderError, Imported, Timing};
 use pibench_record::journal::JournalError;
 use pibench_record::outline::{Described, Outline};
 use pibench_record::results::RunResults;
-use pibench_record::standing::standing;
+use pibench_record::standing::{EpisodeResults, standing};
 use pibench_record::trajectory::{Place, Trajectory};
 use pibench_record::{Journal, Manifest, RunFolder};
 use pibench_suite::suite::{Session, Suite};
@@ -105,7 +105,12 @@ fn fill(
     for episode in &outputs.episodes {
         write_episode(episode, outputs, suite, &folder)?;
     }
-    let results = standing(folder.root(), manifest, &outline)?;
+    let results = standing(
+        folder.root(),
+        manifest,
+        &outline.personas,
+        EpisodeResults::new(),
+    )?;
     folder.put_results(&results)?;
     Ok(results)
 }

@@ -22,18 +22,19 @@ pub async fn outline(plan: &Plan) -> Result<Outline, EpisodeError> {
         suite: plan.suite.id.clone(),
         title: plan.suite.title.clone(),
         scripted: plan.roles.scripted(),
-        personas: plan
-            .suite
-            .personas
-            .iter()
-            .map(|one| persona(plan, one))
-            .collect(),
+        personas: personas(plan),
         tools: tools(plan).await?,
         skills: skills(&plan.suite),
     })
 }
 
-fn persona(plan: &Plan, persona: &Persona) -> PersonaOutline {
+/// All personas of the suite, told which of their sessions are played.
+pub(super) fn personas(plan: &Plan) -> Vec<PersonaOutline> {
+    let personas = plan.suite.personas.iter();
+    personas.map(|one| persona(plan, one)).collect()
+}
+
+pub(super) fn persona(plan: &Plan, persona: &Persona) -> PersonaOutline {
     let played = plan.personas().any(|one| one.id == persona.id);
     let planned: Vec<&str> = plan
         .sessions(persona)

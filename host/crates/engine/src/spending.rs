@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use pibench_core::cost::MicroUsd;
 use pibench_model::meter::Meter;
-use pibench_record::event::{Event, RoleUsage};
+use pibench_record::event::Event;
+use pibench_record::standing::EpisodeTally;
 
 /// Money of a run.
 #[derive(Debug, Default)]
@@ -36,33 +37,15 @@ impl Spending {
 
     /// Takes what the record of an earlier process has spent into account.
     pub(super) fn enter(&self, events: &[Event]) {
-        self.meter.add(&spent(events).total());
+        self.meter.add(&EpisodeTally::of(events).usage().total());
     }
-}
-
-/// What the record says was used: by finished sessions, and by the turns of one that is not finished.
-pub(super) fn spent(events: &[Event]) -> RoleUsage {
-    let (mut total, mut open) = (RoleUsage::default(), RoleUsage::default());
-    for event in events {
-        match event {
-            Event::Turn(turn) => open += turn.usage,
-            Event::SessionFinished(finished) => {
-                total += finished.usage;
-                open = RoleUsage::default();
-            }
-            Event::Wake(wake) => total.agent += wake.usage,
-            Event::EpisodeStarted(_) | Event::SessionStarted(_) | Event::EpisodeFinished => {}
-        }
-    }
-    total += open;
-    total
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use pibench_core::message::Usage;
-    use pibench_record::event::Turn;
+    use pibench_record::event::{RoleUsage, Turn};
 
     fn usage(micro: u64) -> Usage {
         Usage {

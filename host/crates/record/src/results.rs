@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, Fault, RoleUsage};
+use super::event::{Fault, RoleUsage};
 use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
 use pibench_core::player::Players;
@@ -185,45 +185,6 @@ pub fn whole_cost(sessions: RoleUsage, preflight: RoleUsage) -> Option<MicroUsd>
     let mut whole = sessions;
     whole += preflight;
     whole.total().known_cost()
-}
-
-/// Every fault of an episode's events, in their order.
-pub fn faults_of(persona: &str, run: u32, events: &[Event]) -> Vec<FaultLine> {
-    let line = |session: &str, turn: Option<u32>, fault: &Fault| FaultLine {
-        persona: persona.to_owned(),
-        session: session.to_owned(),
-        run,
-        turn,
-        fault: fault.clone(),
-    };
-    let of = |event: &Event| -> Vec<FaultLine> {
-        match event {
-            Event::Turn(turn) => turn
-                .faults
-                .iter()
-                .map(|fault| line(&turn.session, Some(turn.turn), fault))
-                .collect(),
-            Event::SessionStarted(started) => {
-                let faults = started.faults.iter();
-                faults
-                    .map(|fault| line(&started.session, None, fault))
-                    .collect()
-            }
-            Event::SessionFinished(finished) => {
-                let faults = finished.faults.iter();
-                faults
-                    .map(|fault| line(&finished.session, None, fault))
-                    .collect()
-            }
-            Event::Wake(wake) => wake
-                .faults
-                .iter()
-                .map(|fault| line(&wake.by, None, fault))
-                .collect(),
-            _ => Vec::new(),
-        }
-    };
-    events.iter().flat_map(of).collect()
 }
 
 #[cfg(test)]

@@ -1,45 +1,200 @@
-//! The scores of a run folder from its outline and its journals alone, also while it plays or when nothing but the folder
-//! is at hand. It loads no suite and writes nothing.
+//! The scores of a run, from its manifest, its outline and its journals alone: while it is played, when it ends, and when
+//! nothing but the folder is at hand. It loads no suite and writes nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::event::{Event, RoleUsage, SessionFinished, VERSION};
+use rayon::prelude::*;
+
+use super::event::{Event, Fault, RoleUsage, SessionFinished, VERSION};
 use super::folder::{Manifest, read_preflight};
 use super::journal::{self, JournalError};
-use super::outline::{Outline, PersonaOutline, SessionOutline};
+use super::outline::{PersonaOutline, SessionOutline};
 use super::results::{
-    PersonaResult, RunResults, SessionLine, faults_of, marked_prompt, whole_cost,
+    FaultLine, PersonaResult, RunResults, SessionLine, marked_prompt, whole_cost,
 };
-use pibench_core::aggregate::{PersonaScore, RunScore, SessionScore, SuiteScore};
-use pibench_core::record::Outcome;
+use pibench_core::aggregate::{
+    PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteScore,
+};
+use pibench_core::record::{Outcome, Status};
 use pibench_core::score::{IntentCounts, percent};
+use pibench_core::vocabulary::Protocol;
 
-/// The scores over what is finished.
+/// What the events of one episode come to: all that its scores depend on, without what was said and done.
+#[derive(Debug, Default)]
+pub struct EpisodeTally {
+    sessions: BTreeMap<String, SessionTally>,
+    /// With its session and turn.
+    faults: Vec<(String, Option<u32>, Fault)>,
+    /// Of what has come to its end.
+    usage: RoleUsage,
+    /// Of the turns of a session that has not.
+    open: RoleUsage,
+}
+
+#[derive(Debug, Default)]
+struct SessionTally {
+    turns: u32,
+    finished: Option<Box<SessionFinished>>,
+}
+
+impl EpisodeTally {
+    pub fn of(events: &[Event]) -> Self {
+        let mut tally = Self::default();
+        for event in events {
+            tally.apply(event);
+        }
+        tally
+    }
+
+    /// Takes in the journal's next event.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::EpisodeStarted(_) | Event::EpisodeFinished => {}
+            Event::SessionStarted(started) => {
+                self.note(&started.session, None, &started.faults);
+            }
+            Event::Turn(turn) => {
+                self.open += turn.usage;
+                self.session(&turn.session).turns += 1;
+                self.note(&turn.session, Some(turn.turn), &turn.faults);
+            }
+            Event::SessionFinished(finished) => {
+                // What its turns used stands in it, too.
+                self.usage += finished.usage;
+                self.open = RoleUsage::default();
+                self.session(&finished.session).finished = Some(finished.clone());
+                self.note(&finished.session, None, &finished.faults);
+            }
+            Event::Wake(wake) => {
+                self.usage.agent += wake.usage;
+                self.note(&wake.by, None, &wake.faults);
+            }
+        }
+    }
+
+    /// What was used so far.
+    pub fn usage(&self) -> RoleUsage {
+        let mut usage = self.usage;
+        usage += self.open;
+        usage
+    }
+
+    fn session(&mut self, id: &str) -> &mut SessionTally {
+        self.sessions.entry(id.to_owned()).or_default()
+    }
+
+    fn note(&mut self, session: &str, turn: Option<u32>, faults: &[Fault]) {
+        let faults = faults.iter().cloned();
+        self.faults
+            .extend(faults.map(|fault| (session.to_owned(), turn, fault)));
+    }
+
+    fn finished(&self, session: &str) -> Option<&SessionFinished> {
+        self.sessions.get(session)?.finished.as_deref()
+    }
+
+    fn session_score(&self, session: &SessionOutline) -> SessionScore {
+        let finished = self.finished(&session.id);
+        let open = vec![Status::Open; session.intents.len()];
+        let statuses = finished.map_or(open, |finished| {
+            let intents = finished.intents.iter();
+            intents.map(|intent| intent.status).collect()
+        });
+        SessionScore {
+            id: session.id.clone(),
+            depends_on: session.depends_on.clone(),
+            dependency_only: session.dependency_only,
+            has_checklist: !session.checklist.is_empty(),
+            intents: IntentCounts::of(&statuses),
+            comp: finished.and_then(|finished| finished.comp),
+            outcome: finished.map_or(Outcome::Unplayed, |finished| finished.outcome),
+        }
+    }
+
+    /// The lines and the score of the episode.
+    pub fn result(self, protocol: Protocol, persona: &PersonaOutline, run: u32) -> EpisodeResult {
+        let scores: Vec<SessionScore> = planned(persona)
+            .map(|session| self.session_score(session))
+            .collect();
+        let score = PersonaScore::new(&persona.id, protocol, &scores);
+        let line = |(session, result): (&SessionOutline, &SessionResult)| {
+            let finished = self.finished(&session.id);
+            let usage = finished.map_or_else(RoleUsage::default, |finished| finished.usage);
+            SessionLine {
+                id: session.id.clone(),
+                persona: persona.id.clone(),
+                run,
+                proc: result.proc.map(percent),
+                proc_scored: result.proc_scored.map(percent),
+                weight: result.weight,
+                comp: result.comp.map(percent),
+                turns: self.sessions.get(&session.id).map_or(0, |one| one.turns),
+                outcome: result.outcome,
+                intents: result.intents,
+                no_offline_matcher: session.no_offline_matcher,
+                usage,
+                cost: usage.total().known_cost(),
+            }
+        };
+        let sessions = planned(persona).zip(&score.sessions).map(line).collect();
+        let usage = self.usage();
+        let fault = |(session, turn, fault)| FaultLine {
+            persona: persona.id.clone(),
+            session,
+            run,
+            turn,
+            fault,
+        };
+        EpisodeResult {
+            usage,
+            faults: self.faults.into_iter().map(fault).collect(),
+            sessions,
+            score,
+        }
+    }
+}
+
+/// What one episode brings to the results.
+#[derive(Debug)]
+pub struct EpisodeResult {
+    usage: RoleUsage,
+    faults: Vec<FaultLine>,
+    sessions: Vec<SessionLine>,
+    score: PersonaScore,
+}
+
+/// Results of episodes, by run and persona.
+pub type EpisodeResults = BTreeMap<(u32, String), EpisodeResult>;
+
+/// The scores over what is finished. `known` are results of episodes whose journals need not be read again.
 pub fn standing(
     dir: &Path,
     manifest: &Manifest,
-    outline: &Outline,
+    personas: &[PersonaOutline],
+    mut known: EpisodeResults,
 ) -> Result<RunResults, JournalError> {
+    let mut wanted = Vec::new();
+    for (run, persona) in episodes(manifest, personas) {
+        wanted.push((run, persona, known.remove(&(run, persona.id.clone()))));
+    }
+    let result = |(run, persona, known): (u32, &PersonaOutline, Option<EpisodeResult>)| {
+        let read = || {
+            let events = episode(dir, &persona.id, run)?;
+            Ok(EpisodeTally::of(&events).result(manifest.protocol, persona, run))
+        };
+        Ok((run, known.map_or_else(read, Ok)?))
+    };
+    let episodes = wanted.into_par_iter().map(result);
     let mut sessions = Vec::new();
     let mut faults = Vec::new();
     let mut usage = RoleUsage::default();
     let mut runs: BTreeMap<u32, Vec<PersonaScore>> = BTreeMap::new();
-    for (run, persona) in episodes(manifest, outline) {
-        let events = episode(dir, &persona.id, run)?;
-        faults.extend(faults_of(&persona.id, run, &events));
-        let planned: Vec<&SessionOutline> = planned(persona).collect();
-        let scores: Vec<SessionScore> = planned
-            .iter()
-            .map(|session| session_score(session, finished(&events, &session.id)))
-            .collect();
-        let score = PersonaScore::new(&persona.id, manifest.protocol, &scores);
-        let lines = lines(persona, run, &planned, &score, &events);
-        for line in &lines {
-            usage += line.usage;
-        }
-        sessions.extend(lines);
-        runs.entry(run).or_default().push(score);
+    for (run, episode) in episodes.collect::<Result<Vec<_>, JournalError>>()? {
+        usage += episode.usage;
+        faults.extend(episode.faults);
+        sessions.extend(episode.sessions);
+        runs.entry(run).or_default().push(episode.score);
     }
     let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
     let score = SuiteScore::new(&runs);
@@ -61,17 +216,8 @@ pub fn standing(
         proc_std: score.proc_std.map(percent),
         comp_std: score.comp_std.map(percent),
         scored: score.proc_sessions,
-        at_end: at_end(outline),
-        personas: score
-            .personas
-            .iter()
-            .map(|persona| PersonaResult {
-                id: persona.id.clone(),
-                proc: persona.proc.map(percent),
-                comp: persona.comp.map(percent),
-                scored: persona.proc_sessions,
-            })
-            .collect(),
+        at_end: at_end(personas),
+        personas: score.personas.iter().map(persona_result).collect(),
         sessions,
         faults,
         imported: manifest.imported.is_some(),
@@ -81,8 +227,18 @@ pub fn standing(
     })
 }
 
-fn at_end(outline: &Outline) -> usize {
-    let sessions = outline.personas.iter().flat_map(planned);
+fn persona_result(score: &PersonaSummary) -> PersonaResult {
+    PersonaResult {
+        id: score.id.clone(),
+        proc: score.proc.map(percent),
+        comp: score.comp.map(percent),
+        scored: score.proc_sessions,
+    }
+}
+
+/// The checklist items of which the last turn alone counts.
+fn at_end(personas: &[PersonaOutline]) -> usize {
+    let sessions = personas.iter().flat_map(planned);
     let items = sessions.flat_map(|session| &session.checklist);
     items.filter(|item| item.at_end).count()
 }
@@ -90,11 +246,12 @@ fn at_end(outline: &Outline) -> usize {
 /// The episodes of the folder, in the order of their play.
 fn episodes<'a>(
     manifest: &'a Manifest,
-    outline: &'a Outline,
+    personas: &'a [PersonaOutline],
 ) -> impl Iterator<Item = (u32, &'a PersonaOutline)> {
     let all = (1..=manifest.runs).flat_map(|run| {
-        let personas = outline.personas.iter();
-        let played = personas.filter(|persona| planned(persona).next().is_some());
+        let played = personas
+            .iter()
+            .filter(|persona| planned(persona).next().is_some());
         played.map(move |persona| (run, persona))
     });
     let ours = |number| manifest.shard.is_none_or(|shard| shard.has(number));
@@ -120,67 +277,77 @@ pub fn episode(dir: &Path, persona: &str, run: u32) -> Result<Vec<Event>, Journa
     }
 }
 
-fn finished<'a>(events: &'a [Event], session: &str) -> Option<&'a SessionFinished> {
-    events.iter().find_map(|event| match event {
-        Event::SessionFinished(finished) if finished.session == session => Some(&**finished),
-        _ => None,
-    })
-}
-
-fn session_score(session: &SessionOutline, finished: Option<&SessionFinished>) -> SessionScore {
-    let statuses: Vec<_> = finished
-        .iter()
-        .flat_map(|finished| &finished.intents)
-        .map(|intent| intent.status)
-        .collect();
-    SessionScore {
-        id: session.id.clone(),
-        depends_on: session.depends_on.clone(),
-        dependency_only: session.dependency_only,
-        has_checklist: !session.checklist.is_empty(),
-        intents: IntentCounts::of(&statuses),
-        comp: finished.and_then(|finished| finished.comp),
-        outcome: finished.map_or(Outcome::Infrastructure, |finished| finished.outcome),
-    }
-}
-
-fn lines(
-    persona: &PersonaOutline,
-    run: u32,
-    planned: &[&SessionOutline],
-    score: &PersonaScore,
-    events: &[Event],
-) -> Vec<SessionLine> {
-    let turns = |session: &str| {
-        let turns = events
-            .iter()
-            .filter(|event| matches!(event, Event::Turn(turn) if turn.session == session));
-        u32::try_from(turns.count()).unwrap_or(u32::MAX)
-    };
-    let used = |session: &str| {
-        finished(events, session).map_or_else(RoleUsage::default, |finished| finished.usage)
-    };
-    let line = |(session, result): (&&SessionOutline, &pibench_core::aggregate::SessionResult)| {
-        SessionLine {
-            id: session.id.clone(),
-            persona: persona.id.clone(),
-            run,
-            proc: result.proc.map(percent),
-            proc_scored: result.proc_scored.map(percent),
-            weight: result.weight,
-            comp: result.comp.map(percent),
-            turns: turns(&session.id),
-            outcome: result.outcome,
-            intents: result.intents,
-            no_offline_matcher: session.no_offline_matcher,
-            usage: used(&session.id),
-            cost: used(&session.id).total().known_cost(),
-        }
-    };
-    planned.iter().zip(&score.sessions).map(line).collect()
-}
-
 /// Whether a word of a record may become a part of a path: a folder from a stranger must not name files outside of it.
 pub fn is_plain(id: &str) -> bool {
     !id.is_empty() && !id.contains(['/', '\0']) && id != ".." && id != "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Jobs, Turn, Wake};
+    use pibench_core::message::Usage;
+
+    fn used(calls: u64) -> Usage {
+        Usage {
+            calls,
+            ..Usage::default()
+        }
+    }
+
+    fn turn(calls: u64) -> Event {
+        Event::Turn(Box::new(Turn {
+            session: "s".into(),
+            usage: RoleUsage {
+                judge: used(calls),
+                ..RoleUsage::default()
+            },
+            ..Turn::default()
+        }))
+    }
+
+    fn wake(calls: u64) -> Event {
+        Event::Wake(Box::new(Wake {
+            by: "heartbeat".into(),
+            clock: String::new(),
+            message: String::new(),
+            folded: 0,
+            system: String::new(),
+            steps: Vec::new(),
+            changes: Vec::new(),
+            apps: BTreeMap::new(),
+            faults: Vec::new(),
+            jobs: Jobs::default(),
+            usage: used(calls),
+        }))
+    }
+
+    #[test]
+    fn wakes_and_the_turns_of_an_open_session_count() {
+        let tally = EpisodeTally::of(&[wake(1), turn(10), turn(100)]);
+        assert_eq!(tally.usage().total().calls, 111);
+        assert_eq!(tally.sessions["s"].turns, 2);
+    }
+
+    #[test]
+    fn the_end_of_a_session_stands_for_its_turns() {
+        let finished = Event::SessionFinished(Box::new(SessionFinished {
+            session: "s".into(),
+            outcome: Outcome::Complete,
+            turns: 2,
+            intents: Vec::new(),
+            items: Vec::new(),
+            proc: 1.0,
+            comp: None,
+            memory: Vec::new(),
+            changes: Vec::new(),
+            faults: Vec::new(),
+            usage: RoleUsage {
+                judge: used(110),
+                ..RoleUsage::default()
+            },
+        }));
+        let tally = EpisodeTally::of(&[turn(10), turn(100), finished, wake(1)]);
+        assert_eq!(tally.usage().total().calls, 111);
+    }
 }

@@ -61,7 +61,7 @@ impl Follow {
 /// A session's trajectory is there a moment before the journal has its end.
 fn state_of(run: &RunRecord, one: &SessionLine) -> State {
     match run.state(one) {
-        State::Finished if one.outcome == Outcome::Infrastructure => State::Playing,
+        State::Finished if one.outcome == Outcome::Unplayed => State::Playing,
         state => state,
     }
 }

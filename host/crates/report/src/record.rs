@@ -15,7 +15,7 @@ use pibench_record::folder::{FolderError, Manifest, read_manifest, read_outline,
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
 use pibench_record::results::{RunResults, SessionLine};
-use pibench_record::standing::{episode, is_plain, journal_path, standing};
+use pibench_record::standing::{EpisodeResults, episode, is_plain, journal_path, standing};
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +74,7 @@ impl RunRecord {
         let outline = read_outline(dir)?.ok_or_else(|| RecordError::NoOutline {
             path: dir.to_owned(),
         })?;
-        let results = standing(dir, &manifest, &outline)?;
+        let results = standing(dir, &manifest, &outline.personas, EpisodeResults::new())?;
         Ok(Self::new(dir, manifest, Some(outline), results, false))
     }
 

@@ -10,7 +10,7 @@ use pibench_import::results::follow;
 use pibench_record::event::{Event, SessionFinished, SessionStarted, Turn};
 use pibench_record::folder::FolderError;
 use pibench_record::outline::{Outline, PersonaOutline, SessionOutline};
-use pibench_record::standing::{episode, standing};
+use pibench_record::standing::{EpisodeResults, episode, standing};
 use pibench_record::trajectory::{Place, Trajectory};
 use pibench_record::{Manifest, RunFolder};
 
@@ -42,8 +42,12 @@ pub fn verify(
         verified.problems.push(format!("{name}: {broken}"));
     }
     // A journal that cannot be read is told above.
-    if let Ok(found) = standing(folder.root(), manifest, outline)
-        && !folder.has_results(&found)?
+    if let Ok(found) = standing(
+        folder.root(),
+        manifest,
+        &outline.personas,
+        EpisodeResults::new(),
+    ) && !folder.has_results(&found)?
     {
         let problem = "results.json: its scores are not those of the journals";
         verified.problems.push(problem.into());
