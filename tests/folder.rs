@@ -89,6 +89,7 @@ fn the_manifest_traces_a_score_to_what_made_it() {
         [
             "amazon",
             "document",
+            "file_system",
             "gmail",
             "phone",
             "python",

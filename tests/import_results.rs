@@ -392,7 +392,7 @@ fn what_is_missing_is_told_and_unscored() {
         ],
     );
     let results = read(&scene, "run/results.json");
-    assert_eq!(results["sessions"][2]["outcome"], "infrastructure");
+    assert_eq!(results["sessions"][2]["outcome"], "unplayed");
     assert_eq!(results["scored"], json!({"scored": 1, "of": 2}));
     expect(&scene.run(&["verify", "run"]), 0, &[]);
 }

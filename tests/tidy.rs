@@ -182,8 +182,17 @@ fn nothing_is_unfinished_and_no_machine_is_named() {
         concat!("/ho", "me/"),
     ];
     for (path, text) in tracked() {
+        // The people of the tasks have homes in the File System app.
+        let home = if path.starts_with("tasks/") {
+            machines[2]
+        } else {
+            ""
+        };
         for word in marks.iter().chain(&machines) {
-            assert!(!text.contains(word), "{path} holds `{word}`");
+            assert!(
+                *word == home || !text.contains(word),
+                "{path} holds `{word}`"
+            );
         }
     }
 }
