@@ -20,6 +20,24 @@ const TENS: [&str; 10] = [
     "zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
 
+/// Days that every month has.
+const DAYS: u8 = 28;
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
 /// Letters from which a word names a matter, and by which words are compared: endings differ.
 const STEM: usize = 5;
 
@@ -59,13 +77,40 @@ pub(crate) fn item(evidence: &TurnEvidence, texts: &[&str], asks: Asks, nonce: &
     let by_draw = |text: &String| draw(nonce, text, 0);
     let found = varied.min_by_key(by_draw);
     let found = found.or_else(|| foreign.min_by_key(by_draw));
-    found.unwrap_or_else(|| coined(nonce))
+    ended_as(&found.unwrap_or_else(|| coined(nonce)), &ground.stops)
+}
+
+/// A text with a full stop or without, as most of the others.
+fn ended_as(text: &str, stops: &Stops) -> String {
+    let bare = text.trim_end().trim_end_matches('.');
+    match stops {
+        Stops::Most => format!("{bare}."),
+        Stops::Few => bare.to_owned(),
+    }
+}
+
+/// How many of the list's texts end with a full stop.
+enum Stops {
+    Most,
+    Few,
+}
+
+impl Stops {
+    fn of(texts: &[&str]) -> Self {
+        let stopped = texts.iter().filter(|text| text.trim_end().ends_with('.'));
+        if 2 * stopped.count() > texts.len() {
+            Self::Most
+        } else {
+            Self::Few
+        }
+    }
 }
 
 /// All that is shown and asked, in lower case, and its digits without what may stand between those of one number.
 struct Ground {
     text: String,
     digits: String,
+    stops: Stops,
 }
 
 impl Ground {
@@ -85,6 +130,7 @@ impl Ground {
         Self {
             digits: text.chars().filter(|&one| !between(one)).collect(),
             text,
+            stops: Stops::of(texts),
         }
     }
 
@@ -94,10 +140,15 @@ impl Ground {
         if !is_plain(text) || text.contains(", ") || text.contains(": ") {
             return None;
         }
-        let value = text
-            .split_whitespace()
-            .map(bare)
-            .rfind(|word| is_value(word))?;
+        let words: Vec<&str> = text.split_whitespace().map(bare).collect();
+        let place = words.iter().rposition(|word| is_value(word))?;
+        let value = words[place];
+        if is_day(&words, place) {
+            let mut days = (1..=DRAWS).map(|time| 1 + draw(nonce, text, time)[0] % DAYS);
+            let day = days.find(|day| !self.has_day(*day))?.to_string();
+            let at = text.rfind(value)?;
+            return Some([&text[..at], &day, &text[at + value.len()..]].concat());
+        }
         let mut others = (1..=DRAWS).map(|time| redrawn(value, &draw(nonce, text, time)));
         let other = others.find(|other| self.has_not(other))?;
         let at = text.rfind(value)?;
@@ -120,6 +171,12 @@ impl Ground {
             .ok()
             .and_then(|number| TENS.get(number / 10));
         runs.all(|run| run != digits) && tens.is_some_and(|word| !self.text.contains(word))
+    }
+
+    /// Whether a number from 1 to 31 stands anywhere, with or without a zero before it.
+    fn has_day(&self, day: u8) -> bool {
+        let mut runs = self.text.split(|one: char| !one.is_ascii_digit());
+        runs.any(|run| run.trim_start_matches('0') == day.to_string())
     }
 
     /// Whether a text has names or numbers, and none of them stands anywhere.
@@ -151,6 +208,16 @@ fn words(text: &str) -> Vec<String> {
 /// A word without the marks around it.
 fn bare(word: &str) -> &str {
     word.trim_matches(|one: char| !one.is_alphanumeric())
+}
+
+/// Whether the number at a place is the day of a month that stands beside it.
+fn is_day(words: &[&str], place: usize) -> bool {
+    let day = words[place]
+        .parse()
+        .is_ok_and(|day: u8| (1..=31).contains(&day));
+    let beside = [place.checked_sub(1), Some(place + 1)];
+    let mut beside = beside.iter().flatten().filter_map(|at| words.get(*at));
+    day && beside.any(|word| MONTHS.contains(&word.to_lowercase().as_str()))
 }
 
 /// Whether a word is a number, or a name with a number in it, and no year, date or time.
@@ -219,7 +286,7 @@ fn is_other_matter(text: &str, message: &str) -> bool {
 
 fn draw(nonce: &Nonce, text: &str, time: u8) -> [u8; 32] {
     let mut hasher =
-        blake3::Hasher::new_derive_key("pibench-host item whose answer is known, version 2");
+        blake3::Hasher::new_derive_key("pibench-host item whose answer is known, version 3");
     hasher.update(nonce.to_string().as_bytes());
     hasher.update(&[time]);
     hasher.update(text.as_bytes());
@@ -304,6 +371,32 @@ mod tests {
             );
             assert_ne!(found, text);
         }
+    }
+
+    #[test]
+    fn a_day_of_a_month_stays_one_and_stands_nowhere() {
+        for text in ["The hearing is on 9 June", "The hearing is on June 9"] {
+            let found = known("Days 1 to 7, and 02.", &[text], &[], Asks::Work);
+            let day: u8 = words(&found)
+                .iter()
+                .find_map(|word| word.parse().ok())
+                .unwrap_or_else(|| panic!("{found}"));
+            assert!((8..=28).contains(&day) && day != 9, "{found}");
+            assert_eq!(found.replace(&day.to_string(), "9"), text);
+        }
+        let all: Vec<String> = (1..=31).map(|day| day.to_string()).collect();
+        let found = known(&all.join(" "), &["It is on 9 June"], &[], Asks::Work);
+        assert!(found.contains("as its file reference"), "{found}");
+    }
+
+    #[test]
+    fn it_ends_as_the_others_do() {
+        let elsewhere = ["The kitchen is settled with Ada Quill."];
+        let found = known("Done.", &["It is dated"], &elsewhere, Asks::Work);
+        assert_eq!(found, "The kitchen is settled with Ada Quill");
+        let without = ["The kitchen is settled with Ada Quill"];
+        let found = known("Done.", &["It is dated."], &without, Asks::Work);
+        assert_eq!(found, "The kitchen is settled with Ada Quill.");
     }
 
     #[test]
