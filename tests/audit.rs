@@ -216,6 +216,9 @@ fn people_judge_a_sheet_blind_and_their_majority_is_a_row_of_table_6() {
     let page = std::fs::read_to_string(scene.path("sheet.html")).unwrap();
     let chosen = Regex::new("<input[^>]* checked").unwrap();
     assert!(!page.contains("secretive") && !chosen.is_match(&page));
+    // Documents are shown as the text of their pages, pictures as pictures.
+    assert!(page.contains("<img alt=\"\" src=\"data:image/png;base64,"));
+    assert!(!page.contains("that are no text") && !page.contains("could not be read"));
     let shown = questions(&page);
     let intents = shown.iter().filter(|(_, is_intent)| *is_intent).count();
     assert!(intents > 10 && shown.len() > intents + 10, "{shown:?}");

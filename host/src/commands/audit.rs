@@ -124,7 +124,10 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
         return Err(anyhow!("write {file}: it is there already")).or_exit(Exit::Io);
     }
     let plans = plans(runs)?;
-    let ballot = pibench_engine::ballot(&drawn(&plans, args)?).or_exit(Exit::Io)?;
+    let sample = drawn(&plans, args)?;
+    let ballot = runtime()?
+        .block_on(pibench_engine::ballot(&sample))
+        .or_exit(Exit::Io)?;
     std::fs::write(file, pibench_report::ballot::html(&ballot))
         .with_context(|| format!("write {file}"))
         .or_exit(Exit::Io)?;
@@ -140,7 +143,9 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
 fn by_people(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Audited, Failure> {
     let plans = plans(runs)?;
     let sample = drawn(&plans, args)?;
-    let ballot = pibench_engine::ballot(&sample).or_exit(Exit::Io)?;
+    let ballot = runtime()?
+        .block_on(pibench_engine::ballot(&sample))
+        .or_exit(Exit::Io)?;
     let read = |file: &Utf8PathBuf| -> Result<Votes, Failure> {
         let text = std::fs::read_to_string(file);
         let text = text.with_context(|| format!("read {file}"));

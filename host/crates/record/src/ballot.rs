@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use pibench_core::message::Image;
 use pibench_core::record::Status;
 use serde_json::Value;
 
@@ -51,8 +52,18 @@ pub struct BallotCall {
 #[derive(Debug)]
 pub struct BallotFile {
     pub path: String,
-    /// None: it was deleted.
-    pub content: Option<Vec<u8>>,
+    pub content: Held,
+}
+
+/// What a file holds, as far as a person can be shown it.
+#[derive(Debug)]
+pub enum Held {
+    /// A text; of a document, that of its pages.
+    Text(String),
+    Picture(Image),
+    /// What it is instead, or why it could not be read.
+    Unshown(String),
+    Deleted,
 }
 
 /// Something to judge.

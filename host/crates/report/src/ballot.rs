@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::escape;
 use pibench_record::ballot::{
-    Ballot, BallotCall, BallotFile, BallotSession, BallotTurn, Kind, Question,
+    Ballot, BallotCall, BallotFile, BallotSession, BallotTurn, Held, Kind, Question,
 };
 
 /// Characters of one text that are shown: a page of 120 sessions has to open in a browser.
@@ -33,7 +33,7 @@ pub fn html(ballot: &Ballot) -> String {
     let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; style-src {}; base-uri \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri \
          'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Sheet {id}</title>\n<style>{STYLE}</style>\n</head>\n<body data-sheet=\"{id}\">\n<main>\n{INTRODUCTION}",
         hash(SCRIPT),
@@ -126,15 +126,20 @@ fn write_files(title: &str, files: &[BallotFile], page: &mut String) {
     }
     let _ = writeln!(page, "<details><summary>{title}: {}</summary>", files.len());
     for BallotFile { path, content } in files {
-        let text = match content.as_deref().map(std::str::from_utf8) {
-            None => "deleted".into(),
-            Some(Ok(text)) => shown(text),
-            Some(Err(_)) => "no text".into(),
+        let held = match content {
+            Held::Text(text) => format!("<pre>{}</pre>", shown(text)),
+            Held::Picture(picture) => format!(
+                "<img alt=\"\" src=\"data:{};base64,{}\">",
+                escape::html(&picture.media_type),
+                escape::html(&picture.data)
+            ),
+            Held::Unshown(what) => format!("<p>{}</p>", escape::html(what)),
+            Held::Deleted => "<p>deleted</p>".into(),
         };
         let path = escape::html(path);
         let _ = writeln!(
             page,
-            "<details class=\"file\"><summary>{path}</summary><pre>{text}</pre></details>"
+            "<details class=\"file\"><summary>{path}</summary>{held}</details>"
         );
     }
     page.push_str("</details>\n");
@@ -179,7 +184,7 @@ mod tests {
             title: "A <title>".into(),
             files: vec![BallotFile {
                 path: "a.bin".into(),
-                content: Some(vec![0xff]),
+                content: Held::Unshown("1 byte, no text".into()),
             }],
             turns: vec![BallotTurn {
                 message: "Hello\n</pre><script>alert(1)</script>".into(),

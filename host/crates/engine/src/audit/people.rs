@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use super::super::contents::Contents;
 use super::super::record::calls;
 use super::super::session::is_kept_result;
 use super::sample::{Drawn, Key, Sample};
 use super::{Audited, compared, rated_items};
+use crate::user::Content;
 use pibench_core::record::{CallStatus, FileChange};
 use pibench_core::statistics::agreement::Rating;
 use pibench_core::vocabulary::When;
 use pibench_record::ballot::{
-    Ballot, BallotCall, BallotFile, BallotSession, BallotTurn, Kind, Question, Verdict, Votes,
+    Ballot, BallotCall, BallotFile, BallotSession, BallotTurn, Held, Kind, Question, Verdict, Votes,
 };
 use pibench_record::folder::FolderError;
 use pibench_suite::suite::Item;
@@ -21,11 +23,14 @@ const NAME: usize = 12;
 
 /// The sample as people judge it: the record without agent, scores and verdicts, and a question for each of the run's
 /// judgements.
-pub fn ballot(sample: &Sample<'_>) -> Result<Ballot, FolderError> {
-    let sessions = sample.sessions.iter().map(session);
+pub async fn ballot(sample: &Sample<'_>) -> Result<Ballot, FolderError> {
+    let mut sessions = Vec::new();
+    for one in &sample.sessions {
+        sessions.push(session(one).await?);
+    }
     Ok(Ballot {
         id: id(sample),
-        sessions: sessions.collect::<Result<_, _>>()?,
+        sessions,
     })
 }
 
@@ -55,8 +60,9 @@ fn intent_name(one: &Drawn<'_>, intent: &str) -> String {
     name(&one.key, "intent", intent)
 }
 
-fn session(one: &Drawn<'_>) -> Result<BallotSession, FolderError> {
+async fn session(one: &Drawn<'_>) -> Result<BallotSession, FolderError> {
     let recorded = &one.session;
+    let mut contents = Contents::new(one.plan);
     let items = rated_items(recorded).map(|(item, _)| Question {
         id: item_name(one, item),
         kind: Kind::Item {
@@ -71,7 +77,8 @@ fn session(one: &Drawn<'_>) -> Result<BallotSession, FolderError> {
     });
     let mut questions: Vec<Question> = items.chain(intents).collect();
     questions.sort_by(|a, b| a.id.cmp(&b.id));
-    let turns = recorded.turns.iter().map(|recorded| {
+    let mut turns = Vec::new();
+    for recorded in &recorded.turns {
         let turn = &recorded.turn;
         let changes = turn.changes.iter();
         let changes = changes.filter(|change| !is_kept_result(&change.path));
@@ -81,44 +88,55 @@ fn session(one: &Drawn<'_>) -> Result<BallotSession, FolderError> {
             result: call.result.clone(),
             refused: call.status != CallStatus::Ok,
         });
-        Ok(BallotTurn {
+        turns.push(BallotTurn {
             message: turn.message.clone(),
             response: turn.response.clone(),
             calls: calls.collect(),
-            files: changes
-                .map(|change| file(one, change))
-                .collect::<Result<_, _>>()?,
-        })
-    });
-    Ok(BallotSession {
-        user: recorded.persona.name.clone(),
-        title: recorded.session.title.clone(),
-        files: staged(one)?,
-        turns: turns.collect::<Result<_, _>>()?,
-        questions,
-    })
-}
-
-/// The session's own files: what the persona has from the start takes much room and says little.
-fn staged(one: &Drawn<'_>) -> Result<Vec<BallotFile>, FolderError> {
-    let recorded = &one.session;
+            files: files(one, changes, &mut contents).await?,
+        });
+    }
+    // What the persona has from the start takes much room and says little.
     let own = |change: &&FileChange| {
         let mut files = recorded.session.files.iter();
         files.any(|file| file.path == change.path)
     };
-    let changes = recorded.started.changes.iter().filter(own);
-    changes.map(|change| file(one, change)).collect()
+    let staged = recorded.started.changes.iter().filter(own);
+    Ok(BallotSession {
+        user: recorded.persona.name.clone(),
+        title: recorded.session.title.clone(),
+        files: files(one, staged, &mut contents).await?,
+        turns,
+        questions,
+    })
 }
 
-fn file(one: &Drawn<'_>, change: &FileChange) -> Result<BallotFile, FolderError> {
-    let content = match &change.blob {
-        Some(blob) => Some(one.plan.folder.blob(blob)?),
-        None => None,
-    };
-    Ok(BallotFile {
-        path: change.path.clone(),
-        content,
-    })
+async fn files(
+    one: &Drawn<'_>,
+    changes: impl Iterator<Item = &FileChange>,
+    contents: &mut Contents,
+) -> Result<Vec<BallotFile>, FolderError> {
+    let mut files = Vec::new();
+    for change in changes {
+        let content = match &change.blob {
+            Some(blob) => Some(one.plan.folder.blob(blob)?),
+            None => None,
+        };
+        // A document that breaks its reader is shown as one that could not be read; nobody is scored by it here.
+        let read = contents.of(&change.path, content, &mut Vec::new()).await;
+        let content = match read {
+            Ok(Content::Text(text)) => Held::Text(text.to_string()),
+            Ok(Content::Picture(picture)) => Held::Picture((*picture).clone()),
+            Ok(Content::Bytes(bytes)) => Held::Unshown(format!("{bytes} bytes that are no text")),
+            Ok(Content::Unread(why)) => Held::Unshown(format!("it could not be read: {why}")),
+            Ok(Content::Missing) => Held::Deleted,
+            Err(fault) => Held::Unshown(format!("it could not be read: {}", fault.message)),
+        };
+        files.push(BallotFile {
+            path: change.path.clone(),
+            content,
+        });
+    }
+    Ok(files)
 }
 
 /// Compares the majority of the people's votes with the run's judgements.
