@@ -81,3 +81,82 @@ fn the_standard_suite_and_check_name_a_schema_that_explodes() {
     scene.write("tasks/policy.toml", policy);
     expect(&scene.run(&["check", "tasks"]), 3, &[said]);
 }
+
+/// The results of the calls of a session's first turn.
+async fn results(calls: Vec<(&'static str, Value)>) -> Vec<(String, String)> {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", "");
+    let output = scaffold::play(&scene, &scaffold::RUN, move |asked| {
+        if asked.any("Request one.") && asked.messages.len() == 2 {
+            return scaffold::calls(&calls);
+        }
+        scaffold::text("Done.")
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let steps = scaffold::turns(&scene)[0]["steps"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let call = |step: &Value| {
+        let record = step["record"].as_object()?;
+        let text = |key: &str| record[key].as_str().unwrap().to_owned();
+        Some((text("status"), text("result")))
+    };
+    steps.iter().filter_map(call).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn globs_and_patterns_of_a_model_are_bounded() {
+    let line = "ab".repeat(64 << 10);
+    let found = results(vec![
+        ("write_file", json!({ "path": "a.md", "content": line })),
+        ("glob", json!({ "pattern": "{".repeat(300) })),
+        ("glob", json!({ "pattern": "*.{md,csv}" })),
+        ("grep", json!({ "pattern": "[ab]*a[ab]{8000}c" })),
+        ("grep", json!({ "pattern": "ba{1,3}b" })),
+    ])
+    .await;
+    let said: Vec<&str> = found.iter().map(|(_, result)| result.as_str()).collect();
+    assert!(
+        said[1].contains("its braces nest deeper than 8"),
+        "{}",
+        said[1]
+    );
+    assert_eq!(said[2], "a.md\n(1 found)");
+    assert!(
+        said[3].contains("1 line passed over: too long for this pattern"),
+        "{}",
+        said[3]
+    );
+    assert_eq!(said[4], "a.md\n(1 files)");
+}
+
+#[test]
+fn huge_matchers_are_named_and_the_rest_is_checked() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", "");
+    let file = "tasks/p/sessions/one/session.toml";
+    let text = std::fs::read_to_string(scene.path(file)).unwrap();
+    let large: Vec<String> = (0..200)
+        .map(|number| {
+            format!(
+                "[[intents]]\nid = \"i{number}\"\ncontent = \"Number {number} is blue.\"\n\
+                 satisfied = {{ all = [[\"{number}a(a{{500}}b{{500}}c{{500}}){{3}}\"]] }}\n"
+            )
+        })
+        .collect();
+    scene.write(file, &(text.clone() + &large.concat()));
+    let said = "states, more than 1048576 together; this one has";
+    expect(&scene.run(&["check", "tasks"]), 3, &[file, said]);
+    scene.write(file, &(text.clone() + &large[..8].concat()));
+    let output = scene.run(&["check", "tasks"]);
+    assert!(!crate::scene::stderr(&output).contains("states"));
+    let one = large[0].replace("{3}", "{900}");
+    scene.write(file, &(text + &one));
+    expect(
+        &scene.run(&["check", "tasks"]),
+        3,
+        &[file, "exceeds size limit"],
+    );
+}

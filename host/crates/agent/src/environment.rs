@@ -2,8 +2,11 @@
 //! session goes through `Environment::call`, whoever makes it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
+use futures::FutureExt;
 use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -54,6 +57,9 @@ files";
 
 /// What a subagent goes without: it speaks to nobody, and leaves nothing running.
 const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
+
+/// What a call is answered with that the turn's time ended.
+pub(super) const OUT_OF_TIME: &str = "not run to its end: the time of this turn is used up";
 
 /// What a question without words is answered with.
 const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
@@ -291,6 +297,14 @@ pub struct Called {
     pub picture: Option<Step>,
 }
 
+/// What a call did beside its result.
+#[derive(Debug, Default)]
+struct Effects {
+    said: Option<String>,
+    spawned: Option<Spawned>,
+    picture: Option<Step>,
+}
+
 /// A tool's result before it is recorded.
 #[derive(Debug)]
 pub(super) enum Ran {
@@ -300,32 +314,52 @@ pub(super) enum Ran {
 }
 
 impl Environment {
-    /// Runs one tool call and moves the clock by a second.
-    pub async fn call(&mut self, turn: u32, call: &ToolCall) -> Called {
+    /// Runs one tool call and moves the clock by a second. What is searched past the deadline is not searched to its end.
+    pub async fn call(&mut self, turn: u32, call: &ToolCall, deadline: Instant) -> Called {
         let arguments = arguments(call);
         if let Some(objection) = self.toolbox.objection(&call.name, &arguments) {
             return self.refuse(turn, call, &objection);
         }
-        let mut said = None;
-        let mut spawned = None;
-        let mut picture = None;
-        let ran = match call.name.as_str() {
-            MESSAGE => match parsed::<MessageArguments>(&arguments) {
-                Ok(message) => self.message(message, &mut said),
+        let mut effects = Effects::default();
+        let running = self.dispatch(&call.name, &arguments, deadline, &mut effects);
+        let ran = caught(&call.name, running).await;
+        let mut called = self.called(turn, call, ran);
+        let Effects {
+            said,
+            spawned,
+            picture,
+        } = effects;
+        called.ends_turn = call.name == ASK_USER && said.is_some();
+        called.said = said;
+        called.spawned = spawned;
+        called.picture = picture;
+        called
+    }
+
+    async fn dispatch(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+        deadline: Instant,
+        effects: &mut Effects,
+    ) -> Ran {
+        match name {
+            MESSAGE => match parsed::<MessageArguments>(arguments) {
+                Ok(message) => self.message(message, &mut effects.said),
                 Err(refused) => refused,
             },
-            ASK_USER => parsed(&arguments).map_or_else(
+            ASK_USER => parsed(arguments).map_or_else(
                 |refused| refused,
                 |question: QuestionArguments| {
                     if question.question.trim().is_empty() {
                         return refused(NO_QUESTION.into());
                     }
-                    said = Some(question.text());
+                    effects.said = Some(question.text());
                     Ran::Ok(String::new())
                 },
             ),
             SAVE_MEMORY => refused(memory::NOT_NOW.into()),
-            SPAWN => parsed(&arguments).map_or_else(
+            SPAWN => parsed(arguments).map_or_else(
                 |refused| refused,
                 |arguments: SpawnArguments| {
                     let task = arguments.spawned();
@@ -333,11 +367,11 @@ impl Environment {
                         "Subagent `{}` is at work; its result comes as a message.",
                         task.label
                     );
-                    spawned = Some(task);
+                    effects.spawned = Some(task);
                     Ran::Ok(answer)
                 },
             ),
-            CRON => parsed(&arguments).map_or_else(
+            CRON => parsed(arguments).map_or_else(
                 |refused| refused,
                 |arguments| {
                     let now = self.clock.now();
@@ -345,18 +379,28 @@ impl Environment {
                         .map_or_else(refused, Ran::Ok)
                 },
             ),
-            WEB_SEARCH | WEB_FETCH => fetch(&self.web, &call.name, &arguments).await,
+            WEB_SEARCH | WEB_FETCH => fetch(&self.web, name, arguments).await,
             name if name == Builtin::ReadFile.name() => {
-                self.read_file(&arguments, &mut picture).await
+                self.read_file(arguments, &mut effects.picture).await
             }
-            name => self.run(name, &arguments).await,
+            name if name == Builtin::Grep.name() => self.search(arguments, deadline).await,
+            name => self.run(name, arguments).await,
+        }
+    }
+
+    /// Other episodes have their turn between two slices.
+    async fn search(&mut self, arguments: &Value, deadline: Instant) -> Ran {
+        let mut search = match Builtin::search(&self.workspace, arguments) {
+            Ok(search) => search,
+            Err(refusal) => return refused(refusal.to_string()),
         };
-        let mut called = self.called(turn, call, ran);
-        called.ends_turn = call.name == ASK_USER && said.is_some();
-        called.said = said;
-        called.spawned = spawned;
-        called.picture = picture;
-        called
+        while search.step(&self.workspace) {
+            tokio::task::yield_now().await;
+            if Instant::now() >= deadline {
+                return refused(OUT_OF_TIME.into());
+            }
+        }
+        Ran::Ok(search.text())
     }
 
     /// Starts the calls to the web among those of one answer, all side by side, and waits for all of them. By place.
@@ -376,7 +420,8 @@ impl Environment {
         }
         let door = &*self.web;
         let started = web.iter().map(|(place, call, given)| async move {
-            (*place, fetch(door, &call.name, given).await)
+            let running = fetch(door, &call.name, given);
+            (*place, caught(&call.name, running).await)
         });
         join_all(started).await.into_iter().collect()
     }
@@ -548,6 +593,26 @@ impl Environment {
     }
 }
 
+/// A tool's result, also where it panics: then that call has failed by a bug of ours, and the turn goes on. It is not the
+/// machine's fault, which would leave the session unscored: no model may come to that by what it writes.
+async fn caught(tool: &str, running: impl Future<Output = Ran>) -> Ran {
+    let panic = match AssertUnwindSafe(running).catch_unwind().await {
+        Ok(ran) => return ran,
+        Err(panic) => panic,
+    };
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    Ran::Broke(Fault {
+        kind: FaultKind::Guest,
+        source: tool.into(),
+        cause: "host".into(),
+        message: format!(
+            "{tool} broke by a bug of the host: {}",
+            excerpt(text.unwrap_or("without a word"))
+        ),
+    })
+}
+
 /// A guest's fault as the record keeps it.
 pub fn guest_fault(plugin: &str, fault: &GuestFault) -> Fault {
     let kind = if fault.is_infrastructure() {
@@ -606,5 +671,28 @@ impl QuestionArguments {
         options
             .iter()
             .fold(question, |text, option| format!("{text}\n- {option}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_in_a_tool_is_a_fault_of_that_call() {
+        let text = "one too many".to_owned();
+        let Ran::Broke(fault) = caught("grep", async { panic!("{text}") }).await else {
+            panic!("not caught")
+        };
+        assert_eq!(
+            (fault.kind, fault.cause.as_str()),
+            (FaultKind::Guest, "host")
+        );
+        assert_eq!(
+            fault.message,
+            "grep broke by a bug of the host: one too many"
+        );
+        let granted = caught("grep", async { Ran::Ok("found".into()) }).await;
+        assert!(matches!(granted, Ran::Ok(text) if text == "found"));
     }
 }

@@ -301,7 +301,7 @@ impl<'a> Agent<'a> {
                     if let Some(ran) = fetched.remove(&place) {
                         span.in_scope(|| environment.fetched(turn, call, ran))
                     } else {
-                        let call = environment.call(turn, call).instrument(span);
+                        let call = environment.call(turn, call, *deadline).instrument(span);
                         // Boxed: it is by far the largest part of a turn's future.
                         let (called, waited) = counting_waits(Box::pin(call)).await;
                         *deadline += waited;

@@ -116,9 +116,17 @@ impl Builtin {
             Self::EditFile => edit_file::run(workspace, &self.parse(arguments)?),
             Self::ListDir => list_dir::run(workspace, &self.parse(arguments)?),
             Self::Glob => glob::run(workspace, &self.parse(arguments)?),
-            Self::Grep => grep::run(workspace, &self.parse(arguments)?),
+            Self::Grep => grep::run(workspace, self.parse(arguments)?),
             Self::NotebookEdit => notebook_edit::run(workspace, &self.parse(arguments)?),
         }
+    }
+
+    /// A search under way, for who runs it slice by slice.
+    pub(super) fn search(
+        workspace: &Workspace,
+        arguments: &Value,
+    ) -> Result<grep::Search, Refusal> {
+        grep::Search::new(workspace, Self::Grep.parse(arguments)?)
     }
 
     fn parse<T: DeserializeOwned>(self, arguments: &Value) -> Result<T, Refusal> {

@@ -5,9 +5,10 @@
 mod blank;
 mod pattern;
 
+use std::cell::Cell;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobMatcher};
 use regex::Regex;
 use thiserror::Error;
 
@@ -23,6 +24,15 @@ static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?s).*?(?:[.!?]+(?:\s|$)|$)")
         .expect("the pattern is part of the program, and tests use it")
 });
+
+/// Patterns of one matcher. The largest of the embedded suite has twelve.
+const PATTERNS: usize = 256;
+
+/// States and transitions of one matcher, all alternatives together: some MiB where they are compiled.
+const UNITS: usize = 1 << 16;
+
+/// States times bytes of one text. What is more is not matched: a task file may bring both.
+const STEPS: usize = 1 << 30;
 
 /// Where a piece of text was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +83,10 @@ impl Piece {
             .collect()
     }
 
-    fn holds(&self, pattern: &Pattern) -> bool {
-        self.spans.iter().any(|span| pattern.is_match(span))
+    fn holds(&self, pattern: &Pattern, units: usize) -> bool {
+        let bounded = |span: &&String| span.len().saturating_mul(units) <= STEPS;
+        let mut spans = self.spans.iter().filter(bounded);
+        spans.any(|span| pattern.is_match(span))
     }
 }
 
@@ -83,6 +95,12 @@ impl Piece {
 pub enum MatcherError {
     #[error("use a matcher without groups in `all`: it would match anything")]
     NoGroups,
+    #[error("use a matcher of {found} {what}: at most {most} are compiled")]
+    TooLarge {
+        found: usize,
+        what: &'static str,
+        most: usize,
+    },
     #[error("use the matcher's {place}: a group without alternatives never matches")]
     EmptyGroup { place: String },
     #[error("compile the matcher's {place}, `{pattern}`: {source}")]
@@ -97,11 +115,11 @@ pub enum MatcherError {
         "use the matcher's {place}, `{text}`: want `response`, `arguments`, `files`, `call:<tool>` or `file:<glob>`"
     )]
     UnknownPlace { place: String, text: String },
-    #[error("compile the matcher's {place}, `{text}`: {source}")]
+    #[error("compile the matcher's {place}, `{text}`: {reason}")]
     Glob {
         place: String,
         text: String,
-        source: globset::Error,
+        reason: String,
     },
 }
 
@@ -118,6 +136,8 @@ struct Patterns {
     /// One for each group.
     all: Vec<Pattern>,
     none: Option<Pattern>,
+    /// States and transitions of all of them.
+    units: usize,
 }
 
 impl Patterns {
@@ -138,18 +158,27 @@ impl Matcher {
         if all.is_empty() {
             return Err(MatcherError::NoGroups);
         }
+        let patterns = within.len() + none.len() + all.iter().map(Vec::len).sum::<usize>();
+        bounded(patterns, "patterns", PATTERNS)?;
         let within = numbered(within, "within", |text, place| Within::new(text, place))?;
+        let units = Cell::new(0);
         let patterns = Patterns {
-            all: numbered(all, "all", |texts, place| group(texts, place))?,
+            all: numbered(all, "all", |texts, place| group(texts, place, &units))?,
             none: match &none[..] {
                 [] => None,
-                none => Some(any(none, "none")?),
+                none => Some(any(none, "none", &units)?),
             },
+            units: units.get(),
         };
         Ok(Self {
             within,
             patterns: Arc::new(patterns),
         })
+    }
+
+    /// States and transitions that it compiles to at most: what it costs to have and to try it.
+    pub fn units(&self) -> usize {
+        self.patterns.units
     }
 
     /// Begins, on another processor, with the work that the first question would have to wait for.
@@ -172,9 +201,9 @@ impl Matcher {
 
     /// Whether the piece would match if it stood in a place that the matcher looks at.
     pub fn reads(&self, piece: &Piece) -> bool {
-        let Patterns { all, none } = &*self.patterns;
-        all.iter().all(|group| piece.holds(group))
-            && !none.as_ref().is_some_and(|none| piece.holds(none))
+        let Patterns { all, none, units } = &*self.patterns;
+        all.iter().all(|group| piece.holds(group, *units))
+            && !none.as_ref().is_some_and(|none| piece.holds(none, *units))
     }
 
     fn matches(&self, piece: &Piece) -> bool {
@@ -224,17 +253,16 @@ impl Within {
         }
     }
 
-    /// `*` stays within one folder, `**` does not, as in a shell.
     fn file(text: &str, glob: &str, place: String) -> Result<Self, MatcherError> {
-        match GlobBuilder::new(glob).literal_separator(true).build() {
+        match crate::pattern::glob(glob) {
             Ok(glob) => Ok(Self::File(Files {
                 glob,
                 compiled: OnceLock::new(),
             })),
-            Err(source) => Err(MatcherError::Glob {
+            Err(reason) => Err(MatcherError::Glob {
                 place,
                 text: text.to_owned(),
-                source,
+                reason,
             }),
         }
     }
@@ -251,6 +279,13 @@ impl Within {
     }
 }
 
+fn bounded(found: usize, what: &'static str, most: usize) -> Result<(), MatcherError> {
+    if found > most {
+        return Err(MatcherError::TooLarge { found, what, most });
+    }
+    Ok(())
+}
+
 /// Makes each entry of a list, telling it its place.
 fn numbered<In, Out>(
     entries: &[In],
@@ -265,31 +300,50 @@ fn numbered<In, Out>(
         .collect()
 }
 
-fn group(alternatives: &[String], place: String) -> Result<Pattern, MatcherError> {
+/// `units`: of the matcher so far.
+fn group(
+    alternatives: &[String],
+    place: String,
+    units: &Cell<usize>,
+) -> Result<Pattern, MatcherError> {
     if alternatives.is_empty() {
         return Err(MatcherError::EmptyGroup { place });
     }
-    any(alternatives, &place)
+    any(alternatives, &place, units)
 }
 
-fn any(alternatives: &[String], list: &str) -> Result<Pattern, MatcherError> {
-    let patterns = numbered(alternatives, list, |text, place| pattern(text, place))?;
+fn any(alternatives: &[String], list: &str, units: &Cell<usize>) -> Result<Pattern, MatcherError> {
+    let patterns = numbered(alternatives, list, |text, place| {
+        pattern(text, place, units)
+    })?;
     Ok(Pattern::any(patterns))
 }
 
-fn pattern(text: &str, place: String) -> Result<Pattern, MatcherError> {
-    let pattern = || text.to_owned();
-    match Pattern::new(text) {
+fn pattern(text: &str, place: String, units: &Cell<usize>) -> Result<Pattern, MatcherError> {
+    let wrong = |place: String, source| {
+        let pattern = text.to_owned();
+        Err(MatcherError::Pattern {
+            place,
+            pattern,
+            source,
+        })
+    };
+    let found = match Pattern::read(text) {
+        Ok(found) => found,
+        Err(source) => return wrong(place, source),
+    };
+    // One that is too large alone is named for itself.
+    if found.units() <= UNITS {
+        units.set(units.get() + found.units());
+        bounded(units.get(), "states", UNITS)?;
+    }
+    match found.checked() {
         Ok(found) if found.is_match("") => Err(MatcherError::MatchesEmpty {
             place,
-            pattern: pattern(),
+            pattern: text.to_owned(),
         }),
         Ok(found) => Ok(found),
-        Err(source) => Err(MatcherError::Pattern {
-            place,
-            pattern: pattern(),
-            source,
-        }),
+        Err(source) => wrong(place, source),
     }
 }
 
@@ -427,6 +481,26 @@ mod tests {
         check_error(&file(&[], &[&["(a{1000}){1000}"]], &[]), "size");
         let deep = format!("{}a{}", "(".repeat(500), ")".repeat(500));
         check_error(&file(&[], &[&[&deep]], &[]), "nest");
+    }
+
+    #[test]
+    fn a_matcher_is_bounded_in_number_and_size() {
+        let many = vec!["word"; 257];
+        check_error(&file(&[], &[&many], &[]), "a matcher of 257 patterns");
+        let large = vec!["a{1000}"; 100];
+        check_error(&file(&[], &[&large], &[]), "states: at most 65536");
+        check_error(&file(&["file:{{{{{{{{{a"], &[&["a"]], &[]), "nest deeper");
+        let granted = file(&[], &[&many[..256]], &[]);
+        check(&granted, &[response("A word.")], Some(0));
+        assert!(Matcher::new(&granted).unwrap().units() < 4000);
+    }
+
+    #[test]
+    fn a_text_that_is_too_much_for_a_pattern_is_not_matched() {
+        let dear = file(&[], &[&["[ab]*a[ab]{8000}c"]], &[]);
+        let text = "ab".repeat(1 << 16);
+        check(&dear, &[response(&text)], None);
+        check(&file(&[], &[&["bab"]], &[]), &[response(&text)], Some(0));
     }
 
     proptest! {

@@ -1,7 +1,11 @@
 //! Bounds of patterns that strangers write: how much a regular expression and a glob are, told before they are compiled.
 //! Nothing is matched here.
 
+use std::error::Error as _;
+
 use globset::{Glob, GlobBuilder};
+use regex_automata::nfa::thompson::{Compiler, Config, WhichCaptures};
+use regex_automata::util::syntax;
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -9,8 +13,11 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 /// Nesting of one pattern, so that parsing it cannot use up the stack.
 pub(crate) const NESTING: u32 = 64;
 
-/// Bytes of one regular expression or glob: nobody writes or reads a longer one.
+/// Bytes of one regular expression: nobody writes or reads a longer one.
 const BYTES: usize = 4096;
+
+/// Bytes of one glob. All paths of a workspace are held against it at once.
+const GLOB_BYTES: usize = 512;
 
 /// Braces within braces of a glob. What it is made into nests as deep, and may not nest deeper than a few hundred.
 const BRACES: usize = 8;
@@ -20,10 +27,6 @@ pub fn units(text: &str) -> Result<usize, String> {
     if text.len() > BYTES {
         return Err(format!("it has {} bytes, more than {BYTES}", text.len()));
     }
-    let last_line = |error: &dyn std::fmt::Display| {
-        let text = error.to_string();
-        text.lines().last().unwrap_or_default().trim().to_owned()
-    };
     let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
     let pattern = parser.parse(text).map_err(|error| last_line(&error))?;
     // Unicode's tables are large, and a pattern of ASCII characters does without.
@@ -37,7 +40,35 @@ pub fn units(text: &str) -> Result<usize, String> {
         .map_err(|error| last_line(&error))
 }
 
-/// The same of one that was read.
+/// How many states a regular expression compiles to as it stands: each byte of a text may be held against each of them.
+/// `most`: bytes of what is compiled.
+pub fn states(text: &str, case_insensitive: bool, most: usize) -> Result<usize, String> {
+    if text.len() > BYTES {
+        return Err(format!("it has {} bytes, more than {BYTES}", text.len()));
+    }
+    let syntax = syntax::Config::new()
+        .case_insensitive(case_insensitive)
+        .nest_limit(NESTING);
+    let config = Config::new()
+        .which_captures(WhichCaptures::None)
+        .nfa_size_limit(Some(most));
+    let compiled = Compiler::new().syntax(syntax).configure(config).build(text);
+    compiled
+        .map(|automaton| automaton.states().len())
+        .map_err(|error| match (error.size_limit(), error.source()) {
+            (None, Some(source)) => last_line(source),
+            _ => last_line(&error),
+        })
+}
+
+/// What is wrong: the lines before it draw the pattern.
+fn last_line(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    let line = text.lines().last().unwrap_or_default().trim();
+    line.trim_start_matches("error: ").to_owned()
+}
+
+/// How many states and transitions one that was read compiles to at most.
 pub(crate) fn size(syntax: &Hir) -> usize {
     let sum = |parts: &[Hir]| parts.iter().map(size).fold(1, usize::saturating_add);
     match syntax.kind() {
@@ -60,8 +91,11 @@ pub(crate) fn size(syntax: &Hir) -> usize {
 
 /// A glob that compiles to no more than a few times its length. `*` stays within one folder, `**` does not, as in a shell.
 pub fn glob(text: &str) -> Result<Glob, String> {
-    if text.len() > BYTES {
-        return Err(format!("it has {} bytes, more than {BYTES}", text.len()));
+    if text.len() > GLOB_BYTES {
+        return Err(format!(
+            "it has {} bytes, more than {GLOB_BYTES}",
+            text.len()
+        ));
     }
     // Braces in a class or behind a backslash count too: no honest glob has that many.
     let mut depth = 0_usize;
@@ -90,9 +124,9 @@ mod tests {
             assert!(glob(good).is_ok(), "{good}");
         }
         for (bad, expected) in [
-            (nested(300), "nest deeper than 8"),
+            (nested(200), "nest deeper than 8"),
             ("{".repeat(300), "nest deeper than 8"),
-            ("*".repeat(5000), "5000 bytes, more than 4096"),
+            ("*".repeat(600), "600 bytes, more than 512"),
             ("[".into(), "unclosed character class"),
         ] {
             let error = glob(&bad).unwrap_err();
@@ -102,15 +136,16 @@ mod tests {
 
     #[test]
     fn a_glob_at_the_bound_compiles() {
-        for text in [
-            "*".repeat(4096),
-            "?".repeat(4096),
-            "**/".repeat(1365),
-            "[!a-z]".repeat(682),
-            "{a,*}".repeat(819),
+        for (part, times) in [
+            ("*", 512),
+            ("?", 512),
+            ("**/", 170),
+            ("[!a-z]", 85),
+            ("{a,*}", 102),
         ] {
+            let text = part.repeat(times);
             let matcher = glob(&text).unwrap().compile_matcher();
-            assert!(!matcher.is_match("\0"), "{text}");
+            assert_eq!(matcher.glob().glob(), text);
         }
     }
 
@@ -120,8 +155,12 @@ mod tests {
         assert!(units("[ab]*a[ab]{8000}c").unwrap() > 8000);
         assert!(units("(a{1000}){1000}").unwrap() > 1_000_000);
         let deep = format!("{}a{}", "(".repeat(500), ")".repeat(500));
+        assert!(states(r"\bdue\b", true, 1 << 20).unwrap() < 40);
+        assert!(states("[ab]*a[ab]{8000}c", false, 1 << 20).unwrap() > 8000);
+        assert!(states("(a{1000}){1000}", false, 1 << 20).is_err());
         for bad in ["(", &deep, &"a".repeat(5000), "(?=a)b"] {
             assert!(units(bad).is_err(), "{bad}");
+            assert!(states(bad, false, 1 << 20).is_err(), "{bad}");
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::problem::{Problem, Source};
 pub(super) struct Report<'a> {
     source: &'a Source,
     problems: Vec<Problem>,
+    /// States of the file's matchers so far.
+    states: usize,
 }
 
 impl<'a> Report<'a> {
@@ -24,7 +26,14 @@ impl<'a> Report<'a> {
         Self {
             source,
             problems: Vec::new(),
+            states: 0,
         }
+    }
+
+    /// Counts the states of one more matcher; gives those of all.
+    pub(super) fn count_states(&mut self, states: usize) -> usize {
+        self.states = self.states.saturating_add(states);
+        self.states
     }
 
     /// Adds an error; the answer takes a remedy, or makes it a warning.

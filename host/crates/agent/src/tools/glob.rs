@@ -184,6 +184,10 @@ mod tests {
         };
         refused(json!({"pattern": "a["}), "is not accepted");
         refused(
+            json!({"pattern": "{".repeat(300)}),
+            "its braces nest deeper",
+        );
+        refused(
             json!({"pattern": "*", "path": "nowhere"}),
             "no such file or folder",
         );

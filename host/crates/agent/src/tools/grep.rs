@@ -1,5 +1,5 @@
-//! `grep`: lines of text files by a pattern. Patterns are regular expressions without backtracking, so that none takes
-//! longer than the text is long.
+//! `grep`: lines of text files by a pattern. Patterns are regular expressions without backtracking; what each byte of a text
+//! may cost is told by the pattern's states, and a search goes in slices, so that whoever runs it can give way or stop.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,12 @@ use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Refusal;
 use super::glob::{default_limit, root};
-use super::search::{Pattern, depth, entries, page};
+use super::search::{MOST_SHOWN, Pattern, depth, entries, page};
+use super::{Refusal, count};
 use pibench_core::path::WorkspacePath;
-use pibench_sandbox::workspace::{EntryKind, Workspace};
+use pibench_core::pattern::states;
+use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
     Searches text files by line for a regular expression. .git, node_modules and such, binary files and those above \
@@ -22,6 +23,18 @@ const MAX_FILE: u64 = 8 << 20;
 
 /// What a compiled pattern may take, in bytes.
 const MAX_PATTERN: usize = 1 << 20;
+
+/// Steps of one slice, a step being a byte held against a state of the pattern: some milliseconds, and a second at worst.
+const SLICE: usize = 20 << 20;
+
+/// Steps of one line. A longer one is passed over: nothing gives way within it.
+const LINE: usize = 100 << 20;
+
+/// Steps of one search: an ordinary pattern goes through the largest workspace.
+const SEARCH: usize = 32 << 30;
+
+/// Lines of an answer that are kept, whatever page is asked for.
+const MOST_LINES: usize = 100_000;
 
 /// Characters of a line that are shown.
 const MAX_LINE: usize = 500;
@@ -92,68 +105,178 @@ fn endings(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
-    let Arguments {
-        pattern,
-        path,
-        glob,
-        kind,
-        case_insensitive,
-        fixed_strings,
-        output_mode,
-        context,
-        head_limit,
-        offset,
-    } = arguments;
-    let regex = compiled(pattern, *case_insensitive, *fixed_strings)?;
-    let glob = glob.as_deref().map(Pattern::new).transpose()?;
-    let endings = kind.as_deref().map(wanted_endings).transpose()?;
-    let found = entries(workspace, path)?;
-    let from = depth(path, &found)?;
-    let mut answer = Answer {
-        mode: *output_mode,
-        context: (*context).min(MAX_CONTEXT),
-        ..Answer::default()
-    };
-    for entry in found.iter().filter(|entry| entry.kind == EntryKind::File) {
-        let chosen = glob
-            .as_ref()
-            .is_none_or(|glob| glob.matches(&entry.path, from))
-            && endings.is_none_or(|endings| has_ending(&entry.path, endings));
-        if !chosen {
-            continue;
-        }
-        // What a file's size was is what the folder said; what cannot be read is passed over like what is no text.
-        let text = (entry.size <= MAX_FILE)
-            .then(|| workspace.read(&entry.path).ok())
-            .flatten()
-            .and_then(|content| String::from_utf8(content).ok())
-            .filter(|text| !text.contains('\0'));
-        match text {
-            Some(text) => answer.file(&entry.path, &text, &regex),
-            None => answer.passed_over += 1,
-        }
-    }
-    Ok(answer.text(pattern, path, *offset, *head_limit))
+pub(super) fn run(workspace: &Workspace, arguments: Arguments) -> Result<String, Refusal> {
+    let mut search = Search::new(workspace, arguments)?;
+    while search.step(workspace) {}
+    Ok(search.text())
 }
 
-fn compiled(pattern: &str, case_insensitive: bool, fixed: bool) -> Result<Regex, Refusal> {
+/// A search under way.
+#[derive(Debug)]
+pub(crate) struct Search {
+    arguments: Arguments,
+    regex: Regex,
+    /// States of the pattern.
+    weight: usize,
+    /// What is still to be searched, the next at the end.
+    files: Vec<WorkspacePath>,
+    file: Option<File>,
+    answer: Answer,
+    steps: usize,
+}
+
+/// A file that is being searched.
+#[derive(Debug)]
+struct File {
+    path: WorkspacePath,
+    text: String,
+    /// The byte and the line that come next.
+    at: usize,
+    line: usize,
+    found: Vec<usize>,
+}
+
+impl Search {
+    pub(super) fn new(workspace: &Workspace, arguments: Arguments) -> Result<Self, Refusal> {
+        let Arguments {
+            pattern,
+            path,
+            glob,
+            kind,
+            case_insensitive,
+            fixed_strings,
+            output_mode,
+            context,
+            ..
+        } = &arguments;
+        let (regex, weight) = compiled(pattern, *case_insensitive, *fixed_strings)?;
+        let glob = glob.as_deref().map(Pattern::new).transpose()?;
+        let endings = kind.as_deref().map(wanted_endings).transpose()?;
+        let found = entries(workspace, path)?;
+        let from = depth(path, &found)?;
+        let mut answer = Answer {
+            mode: *output_mode,
+            context: (*context).min(MAX_CONTEXT),
+            ..Answer::default()
+        };
+        let wanted = |entry: &Entry| {
+            let by_glob = glob.as_ref();
+            entry.kind == EntryKind::File
+                && by_glob.is_none_or(|glob| glob.matches(&entry.path, from))
+                && endings.is_none_or(|endings| has_ending(&entry.path, endings))
+        };
+        let mut files = Vec::new();
+        for entry in found.into_iter().filter(wanted) {
+            if entry.size <= MAX_FILE {
+                files.push(entry.path);
+            } else {
+                answer.passed_over += 1;
+            }
+        }
+        files.reverse();
+        Ok(Self {
+            arguments,
+            regex,
+            weight,
+            files,
+            file: None,
+            answer,
+            steps: 0,
+        })
+    }
+
+    /// Searches a slice of the text; false when nothing is left to be searched.
+    pub(crate) fn step(&mut self, workspace: &Workspace) -> bool {
+        let until = self.steps + SLICE;
+        while self.steps < until {
+            if self.steps > SEARCH || self.answer.lines.len() >= MOST_LINES {
+                self.answer.stopped = true;
+                return false;
+            }
+            let Some(mut file) = self.file.take().or_else(|| self.open(workspace)) else {
+                return !self.files.is_empty();
+            };
+            if self.lines(&mut file, until) {
+                self.answer.file(&file);
+            } else {
+                self.file = Some(file);
+            }
+        }
+        true
+    }
+
+    /// The next file; None where it is no text, or where there is none. What cannot be read is passed over like what is
+    /// no text.
+    fn open(&mut self, workspace: &Workspace) -> Option<File> {
+        let path = self.files.pop()?;
+        self.steps += 1;
+        let content = workspace.read(&path).ok();
+        let text = content.and_then(|content| String::from_utf8(content).ok());
+        let Some(text) = text.filter(|text| !text.contains('\0')) else {
+            self.answer.passed_over += 1;
+            return None;
+        };
+        self.steps += text.len();
+        Some(File {
+            path,
+            text,
+            at: 0,
+            line: 0,
+            found: Vec::new(),
+        })
+    }
+
+    /// Searches lines of a file; true when it was the last.
+    fn lines(&mut self, file: &mut File, until: usize) -> bool {
+        while let Some(line) = file.text[file.at..].lines().next() {
+            if self.steps >= until {
+                return false;
+            }
+            let steps = line.len().saturating_mul(self.weight);
+            if steps > LINE {
+                self.answer.long += 1;
+            } else {
+                self.steps += steps + 1;
+                if self.regex.is_match(line) {
+                    file.found.push(file.line);
+                }
+            }
+            let rest = &file.text[file.at + line.len()..];
+            let end = rest.find('\n').map_or(rest.len(), |end| end + 1);
+            file.at += line.len() + end;
+            file.line += 1;
+        }
+        true
+    }
+
+    pub(crate) fn text(self) -> String {
+        self.answer.text(&self.arguments)
+    }
+}
+
+/// The pattern and its states.
+fn compiled(pattern: &str, case_insensitive: bool, fixed: bool) -> Result<(Regex, usize), Refusal> {
     let text = if fixed {
         regex::escape(pattern)
     } else {
         pattern.to_owned()
     };
+    let refused = |reason: String| {
+        let pattern: String = pattern.chars().take(MOST_SHOWN).collect();
+        Refusal(format!(
+            "the pattern {pattern:?} is not accepted: {reason}. Correct it, or set fixed_strings for plain text"
+        ))
+    };
+    let weight = states(&text, case_insensitive, MAX_PATTERN).map_err(refused)?;
     let regex = RegexBuilder::new(&text)
         .case_insensitive(case_insensitive)
         .size_limit(MAX_PATTERN)
         .build();
-    regex.map_err(|error| {
+    let regex = regex.map_err(|error| {
         let error = error.to_string();
-        let reason = error.lines().last().unwrap_or_default().trim();
-        Refusal(format!(
-            "the pattern {pattern:?} is not accepted: {reason}. Correct it, or set fixed_strings for plain text"
-        ))
-    })
+        refused(error.lines().last().unwrap_or_default().trim().to_owned())
+    })?;
+    Ok((regex, weight))
 }
 
 fn wanted_endings(kind: &str) -> Result<&'static [&'static str], Refusal> {
@@ -179,14 +302,17 @@ struct Answer {
     matches: usize,
     files: usize,
     passed_over: usize,
+    /// Lines that are too long for the pattern.
+    long: usize,
+    /// Whether there may be more.
+    stopped: bool,
 }
 
 impl Answer {
-    fn file(&mut self, path: &WorkspacePath, text: &str, regex: &Regex) {
-        let lines: Vec<&str> = text.lines().collect();
-        let found: Vec<usize> = (0..lines.len())
-            .filter(|&place| regex.is_match(lines[place]))
-            .collect();
+    fn file(&mut self, file: &File) {
+        let File {
+            path, text, found, ..
+        } = file;
         if found.is_empty() {
             return;
         }
@@ -195,7 +321,10 @@ impl Answer {
         match self.mode {
             OutputMode::FilesWithMatches => self.lines.push(path.to_string()),
             OutputMode::Count => self.lines.push(format!("{path}:{}", found.len())),
-            OutputMode::Content => self.content(path, &lines, &found),
+            OutputMode::Content => {
+                let lines: Vec<&str> = text.lines().collect();
+                self.content(path, &lines, found);
+            }
         }
     }
 
@@ -208,6 +337,9 @@ impl Answer {
         let shown: BTreeSet<usize> = found.iter().flat_map(around).collect();
         let mut last = None;
         for place in shown {
+            if self.lines.len() >= MOST_LINES {
+                break;
+            }
             let gap = last.is_none_or(|last| place > last + 1);
             if self.context > 0 && gap && !self.lines.is_empty() {
                 self.lines.push("--".into());
@@ -220,12 +352,26 @@ impl Answer {
         }
     }
 
-    fn text(self, pattern: &str, path: &str, offset: usize, limit: usize) -> String {
-        let passed = match self.passed_over {
+    fn text(self, arguments: &Arguments) -> String {
+        let Arguments {
+            pattern,
+            path,
+            head_limit,
+            offset,
+            ..
+        } = arguments;
+        let mut passed = match self.passed_over {
             0 => String::new(),
             1 => "\n(1 file was passed over: binary or too large)".into(),
             many => format!("\n({many} files were passed over: binary or too large)"),
         };
+        if self.long > 0 {
+            let lines = count(self.long, "line");
+            passed += &format!("\n({lines} passed over: too long for this pattern)");
+        }
+        if self.stopped {
+            passed += "\n(the search was stopped, there may be more: narrow it by path, glob or a simpler pattern)";
+        }
         if self.lines.is_empty() {
             return format!("(nothing in {path} matches {pattern}){passed}");
         }
@@ -234,7 +380,7 @@ impl Answer {
             OutputMode::FilesWithMatches => "files".into(),
             OutputMode::Count => format!("files, {} matching lines in all", self.matches),
         };
-        page(&self.lines, offset, limit, &noun) + &passed
+        page(&self.lines, *offset, *head_limit, &noun) + &passed
     }
 }
 
@@ -359,6 +505,44 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_is_too_much_for_a_line_passes_it_over() {
+        let (_folder, mut workspace) = workspace();
+        put(
+            &mut workspace,
+            "a",
+            &format!("{}\naab\n", "ab".repeat(64 << 10)),
+        );
+        let mut check = |pattern: &str, expected: &str| {
+            let arguments = json!({"pattern": pattern, "output_mode": "count"});
+            let text = Builtin::Grep.run(&mut workspace, &arguments).unwrap();
+            assert_eq!(text, expected, "{pattern}");
+        };
+        check(
+            "[ab]*a[ab]{8000}c",
+            "(nothing in . matches [ab]*a[ab]{8000}c)\n(1 line passed over: too long for this pattern)",
+        );
+        check("a[ab]{1,8}b", "a:2\n(1 files, 2 matching lines in all)");
+    }
+
+    #[test]
+    fn a_search_goes_in_slices() {
+        let (_folder, mut workspace) = workspace();
+        put(&mut workspace, "a", &"one of many lines\n".repeat(200_000));
+        let arguments =
+            Builtin::Grep.parse(&json!({"pattern": "m(a|b)[n-z]y l", "output_mode": "count"}));
+        let mut search = Search::new(&workspace, arguments.unwrap()).unwrap();
+        let mut slices = 1;
+        while search.step(&workspace) {
+            slices += 1;
+        }
+        assert!(slices > 1);
+        assert_eq!(
+            search.text(),
+            "a:200000\n(1 files, 200000 matching lines in all)"
+        );
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused_with_what_would_do() {
         let (_folder, mut workspace) = workspace();
         let mut refused = |arguments: Value, expected| {
@@ -369,6 +553,15 @@ mod tests {
             "unclosed group. Correct it, or set fixed_strings",
         );
         refused(json!({"pattern": "(a{1000}){1000}"}), "is not accepted");
+        refused(
+            json!({"pattern": "x".repeat(5000)}),
+            "5000 bytes, more than",
+        );
+        let braces = "{".repeat(300);
+        refused(
+            json!({"pattern": "a", "glob": braces}),
+            "its braces nest deeper",
+        );
         refused(
             json!({"pattern": "a", "type": "doc"}),
             "Use glob instead, such as *.doc",

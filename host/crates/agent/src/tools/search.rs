@@ -3,14 +3,18 @@
 
 use std::fmt::Write;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 
 use super::{MAX_CHARACTERS, Refusal, directory_path, refusal};
 use pibench_core::path::WorkspacePath;
+use pibench_core::pattern::glob;
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace, WorkspaceError};
 
 /// Folders whose content nobody wrote by hand.
 const PASSED_OVER: [&str; 5] = [".git", "node_modules", "__pycache__", ".venv", "venv"];
+
+/// Characters of a pattern that a refusal repeats.
+pub(super) const MOST_SHOWN: usize = 200;
 
 /// Room for the footer, in characters.
 const RESERVED: usize = 400;
@@ -43,11 +47,10 @@ impl Pattern {
         } else {
             format!("**/{anchored}")
         };
-        let glob = GlobBuilder::new(&full).literal_separator(true).build();
-        let glob = glob.map_err(|error| {
+        let glob = glob(&full).map_err(|reason| {
+            let text: String = text.chars().take(MOST_SHOWN).collect();
             Refusal(format!(
-                "the pattern {text:?} is not accepted: {}. Write one such as *.md or notes/**/*.csv",
-                error.kind()
+                "the pattern {text:?} is not accepted: {reason}. Write one such as *.md or notes/**/*.csv"
             ))
         })?;
         Ok(Self(glob.compile_matcher()))

@@ -24,6 +24,9 @@ const SIZE: usize = 1 << 20;
 /// Bytes of a compiled pattern for each unit of [`size`], generously.
 const UNIT: usize = 64;
 
+/// What is above this by its units is not even compiled to see.
+const FEARED: usize = 4 * SIZE;
+
 /// Alternatives that can be compiled, as one.
 #[derive(Debug)]
 pub(super) struct Pattern {
@@ -77,14 +80,32 @@ impl Automaton {
 }
 
 impl Pattern {
-    /// What cannot be read or would be too large is refused.
-    pub(super) fn new(text: &str) -> Result<Self, regex::Error> {
-        let syntax = read(text)?;
-        // The units are an upper bound: what is above the limit by them may still be small enough.
-        if size(&syntax).saturating_mul(UNIT) > SIZE {
-            compile(&syntax, Some(SIZE))?;
+    /// What cannot be read is refused. Whether it is too large is asked of [`Self::checked`].
+    pub(super) fn read(text: &str) -> Result<Self, regex::Error> {
+        read(text).map(Self::of)
+    }
+
+    /// What would be too large is refused.
+    pub(super) fn checked(self) -> Result<Self, regex::Error> {
+        let feared = self.units().saturating_mul(UNIT);
+        if feared > FEARED {
+            return Err(regex::Error::CompiledTooBig(SIZE));
         }
-        Ok(Self::of(syntax))
+        // The units are an upper bound: what is above the limit by them may still be small enough.
+        if feared > SIZE {
+            compile(&self.syntax, Some(SIZE))?;
+        }
+        Ok(self)
+    }
+
+    #[cfg(test)]
+    fn new(text: &str) -> Result<Self, regex::Error> {
+        Self::read(text)?.checked()
+    }
+
+    /// States and transitions that it compiles to at most.
+    pub(super) fn units(&self) -> usize {
+        size(&self.syntax)
     }
 
     /// What matches where one of these does: one automaton is made and tried sooner than each of many.

@@ -339,18 +339,45 @@ fn intent(file: &IntentFile, place: &Place<'_>, report: &mut Report<'_>) -> Inte
     }
 }
 
-/// Compiles a matcher. Each of its mistakes is reported: what is wrong is mended, and the rest tried again.
+/// States of all matchers of a file. The largest of the embedded suite has some ten thousand.
+const STATES: usize = 1 << 20;
+
+/// Mistakes of one matcher that are told.
+const MISTAKES: usize = 20;
+
+/// Compiles a matcher. Each of its mistakes is reported: what is wrong is mended, and the rest tried again. The matchers of
+/// a file have a budget: who goes beyond it is named, and those behind it are left alone.
 fn matcher(file: &MatcherFile, place: &Place<'_>, report: &mut Report<'_>) -> Option<Matcher> {
     /// A pattern that compiles and does not match the empty text.
     const SOUND: &str = "x";
     let mut mended = file.clone();
     let mut sound = true;
-    loop {
+    if report.count_states(0) > STATES {
+        return None;
+    }
+    for _ in 0..MISTAKES {
         let error = match Matcher::new(&mended) {
-            Ok(matcher) => return sound.then_some(matcher),
+            Ok(matcher) => {
+                let states = report.count_states(matcher.units());
+                if states <= STATES {
+                    return sound.then_some(matcher);
+                }
+                let message = format!(
+                    "the matchers up to here have {states} states, more than {STATES} together; this one has {}",
+                    matcher.units()
+                );
+                let help = "say less with each, or have fewer; those behind it are not read";
+                report.add_with_help(place.span(), message, help);
+                return None;
+            }
             Err(error) => error,
         };
         sound = false;
+        report.count_states(if matches!(error, MatcherError::TooLarge { .. }) {
+            STATES / 16
+        } else {
+            STATES / 256
+        });
         let message = match &error {
             MatcherError::Pattern {
                 pattern, source, ..
@@ -364,7 +391,7 @@ fn matcher(file: &MatcherFile, place: &Place<'_>, report: &mut Report<'_>) -> Op
             other => format!("cannot {other}"),
         };
         let part = match &error {
-            MatcherError::NoGroups => "all",
+            MatcherError::NoGroups | MatcherError::TooLarge { .. } => "all",
             MatcherError::EmptyGroup { place }
             | MatcherError::Pattern { place, .. }
             | MatcherError::MatchesEmpty { place, .. }
@@ -381,6 +408,7 @@ fn matcher(file: &MatcherFile, place: &Place<'_>, report: &mut Report<'_>) -> Op
             return None;
         }
     }
+    None
 }
 
 /// Puts a sound pattern where a bad one was; false when the place is not one of the matcher's.
