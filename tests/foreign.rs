@@ -160,3 +160,91 @@ fn huge_matchers_are_named_and_the_rest_is_checked() {
         &[file, "exceeds size limit"],
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calls_of_one_answer_are_bounded_in_number_and_by_their_results() {
+    let calls = (0..20_000).map(|number| ("list_dir", json!({ "path": ".", "depth": number })));
+    let mut calls: Vec<_> = calls.collect();
+    calls[..10].fill_with(|| ("exec", json!({ "command": "true" })));
+    for (number, call) in calls.iter_mut().enumerate().take(10) {
+        call.1["command"] = json!(format!("echo {number}"));
+    }
+    let found = results(calls).await;
+    assert_eq!(found.len(), 20_000);
+    assert!(
+        found[..10].iter().all(|(status, _)| status == "ok"),
+        "{:?}",
+        found[0]
+    );
+    for (status, result) in &found[128..] {
+        assert_eq!(
+            (status.as_str(), result.as_str()),
+            ("tool_error", "not run: of one answer 128 calls are run")
+        );
+    }
+    let content = "word ".repeat(24_000);
+    let mut calls = vec![("write_file", json!({ "path": "a.md", "content": content }))];
+    calls.extend(
+        (0..100).map(|line| ("read_file", json!({ "path": "a.md", "limit": 2000 + line }))),
+    );
+    let found = results(calls).await;
+    assert_eq!(found[1].0, "ok");
+    let (status, result) = found.last().unwrap();
+    assert!(
+        status == "tool_error" && result.contains("the results of this answer's calls have"),
+        "{result}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_of_a_turn_is_looked_at_between_its_calls() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "[session]\nturn_timeout_s = 2\n", "");
+    let output = scaffold::play(&scene, &scaffold::RUN, |asked| {
+        if !asked.last().contains("Request") {
+            return scaffold::text("Done.");
+        }
+        let long = |number| {
+            let command = format!("for i in $(seq 1 9000); do a=$((i + {number})); done");
+            ("exec", json!({ "command": command }))
+        };
+        scaffold::calls(&(0..128).map(long).collect::<Vec<_>>())
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let turn = &scaffold::turns(&scene)[0];
+    assert_eq!(turn["outcome"], "turn_timeout");
+    let steps = turn["steps"].as_array().unwrap();
+    let last = &steps.last().unwrap()["record"];
+    assert_eq!(
+        last["result"],
+        "not run to its end: the time of this turn is used up"
+    );
+    assert_eq!(steps[1]["record"]["status"], "ok", "the first has its time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_of_built_in_tools_are_cut_with_a_reason() {
+    let file = |_| json!("a.md");
+    let media = |many: usize| (0..many).map(file).collect::<Vec<_>>();
+    let options: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
+    let found = results(vec![
+        ("write_file", json!({ "path": "a.md", "content": "x" })),
+        ("message", json!({ "content": "Here.", "media": media(2) })),
+        (
+            "message",
+            json!({ "content": "Here.", "media": media(2000) }),
+        ),
+        (
+            "ask_user",
+            json!({ "question": "Which?", "options": options }),
+        ),
+    ])
+    .await;
+    assert_eq!(found[1].1, "The user has it.");
+    assert_eq!(
+        found[2].1,
+        "The user has it, without the last 1900 files: a message takes 100."
+    );
+    assert_eq!(found[3].0, "ok");
+}

@@ -31,7 +31,7 @@ use pibench_model::web::{FetchArguments, SearchArguments, Web};
 use pibench_record::event::{Fault, FaultKind, Jobs, Step};
 use pibench_sandbox::document::DOCUMENT;
 use pibench_sandbox::shell::SHELL;
-use pibench_sandbox::workspace::Workspace;
+use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
 use pibench_sandbox::{App, ArgumentCheck, Documents, GuestFault, Shell};
 
 const SPAWN: &str = "spawn";
@@ -60,6 +60,15 @@ const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
 
 /// What a call is answered with that the turn's time ended.
 pub(super) const OUT_OF_TIME: &str = "not run to its end: the time of this turn is used up";
+
+/// Files of a message and options of a question. More are left out, and the one who wrote them is told.
+const MOST_LISTED: usize = 100;
+
+/// Bytes of one text to the user or a subagent.
+const MOST_SAID: usize = 256 << 10;
+
+/// Calls of one answer that are run.
+pub(super) const MOST_CALLS: usize = 128;
 
 /// What a question without words is answered with.
 const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
@@ -409,6 +418,7 @@ impl Environment {
         let asking = |call: &&ToolCall| call.name != ASK_USER;
         let web: Vec<(usize, &ToolCall, Value)> = calls
             .iter()
+            .take(MOST_CALLS)
             .take_while(asking)
             .enumerate()
             .filter(|(_, call)| is_web(call))
@@ -449,24 +459,35 @@ impl Environment {
 
     /// A message goes to the user when each of its files is there.
     fn message(&self, message: MessageArguments, said: &mut Option<String>) -> Ran {
-        let MessageArguments { content, media } = message;
+        let MessageArguments { content, mut media } = message;
+        let left_out = media.len().saturating_sub(MOST_LISTED);
+        media.truncate(MOST_LISTED);
         for file in &media {
             let found = WorkspacePath::parse(file)
                 .map_err(|error| error.to_string())
-                .and_then(|path| {
-                    self.workspace
-                        .read(&path)
-                        .map_err(|error| error.to_string())
-                });
+                .and_then(|path| self.is_readable(&path).map_err(|error| error.to_string()));
             if let Err(reason) = found {
                 return refused(format!("nothing was sent: the file {file:?}: {reason}"));
             }
         }
-        let text = media
-            .iter()
-            .fold(content, |text, file| format!("{text}\n[file: {file}]"));
+        let text = media.iter().fold(said_of(content), |text, file| {
+            format!("{text}\n[file: {file}]")
+        });
         *said = Some(text);
-        Ran::Ok("The user has it.".into())
+        Ran::Ok(match left_out {
+            0 => "The user has it.".into(),
+            more => format!(
+                "The user has it, without the last {more} files: a message takes {MOST_LISTED}."
+            ),
+        })
+    }
+
+    /// What the door says of a file that cannot be read.
+    fn is_readable(&self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+        match self.workspace.stat(path) {
+            Ok(entry) if entry.kind == EntryKind::File => Ok(()),
+            _ => self.workspace.read(path).map(drop),
+        }
     }
 
     /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
@@ -659,8 +680,12 @@ async fn fetch(web: &Web, tool: &str, arguments: &Value) -> Ran {
 impl SpawnArguments {
     fn spawned(self) -> Spawned {
         let Self { task, label } = self;
-        let label = label.unwrap_or_else(|| task.chars().take(40).collect());
-        Spawned { task, label }
+        let label = label.as_ref().unwrap_or(&task).chars();
+        let label = label.take(40).collect();
+        Spawned {
+            task: said_of(task),
+            label,
+        }
     }
 }
 
@@ -668,10 +693,25 @@ impl QuestionArguments {
     /// What the user reads: the question, and a line for each option.
     fn text(self) -> String {
         let Self { question, options } = self;
-        options
-            .iter()
-            .fold(question, |text, option| format!("{text}\n- {option}"))
+        let listed = options.iter().take(MOST_LISTED);
+        let text = listed.fold(said_of(question), |text, option| {
+            format!("{text}\n- {option}")
+        });
+        match options.len().saturating_sub(MOST_LISTED) {
+            0 => text,
+            more => format!("{text}\n[{more} more options were left out: at most {MOST_LISTED}]"),
+        }
     }
+}
+
+/// A text within its limit.
+fn said_of(text: String) -> String {
+    if text.len() <= MOST_SAID {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(MOST_SAID)];
+    let all = text.len();
+    format!("{head}\n[cut: of {all} bytes, at most {MOST_SAID} are told]")
 }
 
 #[cfg(test)]

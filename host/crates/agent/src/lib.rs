@@ -20,6 +20,7 @@ use chat::{Bounds, Chat};
 pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox, builtin};
+use environment::{MOST_CALLS, OUT_OF_TIME};
 pub use prompts::{AgentPromptError, AgentPrompts};
 
 use tracing::Instrument;
@@ -37,6 +38,9 @@ const SAME_CALL: usize = 3;
 /// How often an answer that was cut off at the model's output limit is gone on with.
 const CONTINUED: u32 = 3;
 
+/// Bytes of results after which no further call of an answer is run.
+const MOST_RESULTS: usize = 8 << 20;
+
 /// Told to the model when its answer was cut off.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating any \
 of it.";
@@ -44,6 +48,10 @@ of it.";
 /// Told to the model when it answered nothing, twice.
 const FINAL_ANSWER: &str = "Your answer was empty. Give your final answer to the user now, in words and without calling \
 a tool.";
+
+/// Told to the model when it makes the same call again.
+const SAME_ANSWER: &str =
+    "the same call was made several times in a row; its answer will not change: go another way";
 
 /// Told to the user when a turn has used up its iterations.
 const OUT_OF_ITERATIONS: &str = "I have used up the steps of this turn; the work is not finished.";
@@ -278,7 +286,8 @@ impl<'a> Agent<'a> {
     /// Runs the calls of one answer in order, those to the web side by side before. A question to the user ends the
     /// turn: what the model wanted after it is answered with a note, so that no call is left without a result, and what it
     /// wrote `beside` the calls is read by the user with the question. Beside other calls it is talking to itself. Pictures
-    /// are shown, and subagents run, when all calls are done.
+    /// are shown, and subagents run, when all calls are done. What is above the limits of one answer, or comes when the
+    /// turn's time is used up, is answered with a line that says so.
     async fn run_calls(
         &mut self,
         environment: &mut Environment,
@@ -293,29 +302,37 @@ impl<'a> Agent<'a> {
         let mut spawned = Vec::new();
         let mut pictures = Vec::new();
         let before = done.said.len();
+        let mut results = 0;
         for (place, call) in calls.iter().enumerate() {
-            let repeated = done.repeats(call);
-            let called = match ended {
-                None if !repeated => {
-                    let span = tracing::info_span!("call", tool = %call.name);
-                    if let Some(ran) = fetched.remove(&place) {
-                        span.in_scope(|| environment.fetched(turn, call, ran))
-                    } else {
-                        let call = environment.call(turn, call, *deadline).instrument(span);
-                        // Boxed: it is by far the largest part of a turn's future.
-                        let (called, waited) = counting_waits(Box::pin(call)).await;
-                        *deadline += waited;
-                        called
-                    }
+            if ended.is_none() && Instant::now() >= *deadline {
+                ended = Some(TurnEnd::Timeout);
+            }
+            let why = match ended {
+                Some(TurnEnd::Timeout) => Some(OUT_OF_TIME.to_owned()),
+                Some(_) => Some("not run: the turn ended before it".into()),
+                None if place >= MOST_CALLS => {
+                    Some(format!("not run: of one answer {MOST_CALLS} calls are run"))
                 }
-                None => environment.refuse(
-                    turn,
-                    call,
-                    "the same call was made several times in a row; \
-                    its answer will not change: go another way",
-                ),
-                Some(_) => environment.refuse(turn, call, "not run: the turn ended before it"),
+                None if results > MOST_RESULTS => Some(format!(
+                    "not run: the results of this answer's calls have {results} bytes already"
+                )),
+                None => done.repeats(call).then(|| SAME_ANSWER.into()),
             };
+            let called = if let Some(why) = why {
+                environment.refuse(turn, call, &why)
+            } else {
+                let span = tracing::info_span!("call", tool = %call.name);
+                if let Some(ran) = fetched.remove(&place) {
+                    span.in_scope(|| environment.fetched(turn, call, ran))
+                } else {
+                    let call = environment.call(turn, call, *deadline).instrument(span);
+                    // Boxed: it is by far the largest part of a turn's future.
+                    let (called, waited) = counting_waits(Box::pin(call)).await;
+                    *deadline += waited;
+                    called
+                }
+            };
+            results += called.record.result.len();
             done.said.extend(called.said);
             spawned.extend(called.spawned);
             pictures.extend(called.picture);
@@ -343,7 +360,7 @@ impl<'a> Agent<'a> {
         for picture in pictures {
             self.add(done, picture);
         }
-        if ended != Some(TurnEnd::Infrastructure) {
+        if !matches!(ended, Some(TurnEnd::Infrastructure | TurnEnd::Timeout)) {
             for task in spawned {
                 let result = self.delegate(environment, turn, task, deadline, done).await;
                 if let Err(end) = result {

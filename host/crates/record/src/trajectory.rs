@@ -17,6 +17,13 @@ use pibench_core::vocabulary::Category;
 /// Bytes of a file, before or after, above which no difference is shown: the time is quadratic in the worst case.
 const MAX_BYTES: usize = 256 << 10;
 
+/// Lines before times lines after, of all changes of a session: the time of comparing them, in the worst case. Behind that
+/// no difference is shown.
+const MAX_COMPARED: usize = 1 << 30;
+
+/// Bytes of all differences of a session.
+const MAX_SHOWN: usize = 16 << 20;
+
 /// Lines around a change.
 const CONTEXT: usize = 3;
 
@@ -89,8 +96,9 @@ impl Trajectory {
         let of_turns = turns.iter().flat_map(|turn| &turn.changes);
         let changes = of_turns.chain(&finished.changes);
         let mut diffs: Vec<FileDiff> = started.changes.iter().map(staged).collect();
+        let mut room = Room::default();
         for change in changes {
-            diffs.push(diff(change, folder)?);
+            diffs.push(diff(change, folder, &mut room)?);
         }
         Ok(Self {
             version: VERSION,
@@ -182,7 +190,23 @@ fn staged(change: &FileChange) -> FileDiff {
     }
 }
 
-fn diff(change: &FileChange, folder: &RunFolder) -> Result<FileDiff, FolderError> {
+/// What is left for the differences of a session.
+#[derive(Debug)]
+struct Room {
+    compared: usize,
+    shown: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            compared: MAX_COMPARED,
+            shown: MAX_SHOWN,
+        }
+    }
+}
+
+fn diff(change: &FileChange, folder: &RunFolder, room: &mut Room) -> Result<FileDiff, FolderError> {
     let content = |blob: &Option<String>| match blob {
         Some(blob) => folder.blob(blob),
         None => Ok(Vec::new()),
@@ -193,7 +217,7 @@ fn diff(change: &FileChange, folder: &RunFolder) -> Result<FileDiff, FolderError
     let diff = if repeated {
         None
     } else {
-        unified(&old, &new, &change.path)
+        unified(&old, &new, &change.path, room)
     };
     Ok(FileDiff {
         diff,
@@ -201,7 +225,7 @@ fn diff(change: &FileChange, folder: &RunFolder) -> Result<FileDiff, FolderError
     })
 }
 
-fn unified(old: &[u8], new: &[u8], path: &str) -> Option<String> {
+fn unified(old: &[u8], new: &[u8], path: &str, room: &mut Room) -> Option<String> {
     if old.len().max(new.len()) > MAX_BYTES {
         return None;
     }
@@ -209,18 +233,47 @@ fn unified(old: &[u8], new: &[u8], path: &str) -> Option<String> {
         std::str::from_utf8(old).ok()?,
         std::str::from_utf8(new).ok()?,
     );
+    let compared = old.lines().count().saturating_mul(new.lines().count());
+    room.compared = room.compared.checked_sub(compared)?;
     let diff = TextDiff::from_lines(old, new);
     let text = diff
         .unified_diff()
         .context_radius(CONTEXT)
         .header(&format!("a/{path}"), &format!("b/{path}"))
         .to_string();
+    room.shown = room.shown.checked_sub(text.len())?;
     Some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn unified(old: &[u8], new: &[u8], path: &str) -> Option<String> {
+        super::unified(old, new, path, &mut Room::default())
+    }
+
+    #[test]
+    fn the_differences_of_a_session_have_a_bound_together() {
+        let many: Vec<String> = (0..20_000).map(|line| format!("{line}\n")).collect();
+        let (old, new) = (
+            many.concat(),
+            many.iter().rev().cloned().collect::<String>(),
+        );
+        let mut room = Room::default();
+        let mut shown = |old: &str, new: &str| {
+            super::unified(old.as_bytes(), new.as_bytes(), "a", &mut room).is_some()
+        };
+        assert!(shown(&old, &old));
+        assert!(shown(&old, &old));
+        assert!(!shown(&old, &new));
+        assert!(shown("one\n", "two\n"));
+        let mut full = Room {
+            shown: 10,
+            ..Room::default()
+        };
+        assert_eq!(super::unified(b"", b"one\n", "a", &mut full), None);
+    }
 
     #[test]
     fn a_change_is_shown_with_the_lines_around_it() {

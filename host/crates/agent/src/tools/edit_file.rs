@@ -352,8 +352,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
+/// Lines of a passage that are compared with the file: the time is quadratic in the worst case.
+const MAX_COMPARED: usize = 2000;
+
 /// The unified diff from the passage to these lines of the file.
 fn diff(text: &str, old: &str, lines: Range<usize>) -> String {
+    if lines.len() > MAX_COMPARED {
+        return format!("(not shown: above {MAX_COMPARED} lines)\n");
+    }
     let found = ended(text.lines().skip(lines.start).take(lines.len()));
     let old = ended(old.lines());
     let place = format!("the file, lines {}-{}", lines.start + 1, lines.end);

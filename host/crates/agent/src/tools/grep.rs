@@ -2,6 +2,7 @@
 //! may cost is told by the pattern's states, and a search goes in slices, so that whoever runs it can give way or stop.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
@@ -367,7 +368,7 @@ impl Answer {
         };
         if self.long > 0 {
             let lines = count(self.long, "line");
-            passed += &format!("\n({lines} passed over: too long for this pattern)");
+            let _ = write!(passed, "\n({lines} passed over: too long for this pattern)");
         }
         if self.stopped {
             passed += "\n(the search was stopped, there may be more: narrow it by path, glob or a simpler pattern)";
