@@ -261,7 +261,7 @@ fn the_apps_start_from_databases_and_show_them() {
         ("splitwise__show_people_balance", &["24.5"]),
         ("spotify__show_liked_songs", &["Slow Fire"]),
         ("todoist__show_projects", &["Exhibition"]),
-        ("file_system__copy_file", &["~/copy.txt"]),
+        ("file_system__copy_file", &["/copy.txt"]),
     ] {
         let shown = shown(tool);
         for word in words {

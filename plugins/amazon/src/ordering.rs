@@ -89,6 +89,15 @@ impl Amazon {
                 "An account has at most {MAX_ADDRESSES} addresses."
             )));
         }
+        if let Some(other) = self
+            .addresses_of(me)
+            .find(|other| other.name == address.name)
+        {
+            return Err(ToolError::taken(format!(
+                "Address {} has the name {:?} already.",
+                other.id, other.name
+            )));
+        }
         let message = format!("The address {:?} is added.", address.name);
         self.addresses.insert(id, address);
         Ok(json!({"message": message, "address_id": id}))

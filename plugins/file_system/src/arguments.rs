@@ -21,7 +21,6 @@ pub(crate) struct CreateDirectory {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateFile {
-    /// Its directory exists.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub file_path: String,
     #[schemars(length(max = MAX_CONTENT))]
@@ -36,7 +35,7 @@ pub(crate) struct CreateFile {
 pub(crate) struct PlaceFile {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_file_path: String,
-    /// With its name; the directory exists.
+    /// With its name.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_file_path: String,
     #[serde(default)]
@@ -51,7 +50,7 @@ pub(crate) struct PlaceFile {
 pub(crate) struct PlaceDirectory {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_directory_path: String,
-    /// With its name; the parent exists.
+    /// With its name.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_directory_path: String,
     #[serde(default)]

@@ -4,7 +4,8 @@
 //! and lies in the root's directory `home`; all three exist from the beginning and stay. What is in the home directory is
 //! shown from there (`~/notes`), however it was named. A path holds no `.` or `..`. A copy or a move names the new path
 //! itself, not the directory to put something in; what it replaces is gone. An entry that is moved keeps its id, one that
-//! is copied gets a new one. A directory's dates are its own: they do not follow what happens in it.
+//! is copied gets a new one. A directory's dates are its own: they do not follow what happens in it. What is created,
+//! copied or moved to a place gets the directories that are missing on the way. Answers give paths from the root.
 //!
 //! # Records
 //!
@@ -172,15 +173,15 @@ impl FileSystem {
         let now = clock::now();
         let Some(entry) = self.tree.find(me, &path) else {
             let (around, name) = path.split().ok_or_else(root)?;
-            let directory = self.directory(me, &around)?;
-            self.check_room(1, content.len())?;
+            self.check_room(1 + self.missing(me, &around)?.1.len(), content.len())?;
+            let directory = self.make_directories(me, &around, Dates::both(now))?;
             self.tree.insert(
                 directory,
                 name,
                 Content::File(content.into()),
                 Dates::both(now),
             );
-            return Ok(json!({"message": "The file is created.", "file_path": path.to_string()}));
+            return Ok(json!({"message": "The file is created.", "file_path": path.absolute()}));
         };
         let (id, freed) = (entry.id, entry.content.bytes());
         if !overwrite || matches!(entry.content, Content::Directory(_)) {
@@ -189,25 +190,17 @@ impl FileSystem {
         self.check_room(0, content.len().saturating_sub(freed))?;
         self.tree.write(id, content, now);
         let message = "The file's content is replaced.";
-        Ok(json!({"message": message, "file_path": path.to_string()}))
+        Ok(json!({"message": message, "file_path": path.absolute()}))
     }
 
     /// The directory at a path, made with all that is missing on the way. 422 if a file is in the way.
-    fn make_directories(
+    pub(crate) fn make_directories(
         &mut self,
         me: &Email,
         path: &Path,
         dates: Dates,
     ) -> Result<u32, ToolError> {
-        let mut missing = Vec::new();
-        let mut there = path.clone();
-        while self.tree.find(me, &there).is_none()
-            && let Some((around, name)) = there.split()
-        {
-            missing.push(name.to_owned());
-            there = around;
-        }
-        let directory = self.directory(me, &there)?;
+        let (directory, missing) = self.missing(me, path)?;
         self.check_room(missing.len(), 0)?;
         let make = |around, name: &String| {
             self.tree
@@ -216,10 +209,24 @@ impl FileSystem {
         Ok(missing.iter().rev().fold(directory, make))
     }
 
-    /// The directory at a path: 409 if there is nothing, 422 if it is a file.
+    /// The last directory on the way to a path that is there, and the names of those that are missing behind it, the
+    /// last one first. 422 if a file is in the way.
+    pub(crate) fn missing(&self, me: &Email, path: &Path) -> Result<(u32, Vec<String>), ToolError> {
+        let mut missing = Vec::new();
+        let mut there = path.clone();
+        while self.tree.find(me, &there).is_none()
+            && let Some((around, name)) = there.split()
+        {
+            missing.push(name.to_owned());
+            there = around;
+        }
+        Ok((self.directory(me, &there)?, missing))
+    }
+
+    /// The directory at a path: 422 if there is nothing, or a file.
     fn directory(&self, me: &Email, path: &Path) -> Result<u32, ToolError> {
         let entry = self.tree.find(me, path);
-        let entry = entry.ok_or_else(|| ToolError::conflict("directory", path))?;
+        let entry = entry.ok_or_else(|| nothing("directory", path))?;
         match entry.content {
             Content::Directory(_) => Ok(entry.id),
             Content::File(_) => Err(other_kind(path, entry)),
@@ -240,6 +247,10 @@ impl FileSystem {
         }
         Ok(())
     }
+}
+
+pub(crate) fn nothing(kind: &str, path: &Path) -> ToolError {
+    ToolError::invalid(format!("There is no {kind} {path}."))
 }
 
 fn exists(path: &Path, entry: &Entry) -> ToolError {

@@ -91,6 +91,11 @@ impl Path {
         self.names.iter().map(String::as_str)
     }
 
+    /// From the root, as answers give it.
+    pub(crate) fn absolute(&self) -> String {
+        format!("/{}", self.names.join("/"))
+    }
+
     /// In bytes, from the root.
     pub(crate) fn length(&self) -> usize {
         let names = self.names.iter().map(|name| name.len() + 1);

@@ -5,10 +5,10 @@ use pibench_sdk::clock;
 use pibench_sdk::tool::ToolError;
 use serde_json::{Value, json};
 
-use crate::FileSystem;
 use crate::arguments::{PlaceDirectory, PlaceFile};
 use crate::path::{MAX_PATH, Path, too_long};
 use crate::tree::{Content, Dates, Entry};
+use crate::{FileSystem, nothing};
 
 /// Something is to lie at `destination` as it lies at `source`.
 struct Placing {
@@ -22,8 +22,8 @@ struct Placing {
 struct Allowed {
     /// The entry that is copied or moved.
     id: u32,
-    /// The directory that gets it.
-    directory: u32,
+    /// How many directories are missing on the way there.
+    missing: usize,
     /// What it replaces there.
     replaced: Option<u32>,
     /// None keeps those of the source.
@@ -137,10 +137,11 @@ impl FileSystem {
         self.check_room_for_copy(&allowed)?;
         let Allowed {
             id,
-            directory,
             replaced,
             dates,
+            ..
         } = allowed;
+        let directory = self.directory_around(me, &placing.destination)?;
         let copy = self.tree.copy(id, dates);
         self.settle(placing, directory, replaced, copy)
     }
@@ -149,9 +150,9 @@ impl FileSystem {
     fn relocate(&mut self, me: &Email, placing: &Placing, kind: Kind) -> Result<String, ToolError> {
         let Allowed {
             id,
-            directory,
             replaced,
             dates,
+            ..
         } = self.allowed(me, placing, kind)?;
         if self.home(me)?.is_within(&placing.source) {
             return Err(ToolError::invalid(format!(
@@ -159,6 +160,7 @@ impl FileSystem {
                 placing.source
             )));
         }
+        let directory = self.directory_around(me, &placing.destination)?;
         if let Some((around, name)) = placing.source.split() {
             let around = self.directory(me, &around)?;
             self.tree.detach(around, name);
@@ -167,6 +169,12 @@ impl FileSystem {
             self.tree.date(id, dates);
         }
         self.settle(placing, directory, replaced, id)
+    }
+
+    /// The directory that is to hold a path, made if it is missing.
+    fn directory_around(&mut self, me: &Email, path: &Path) -> Result<u32, ToolError> {
+        let (around, _) = path.split().ok_or_else(root)?;
+        self.make_directories(me, &around, Dates::both(clock::now()))
     }
 
     /// Puts an entry that stands nowhere to its destination.
@@ -182,7 +190,7 @@ impl FileSystem {
             self.tree.remove(directory, name);
         }
         self.tree.attach(directory, name, id);
-        Ok(placing.destination.to_string())
+        Ok(placing.destination.absolute())
     }
 
     /// The rules that copying and moving share.
@@ -210,8 +218,11 @@ impl FileSystem {
             )));
         }
         let (around, name) = destination.split().ok_or_else(root)?;
-        let directory = self.directory(me, &around)?;
-        let replaced = self.tree.child(directory, name);
+        let (directory, missing) = self.missing(me, &around)?;
+        let replaced = self
+            .tree
+            .child(directory, name)
+            .filter(|_| missing.is_empty());
         if replaced.is_some() {
             self.check_replaceable(me, destination, kind, *overwrite)?;
         }
@@ -224,7 +235,7 @@ impl FileSystem {
         }
         Ok(Allowed {
             id: entry.id,
-            directory,
+            missing: missing.len(),
             replaced,
             dates: (!retain_dates).then(|| Dates::both(clock::now())),
         })
@@ -232,7 +243,7 @@ impl FileSystem {
 
     fn entry(&self, me: &Email, path: &Path, kind: Kind) -> Result<&Entry, ToolError> {
         let entry = self.tree.find(me, path);
-        let entry = entry.ok_or_else(|| ToolError::conflict(kind.name(), path))?;
+        let entry = entry.ok_or_else(|| nothing(kind.name(), path))?;
         if Kind::of(entry) == kind {
             Ok(entry)
         } else {
@@ -267,7 +278,7 @@ impl FileSystem {
         let freed = freed.unwrap_or_default();
         let added = self.tree.size_of(allowed.id);
         self.check_room(
-            added.entries.saturating_sub(freed.entries),
+            (added.entries + allowed.missing).saturating_sub(freed.entries),
             added.bytes.saturating_sub(freed.bytes),
         )
     }

@@ -142,7 +142,7 @@ fn everybody_has_a_tree_of_their_own() {
     check_refused(
         "copy_file",
         json!({"source_file_path": "~/own.txt", "destination_file_path": "~/x"}),
-        409,
+        422,
         "There is no file ~/own.txt.",
     );
     let before = paths(&mut session, BO);

@@ -183,7 +183,7 @@ pub(crate) struct ReplyToEmail {
     pub email_thread_id: u32,
     pub email_id: u32,
     pub body: String,
-    /// Default: sender and recipients.
+    /// Default: the sender.
     pub email_addresses: Option<Vec<String>>,
     /// Not available.
     #[schemars(extend("deprecated" = true))]
@@ -230,7 +230,7 @@ pub(crate) struct UpdateDraft {
     pub body: Option<String>,
     pub belongs_to_email_thread_id: Option<u32>,
     pub response_to_email_id: Option<u32>,
-    /// YYYY-MM-DDTHH:MM:SS.
+    /// YYYY-MM-DDTHH:MM:SS, or None.
     pub scheduled_send_at: Option<String>,
 }
 

@@ -48,7 +48,11 @@ impl Gmail {
             body: checked_body(body)?,
             attachments: Vec::new(),
         };
-        let scheduled_send_at = scheduled_send_at.as_deref().map(future).transpose()?;
+        let scheduled_send_at = scheduled_send_at
+            .as_deref()
+            .map(future)
+            .transpose()?
+            .flatten();
         may_be_scheduled(scheduled_send_at, &content)?;
         let id = self.save_draft(me, content);
         if let Some(draft) = self.mail.drafts.get_mut(&id) {
@@ -98,7 +102,7 @@ impl Gmail {
             draft.content.body = checked_body(body)?;
         }
         if let Some(at) = scheduled_send_at {
-            draft.scheduled_send_at = Some(future(&at)?);
+            draft.scheduled_send_at = future(&at)?;
         }
         may_be_scheduled(draft.scheduled_send_at, &draft.content)?;
         draft.updated_at = clock::now();
@@ -228,7 +232,11 @@ fn fits(draft: &Draft, list: &ListDrafts) -> bool {
         && (list.min_created_at.0..=list.max_created_at.0).contains(&draft.created_at)
 }
 
-fn future(text: &str) -> Result<DateTime, ToolError> {
+/// When a draft goes out by itself; `None` in words is never.
+fn future(text: &str) -> Result<Option<DateTime>, ToolError> {
+    if text.trim() == "None" {
+        return Ok(None);
+    }
     let at = time::parse_datetime("scheduled_send_at", text)?;
     let now = clock::now();
     if at <= now {
@@ -236,7 +244,7 @@ fn future(text: &str) -> Result<DateTime, ToolError> {
             "scheduled_send_at must be in the future; it is {now}."
         )));
     }
-    Ok(at)
+    Ok(Some(at))
 }
 
 fn may_be_scheduled(at: Option<DateTime>, content: &Content) -> Result<(), ToolError> {

@@ -292,14 +292,12 @@ fn at_least_one(recipients: Vec<Email>) -> Result<Vec<Email>, ToolError> {
     Ok(recipients)
 }
 
-/// The sender and all other recipients but oneself; for one's own email, its recipients.
+/// The sender; for one's own email, its recipients.
 fn reply_recipients(me: &Email, email: EmailRef) -> Vec<Email> {
-    let all = std::iter::once(&email.message.from).chain(&email.message.to);
-    let others: Vec<Email> = all.filter(|person| *person != me).cloned().collect();
-    if others.is_empty() {
-        vec![me.clone()]
+    if email.message.from == *me {
+        email.message.to.to_vec()
     } else {
-        others
+        vec![email.message.from.clone()]
     }
 }
 

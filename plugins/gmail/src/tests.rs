@@ -170,7 +170,7 @@ fn a_signup_that_breaks_a_rule_is_refused() {
     check_refused(
         "signup",
         person("Bo", BO, "x"),
-        422,
+        409,
         "bo@lind.test has an account already.",
     );
     check_refused(

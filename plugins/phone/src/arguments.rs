@@ -85,7 +85,7 @@ pub(crate) struct SearchTextMessages {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// sent_at, text_message_id.
+    /// created_at, text_message_id.
     pub sort_by: Option<String>,
 }
 

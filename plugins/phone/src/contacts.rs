@@ -159,7 +159,7 @@ impl Phone {
             .collect())
     }
 
-    /// Adds a contact; 422 if it breaks a rule.
+    /// Adds a contact; 422 if it breaks a rule, 409 if another one has its number.
     pub(crate) fn insert_contact(
         &mut self,
         owner: &Email,
@@ -184,7 +184,7 @@ impl Phone {
         });
         match taken {
             None => Ok(()),
-            Some((id, other)) => Err(ToolError::invalid(format!(
+            Some((id, other)) => Err(ToolError::taken(format!(
                 "Contact {id}, {}, has the number {number} already.",
                 other.name()
             ))),

@@ -125,7 +125,7 @@ impl ToolApp for Phone {
             )
             .private(
                 "show_text_message_window",
-                "Lists the messages with one number, by time.",
+                "Lists the messages with one number; each page oldest first.",
                 Self::show_text_message_window,
             )
             .private("create_alarm", "Sets an alarm.", Self::create_alarm)

@@ -152,10 +152,10 @@ impl Phone {
             messages.reverse();
         }
         let directory = self.directory(me);
-        Ok(listing::page(messages, page_index, page_limit)
-            .iter()
-            .map(|message| directory.view(message))
-            .collect())
+        let mut page = listing::page(messages, page_index, page_limit);
+        // The order says which page comes first; a page is read from its oldest message on.
+        page.sort_by_key(Seen::moment);
+        Ok(page.iter().map(|message| directory.view(message)).collect())
     }
 
     /// The messages of a number, with everybody or with one other number; by id.
@@ -241,9 +241,10 @@ impl Directory<'_> {
     }
 }
 
-fn sort_fields<'a>() -> [listing::Field<Seen<'a>>; 2] {
+fn sort_fields<'a>() -> [listing::Field<Seen<'a>>; 3] {
     [
         ("sent_at", |a, b| a.moment().cmp(&b.moment())),
+        ("created_at", |a, b| a.moment().cmp(&b.moment())),
         ("text_message_id", |a, b| a.id.cmp(&b.id)),
     ]
 }

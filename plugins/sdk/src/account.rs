@@ -321,7 +321,7 @@ impl Accounts {
 }
 
 fn taken(email: &Email) -> ToolError {
-    ToolError::invalid(format!("{email} has an account already."))
+    ToolError::taken(format!("{email} has an account already."))
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ impl<A: ToolApp> Session<A> {
     /// Calls a tool. To private ones goes the token.
     pub fn call(&mut self, name: &str, mut arguments: Value) -> Result<Value, ToolError> {
         let tool = self.tools.iter().find(|tool| tool.name == name);
-        let private =
-            tool.is_some_and(|tool| tool.schema["properties"].get("access_token").is_some());
+        let of_tool = tool.and_then(|tool| tool.schema["properties"].get("access_token"));
+        let private = of_tool.is_some_and(|token| token["deprecated"] != true);
         if let (true, Some(token), Some(arguments)) =
             (private, &self.token, arguments.as_object_mut())
         {

@@ -18,7 +18,8 @@ use crate::time::{Since, Until};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{status}: {message}")]
 pub struct ToolError {
-    /// 401 not authorised, 404 unknown tool, 409 unknown id, 422 invalid value or rule of the service.
+    /// 401 not authorised, 404 unknown tool, 409 unknown id or what may exist once and does, 422 invalid value or rule
+    /// of the service.
     pub status: u16,
     /// What is wrong and what would be right; at most 4 KiB, longer ones are cut.
     pub message: String,
@@ -41,6 +42,12 @@ impl ToolError {
     #[cfg_attr(not(target_family = "wasm"), track_caller)]
     pub fn conflict(kind: &str, id: impl std::fmt::Display) -> Self {
         Self::new(409, format!("There is no {kind} {id}."))
+    }
+
+    /// 409: what may exist only once exists already.
+    #[cfg_attr(not(target_family = "wasm"), track_caller)]
+    pub fn taken(message: impl Into<String>) -> Self {
+        Self::new(409, message)
     }
 
     /// 422: a value that is not allowed, or a rule of the service.
@@ -96,7 +103,7 @@ impl<A: ToolApp> Tools<A> {
         Self::default()
     }
 
-    /// A tool that anybody may call.
+    /// A tool that anybody may call. An `access_token` is taken and not looked at.
     #[must_use]
     pub fn public<T, R, F>(mut self, name: &'static str, description: &'static str, tool: F) -> Self
     where
@@ -104,11 +111,37 @@ impl<A: ToolApp> Tools<A> {
         R: Serialize,
         F: Fn(&mut A, T) -> Result<R, ToolError> + 'static,
     {
-        let run = move |app: &mut A, arguments| answer(tool(app, parse(arguments)?)?);
+        let run = move |app: &mut A, mut arguments| {
+            take_token(&mut arguments);
+            answer(tool(app, parse(arguments)?)?)
+        };
         self.tools.push(Tool {
             name,
             description,
-            schema: schema::<T>,
+            schema: public_schema::<T>,
+            run: Box::new(run),
+        });
+        self
+    }
+
+    /// A tool that anybody may call, and that shows more to whoever is logged in: it gets the account if there is an
+    /// `access_token`, which must then be a right one.
+    #[must_use]
+    pub fn open<T, R, F>(mut self, name: &'static str, description: &'static str, tool: F) -> Self
+    where
+        T: DeserializeOwned + JsonSchema,
+        R: Serialize,
+        F: Fn(&mut A, Option<&Email>, T) -> Result<R, ToolError> + 'static,
+    {
+        let run = move |app: &mut A, mut arguments| {
+            let token = take_token(&mut arguments);
+            let me = token.map(|token| app.accounts().authorize(Some(&token)));
+            answer(tool(app, me.transpose()?.as_ref(), parse(arguments)?)?)
+        };
+        self.tools.push(Tool {
+            name,
+            description,
+            schema: private_schema::<T>,
             run: Box::new(run),
         });
         self
@@ -272,6 +305,13 @@ fn bounds_nothing(default: &Value) -> bool {
     }
 }
 
+/// Callers send the token everywhere; a model is not told that it may.
+fn public_schema<T: JsonSchema>() -> Value {
+    let mut schema = schema::<T>();
+    schema["properties"]["access_token"] = json!({"type": ["string", "null"], "deprecated": true});
+    schema
+}
+
 fn private_schema<T: JsonSchema>() -> Value {
     let mut schema = schema::<T>();
     schema["properties"]["access_token"] = json!({"type": "string"});
@@ -315,6 +355,13 @@ mod tests {
         assert_eq!(schema["properties"]["access_token"]["type"], "string");
         assert_eq!(schema["additionalProperties"], false);
         assert_eq!(schema.get("required"), None);
+    }
+
+    #[test]
+    fn a_public_schema_takes_the_token_and_a_model_does_not_hear_of_it() {
+        let schema = public_schema::<Sample>();
+        assert_eq!(schema["properties"]["access_token"]["deprecated"], true);
+        assert_eq!(schema["required"], json!(["count"]));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) struct ShowProfile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchNotes {
     pub query: Option<String>,
-    /// All of these.
+    /// Any of these.
     pub tags: Option<Vec<String>>,
     pub pinned: Option<bool>,
     pub dont_reorder_pinned: Option<bool>,

@@ -118,7 +118,7 @@ impl ToolApp for SimpleNote {
             )
             .private(
                 "add_content_to_note",
-                "Adds text after or before a note's content, with nothing put between.",
+                "Adds text after or before a note's content, on a line of its own.",
                 Self::add_content_to_note,
             )
             .private("delete_note", "Deletes a note for good.", Self::delete_note)
@@ -201,7 +201,9 @@ impl SimpleNote {
         let wanted = |note: &Note| {
             note.owner == *me
                 && pinned.is_none_or(|pinned| note.pinned == pinned)
-                && tags.iter().flatten().all(|tag| note.has_tag(tag))
+                && tags
+                    .as_ref()
+                    .is_none_or(|tags| tags.is_empty() || tags.iter().any(|tag| note.has_tag(tag)))
         };
         let notes = self.notes.iter().map(|(_, note)| note);
         let mut notes: Vec<&Note> = notes.filter(|note| wanted(note)).collect();
@@ -236,10 +238,12 @@ impl SimpleNote {
             pinned,
         } = arguments;
         let now = clock::now();
+        let title = checked_title(title)?;
+        self.check_unique(me, &title, None)?;
         let note = Note {
             id: 0,
             owner: me.clone(),
-            title: checked_title(title)?,
+            title,
             content: checked_content(content)?,
             tags: checked_tags(tags.unwrap_or_default())?,
             pinned,
@@ -258,7 +262,7 @@ impl SimpleNote {
             tags,
             pinned,
         } = arguments;
-        let note = self.note(me, note_id)?;
+        self.note(me, note_id)?;
         if title.is_none() && content.is_none() && tags.is_none() && pinned.is_none() {
             return Err(ToolError::invalid(
                 "Nothing to change: give a title, content, tags or pinned.",
@@ -267,6 +271,10 @@ impl SimpleNote {
         let title = title.map(checked_title).transpose()?;
         let content = content.map(checked_content).transpose()?;
         let tags = tags.map(checked_tags).transpose()?;
+        if let Some(title) = &title {
+            self.check_unique(me, title, Some(note_id))?;
+        }
+        let note = self.note(me, note_id)?;
         note.title = title.unwrap_or_else(|| std::mem::take(&mut note.title));
         note.content = content.unwrap_or_else(|| std::mem::take(&mut note.content));
         note.tags = tags.unwrap_or_else(|| std::mem::take(&mut note.tags));
@@ -287,8 +295,8 @@ impl SimpleNote {
         } = arguments;
         let note = self.note(me, note_id)?;
         let content = match append_or_prepend {
-            Place::Append => format!("{}{added_content}", note.content),
-            Place::Prepend => format!("{added_content}{}", note.content),
+            Place::Append => joined(&note.content, &added_content),
+            Place::Prepend => joined(&added_content, &note.content),
         };
         note.content = checked_content(content)?;
         note.updated_at = clock::now();
@@ -299,6 +307,18 @@ impl SimpleNote {
         self.note(me, note_id)?;
         self.notes.remove(note_id);
         Ok(json!({"message": format!("Note {note_id} is deleted.")}))
+    }
+
+    /// 409 if another note of the owner's has the title. Records may bring such ones.
+    fn check_unique(&self, me: &Email, title: &Text, own_id: Option<u32>) -> Result<(), ToolError> {
+        let mut notes = self.notes.iter();
+        let same = |note: &Note| note.owner == *me && note.title == *title;
+        match notes.find(|(id, note)| same(note) && Some(*id) != own_id) {
+            None => Ok(()),
+            Some((id, _)) => Err(ToolError::taken(format!(
+                "Note {id} has the title {title:?} already."
+            ))),
+        }
     }
 
     /// One's own note: 409 if there is none, 422 if it is somebody else's.
@@ -377,6 +397,16 @@ impl Note {
             "updated_at": self.updated_at, "pinned": self.pinned,
         })
     }
+}
+
+/// One text behind the other, beginning with a line of its own.
+fn joined(first: &str, second: &str) -> String {
+    let between = if first.is_empty() || first.ends_with('\n') || second.starts_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{first}{between}{second}")
 }
 
 fn checked_title(title: String) -> Result<Text, ToolError> {

@@ -229,6 +229,29 @@ fn a_note_is_updated_where_told() {
 }
 
 #[test]
+fn no_two_notes_of_an_owner_get_one_title() {
+    let taken = "Note 2 has the title \"Moot court\" already.";
+    check_refused(
+        "create_note",
+        json!({"title": "Moot court", "content": ""}),
+        409,
+        taken,
+    );
+    check_refused(
+        "update_note",
+        json!({"note_id": 1, "title": "Moot court"}),
+        409,
+        taken,
+    );
+    let mut session = ida();
+    session.ok("create_note", json!({"title": "Bo's milk", "content": ""}));
+    session.ok(
+        "update_note",
+        json!({"note_id": 2, "title": "Moot court", "pinned": true}),
+    );
+}
+
+#[test]
 fn an_update_without_a_change_or_against_a_rule_is_refused() {
     let nothing = "Nothing to change: give a title, content, tags or pinned.";
     check_refused("update_note", json!({"note_id": 1}), 422, nothing);
@@ -240,11 +263,11 @@ fn an_update_without_a_change_or_against_a_rule_is_refused() {
 fn content_is_added_on_either_side() {
     let mut session = ida();
     let add = |place: &str, text: &str| json!({"note_id": 1, "append_or_prepend": place, "added_content": text});
-    session.ok("add_content_to_note", add("append", ", tea"));
-    session.ok("add_content_to_note", add("prepend", "Buy: "));
+    session.ok("add_content_to_note", add("append", "Tea"));
+    session.ok("add_content_to_note", add("prepend", "Buy\n"));
     assert_eq!(
         session.ok("show_note", json!({"note_id": 1}))["content"],
-        "Buy: Milk, bread, tea"
+        "Buy\nMilk, bread\nTea"
     );
     assert_eq!(
         session
@@ -318,7 +341,9 @@ fn a_search_filters_by_words_tags_and_pins() {
     check_search(json!({"query": "arguing courts"}), &[2]);
     check_search(json!({"query": "milk"}), &[1]);
     check_search(json!({"tags": ["Study", "court"]}), &[2]);
-    check_search(json!({"tags": ["study", "home"]}), &[]);
+    check_search(json!({"tags": ["study", "home"]}), &[1, 2]);
+    check_search(json!({"tags": []}), &[3, 1, 2]);
+    check_search(json!({"tags": ["zoo"]}), &[]);
     check_search(json!({"pinned": false}), &[1, 2]);
 }
 

@@ -114,7 +114,7 @@ pub(crate) struct ListExpenses {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, paid_amount, description, expense_id.
+    /// created_at, amount, description, expense_id.
     pub sort_by: Option<String>,
 }
 

@@ -14,6 +14,7 @@ use crate::{Splitwise, not_blank, within};
 
 const SORT_FIELDS: &[listing::Field<Expense>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
+    ("amount", |a, b| a.paid_amount.cmp(&b.paid_amount)),
     ("paid_amount", |a, b| a.paid_amount.cmp(&b.paid_amount)),
     ("description", |a, b| a.description.cmp(&b.description)),
     ("expense_id", |a, b| a.id.cmp(&b.id)),

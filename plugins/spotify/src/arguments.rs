@@ -72,7 +72,6 @@ pub(crate) struct ReviewIdOnly {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowPlaylist {
     pub playlist_id: u32,
-    pub access_token: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -312,12 +312,12 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
 
 fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
-        .public(
+        .open(
             "search_playlists",
-            "Finds public playlists.",
+            "Finds public playlists, with the access_token your own too.",
             Spotify::search_playlists,
         )
-        .public(
+        .open(
             "show_playlist",
             "Shows a playlist with its songs.",
             Spotify::show_playlist,

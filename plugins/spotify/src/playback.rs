@@ -127,6 +127,18 @@ impl Spotify {
                 let index = self.queue_index(me, position)?;
                 self.play(me, index)
             }
+            ([Source::Song(song)], None) => {
+                self.song(*song)?;
+                let player = self.players.entry(me.clone()).or_default();
+                if player.queue().len() >= MAX_QUEUE {
+                    return Err(ToolError::invalid(format!(
+                        "The queue is full: it holds {MAX_QUEUE} songs."
+                    )));
+                }
+                player.play_first(*song, clock::now());
+                self.count_current(me);
+                self.tell_playing(me)
+            }
             ([source], None) => {
                 let (_, songs) = self.songs_from(me, *source)?;
                 let player = self.players.entry(me.clone()).or_default();

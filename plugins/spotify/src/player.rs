@@ -116,6 +116,12 @@ impl Player {
         self.play(0, now);
     }
 
+    /// A song in front of the queue, playing.
+    pub(crate) fn play_first(&mut self, song: SongId, now: DateTime) {
+        self.queue.insert(0, song);
+        self.play(0, now);
+    }
+
     /// Plays the song at this position, which must be in the queue, from its start.
     pub(crate) fn play(&mut self, position: usize, now: DateTime) {
         self.position = position;

@@ -43,6 +43,7 @@ pub(crate) struct Playlist {
 impl Spotify {
     pub(crate) fn search_playlists(
         &mut self,
+        me: Option<&Email>,
         arguments: SearchPlaylists,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchPlaylists {
@@ -58,7 +59,8 @@ impl Spotify {
         } = arguments;
         let owner = owner_email.as_deref().map(Email::new);
         let wanted = |playlist: &&Playlist| {
-            playlist.public && owner.as_ref().is_none_or(|owner| playlist.owner == *owner)
+            (playlist.public || Some(&playlist.owner) == me)
+                && owner.as_ref().is_none_or(|owner| playlist.owner == *owner)
         };
         let playlists = self.playlists.values().filter(wanted);
         let rows = playlists.map(|playlist| self.playlist_row(playlist));
@@ -118,16 +120,13 @@ impl Spotify {
         )
     }
 
-    pub(crate) fn show_playlist(&mut self, arguments: ShowPlaylist) -> Result<Value, ToolError> {
-        let ShowPlaylist {
-            playlist_id,
-            access_token,
-        } = arguments;
-        let reader = access_token
-            .map(|token| self.accounts.authorize(Some(&token)))
-            .transpose()?;
-        let playlist = match reader {
-            Some(me) => self.readable_playlist(&me, playlist_id)?,
+    pub(crate) fn show_playlist(
+        &mut self,
+        me: Option<&Email>,
+        ShowPlaylist { playlist_id }: ShowPlaylist,
+    ) -> Result<Value, ToolError> {
+        let playlist = match me {
+            Some(me) => self.readable_playlist(me, playlist_id)?,
             None => self.public_playlist(playlist_id)?,
         };
         Ok(self.view_playlist(playlist))

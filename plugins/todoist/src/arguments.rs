@@ -157,7 +157,7 @@ pub(crate) struct UpdateTask {
     pub task_id: u32,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// YYYY-MM-DD; empty: none.
+    /// YYYY-MM-DD, or None.
     pub due_date: Option<String>,
     /// 0: none.
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -206,7 +206,7 @@ pub(crate) struct UpdateSubTask {
     pub sub_task_id: u32,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// YYYY-MM-DD; empty: none.
+    /// YYYY-MM-DD, or None.
     pub due_date: Option<String>,
     /// 0: none.
     #[schemars(range(min = 0, max = 1_000_000))]

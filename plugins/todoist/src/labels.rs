@@ -135,7 +135,7 @@ impl Todoist {
         Ok(json!({"message": format!("Label {label_id} is taken off task {task_id}.")}))
     }
 
-    /// Adds a label; 422 if it breaks a rule.
+    /// Adds a label; 422 if it breaks a rule, 409 if another one of the creator's has its name.
     pub(crate) fn insert_label(
         &mut self,
         creator: &Email,
@@ -144,7 +144,7 @@ impl Todoist {
     ) -> Result<u32, ToolError> {
         let name = checked_name(name)?;
         if let Some(id) = self.label_named(creator, &name) {
-            return Err(ToolError::invalid(format!(
+            return Err(ToolError::taken(format!(
                 "Label {id} has the name {name:?} already."
             )));
         }

@@ -114,6 +114,7 @@ impl Todoist {
         me: &Email,
         ProjectId { project_id }: ProjectId,
     ) -> Result<Value, ToolError> {
+        let project_id = self.named_project(me, project_id);
         let project = self.project(me, project_id)?;
         Ok(self.view_project(me, project_id, project))
     }
@@ -130,7 +131,7 @@ impl Todoist {
             is_favorite,
         } = arguments;
         let mut project = Project::new(me.clone(), clock::now());
-        project.name = checked_name(&name)?;
+        project.name = self.unused_name(me, &name, None)?;
         project.color = color;
         project.description = checked_description(description.unwrap_or_default())?;
         project.favorite_of = is_favorite.then(|| me.clone()).into_iter().collect();
@@ -154,6 +155,7 @@ impl Todoist {
             is_favorite,
             is_archived,
         } = arguments;
+        let project_id = self.named_project(me, project_id);
         let mut project = self.project(me, project_id)?.clone();
         let content = name.is_some() || color.is_some() || description.is_some();
         if !content && is_favorite.is_none() && is_archived.is_none() {
@@ -169,12 +171,17 @@ impl Todoist {
         if is_archived.is_some() && project.creator != *me {
             return Err(only_the_creator(&project, "archive", project_id));
         }
+        if is_archived == Some(true) && project.is_archived {
+            return Err(ToolError::invalid(format!(
+                "Project {project_id} is archived already."
+            )));
+        }
         project.is_archived = is_archived.unwrap_or(project.is_archived);
         if content && project.is_archived {
             return Err(archived(project_id));
         }
         if let Some(name) = name {
-            project.name = checked_name(&name)?;
+            project.name = self.unused_name(&project.creator, &name, Some(project_id))?;
         }
         if let Some(description) = description {
             project.description = checked_description(description)?;
@@ -196,6 +203,7 @@ impl Todoist {
         me: &Email,
         ProjectId { project_id }: ProjectId,
     ) -> Result<Value, ToolError> {
+        let project_id = self.named_project(me, project_id);
         let project = self.project(me, project_id)?;
         if project.is_inbox {
             return Err(ToolError::invalid("The Inbox cannot be deleted."));
@@ -208,6 +216,33 @@ impl Todoist {
             .retain(|_, section| section.project != project_id);
         self.forget_tasks(|task| task.project == project_id);
         Ok(json!({"message": format!("Project {project_id} is deleted with all that was in it.")}))
+    }
+
+    /// The project that an argument names: 0 is one's Inbox.
+    pub(crate) fn named_project(&self, me: &Email, id: u32) -> u32 {
+        let inbox = self.inboxes.get(me).filter(|_| id == 0);
+        inbox.map_or(id, |inbox| inbox.0)
+    }
+
+    /// A name that no other project of the creator's has: 409 if one has it. Records may bring such ones.
+    fn unused_name(
+        &self,
+        creator: &Email,
+        name: &str,
+        own_id: Option<u32>,
+    ) -> Result<Text, ToolError> {
+        let name = checked_name(name)?;
+        let same = |project: &Project| project.creator == *creator && project.name == name;
+        match self
+            .projects
+            .iter()
+            .find(|(id, project)| same(project) && Some(*id) != own_id)
+        {
+            None => Ok(name),
+            Some((id, _)) => Err(ToolError::taken(format!(
+                "Project {id} has the name {name:?} already."
+            ))),
+        }
     }
 
     /// A project that one is in: 409 if there is none, 422 if it is other people's.

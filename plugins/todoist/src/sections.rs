@@ -32,6 +32,7 @@ impl Todoist {
         me: &Email,
         ProjectId { project_id }: ProjectId,
     ) -> Result<Vec<Value>, ToolError> {
+        let project_id = self.named_project(me, project_id);
         let project = self.project(me, project_id)?;
         let view = |(order_index, (id, section)): (usize, (u32, &Section))| {
             json!({
@@ -56,6 +57,7 @@ impl Todoist {
             name,
             order_index,
         } = arguments;
+        let project_id = self.named_project(me, project_id);
         self.open_project(me, project_id)?;
         let section_id = self.insert_section(project_id, &name, clock::now())?;
         if let Some(project) = self.projects.get_mut(project_id) {
@@ -84,7 +86,9 @@ impl Todoist {
                 "Nothing to change: give a name or an order_index.",
             ));
         }
-        let name = name.map(|name| checked_name(&name)).transpose()?;
+        let name = name
+            .map(|name| self.unused_section_name(project, &name, Some(section_id)))
+            .transpose()?;
         if let (Some(name), Some(section)) = (name, self.sections.get_mut(section_id)) {
             section.name = name;
         }
@@ -109,13 +113,35 @@ impl Todoist {
         Ok(json!({"message": format!("Section {section_id} is deleted with its tasks.")}))
     }
 
-    /// Adds a section at the end; 422 if it breaks a rule.
+    /// A name that no other section of the project has: 409 if one has it.
+    fn unused_section_name(
+        &self,
+        project: u32,
+        name: &str,
+        own_id: Option<u32>,
+    ) -> Result<Text, ToolError> {
+        let name = checked_name(name)?;
+        let same = |section: &Section| section.project == project && section.name == name;
+        match self
+            .sections
+            .iter()
+            .find(|(id, section)| same(section) && Some(*id) != own_id)
+        {
+            None => Ok(name),
+            Some((id, _)) => Err(ToolError::taken(format!(
+                "Section {id} has the name {name:?} already."
+            ))),
+        }
+    }
+
+    /// Adds a section at the end; 422 if it breaks a rule, 409 if its name is taken.
     pub(crate) fn insert_section(
         &mut self,
         project_id: u32,
         name: &str,
         created_at: DateTime,
     ) -> Result<u32, ToolError> {
+        let name = self.unused_section_name(project_id, name, None)?;
         let project = self.projects.get_mut(project_id);
         // Cannot happen: the caller has found it.
         let project = project.ok_or_else(|| ToolError::conflict("project", project_id))?;
@@ -126,7 +152,7 @@ impl Todoist {
         }
         let id = self.sections.insert(Section {
             project: project_id,
-            name: checked_name(name)?,
+            name,
             created_at,
             tasks: List::default(),
         });

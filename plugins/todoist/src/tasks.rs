@@ -63,13 +63,15 @@ impl Todoist {
         arguments: ShowTasks,
     ) -> Result<Value, ToolError> {
         let (project_id, section_id) = (arguments.project_id, arguments.section_id);
+        let project_id = self.named_project(me, project_id);
         let project = self.project(me, project_id)?;
-        if let Some(section) = section_id {
+        // Section 0 is what is outside the sections.
+        if let Some(section) = section_id.filter(|id| *id != 0) {
             self.check_section(project_id, section)?;
         }
         let filter = Filter::new(arguments)?;
         let no_section_tasks = match section_id {
-            None => self.rows(&project.tasks, &filter)?,
+            None | Some(0) => self.rows(&project.tasks, &filter)?,
             Some(_) => Vec::new(),
         };
         let mut sections = Vec::new();
@@ -130,6 +132,8 @@ impl Todoist {
             order_index,
             priority,
         } = arguments;
+        let project_id = self.named_project(me, project_id);
+        let section_id = section_id.filter(|id| *id != 0);
         self.open_project(me, project_id)?;
         let change = WorkChange {
             title: Some(title),
@@ -280,8 +284,9 @@ impl Todoist {
         Ok(id)
     }
 
-    /// 422 unless somebody is in the project.
+    /// 409 if somebody has no account, 422 unless they are in the project.
     pub(crate) fn check_member(&self, project: u32, person: &Email) -> Result<(), ToolError> {
+        self.accounts.known(person)?;
         let member = self
             .projects
             .get(project)

@@ -16,7 +16,7 @@ use crate::tasks::{Row, Task};
 impl Todoist {
     pub(crate) fn view_project(&self, me: &Email, id: u32, project: &Project) -> Value {
         let section = |(id, section): (u32, &Section)| json!({"id": id, "name": section.name, "num_tasks": section.tasks.len()});
-        let collaborators = project.collaborators.iter();
+        let collaborators = std::iter::once(&project.creator).chain(&project.collaborators);
         let invite = |invite: &Invite| {
             json!({
                 "invite_code": invite.code,

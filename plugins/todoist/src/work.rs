@@ -55,7 +55,7 @@ pub(crate) enum DurationUnit {
 pub(crate) struct WorkChange {
     pub title: Option<String>,
     pub description: Option<String>,
-    /// An empty text takes it away.
+    /// An empty text or `None` takes it away.
     pub due_date: Option<String>,
     /// 0 takes it away.
     pub duration: Option<f64>,
@@ -98,7 +98,7 @@ impl Work {
         }
         if let Some(due_date) = due_date {
             self.due_date = match due_date.trim() {
-                "" => None,
+                "" | "None" => None,
                 date => Some(time::parse_date("due_date", date)?),
             };
         }
@@ -106,6 +106,9 @@ impl Work {
             self.duration = changed_duration(self.duration, duration, duration_unit)?;
         }
         self.priority = priority.unwrap_or(self.priority);
+        if is_completed == Some(true) && self.is_completed {
+            return Err(ToolError::invalid("It is completed already."));
+        }
         self.is_completed = is_completed.unwrap_or(self.is_completed);
         Ok(())
     }

@@ -64,12 +64,11 @@ fn shown(schema: &Value) -> Value {
     let mut shown = Map::new();
     for (key, value) in fields {
         let part = match key.as_str() {
-            "$schema" | "title" => continue,
+            "$schema" | "title" | "maxLength" | "maxItems" => continue,
             "format" if is_number(fields) => continue,
             "minimum" if is_zero(value) => continue,
             "maximum" if value.as_f64() >= Some(FAR) => continue,
             "minLength" | "minItems" if *value == 1 => continue,
-            "maxLength" | "maxItems" => continue,
             "additionalProperties" if *value == false => continue,
             "default" if is_plain(value, fields) => continue,
             "properties" => properties(value, fields.get("required")),

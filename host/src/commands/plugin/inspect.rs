@@ -149,7 +149,8 @@ fn list(heading: &str, lines: impl Iterator<Item = String>) -> String {
         })
 }
 
-/// `gmail__send_email(email_addresses, subject, body?)`: what is not required has a question mark.
+/// `gmail__send_email(email_addresses, subject, body?)`: what is not required has a question mark, and what a model is not
+/// shown is left out.
 fn signature(tool: &ToolSpec) -> String {
     let schema = &tool.parameters;
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
@@ -164,8 +165,9 @@ fn signature(tool: &ToolSpec) -> String {
     let properties = schema["properties"].as_object();
     let arguments: Vec<String> = properties
         .into_iter()
-        .flat_map(|properties| properties.keys())
-        .map(argument)
+        .flatten()
+        .filter(|(_, schema)| schema["deprecated"] != true)
+        .map(|(name, _)| argument(name))
         .collect();
     format!("{}({})", tool.name, arguments.join(", "))
 }

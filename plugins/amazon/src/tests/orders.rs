@@ -238,6 +238,9 @@ fn an_address_is_added_and_can_be_delivered_to() {
     assert_eq!(addresses[1], expected);
     session.ok(PAY, pay(1, 3));
     let tool = "add_address";
+    let taken = "Address 3 has the name \"Work\" already.";
+    let error = session.refused(tool, address("name", json!("Work")));
+    assert_eq!((error.status, error.message.as_str()), (409, taken));
     check_refused(
         tool,
         address("city", json!(" ")),
@@ -251,8 +254,8 @@ fn an_address_is_added_and_can_be_delivered_to() {
     let message = "The state must stand on one line, without control characters.";
     check_refused(tool, address("state", json!("a\nb")), 422, message);
     let mut session = ida();
-    for _ in 0..99 {
-        session.ok(tool, address("name", json!("Work")));
+    for number in 0..99 {
+        session.ok(tool, address("name", json!(format!("Work {number}"))));
     }
     let message = "An account has at most 100 addresses.";
     refused(

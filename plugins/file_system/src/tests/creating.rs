@@ -24,7 +24,7 @@ fn a_directory_is_created_with_those_on_the_way_if_told() {
     check_refused(
         "create_directory",
         deep(false),
-        409,
+        422,
         "There is no directory /a/b.",
     );
     let mut session = ida();
@@ -91,7 +91,7 @@ fn a_file_is_created() {
     );
     assert_eq!(
         answer,
-        json!({"message": "The file is created.", "file_path": "~/study/a b.md"})
+        json!({"message": "The file is created.", "file_path": "/home/ida/study/a b.md"})
     );
     let expected = json!({
         "id": 13, "owner": IDA, "path": "~/study/a b.md", "content": "Ü\n\tx", "created_at": "2026-03-02T09:00:00",
@@ -100,6 +100,8 @@ fn a_file_is_created() {
     assert_eq!(entry(&mut session, "~/study/a b.md"), expected);
     session.ok("create_file", json!({"file_path": "/top"}));
     assert_eq!(entry(&mut session, "/top")["content"], "");
+    session.ok("create_file", json!({"file_path": "~/new/deep/x"}));
+    assert_eq!(entry(&mut session, "~/new/deep/x")["content"], "");
 }
 
 #[test]
@@ -124,7 +126,6 @@ fn a_file_that_exists_is_replaced_only_if_told() {
 #[test]
 fn a_file_that_breaks_a_rule_is_not_created() {
     for (path, status, message) in [
-        ("~/none/x", 409, "There is no directory ~/none."),
         ("~/plan.txt/x", 422, "~/plan.txt is a file."),
         (
             "~/study",

@@ -79,6 +79,17 @@ fn is_directory(model: &Model, path: &str) -> bool {
     path == "~" || matches!(model.get(path), Some(None))
 }
 
+/// Makes the directories that are missing around a path; false if a file is in the way.
+fn make_way(model: &mut Model, path: &str) -> bool {
+    let mut missing = around(path);
+    let before = model.clone();
+    while !before.contains_key(missing) && missing != "~" {
+        model.insert(missing.to_owned(), None);
+        missing = around(missing);
+    }
+    is_directory(&before, missing)
+}
+
 /// The model after the deed, None if it must be refused.
 fn expected(
     model: &Model,
@@ -90,12 +101,14 @@ fn expected(
     let mut next = model.clone();
     match tool {
         "create_file" => {
-            let free = match model.get(from) {
-                None => is_directory(model, around(from)),
-                Some(entry) => entry.is_some() && switches.0,
-            };
+            if let Some(entry) = model.get(from)
+                && !(entry.is_some() && switches.0)
+            {
+                return None;
+            }
+            let made = make_way(&mut next, from);
             next.insert(from.to_owned(), Some(to.to_owned()));
-            free.then_some(next)
+            made.then_some(next)
         }
         "create_directory" => {
             if let Some(entry) = model.get(from) {
@@ -121,10 +134,10 @@ fn placed(model: &Model, tool: &str, from: &str, to: &str, overwrite: bool) -> O
         Some(there) => overwrite && there.is_some() == file,
     };
     let apart = !is_within(from, to) && !is_within(to, from);
-    if entry.is_some() != file || !replaceable || !apart || !is_directory(model, around(to)) {
+    let mut next = model.clone();
+    if entry.is_some() != file || !replaceable || !apart || !make_way(&mut next, to) {
         return None;
     }
-    let mut next = model.clone();
     next.retain(|path, _| !is_within(path, to));
     for (path, entry) in model.iter().filter(|(path, _)| is_within(path, from)) {
         next.insert(format!("{to}{}", &path[from.len()..]), entry.clone());

@@ -232,6 +232,24 @@ fn a_draft_without_recipients_is_not_sent() {
 }
 
 #[test]
+fn the_word_none_takes_a_draft_off_the_schedule() {
+    let mut session = ida();
+    let shown = |session: &mut Session<Gmail>, id: u32| {
+        session.ok("show_draft", json!({"draft_id": id}))["scheduled_send_at"].clone()
+    };
+    let at = |at: &str| json!({"draft_id": 1, "scheduled_send_at": at});
+    session.ok("update_draft", at("2026-03-09"));
+    assert_eq!(shown(&mut session, 1), "2026-03-09T00:00:00");
+    session.ok("update_draft", at("None"));
+    assert_eq!(shown(&mut session, 1), json!(null));
+    let draft = json!({"recipient_email_addresses": [], "body": "x", "scheduled_send_at": "None"});
+    let id = session.ok("create_draft", draft)["draft_id"]
+        .as_u64()
+        .unwrap();
+    assert_eq!(shown(&mut session, u32::try_from(id).unwrap()), json!(null));
+}
+
+#[test]
 fn a_scheduled_draft_is_sent_when_its_time_has_come() {
     let mut session = ida();
     session.ok(

@@ -141,11 +141,16 @@ fn only_the_latest_message_of_each_conversation_remains_if_asked_for() {
         json!({"only_latest_per_contact": true, "sort_by": "+sent_at"}),
         &[4, 5],
     );
+    check_search(
+        json!({"only_latest_per_contact": true, "sort_by": "+created_at"}),
+        &[4, 5],
+    );
 }
 
 #[test]
 fn a_search_that_cannot_be_is_refused() {
-    let fields = "sort_by must be + or - and one of sent_at, text_message_id, not \"+size\".";
+    let fields =
+        "sort_by must be + or - and one of sent_at, created_at, text_message_id, not \"+size\".";
     check_refused(
         "search_text_messages",
         json!({"sort_by": "+size"}),
@@ -163,23 +168,28 @@ fn a_search_that_cannot_be_is_refused() {
 
 #[test]
 fn a_window_is_a_conversation_within_a_period() {
-    check_window(json!({"phone_number": BOS}), &[4, 3, 2, 1]);
+    check_window(json!({"phone_number": BOS}), &[1, 2, 3, 4]);
+    check_window(json!({"phone_number": BOS, "page_limit": 3}), &[2, 3, 4]);
+    check_window(
+        json!({"phone_number": BOS, "page_limit": 3, "page_index": 1}),
+        &[1],
+    );
     check_window(
         json!({"phone_number": BOS, "pagination_order": "ascending", "page_limit": 3}),
         &[1, 2, 3],
     );
     check_window(
         json!({"phone_number": BOS, "min_datetime": "2026-02-02"}),
-        &[4, 3],
+        &[3, 4],
     );
     check_window(
         json!({"phone_number": BOS, "max_datetime": "2026-02-01"}),
-        &[2, 1],
+        &[1, 2],
     );
     let period = json!({
         "phone_number": "(555) 0140201", "min_datetime": "2026-02-01|10:05:00", "max_datetime": "2026-02-02T11:55:00",
     });
-    check_window(period, &[3, 2]);
+    check_window(period, &[2, 3]);
     check_window(json!({"phone_number": "5550140000"}), &[]);
 }
 

@@ -138,7 +138,7 @@ fn what_is_played_takes_the_place_of_the_queue() {
     );
     check_queue(&mut session, &[4], 0, true);
     session.ok("play_music", json!({"song_id": 5}));
-    check_queue(&mut session, &[5], 0, true);
+    check_queue(&mut session, &[5, 4], 0, true);
     assert_eq!(
         [1, 4, 5].map(|song| plays(&mut session, song)),
         [1001, 1, 1]
@@ -337,6 +337,9 @@ fn what_holds_more_songs_than_fit_is_full() {
     assert_eq!((error.status, error.message.as_str()), (422, holds));
     assert_eq!(session.refused("add_to_queue", tape).message, holds);
     session.ok("play_music", json!({"playlist_id": 1}));
+    let error = session.refused("play_music", json!({"song_id": 1}));
+    let full = "The queue is full: it holds 500 songs.";
+    assert_eq!((error.status, error.message.as_str()), (422, full));
     let error = session.refused(
         "add_song_to_playlist",
         json!({"playlist_id": 1, "song_id": 501}),

@@ -72,9 +72,15 @@ fn a_private_playlist_is_shown_to_its_owner_only() {
 #[test]
 fn public_playlists_are_found_filtered_and_sorted() {
     let check = |arguments, expected: &[u64]| {
-        check_list("search_playlists", arguments, "playlist_id", expected);
+        let mut stranger = Session::<Spotify>::open(&seed());
+        let found = stranger.ok("search_playlists", arguments);
+        assert_eq!(ids(&found, "playlist_id"), expected);
     };
     check(json!({}), &[1, 3]);
+    // Ida's token shows her own private one too.
+    check_list("search_playlists", json!({}), "playlist_id", &[1, 2, 3]);
+    let guess = json!({"access_token": "guess"});
+    assert_eq!(ida().refused("search_playlists", guess).status, 401);
     check(json!({"query": "walking"}), &[3]);
     check(json!({"query": "secret"}), &[]);
     check(json!({"owner_email": "Bo@lind.test"}), &[3]);

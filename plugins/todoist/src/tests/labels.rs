@@ -50,7 +50,7 @@ fn a_label_is_created_with_a_name_of_its_own() {
     let expected = json!({"id": 4, "creator": IDA, "name": "later", "color": "green"});
     assert_eq!(record(&mut session, "labels", 4), expected);
     let taken = "Label 1 has the name \"URGENT\" already.";
-    check_refused("create_label", json!({"name": "URGENT"}), 422, taken);
+    check_refused("create_label", json!({"name": "URGENT"}), 409, taken);
     check_refused(
         "create_label",
         json!({"name": ""}),

@@ -22,7 +22,7 @@ fn a_project_shows_its_sections_and_people() {
         "is_archived": false, "created_at": "2026-01-01T10:00:00", "project_id": 4,
         "creator": person("Ida Vale", IDA), "num_tasks": 3,
         "sections": [{"id": 1, "name": "Reading", "num_tasks": 2}, {"id": 2, "name": "Writing", "num_tasks": 0}],
-        "collaborators": [person("Bo Lind", BO)],
+        "collaborators": [person("Ida Vale", IDA), person("Bo Lind", BO)],
         "pending_invites": [
             invite(0, person("Cy Moor", CY)), invite(1, person("di@fern.test", "di@fern.test")),
         ],
@@ -124,6 +124,72 @@ fn a_project_is_changed_where_told() {
         "update_project",
         json!({"project_id": 3, "is_favorite": true}),
     );
+}
+
+#[test]
+fn no_two_projects_of_a_creator_and_no_two_sections_of_a_project_get_one_name() {
+    let taken = "Project 4 has the name \"Thesis\" already.";
+    check_refused("create_project", json!({"name": "Thesis"}), 409, taken);
+    let mut session = ida();
+    let id = session.ok("create_project", json!({"name": "Garden"}))["project_id"].clone();
+    let error = session.refused(
+        "update_project",
+        json!({"project_id": id, "name": "Thesis"}),
+    );
+    assert_eq!((error.status, error.message.as_str()), (409, taken));
+    session.ok(
+        "update_project",
+        json!({"project_id": 4, "name": "Thesis", "color": "red"}),
+    );
+    bo().ok("create_project", json!({"name": "Thesis"}));
+    let taken = "Section 1 has the name \"Reading\" already.";
+    let section = json!({"project_id": 4, "name": "Reading"});
+    check_refused("create_section", section, 409, taken);
+    let renamed = json!({"section_id": 2, "name": "Reading"});
+    check_refused("update_section", renamed, 409, taken);
+    session.ok(
+        "update_section",
+        json!({"section_id": 1, "name": "Reading"}),
+    );
+}
+
+#[test]
+fn an_archived_project_is_not_archived_again() {
+    let again = json!({"project_id": 6, "is_archived": true});
+    check_refused(
+        "update_project",
+        again,
+        422,
+        "Project 6 is archived already.",
+    );
+    ida().ok(
+        "update_project",
+        json!({"project_id": 6, "is_archived": false}),
+    );
+}
+
+#[test]
+fn project_0_is_the_inbox_and_section_0_what_is_outside_the_sections() {
+    let mut session = ida();
+    let inbox = json!({"project_id": 0});
+    assert_eq!(session.ok("show_project", inbox.clone())["project_id"], 3);
+    assert_eq!(session.ok("show_sections", inbox.clone()), json!([]));
+    let task = json!({"project_id": 0, "section_id": 0, "title": "Milk"});
+    let id = session.ok("create_task", task)["task_id"].clone();
+    let task = session.ok("show_task", json!({"task_id": id}));
+    assert_eq!(
+        [&task["project_id"], &task["section_id"]],
+        [&json!(3), &json!(null)]
+    );
+    session.ok("create_section", json!({"project_id": 0, "name": "Soon"}));
+    session.ok(
+        "update_project",
+        json!({"project_id": 0, "is_favorite": true}),
+    );
+    let outside = session.ok("show_tasks", json!({"project_id": 4, "section_id": 0}));
+    assert_eq!(ids(&outside["no_section_tasks"], "task_id"), [1]);
+    assert_eq!(outside["sections"], json!([]));
+    check_refused("delete_project", inbox, 422, "The Inbox cannot be deleted.");
 }
 
 #[test]
@@ -333,8 +399,11 @@ fn a_section_that_breaks_a_rule_is_refused() {
     check_archived("update_section", json!({"section_id": 3, "name": "S"}));
     check_archived("delete_section", json!({"section_id": 3}));
     let mut session = ida();
-    for _ in 0..98 {
-        session.ok("create_section", json!({"project_id": 4, "name": "S"}));
+    for number in 0..98 {
+        session.ok(
+            "create_section",
+            json!({"project_id": 4, "name": format!("S {number}")}),
+        );
     }
     let error = session.refused("create_section", json!({"project_id": 4, "name": "S"}));
     assert_eq!(

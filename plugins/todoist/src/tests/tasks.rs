@@ -312,6 +312,17 @@ fn an_empty_date_and_a_duration_of_nothing_are_taken_away() {
 }
 
 #[test]
+fn the_word_none_takes_a_date_away() {
+    let mut session = ida();
+    session.ok(
+        "update_task",
+        json!({"task_id": 1, "due_date": "2026-03-09"}),
+    );
+    session.ok("update_task", json!({"task_id": 1, "due_date": "None"}));
+    assert_eq!(record(&mut session, "tasks", 1)["due_date"], json!(null));
+}
+
+#[test]
 fn a_task_is_moved_within_its_section() {
     let mut session = ida();
     session.ok("update_task", json!({"task_id": 3, "order_index": 0}));
@@ -394,6 +405,8 @@ fn an_assignment_that_breaks_a_rule_is_refused() {
         422,
         "cy@moor.test is not in project 4.",
     );
+    let nobody = "There is no account x@y.test.";
+    check_refused(tool, assign(1, "x@y.test"), 409, nobody);
     check_refused(tool, assign(1, "bo"), 422, "\"bo\" is no email address.");
     check_refused(
         tool,
