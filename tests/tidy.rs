@@ -68,6 +68,7 @@ fn eval_is_pure() {
             "std::env",
             "std::time",
             "Instant",
+            "rayon",
             "rand_",
             "rand::",
             "getrandom",
@@ -140,7 +141,7 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             // The epoch ticker, the progress display, and the compiling of patterns: threads, no tasks.
             "host/crates/sandbox/src/engine.rs",
             "host/crates/report/src/progress.rs",
-            "host/crates/core/src/matcher.rs",
+            "host/crates/engine/src/words.rs",
             // The compiling process, and the alarm in it.
             "host/crates/sandbox/src/compile.rs",
         ],

@@ -22,7 +22,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     if let Some(sheet) = &args.sheet {
         return write_sheet(&runs, args, sheet);
     }
-    let (mut sources, mut audits) = (Vec::new(), Vec::new());
+    let mut audits = Vec::new();
     if !args.human.is_empty() {
         audits.push((people(args.human.len()), by_people(&runs, args)?));
     }
@@ -46,6 +46,12 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
             break;
         }
     }
+    told(audits, args.json)
+}
+
+/// Prints what came of the audits, and what kept them from their end.
+fn told(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Failure> {
+    let mut sources = Vec::new();
     let (mut broken, mut faults) = (Vec::new(), Vec::new());
     let mut rejected = None;
     for (judge, audited) in audits {
@@ -76,7 +82,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
             cost: usage.total().known_cost(),
         });
     }
-    if args.json {
+    if json {
         println!("{}", serde_json::to_string(&sources).or_exit(Exit::Bug)?);
     } else {
         println!("{}", table(&sources));

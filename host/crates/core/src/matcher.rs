@@ -181,12 +181,11 @@ impl Matcher {
         self.patterns.units
     }
 
-    /// Begins, on another processor, with the work that the first question would have to wait for.
-    pub fn prepare(&self) {
-        if self.patterns.each().any(|pattern| !pattern.is_prepared()) {
-            let patterns = Arc::clone(&self.patterns);
-            rayon::spawn(move || patterns.each().for_each(Pattern::prepare));
-        }
+    /// The work that the first question would have to wait for, to be done on another processor; None if it is done.
+    pub fn preparation(&self) -> Option<impl FnOnce() + Send + use<>> {
+        let patterns = Arc::clone(&self.patterns);
+        let open = patterns.each().any(|pattern| !pattern.is_prepared());
+        open.then_some(move || patterns.each().for_each(Pattern::prepare))
     }
 
     /// The first piece that matches, for evidence.

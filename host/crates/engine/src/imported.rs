@@ -2,6 +2,7 @@
 //! folder can be verified is. It plays nothing, and no clock, call status or cost is made up for what the outputs do not
 //! tell.
 
+mod deviations;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use pibench_record::trajectory::{Place, Trajectory};
 use pibench_record::{Journal, Manifest, RunFolder};
 use pibench_suite::suite::{Session, Suite};
 
+pub use deviations::deviations;
 pub use verify::verify;
 
 /// What the outputs say of who played user and judge: nothing.

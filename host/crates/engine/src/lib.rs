@@ -1,6 +1,7 @@
 //! Playing a suite: episodes side by side, each in order, every turn journaled. The only module that spawns tasks.
 
 mod audit;
+pub mod check;
 mod contents;
 mod dispatcher;
 mod dossier;

@@ -13,12 +13,13 @@ use super::episode::{Episode, EpisodeError, InFlight, write};
 use super::grading::{self, Checklist, JUDGE, Unanswered};
 use super::plan::{AgentRole, Plan};
 use super::wake::HEARTBEAT;
+use super::words;
 use crate::user::{Asking, Judged, RoleError, TurnEvidence};
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{
     Agent, Channel, RESULTS_FOLDER, SessionClock, Setup, TurnDone, TurnEnd, TurnLimits,
 };
-use pibench_core::matcher::{Matcher, Piece};
+use pibench_core::matcher::Piece;
 use pibench_core::message::Usage;
 use pibench_core::path::WorkspacePath;
 use pibench_core::progress::{Progress, Spent};
@@ -312,7 +313,7 @@ impl<'e, 'a> Play<'e, 'a> {
     ) -> Self {
         let plan = episode.plan;
         if let Some(words) = &mut episode.words {
-            session.matchers().for_each(Matcher::prepare);
+            words::prepare(session);
             words.clear();
             words.shown(system);
             for file in &session.files {

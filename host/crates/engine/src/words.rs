@@ -7,10 +7,17 @@ use serde_json::Value;
 
 use pibench_agent::tools::{ASK_USER, MESSAGE};
 use pibench_core::lexical::{SPAN, Seen, arguments_text};
-use pibench_core::matcher::{Piece, Place};
+use pibench_core::matcher::{Matcher, Piece, Place};
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
 use pibench_record::event::{Step, Turn};
+use pibench_suite::suite::Session;
+
+/// Begins, on other processors, with what the first question to a session's matchers would have to wait for.
+pub(super) fn prepare(session: &Session) {
+    let preparations = session.matchers().filter_map(Matcher::preparation);
+    preparations.for_each(rayon::spawn);
+}
 
 /// Follows a session and tells the agent's own words.
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ pub mod identity;
 pub mod journal;
 pub mod outline;
 pub mod results;
+pub mod shards;
 pub mod standing;
 pub mod trajectory;
 

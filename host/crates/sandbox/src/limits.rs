@@ -348,6 +348,35 @@ impl GuestLimits {
             load: self.load.within(load),
         }
     }
+
+    /// The limits by the names that files have for them.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        let Self {
+            app,
+            grader,
+            python,
+            shell,
+            document,
+            load,
+        } = self;
+        let kinds = [
+            ("app", app),
+            ("grader", grader),
+            ("python", python),
+            ("shell", shell),
+            ("document", document),
+        ];
+        let mut named = Vec::new();
+        let mut add = |kind: &str, limits: Vec<(String, u64)>| {
+            let limits = limits.into_iter();
+            named.extend(limits.map(|(name, value)| (format!("limits.{kind}.{name}"), value)));
+        };
+        for (kind, limits) in kinds {
+            add(kind, LimitOverride::from(*limits).named());
+        }
+        add("load", LoadOverride::from(*load).named());
+        named
+    }
 }
 
 /// The limits under the names that files have for them.

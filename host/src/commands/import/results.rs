@@ -1,18 +1,14 @@
 //! `pibench-host import results`: the reference implementation's output folders to a run folder.
 
-use std::collections::BTreeMap;
-
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::commands::run::show;
 use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::imported::take_over;
+use pibench_engine::imported::{deviations, take_over};
 use pibench_engine::plan::absolute;
 use pibench_import::results;
-use pibench_import::results::Outputs;
-use pibench_record::results::RunResults;
 use pibench_report::escape;
 use pibench_suite::load::load;
 
@@ -46,7 +42,7 @@ pub(super) fn results(
     let (path, source) = (absolute(&suite.path)?, absolute(dir)?);
     let results = take_over(&outputs, &suite, path, source, out.as_std_path()).or_exit(Exit::Io)?;
     eprintln!("note: {NOT_TAKEN}");
-    for line in differences(&outputs, &results) {
+    for line in deviations(&outputs, &results) {
         eprintln!("note: {}", escape::line(&line));
     }
     for line in &outputs.left_out {
@@ -58,38 +54,4 @@ pub(super) fn results(
     } else {
         Exit::InvalidInput
     })
-}
-
-/// Where the reference's own scores of a persona, the mean over the runs, are others than those of the run folder.
-fn differences(outputs: &Outputs, results: &RunResults) -> Vec<String> {
-    let mut told: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
-    for episode in &outputs.episodes {
-        let scores = told.entry(&episode.persona).or_default();
-        scores[0].extend(episode.proc);
-        scores[1].extend(episode.comp);
-    }
-    let mut lines = Vec::new();
-    for persona in &results.personas {
-        let Some(scores) = told.get(persona.id.as_str()) else {
-            continue;
-        };
-        for (name, theirs, ours) in [
-            ("Proc", &scores[0], persona.proc),
-            ("Comp", &scores[1], persona.comp),
-        ] {
-            if theirs.is_empty() {
-                continue;
-            }
-            let theirs = 100.0 * theirs.iter().sum::<f64>() / theirs.len() as f64;
-            if ours.is_none_or(|ours| (ours - theirs).abs() > 0.05) {
-                let ours = ours.map_or_else(|| "none".into(), |ours| format!("{ours:.1}"));
-                let id = &persona.id;
-                lines.push(format!(
-                    "{id}: the outputs say {name} {theirs:.1}, their statuses and verdicts give {ours}; a session whose \
-                     judge or connection failed is unscored here"
-                ));
-            }
-        }
-    }
-    lines
 }

@@ -17,7 +17,7 @@ use pibench_record::folder::PluginMark;
 use pibench_report::escape;
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
-use pibench_suite::manifest::{LimitOverride, LimitOverrides, LoadOverride};
+use pibench_suite::manifest::LimitOverrides;
 
 /// One setting as it is shown.
 #[derive(Debug, Serialize)]
@@ -114,11 +114,11 @@ fn limits(
     let policy = settled.policy.as_ref().map(|loaded| loaded.policy.limits);
     let lowered = |by: Option<LimitOverrides>| {
         let lowered = by.and_then(|by| GuestLimits::default().lowered(by).ok());
-        named(&lowered.unwrap_or_default())
+        lowered.unwrap_or_default().named()
     };
-    let (host, suite) = (named(&GuestLimits::default()), lowered(Some(*by_suite)));
+    let (host, suite) = (GuestLimits::default().named(), lowered(Some(*by_suite)));
     let policy = lowered(policy);
-    let rows = named(&settled.limits).into_iter().enumerate();
+    let rows = settled.limits.named().into_iter().enumerate();
     rows.map(|(at, (key, value))| {
         let written = of_suite.iter().find(|setting| setting.key == key);
         let from = if value == host[at].1 {
@@ -140,35 +140,6 @@ fn limits(
         }
     })
     .collect()
-}
-
-/// The limits by the names that files have for them.
-fn named(limits: &GuestLimits) -> Vec<(String, u64)> {
-    let GuestLimits {
-        app,
-        grader,
-        python,
-        shell,
-        document,
-        load,
-    } = limits;
-    let kinds = [
-        ("app", app),
-        ("grader", grader),
-        ("python", python),
-        ("shell", shell),
-        ("document", document),
-    ];
-    let mut named = Vec::new();
-    let mut add = |kind: &str, limits: Vec<(String, u64)>| {
-        let limits = limits.into_iter();
-        named.extend(limits.map(|(name, value)| (format!("limits.{kind}.{name}"), value)));
-    };
-    for (kind, limits) in kinds {
-        add(kind, LimitOverride::from(*limits).named());
-    }
-    add("load", LoadOverride::from(*load).named());
-    named
 }
 
 /// What only the command line says: which part is played, with which files, how and to where.

@@ -10,6 +10,7 @@ use super::reopen::{assignments, load, plugin_dirs, same_rules};
 use super::resolve::absolute;
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
 use crate::outline::same_play;
+use crate::spending::Spending;
 use crate::user::prompts::Prompts;
 use pibench_core::player;
 use pibench_core::player::{ModelSettings, Players};
@@ -18,6 +19,7 @@ use pibench_record::folder::{FolderError, Graded, read_outline, read_results};
 use pibench_record::identity::{differences, listed};
 use pibench_record::{Manifest, RunFolder, journal};
 use pibench_suite::load::Assignment;
+use pibench_suite::suite::Suite;
 
 /// The judge's key in a manifest's models.
 const JUDGE: &str = "judge";
@@ -63,25 +65,7 @@ pub fn regrade(
     same_play(&outline.map_err(PlanError::input)?, &suite).map_err(PlanError::input)?;
     let own_prompts = was.prompts.as_deref().map(Utf8Path::new);
     let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
-    let judge = suite.judge.clone().unwrap_or_default();
-    // Who played is named and not asked; the judge is.
-    let names = Names {
-        judge: judge.clone(),
-        ..Names::played(&was)
-    };
-    let alone = Names {
-        agent: "nop".into(),
-        user: player::LEXICAL.into(),
-        ..names.clone()
-    };
-    let mut silent = clients(&suite, Answers::None.tape(true)?);
-    let (all, _) = cast(names, &prompts, &mut silent, None)?;
-    let mut asked = clients(&suite, by.answers.tape(true)?);
-    let (judging, spending) = cast(alone, &prompts, &mut asked, None)?;
-    let roles = Roles {
-        judge: judging.judge,
-        ..all
-    };
+    let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;
     let policy = by.chosen_policy(suite.policy.as_deref())?;
     let own = by.plugins.map(|dir| dir.as_std_path().to_owned());
     let dirs = own.into_iter().chain(plugin_dirs(machine, &was)).collect();
@@ -95,7 +79,7 @@ pub fn regrade(
         suite_digest: suite.digest.clone(),
         suite_parts: suite.parts.clone(),
         protocol: suite.protocol,
-        judge,
+        judge: roles.judge_name.clone(),
         players: Players {
             judge: roles.players().judge,
             ..was.players
@@ -128,6 +112,33 @@ pub fn regrade(
         },
     );
     Ok((played, plan))
+}
+
+/// Who played is named and not asked; the judge is, and what it costs is counted.
+fn cast_judges(
+    was: &Manifest,
+    suite: &Suite,
+    prompts: &Prompts,
+    answers: &Answers,
+) -> Result<(Roles, Spending), PlanError> {
+    let names = Names {
+        judge: suite.judge.clone().unwrap_or_default(),
+        ..Names::played(was)
+    };
+    let alone = Names {
+        agent: "nop".into(),
+        user: player::LEXICAL.into(),
+        ..names.clone()
+    };
+    let mut silent = clients(suite, Answers::None.tape(true)?);
+    let (all, _) = cast(names, prompts, &mut silent, None)?;
+    let mut asked = clients(suite, answers.tape(true)?);
+    let (judging, spending) = cast(alone, prompts, &mut asked, None)?;
+    let roles = Roles {
+        judge: judging.judge,
+        ..all
+    };
+    Ok((roles, spending))
 }
 
 impl Grading<'_> {

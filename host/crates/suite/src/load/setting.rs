@@ -286,7 +286,7 @@ mod tests {
     fn parsed(text: &str) -> (Vec<String>, toml::Value) {
         match text.parse().unwrap() {
             Assignment::Set { path, value, .. } => (path, value),
-            chosen => panic!("{chosen:?}"),
+            chosen @ Assignment::Chosen { .. } => panic!("{chosen:?}"),
         }
     }
 

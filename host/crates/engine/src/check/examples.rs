@@ -1,8 +1,8 @@
 //! The examples of rules, each carried out by itself: what an author says must pass does, and what must not does not. All of
 //! them are one play of a suite that has a persona for each.
 
-use super::play::{End, Ground, play};
-use crate::exit::Failure;
+use super::plays::{End, play};
+use super::{CheckError, Ground};
 use pibench_core::record::CallStatus;
 use pibench_record::event::{Step, Turn};
 use pibench_suite::manifest::SessionLimits;
@@ -16,11 +16,11 @@ const ANSWER: usize = 300;
 const UNJUDGED: &str = "see that the session can be played: `run --session` tells more";
 
 /// Plays the examples of these sessions' rules.
-pub(super) fn check(
+pub(super) async fn check(
     suite: &Suite,
     sessions: &[String],
     ground: &Ground<'_>,
-) -> Result<Vec<Problem>, Failure> {
+) -> Result<Vec<Problem>, CheckError> {
     let mut histories = ground.authored.histories();
     histories.retain(|history| {
         let asked = sessions.iter().any(|id| id == history.session);
@@ -55,7 +55,7 @@ pub(super) fn check(
         .iter()
         .map(|history| history.session.to_owned())
         .collect();
-    let play = play(&alone, "reference", &played, ground.args)?;
+    let play = play(&alone, "reference", &played, ground).await?;
     let ends = histories.iter().enumerate().map(|(at, history)| {
         let is_its =
             |end: &&End| end.persona == name(at) && end.finished.session == history.session;

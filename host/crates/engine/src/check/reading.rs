@@ -12,11 +12,7 @@ use pibench_suite::suite::{Staged, Suite};
 const PAGES: u32 = 1000;
 
 /// A copy of the suite with texts for documents; one that cannot be read stays as it is, with a problem.
-pub(super) async fn as_read(
-    suite: &Suite,
-    plugins: &Arc<Plugins>,
-    problems: &mut Vec<Problem>,
-) -> Suite {
+pub async fn as_read(suite: &Suite, plugins: &Arc<Plugins>, problems: &mut Vec<Problem>) -> Suite {
     let documents = Documents::new(Arc::clone(plugins), Limits::DOCUMENT);
     let mut suite = suite.clone();
     let files = suite.personas.iter_mut().flat_map(|persona| {

@@ -1,0 +1,85 @@
+//! What reading a suite's files cannot tell, for its author: whether its plugins and rules can be used, and how the scripted
+//! agents fare with it. It asks no model.
+
+mod examples;
+mod expected;
+mod guests;
+mod plays;
+mod reading;
+
+use std::collections::BTreeSet;
+use std::error::Error;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::dispatcher::RunError;
+use crate::plan::{Machine, PlanError};
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::Suite;
+use pibench_suite::validate::Authored;
+
+pub use guests::{There, check_rules};
+pub use plays::{AgentPlay, Plays};
+pub use reading::as_read;
+
+/// What is known of a suite before it is played.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    pub machine: &'a Machine,
+    /// The operator's folder of plugins.
+    pub plugins: Option<&'a Utf8Path>,
+    pub authored: &'a Authored<'a>,
+    /// Plugins that cannot be used.
+    pub absent: &'a BTreeSet<String>,
+    /// Files with errors: how their sessions play says nothing new.
+    pub broken: &'a BTreeSet<Utf8PathBuf>,
+    /// Only these sessions and those that they depend on; empty for all.
+    pub sessions: &'a [String],
+}
+
+impl Ground<'_> {
+    /// Whether a session's file has errors that its loading told.
+    fn is_broken(&self, persona: &str, session: &str) -> bool {
+        let file = self.authored.file(persona, session);
+        file.is_some_and(|file| self.broken.contains(file))
+    }
+}
+
+/// What came of playing a suite.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub plays: Plays,
+    pub problems: Vec<Problem>,
+    /// Why not everything was played to its end.
+    pub stopped: Option<CheckError>,
+}
+
+/// Why a play did not come to its end. Reads after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("play `{agent}`: {reasons}")]
+    Broken {
+        agent: &'static str,
+        reasons: String,
+    },
+    /// By the user.
+    #[error("play `{agent}`: interrupted")]
+    Interrupted { agent: &'static str },
+    #[error(transparent)]
+    Disk(Box<dyn Error + Send + Sync>),
+}
+
+impl CheckError {
+    fn disk(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Disk(reason.into())
+    }
+}
+
+/// Plays the suite by each scripted agent, and carries out the examples of its rules.
+pub async fn play_scripted(suite: &Suite, ground: &Ground<'_>) -> Result<Told, CheckError> {
+    plays::check(suite, ground).await
+}

@@ -1,0 +1,123 @@
+//! What the plugins of a suite say to it: the tools that there are, and whether graders take the rules.
+
+use std::collections::BTreeSet;
+
+use pibench_agent::builtin;
+use pibench_core::message::ToolSpec;
+use pibench_sandbox::grader::Grader;
+use pibench_sandbox::{App, Limits, LoadError, Plugins};
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::{Grading, Persona, Rule, Suite};
+use pibench_suite::validate::{Authored, Part, ToolText};
+
+/// What of the plugins that a suite needs is there.
+pub struct There {
+    /// The tools of the host and of the apps.
+    pub specs: Vec<ToolSpec>,
+    /// The same as authors' texts are held against them.
+    pub tools: Vec<ToolText>,
+    /// The plugins that cannot be used, for which a problem was told.
+    pub absent: BTreeSet<String>,
+}
+
+impl There {
+    /// Asks each plugin; of one that cannot be used a problem is told.
+    pub async fn of(suite: &Suite, plugins: &Plugins, problems: &mut Vec<Problem>) -> Self {
+        let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
+        let mut specs = builtin(suite.scaffold);
+        let mut absent = BTreeSet::new();
+        for name in suite.plugin_names() {
+            match tools_of(plugins, &name, apps.contains(&name)).await {
+                Ok(listed) => specs.extend(listed),
+                Err(reason) => {
+                    problems.push(Problem::of_file(&suite.path, format!("cannot {reason}")));
+                    absent.insert(name);
+                }
+            }
+        }
+        Self {
+            tools: specs.iter().map(tool_text).collect(),
+            specs,
+            absent,
+        }
+    }
+}
+
+/// The tools of a plugin that a run would take; a grader has none.
+async fn tools_of(plugins: &Plugins, name: &str, is_app: bool) -> Result<Vec<ToolSpec>, LoadError> {
+    let plugin = plugins.get(name)?;
+    plugins.decided(name, &plugin.papers())?;
+    if is_app {
+        return App::list_tools(&plugin, Limits::APP).await;
+    }
+    Ok(Vec::new())
+}
+
+fn tool_text(spec: &ToolSpec) -> ToolText {
+    ToolText {
+        name: spec.name.clone(),
+        text: format!("{}\n{}", spec.description, spec.parameters.text()),
+    }
+}
+
+/// Whether each rule's grader takes its configuration and has its check.
+pub async fn check_rules(
+    suite: &Suite,
+    authored: &Authored<'_>,
+    plugins: &Plugins,
+    absent: &BTreeSet<String>,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for persona in &suite.personas {
+        for session in &persona.sessions {
+            for (index, item) in session.checklist.iter().enumerate() {
+                let Grading::Rule(rule) = &item.grading else {
+                    continue;
+                };
+                if absent.contains(&rule.grader) {
+                    continue;
+                }
+                if let Some(reason) = refused(rule, plugins).await {
+                    let message = format!("the rule of `{}` cannot be used: {reason}", item.id);
+                    let part = Part::Item(index);
+                    problems.push(authored.session_problem(
+                        &persona.id,
+                        &session.id,
+                        part,
+                        message,
+                        "mend the rule, or name another grader or check",
+                    ));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// Why a grader does not take a rule.
+async fn refused(rule: &Rule, plugins: &Plugins) -> Option<String> {
+    let limits = if rule.grader == "python" {
+        Limits::PYTHON
+    } else {
+        Limits::GRADER
+    };
+    let grader = plugins
+        .get(&rule.grader)
+        .and_then(|plugin| Grader::new(plugin, limits));
+    let found = match grader {
+        Ok(grader) => grader.list_checks(&rule.config).await,
+        Err(error) => return Some(error.to_string()),
+    };
+    match (found, &rule.check) {
+        (Err(fault), _) => Some(format!("`{}` {fault}", rule.grader)),
+        (Ok(checks), Some(check)) if !checks.iter().any(|found| found.id == *check) => {
+            Some(format!("`{}` has no check `{check}`", rule.grader))
+        }
+        (Ok(checks), None) if checks.len() != 1 => Some(format!(
+            "`{}` has {} checks; say which with `check`",
+            rule.grader,
+            checks.len()
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,233 @@
+//! The scripted agents on a suite: what each must score says whether intents, matchers, items and workflows hold what they
+//! promise. Every play has a run folder of its own that is gone afterwards.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use camino::Utf8PathBuf;
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::{CheckError, Ground, Told, examples, expected};
+use crate::dispatcher;
+use crate::dispatcher::Finished;
+use crate::plan::{Answers, Seat, Wanted, resolve};
+use pibench_core::player;
+use pibench_core::vocabulary::Protocol;
+use pibench_record::event::{Event, SessionFinished, Turn};
+use pibench_record::journal;
+use pibench_record::results::RunResults;
+use pibench_suite::manifest::FilterFile;
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::Suite;
+
+/// What the scripted agents did.
+#[derive(Debug, Default, Serialize)]
+pub struct Plays {
+    pub agents: Vec<AgentPlay>,
+    /// Wall clock of the second play of `reference`, with plugins compiled and loaded.
+    pub seconds: f64,
+    /// What could not be played, and why.
+    pub left_out: Vec<String>,
+}
+
+/// One agent over the suite.
+#[derive(Debug, Serialize)]
+pub struct AgentPlay {
+    pub agent: &'static str,
+    /// Percent; null if nothing is scored.
+    pub proc: Option<f64>,
+    pub comp: Option<f64>,
+    /// By persona and session: turns.
+    #[serde(skip)]
+    pub turns: BTreeMap<(String, String), u32>,
+}
+
+/// One play, with all that is asked of it.
+pub(super) struct Play {
+    results: RunResults,
+    pub(super) ends: Vec<End>,
+    journals: Vec<Vec<u8>>,
+    seconds: f64,
+}
+
+/// How one session was played.
+pub(super) struct End {
+    pub(super) persona: String,
+    pub(super) finished: SessionFinished,
+    pub(super) turns: Vec<Turn>,
+}
+
+/// Plays all of them; sessions without a reference workflow are left out.
+pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, CheckError> {
+    let mut told = Told::default();
+    let suite = sound(suite, ground, &mut told.plays.left_out);
+    let sessions = playable(&suite, ground);
+    if sessions.is_empty() {
+        return Ok(told);
+    }
+    for agent in player::SCRIPTED {
+        let play = match play(&suite, agent, &sessions, ground).await {
+            Ok(play) => play,
+            Err(error) => {
+                told.stopped = Some(error);
+                return Ok(told);
+            }
+        };
+        let ends = play.ends.iter();
+        told.problems
+            .extend(ends.flat_map(|end| expected::told(agent, end, ground)));
+        if agent == "reference" {
+            let again = self::play(&suite, agent, &sessions, ground).await?;
+            told.plays.seconds = again.seconds;
+            if again.journals != play.journals {
+                let message =
+                    "two plays of `reference` differ: an app or a grader is not deterministic";
+                told.problems.push(Problem::of_file(&suite.path, message));
+            }
+        }
+        told.plays.agents.push(AgentPlay::of(agent, &play.results));
+    }
+    match examples::check(&suite, &sessions, ground).await {
+        Ok(problems) => told.problems.extend(problems),
+        Err(error) => told.stopped = Some(error),
+    }
+    Ok(told)
+}
+
+impl AgentPlay {
+    fn of(agent: &'static str, results: &RunResults) -> Self {
+        let lines = results.sessions.iter();
+        Self {
+            agent,
+            proc: results.proc,
+            comp: results.comp,
+            turns: lines
+                .map(|line| ((line.persona.clone(), line.id.clone()), line.turns))
+                .collect(),
+        }
+    }
+}
+
+/// The suite without what cannot be played: personas of which a session is missing or an app, and sessions whose grader is.
+fn sound(suite: &Suite, ground: &Ground<'_>, left_out: &mut Vec<String>) -> Suite {
+    let Ground {
+        authored, absent, ..
+    } = ground;
+    let mut suite = suite.clone();
+    // What a run leaves out or takes away is checked too.
+    suite.filter = FilterFile::default();
+    suite.ablate = None;
+    suite.personas.retain(|persona| {
+        let apps = persona.app_names();
+        let app = apps.iter().find(|app| absent.contains(*app));
+        let reason = match app {
+            Some(app) => format!("its app `{app}` cannot be used"),
+            None if !authored.is_whole(&persona.id) => "not all of it could be read".into(),
+            None => return true,
+        };
+        left_out.push(format!("persona {}, as {reason}", persona.id));
+        false
+    });
+    for persona in &mut suite.personas {
+        persona.sessions.retain(|session| {
+            let grader = session.graders().find(|grader| absent.contains(*grader));
+            if let Some(grader) = grader {
+                let id = &session.id;
+                left_out.push(format!(
+                    "session {id}, as its grader `{grader}` cannot be used"
+                ));
+            }
+            grader.is_none()
+        });
+    }
+    suite
+}
+
+/// The sessions that can be played without a model, of those that are asked for.
+fn playable(suite: &Suite, ground: &Ground<'_>) -> Vec<String> {
+    let sessions = suite.personas.iter().flat_map(|persona| &persona.sessions);
+    sessions
+        .filter(|session| ground.sessions.is_empty() || ground.sessions.contains(&session.id))
+        .filter(|session| !session.reference.is_empty())
+        .map(|session| session.id.clone())
+        .collect()
+}
+
+/// Plays these sessions by one agent, in a run folder that is gone afterwards.
+pub(super) async fn play(
+    suite: &Suite,
+    agent: &'static str,
+    sessions: &[String],
+    ground: &Ground<'_>,
+) -> Result<Play, CheckError> {
+    let dir = tempfile::tempdir().map_err(CheckError::disk)?;
+    let out = Utf8PathBuf::try_from(dir.path().join("run")).map_err(CheckError::disk)?;
+    let mut suite = suite.clone();
+    suite.user = Some(player::LEXICAL.into());
+    suite.judge = Some(player::LEXICAL.into());
+    suite.filter.sessions = sessions.to_vec();
+    suite.runs = Some(1);
+    suite.protocol = Protocol::Paper;
+    let trial = Wanted {
+        plugins: ground.plugins.map(ToOwned::to_owned),
+        ..Wanted::default()
+    };
+    let seat = Seat {
+        agent: agent.into(),
+        out: Some(out.clone()),
+        answers: Answers::None,
+    };
+    let plan = resolve(ground.machine, &suite, &trial, seat).await?;
+    // Of a persona that none of the sessions belongs to there is no journal.
+    let personas: Vec<String> = plan
+        .personas()
+        .filter(|persona| persona.sessions.iter().any(|it| sessions.contains(&it.id)))
+        .map(|persona| persona.id.clone())
+        .collect();
+    // Nobody looks at the progress.
+    let (progress, _) = mpsc::unbounded_channel();
+    let started = Instant::now();
+    let ended = dispatcher::play(plan, false, progress).await?;
+    let seconds = started.elapsed().as_secs_f64();
+    let results = match ended {
+        Finished::All {
+            results, broken, ..
+        } if broken.is_empty() => *results,
+        Finished::All { broken, .. } => {
+            let reasons = broken.join("; ");
+            return Err(CheckError::Broken { agent, reasons });
+        }
+        Finished::Interrupted => return Err(CheckError::Interrupted { agent }),
+    };
+    let (mut ends, mut journals) = (Vec::new(), Vec::new());
+    for persona in &personas {
+        let path = out.join(format!("journal/{persona}.r1.jsonl"));
+        let events = journal::events(path.as_std_path()).map_err(CheckError::disk)?;
+        ends.extend(sessions_of(persona, events));
+        journals.push(std::fs::read(&path).map_err(CheckError::disk)?);
+    }
+    Ok(Play {
+        results,
+        ends,
+        journals,
+        seconds,
+    })
+}
+
+/// How each session of an episode was played.
+fn sessions_of(persona: &str, events: Vec<Event>) -> Vec<End> {
+    let (mut ends, mut turns) = (Vec::new(), Vec::new());
+    for event in events {
+        match event {
+            Event::Turn(turn) => turns.push(*turn),
+            Event::SessionFinished(finished) => ends.push(End {
+                persona: persona.to_owned(),
+                finished: *finished,
+                turns: std::mem::take(&mut turns),
+            }),
+            _ => {}
+        }
+    }
+    ends
+}
