@@ -201,12 +201,8 @@ impl Amazon {
     ) -> Result<Value, ToolError> {
         let ProductIdOnly { product_id } = arguments;
         self.catalogue.product(product_id)?;
+        // Also where the account does not keep a history by itself: this one was asked for.
         let customer = self.customer_mut(me);
-        if !customer.track_browsing_history {
-            return Err(ToolError::invalid(
-                "Your account does not keep a browsing history.",
-            ));
-        }
         customer.history.insert(product_id, clock::now());
         Ok(json!({"message": format!("Product {product_id} is in your browsing history.")}))
     }

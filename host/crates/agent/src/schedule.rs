@@ -35,8 +35,8 @@ const SHORTEST: u32 = 60;
 /// No job is later: a search for the next moment looks four years ahead, and time ends with the year 9999.
 const LAST_YEAR: i16 = 9990;
 
-/// Jobs that wake you between sessions with your message. add takes message and one of every_seconds, cron_expr and at;
-/// remove takes job_id.
+/// Jobs that wake you between sessions with your message. add takes message and one of `every_seconds`, `cron_expr` and `at`;
+/// remove takes `job_id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct CronArguments {
@@ -53,7 +53,7 @@ pub(super) struct CronArguments {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     at: Option<String>,
-    /// Of cron_expr, such as Europe/Paris; the session's clock is then UTC.
+    /// Of `cron_expr`, such as Europe/Paris; the session's clock is then UTC.
     #[serde(default)]
     tz: Option<String>,
     #[serde(default)]
