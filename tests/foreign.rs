@@ -138,7 +138,7 @@ fn huge_matchers_are_named_and_the_rest_is_checked() {
     scaffold::suite(&scene, "", "");
     let file = "tasks/p/sessions/one/session.toml";
     let text = std::fs::read_to_string(scene.path(file)).unwrap();
-    let large: Vec<String> = (0..200)
+    let large: Vec<String> = (0..600)
         .map(|number| {
             format!(
                 "[[intents]]\nid = \"i{number}\"\ncontent = \"Number {number} is blue.\"\n\

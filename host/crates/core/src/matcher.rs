@@ -32,7 +32,7 @@ const PATTERNS: usize = 256;
 const UNITS: usize = 1 << 16;
 
 /// States times bytes of one text. What is more is not matched: a task file may bring both.
-const STEPS: usize = 1 << 30;
+const STEPS: usize = 16 << 30;
 
 /// Where a piece of text was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -331,12 +331,12 @@ fn pattern(text: &str, place: String, units: &Cell<usize>) -> Result<Pattern, Ma
         Ok(found) => found,
         Err(source) => return wrong(place, source),
     };
-    // One that is too large alone is named for itself.
-    if found.units() <= UNITS {
+    let found = found.checked();
+    if let Ok(found) = &found {
         units.set(units.get() + found.units());
         bounded(units.get(), "states", UNITS)?;
     }
-    match found.checked() {
+    match found {
         Ok(found) if found.is_match("") => Err(MatcherError::MatchesEmpty {
             place,
             pattern: text.to_owned(),
@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn a_text_that_is_too_much_for_a_pattern_is_not_matched() {
         let dear = file(&[], &[&["[ab]*a[ab]{8000}c"]], &[]);
-        let text = "ab".repeat(1 << 16);
+        let text = "ab".repeat(2 << 20);
         check(&dear, &[response(&text)], None);
         check(&file(&[], &[&["bab"]], &[]), &[response(&text)], Some(0));
     }

@@ -24,13 +24,11 @@ const SIZE: usize = 1 << 20;
 /// Bytes of a compiled pattern for each unit of [`size`], generously.
 const UNIT: usize = 64;
 
-/// What is above this by its units is not even compiled to see.
-const FEARED: usize = 4 * SIZE;
-
 /// Alternatives that can be compiled, as one.
 #[derive(Debug)]
 pub(super) struct Pattern {
     syntax: Hir,
+    units: usize,
     compiled: OnceLock<Option<Automaton>>,
 }
 
@@ -86,14 +84,11 @@ impl Pattern {
     }
 
     /// What would be too large is refused.
-    pub(super) fn checked(self) -> Result<Self, regex::Error> {
-        let feared = self.units().saturating_mul(UNIT);
-        if feared > FEARED {
-            return Err(regex::Error::CompiledTooBig(SIZE));
-        }
+    pub(super) fn checked(mut self) -> Result<Self, regex::Error> {
         // The units are an upper bound: what is above the limit by them may still be small enough.
-        if feared > SIZE {
-            compile(&self.syntax, Some(SIZE))?;
+        if self.units.saturating_mul(UNIT) > SIZE {
+            let compiled = compile(&self.syntax, Some(SIZE))?;
+            self.units = compiled.memory_usage() / UNIT;
         }
         Ok(self)
     }
@@ -103,9 +98,9 @@ impl Pattern {
         Self::read(text)?.checked()
     }
 
-    /// States and transitions that it compiles to at most.
+    /// States and transitions that it compiles to, about.
     pub(super) fn units(&self) -> usize {
-        size(&self.syntax)
+        self.units
     }
 
     /// What matches where one of these does: one automaton is made and tried sooner than each of many.
@@ -116,6 +111,7 @@ impl Pattern {
 
     fn of(syntax: Hir) -> Self {
         Self {
+            units: size(&syntax),
             syntax,
             compiled: OnceLock::new(),
         }
