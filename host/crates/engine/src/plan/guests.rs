@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ impl Guests {
 /// The plugins of a suite's `[plugins]` and of folders, on the operator's terms. `lock` is the suite's.
 pub fn open(
     machine: &Machine,
-    named: BTreeMap<String, camino::Utf8PathBuf>,
+    named: BTreeMap<String, Utf8PathBuf>,
     dirs: Vec<PathBuf>,
     limits: &GuestLimits,
     policy: PolicyFile,

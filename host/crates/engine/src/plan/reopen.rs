@@ -1,5 +1,6 @@
 //! A run folder to its plan: nothing that a score depends on may have changed since it was made.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -9,6 +10,7 @@ use super::cast::{Names, cast, clients};
 use super::resolve::{log, only, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
 use crate::user::prompts::Prompts;
+use pibench_core::player::ModelSettings;
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::client::Clients;
 use pibench_record::folder::FolderError;
@@ -135,7 +137,7 @@ pub fn go_on_all(
         };
         let names = Names::played(&opened.manifest);
         let (roles, spending) = cast(names, &opened.prompts, clients, how.max_cost)?;
-        may_go_on(dir, &opened, &roles.models())?;
+        may_go_on(dir, &opened, roles.models())?;
         let web = answers.web(&opened.suite)?;
         let log = log(machine, &opened.folder, playing)?;
         let plan = Plan::of(
@@ -215,12 +217,12 @@ impl Opened {
 fn may_go_on(
     dir: &Utf8Path,
     opened: &Opened,
-    models: &std::collections::BTreeMap<String, Vec<pibench_core::player::ModelSettings>>,
+    models: BTreeMap<String, Vec<ModelSettings>>,
 ) -> Result<(), PlanError> {
     let manifest = &opened.manifest;
     let Some(graded) = &manifest.graded else {
         let now = Manifest {
-            models: models.clone(),
+            models,
             ..manifest.clone()
         };
         return same_run(dir, manifest, &now);

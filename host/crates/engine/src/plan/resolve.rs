@@ -1,6 +1,7 @@
 //! A suite to plans: everything that is asked of a run is decided and looked at before the first folder is made, so that a
 //! mistake leaves none behind.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -71,7 +72,7 @@ pub struct Settled {
 struct Ground {
     prompts: Prompts,
     guests: Guests,
-    marks: std::collections::BTreeMap<String, PluginMark>,
+    marks: BTreeMap<String, PluginMark>,
 }
 
 /// What a suite decides for one agent.
