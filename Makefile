@@ -15,7 +15,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint ci clean
+.PHONY: setup plugins program hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -40,9 +40,13 @@ python-plugin:
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r plugins/python/requirements.txt
 	sh plugins/python/build.sh $(VENV) $(PYTHON_PLUGIN)
 
-$(HOST): plugins
-	cargo build --release --locked --bins
+# Side by side: the last components take one processor for minutes.
+$(HOST): setup
+	$(MAKE) --no-print-directory -j2 plugins program
 	$(HOST) plugin lock --plugins target/plugins
+
+program: setup
+	cargo build --release --locked --bins
 
 run: $(HOST)
 	$(HOST) run $(SUITE)
