@@ -698,7 +698,8 @@ fn the_examples_of_rules_are_carried_out() {
 }
 
 const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
-const TOOLS: &str = r#"tools = ["simple_note__*", "gmail__*", "phone__*", "todoist__*"]"#;
+const TOOLS: &str =
+    r#"tools = ["simple_note__*", "gmail__*", "phone__*", "todoist__*", "splitwise__*"]"#;
 
 /// With the host's fifteen, tools of these apps and some of another.
 fn offered(more: &[&str]) -> std::process::Output {
