@@ -743,7 +743,7 @@ fn a_persona_with_more_than_128_tools_is_refused_and_one_with_128_is_not() {
     let told = &value(&most)["paths"][0]["holds"]["tools"][0];
     assert_eq!(told["tools"], 128, "{told}");
     let tokens = told["tokens"].as_u64().unwrap();
-    assert!((5_000..14_000).contains(&tokens), "{tokens}");
+    assert!((5_000..15_500).contains(&tokens), "{tokens}");
 
     let output = offered(&[&some[..], &others, &["search_sellers"]].concat());
     let said = "the agent is offered 129 tools";
