@@ -112,7 +112,7 @@ impl<A: ToolApp> Tools<A> {
         F: Fn(&mut A, T) -> Result<R, ToolError> + 'static,
     {
         let run = move |app: &mut A, mut arguments| {
-            take_token(&mut arguments);
+            drop_token(&mut arguments)?;
             answer(tool(app, parse(arguments)?)?)
         };
         self.tools.push(Tool {
@@ -265,6 +265,17 @@ fn answer(answer: impl Serialize) -> Result<Value, ToolError> {
         .map_err(|error| ToolError::invalid(format!("The answer has no JSON form: {error}.")))
 }
 
+/// For public tools: a token is not looked at, but it is one.
+fn drop_token(arguments: &mut Value) -> Result<(), ToolError> {
+    let arguments = arguments.as_object_mut();
+    match arguments.and_then(|arguments| arguments.remove("access_token")) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(_) => Err(ToolError::invalid(
+            "Wrong arguments: access_token is no text.",
+        )),
+    }
+}
+
 /// A token of another type counts as missing.
 fn take_token(arguments: &mut Value) -> Option<String> {
     match arguments.as_object_mut()?.remove("access_token")? {
@@ -378,6 +389,17 @@ mod tests {
         let mut arguments = json!({"access_token": 5, "a": 1});
         assert_eq!(take_token(&mut arguments), None);
         assert_eq!(arguments, json!({"a": 1}));
+    }
+
+    #[test]
+    fn a_public_tool_drops_a_token_and_refuses_what_is_none() {
+        for token in [json!("guess"), json!(null)] {
+            let mut arguments = json!({"access_token": token, "a": 1});
+            drop_token(&mut arguments).unwrap();
+            assert_eq!(arguments, json!({"a": 1}));
+        }
+        let wrong = drop_token(&mut json!({"access_token": {"x": []}}));
+        assert_eq!(wrong.unwrap_err().status, 422);
     }
 
     #[test]
