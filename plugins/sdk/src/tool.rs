@@ -112,7 +112,7 @@ impl<A: ToolApp> Tools<A> {
         F: Fn(&mut A, T) -> Result<R, ToolError> + 'static,
     {
         let run = move |app: &mut A, mut arguments| {
-            drop_token(&mut arguments)?;
+            take_text_token(&mut arguments)?;
             answer(tool(app, parse(arguments)?)?)
         };
         self.tools.push(Tool {
@@ -134,7 +134,7 @@ impl<A: ToolApp> Tools<A> {
         F: Fn(&mut A, Option<&Email>, T) -> Result<R, ToolError> + 'static,
     {
         let run = move |app: &mut A, mut arguments| {
-            let token = take_token(&mut arguments);
+            let token = take_text_token(&mut arguments)?;
             let me = token.map(|token| app.accounts().authorize(Some(&token)));
             answer(tool(app, me.transpose()?.as_ref(), parse(arguments)?)?)
         };
@@ -265,11 +265,12 @@ fn answer(answer: impl Serialize) -> Result<Value, ToolError> {
         .map_err(|error| ToolError::invalid(format!("The answer has no JSON form: {error}.")))
 }
 
-/// For public tools: a token is not looked at, but it is one.
-fn drop_token(arguments: &mut Value) -> Result<(), ToolError> {
+/// The token where there may be none; 422 for what is no text.
+fn take_text_token(arguments: &mut Value) -> Result<Option<String>, ToolError> {
     let arguments = arguments.as_object_mut();
     match arguments.and_then(|arguments| arguments.remove("access_token")) {
-        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(token)) => Ok(Some(token)),
         Some(_) => Err(ToolError::invalid(
             "Wrong arguments: access_token is no text.",
         )),
@@ -392,13 +393,13 @@ mod tests {
     }
 
     #[test]
-    fn a_public_tool_drops_a_token_and_refuses_what_is_none() {
+    fn a_public_tool_takes_a_token_away_and_refuses_what_is_none() {
         for token in [json!("guess"), json!(null)] {
             let mut arguments = json!({"access_token": token, "a": 1});
-            drop_token(&mut arguments).unwrap();
+            take_text_token(&mut arguments).unwrap();
             assert_eq!(arguments, json!({"a": 1}));
         }
-        let wrong = drop_token(&mut json!({"access_token": {"x": []}}));
+        let wrong = take_text_token(&mut json!({"access_token": {"x": []}}));
         assert_eq!(wrong.unwrap_err().status, 422);
     }
 
