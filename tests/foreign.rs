@@ -3,8 +3,11 @@
 
 use pibench_sandbox::{App, Limits, LoadError};
 use serde_json::{Map, Value, json};
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::guest::{Guest, file};
+use crate::models::{asks_for_memory, is_preflight};
 use crate::scaffold;
 use crate::scene::{Scene, expect};
 
@@ -247,4 +250,58 @@ async fn arguments_of_built_in_tools_are_cut_with_a_reason() {
         "The user has it, without the last 1900 files: a message takes 100."
     );
     assert_eq!(found[3].0, "ok");
+}
+
+/// Plays with an agent whose first answer holds these bytes where `CONTENT` stands.
+async fn answering(content: &'static [u8], code: i32) -> Value {
+    let whole = scaffold::text("CONTENT").to_string().into_bytes();
+    let place = whole
+        .windows(7)
+        .position(|part| part == b"CONTENT")
+        .unwrap();
+    let body = [&whole[..place], content, &whole[place + 7..]].concat();
+    let server = MockServer::start().await;
+    let answer = move |request: &Request| {
+        let asked: Value = serde_json::from_slice(&request.body).unwrap();
+        let body = if is_preflight(request) {
+            scaffold::text("OK").to_string().into_bytes()
+        } else if asks_for_memory(&asked) {
+            let saved = json!({ "history_entry": "Played.", "memory_update": "Blue." });
+            let answer = scaffold::calls(&[("save_memory", saved)]);
+            answer.to_string().into_bytes()
+        } else {
+            body.clone()
+        };
+        ResponseTemplate::new(200).set_body_raw(body, "application/json")
+    };
+    Mock::given(method("POST"))
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", "");
+    let url = format!("{}/v1", server.uri());
+    let variables = [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "k")];
+    let run = || scene.run_with(&scaffold::RUN, &variables);
+    expect(&tokio::task::block_in_place(run), code, &[]);
+    scaffold::turns(&scene).remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_no_unicode_is_the_models_and_repaired() {
+    for (content, response) in [
+        (&br"half \ud83d pair"[..], "half \u{fffd} pair"),
+        (b"no \xff UTF-8", "no \u{fffd} UTF-8"),
+    ] {
+        let turn = answering(content, 9).await;
+        assert_eq!(turn["response"], response);
+        let fault = &turn["faults"][0];
+        assert_eq!(
+            (&fault["kind"], &fault["cause"]),
+            (&json!("model"), &json!("unreadable"))
+        );
+    }
+    let granted = answering(br"whole \ud83d\ude00 pair", 0).await;
+    assert_eq!(granted["response"], "whole \u{1f600} pair");
+    assert_eq!(granted["faults"].as_array().map_or(0, Vec::len), 0);
 }

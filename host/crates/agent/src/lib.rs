@@ -49,6 +49,9 @@ of it.";
 const FINAL_ANSWER: &str = "Your answer was empty. Give your final answer to the user now, in words and without calling \
 a tool.";
 
+/// What the record says of an answer that was not readable as it came.
+const REPAIRED: &str = "an answer of the model held text that is no Unicode, or nested without end: U+FFFD stands for it";
+
 /// Told to the model when it makes the same call again.
 const SAME_ANSWER: &str =
     "the same call was made several times in a row; its answer will not change: go another way";
@@ -226,8 +229,17 @@ impl<'a> Agent<'a> {
                 text,
                 calls,
                 truncated,
+                repaired,
                 ..
             } = reply.clone();
+            if repaired {
+                done.faults.push(Fault {
+                    kind: FaultKind::Model,
+                    source: "agent".into(),
+                    cause: "unreadable".into(),
+                    message: REPAIRED.into(),
+                });
+            }
             self.add(&mut done, step_of(reply));
             if !calls.is_empty() {
                 let beside = std::mem::take(&mut begun) + &text;
@@ -426,6 +438,7 @@ fn step_of(reply: Reply) -> Step {
         calls,
         usage: _,
         truncated: _,
+        repaired: _,
     } = reply;
     Step::Reply {
         text,

@@ -114,6 +114,7 @@ async fn ask(
             calls,
             usage,
             truncated: _,
+            repaired: _,
         } = reply;
         done.usage += usage;
         if !text.is_empty() || !calls.is_empty() {

@@ -151,6 +151,9 @@ pub struct Reply {
     pub usage: Usage,
     /// The answer was cut at the model's output limit.
     pub truncated: bool,
+    /// What of it was no Unicode or nested without end was replaced by U+FFFD.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
 }
 
 /// Tokens of one or several calls.

@@ -3,6 +3,7 @@
 mod anthropic;
 mod openai;
 mod order;
+mod repair;
 mod responses;
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -121,8 +122,12 @@ pub(super) fn header(format: WireFormat) -> Option<(HeaderName, HeaderValue)> {
 
 /// Reads the body of a successful response.
 pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable> {
-    let body: Value = serde_json::from_slice(body).map_err(|error| Unreadable::NotJson {
-        reason: error.to_string(),
+    let mut repaired = false;
+    let body: Value = serde_json::from_slice(body).or_else(|error| {
+        repaired = true;
+        serde_json::from_str(&repair::repaired(body)).map_err(|_| Unreadable::NotJson {
+            reason: error.to_string(),
+        })
     })?;
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         return Err(Unreadable::Error {
@@ -134,11 +139,12 @@ pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable
     if let Some(error) = base_resp(&body) {
         return Err(error);
     }
-    match format {
+    let reply = match format {
         WireFormat::OpenAi => openai::reply(&body),
         WireFormat::Anthropic => anthropic::reply(&body),
         WireFormat::Responses => responses::reply(&body),
-    }
+    }?;
+    Ok(Reply { repaired, ..reply })
 }
 
 /// What an error body says in words, if it says anything.

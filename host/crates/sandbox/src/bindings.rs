@@ -13,6 +13,7 @@ pub(super) mod grader {
     wasmtime::component::bindgen!({
         path: "../../../wit",
         world: "grader",
+        imports: { "pibench:plugin/workspace": trappable },
         exports: { default: async },
         with: {
             "pibench:plugin/types": super::tool_app::pibench::plugin::types,

@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use camino::{Utf8Path, Utf8PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use rustix::io::Errno;
+
+use crate::fault::GuestFault;
 use pibench_core::path::{PathError, TEMPORARY, WorkspacePath};
 
 pub use change::{Change, MAX_ADDED};
@@ -124,6 +127,28 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
+    /// The machine's fault, where it is one: a full or broken disk, too many open files, no memory. A guest that met it
+    /// has done nothing wrong, and what it makes of it is no work to be judged.
+    pub(crate) fn of_the_machine(&self) -> Option<GuestFault> {
+        const MACHINES: [Errno; 7] = [
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::NOMEM,
+            Errno::IO,
+            Errno::ROFS,
+        ];
+        let (Self::Open { source, .. } | Self::Io { source, .. }) = self else {
+            return None;
+        };
+        let code = source.raw_os_error().map(Errno::from_raw_os_error)?;
+        let reason = format!("failed to {self}");
+        MACHINES
+            .contains(&code)
+            .then_some(GuestFault::Host { reason })
+    }
+
     fn io(path: &WorkspacePath, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound(path.clone()),

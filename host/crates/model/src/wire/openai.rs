@@ -136,6 +136,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         calls,
         usage: usage(body),
         truncated: finish == Some("length"),
+        repaired: false,
     })
 }
 

@@ -1,5 +1,5 @@
-//! `pibench:plugin/files`: the workspace as the shell reads and writes it. Denials and quotas are values; the one trap is
-//! that of a shell which moves more bytes than its fuel allows.
+//! `pibench:plugin/files`: the workspace as the shell reads and writes it. Denials and quotas are values; traps are
+//! that of a shell which moves more bytes than its fuel allows, and that of a machine which has no room.
 
 use super::super::bindings::shell::pibench::plugin::files::{self, FileError};
 use super::super::state::State;
@@ -33,7 +33,13 @@ impl State {
             Ok(path) => path,
             Err(error) => return Ok(Err(FileError::Denied(error.to_string()))),
         };
-        Ok(act(workspace, path).map_err(|error| convert(&error)))
+        match act(workspace, path) {
+            Ok(done) => Ok(Ok(done)),
+            Err(error) => match error.of_the_machine() {
+                Some(fault) => Err(wasmtime::Error::new(fault)),
+                None => Ok(Err(convert(&error))),
+            },
+        }
     }
 }
 

@@ -101,7 +101,7 @@ impl State {
     ) -> FsResult<T> {
         self.charge(bytes).map_err(FsError::trap)?;
         let workspace = self.files.as_mut().ok_or(ErrorCode::BadDescriptor)?;
-        act(workspace).map_err(|error| code(&error).into())
+        act(workspace).map_err(|error| refused(&error))
     }
 
     fn metadata(&mut self, path: &WorkspacePath) -> FsResult<DescriptorStat> {
@@ -126,6 +126,14 @@ fn kind(kind: EntryKind) -> Result<DescriptorType, ErrorCode> {
         EntryKind::File => Ok(DescriptorType::RegularFile),
         EntryKind::Directory => Ok(DescriptorType::Directory),
         EntryKind::Refused => Err(ErrorCode::NotPermitted),
+    }
+}
+
+/// What the machine is to blame for ends the call: no guest could make anything of it.
+fn refused(error: &WorkspaceError) -> FsError {
+    match error.of_the_machine() {
+        Some(fault) => FsError::trap(fault),
+        None => code(error).into(),
     }
 }
 
@@ -589,5 +597,8 @@ impl Pollable for Writer {
 }
 
 fn failed(error: &WorkspaceError) -> StreamError {
-    StreamError::LastOperationFailed(code(error).into())
+    match error.of_the_machine() {
+        Some(fault) => StreamError::Trap(wasmtime::Error::new(fault)),
+        None => StreamError::LastOperationFailed(code(error).into()),
+    }
 }

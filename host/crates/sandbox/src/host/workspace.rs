@@ -1,9 +1,10 @@
-//! `pibench:plugin/workspace`: what a grader reads of a session's files. Denials are values, never traps.
+//! `pibench:plugin/workspace`: what a grader reads of a session's files. Denials are values, never traps; work is charged, and
+//! a machine that has no room ends the call.
 
 use super::super::bindings::grader::pibench::plugin::{evidence, workspace};
 use super::super::state::State;
 use crate::workspace::{Entry, EntryKind, View, WorkspaceError};
-use pibench_core::path::WorkspacePath;
+use pibench_core::path::{PathError, WorkspacePath};
 use pibench_core::vocabulary::Grant;
 
 /// The most that one `read` hands out, in bytes.
@@ -14,7 +15,36 @@ const ENTRIES: usize = 10_000;
 
 impl evidence::Host for State {}
 
+type Answer<T> = wasmtime::Result<Result<T, workspace::WorkspaceError>>;
+
+/// What an entry of a listing costs, in bytes.
+const ENTRY: usize = 256;
+
 impl State {
+    /// Looks at the workspace. What the machine is to blame for ends the call.
+    fn look<T>(
+        &mut self,
+        path: Result<WorkspacePath, PathError>,
+        look: impl FnOnce(&View, &WorkspacePath) -> Result<T, WorkspaceError>,
+    ) -> Answer<T> {
+        self.charge(0)?;
+        let path = match path {
+            Ok(path) => path,
+            Err(error) => return Ok(Err(denied(error))),
+        };
+        let view = match self.view() {
+            Ok(view) => view,
+            Err(error) => return Ok(Err(error)),
+        };
+        match look(view, &path) {
+            Ok(found) => Ok(Ok(found)),
+            Err(error) => match error.of_the_machine() {
+                Some(fault) => Err(wasmtime::Error::new(fault)),
+                None => Ok(Err(convert(error))),
+            },
+        }
+    }
+
     fn view(&mut self) -> Result<&View, workspace::WorkspaceError> {
         if !self.granted(Grant::Workspace) {
             let why = "the policy grants this plugin no workspace";
@@ -26,27 +56,33 @@ impl State {
 }
 
 impl workspace::Host for State {
-    fn list(
-        &mut self,
-        path: String,
-        recursive: bool,
-    ) -> Result<Vec<workspace::Entry>, workspace::WorkspaceError> {
-        let path = WorkspacePath::parse_directory(&path).map_err(denied)?;
-        let entries = self.view()?.list(&path, recursive).map_err(convert)?;
+    fn list(&mut self, path: String, recursive: bool) -> Answer<Vec<workspace::Entry>> {
+        let path = WorkspacePath::parse_directory(&path);
+        let listed = self.look(path, |view, path| view.list(path, recursive))?;
+        let entries = match listed {
+            Ok(entries) => entries,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.charge(entries.len() * ENTRY)?;
         if entries.len() > ENTRIES {
-            return Err(workspace::WorkspaceError::TooLarge(entries.len() as u64));
+            return Ok(Err(workspace::WorkspaceError::TooLarge(
+                entries.len() as u64
+            )));
         }
-        Ok(entries.iter().filter_map(entry).collect())
+        Ok(Ok(entries.iter().filter_map(entry).collect()))
     }
 
-    fn read(&mut self, path: String) -> Result<Vec<u8>, workspace::WorkspaceError> {
-        let path = WorkspacePath::parse(&path).map_err(denied)?;
-        let view = self.view()?;
-        let size = view.stat(&path).map_err(convert)?.size;
+    fn read(&mut self, path: String) -> Answer<Vec<u8>> {
+        let path = WorkspacePath::parse(&path);
+        let size = match self.look(path.clone(), |view, path| view.stat(path))? {
+            Ok(found) => found.size,
+            Err(error) => return Ok(Err(error)),
+        };
         if size > READ {
-            return Err(workspace::WorkspaceError::TooLarge(size));
+            return Ok(Err(workspace::WorkspaceError::TooLarge(size)));
         }
-        view.read(&path).map_err(convert)
+        self.charge(usize::try_from(size).unwrap_or(usize::MAX))?;
+        self.look(path, View::read)
     }
 }
 

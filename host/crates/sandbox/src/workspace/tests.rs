@@ -676,3 +676,22 @@ fn check_changes(
         .collect();
     assert_eq!(found, expected);
 }
+
+#[test]
+fn a_full_disk_is_the_machines_fault_and_a_quota_is_not() {
+    let path = WorkspacePath::parse("a").unwrap();
+    let of = |code: i32| WorkspaceError::io(&path, std::io::Error::from_raw_os_error(code));
+    for code in [Errno::NOSPC, Errno::MFILE, Errno::NFILE, Errno::DQUOT] {
+        let fault = of(code.raw_os_error()).of_the_machine().unwrap();
+        assert!(fault.is_infrastructure(), "{fault}");
+    }
+    assert_eq!(of(Errno::NOENT.raw_os_error()).of_the_machine(), None);
+    assert_eq!(of(Errno::ACCESS.raw_os_error()).of_the_machine(), None);
+    let quota = WorkspaceError::Quota {
+        path,
+        limit: Limit::Bytes,
+        allowed: 1,
+        actual: 2,
+    };
+    assert_eq!(quota.of_the_machine(), None);
+}

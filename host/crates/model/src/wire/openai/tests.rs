@@ -363,12 +363,12 @@ fn unreadable_answers_are_told_apart() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_unreadable() {
-    let reply = reply(b"{\"choices\": [{\"message\": {\"content\": \"\xff\"}}]}");
-    assert!(
-        matches!(reply, Err(Unreadable::NotJson { .. })),
-        "{reply:?}"
-    );
+fn bytes_that_are_no_text_are_replaced() {
+    let body = b"{\"choices\": [{\"message\": {\"content\": \"a\xffb\"}}]}";
+    let found = reply(body).unwrap();
+    assert_eq!((found.text.as_str(), found.repaired), ("a\u{fffd}b", true));
+    let cut = reply(&body[..body.len() - 3]);
+    assert!(matches!(cut, Err(Unreadable::NotJson { .. })), "{cut:?}");
 }
 
 proptest! {

@@ -152,6 +152,7 @@ fn text_thinking_calls_and_usage_are_read_and_go_back_as_they_came() {
             ..Usage::default()
         },
         truncated: false,
+        repaired: false,
     };
     assert_eq!(reply, expected);
     let Reply {
