@@ -5,6 +5,7 @@
 mod address;
 mod corpus;
 mod live;
+mod markup;
 mod recording;
 
 use schemars::JsonSchema;

@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use htmd::HtmlToMarkdown;
 use regex::Regex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -16,6 +15,7 @@ use serde_json::Value;
 
 use super::address::is_public;
 use super::corpus::plain;
+use super::markup::markdown;
 use super::{ExtractMode, Hit, WebError};
 use pibench_suite::suite::Page;
 
@@ -29,19 +29,6 @@ const MAX_BYTES: usize = 5 << 20;
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// Parts of a page that are not its text.
-const ASIDE: [&str; 11] = [
-    "head", "script", "style", "noscript", "template", "nav", "footer", "aside", "form", "iframe",
-    "svg",
-];
-
-/// Elements within each other above which a page is shown without its tags only: a walk of the tree takes the stack.
-const MAX_NESTING: usize = 1_000;
-
-/// Elements that are never closed.
-const VOID: [&str; 7] = ["br", "hr", "img", "input", "link", "meta", "wbr"];
-
-const TAG: &str = "(?s)<[^>]*>";
 const TITLE: &str = "(?is)<title[^>]*>(.*?)</title>";
 const MAIN_PART: &str = "(?is)<(?:article|main)\\b[^>]*>(.*)</(?:article|main)>";
 
@@ -277,57 +264,28 @@ async fn read(url: Url, response: Response, mode: ExtractMode) -> Result<Page, S
             text: text.into_owned(),
         });
     }
-    readable(&url, &text, mode)
+    Ok(readable(&url, &text, mode))
 }
 
 /// What people come to a page for: its article or main part where it names one, without what stands around and behind
 /// it.
-fn readable(url: &Url, html: &str, mode: ExtractMode) -> Result<Page, String> {
-    let unreadable = |error: std::io::Error| format!("the page cannot be read: {error}");
-    let converter = HtmlToMarkdown::builder().skip_tags(ASIDE.to_vec()).build();
-    let title = first(TITLE, html).unwrap_or_default();
-    let title = converter.convert(title).map_err(unreadable)?;
-    let part = first(MAIN_PART, html).unwrap_or(html);
-    let text = if nesting(part) > MAX_NESTING {
-        Regex::new(TAG).map_or_else(
-            |_| part.into(),
-            |tag| tag.replace_all(part, " ").into_owned(),
-        )
-    } else {
-        converter.convert(part).map_err(unreadable)?
-    };
+fn readable(url: &Url, html: &str, mode: ExtractMode) -> Page {
+    let title = markdown(first(TITLE, html).unwrap_or_default());
+    let text = markdown(first(MAIN_PART, html).unwrap_or(html));
     let text = match mode {
         ExtractMode::Markdown => text,
         ExtractMode::Text => plain(&text),
     };
-    let title = title.trim();
-    Ok(Page {
+    let title = if title.is_empty() {
+        url.to_string()
+    } else {
+        title
+    };
+    Page {
         url: url.to_string(),
-        title: if title.is_empty() {
-            url.as_str()
-        } else {
-            title
-        }
-        .to_owned(),
+        title,
         text: text.trim().to_owned(),
-    })
-}
-
-/// How deep elements stand in each other, at most: tags that are never closed count, too.
-fn nesting(html: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for (place, _) in html.match_indices('<') {
-        match html.as_bytes().get(place + 1) {
-            Some(b'/') => depth = depth.saturating_sub(1),
-            Some(letter) if letter.is_ascii_alphabetic() => {
-                let is_void = VOID.iter().any(|tag| html[place + 1..].starts_with(tag));
-                depth += usize::from(!is_void);
-            }
-            _ => {}
-        }
-        deepest = deepest.max(depth);
     }
-    deepest
 }
 
 fn first<'a>(pattern: &str, html: &'a str) -> Option<&'a str> {

@@ -74,7 +74,7 @@ impl workspace::Host for State {
 
     fn read(&mut self, path: String) -> Answer<Vec<u8>> {
         let path = WorkspacePath::parse(&path);
-        let size = match self.look(path.clone(), |view, path| view.stat(path))? {
+        let size = match self.look(path.clone(), View::stat)? {
             Ok(found) => found.size,
             Err(error) => return Ok(Err(error)),
         };

@@ -166,18 +166,22 @@ async fn other_schemes_names_and_what_is_no_text_are_refused() {
 
 #[tokio::test]
 async fn a_page_of_endless_nesting_is_shown_without_its_tags() {
-    let deep = format!(
-        "<html><title>Deep</title><body>{}the bottom",
-        "<div>".repeat(200_000)
-    );
-    let server = server(&[("/deep", html(&deep))]).await;
-    let address = format!("http://server.example:{}/deep", server.address().port());
-    let page = live(public_or_server)
-        .page(&address, ExtractMode::Text)
-        .await
-        .unwrap();
-    assert_eq!(page.title, "Deep");
-    assert!(page.text.ends_with("the bottom") && !page.text.contains("<div>"));
+    let page = |deep: String| format!("<html><title>Deep</title><body>{deep}the bottom");
+    let pages = [
+        ("/deep", html(&page("<div>".repeat(200_000)))),
+        ("/crossed", html(&page("<div></x>".repeat(200_000)))),
+        ("/granted", html(&page("<div><div></div>".repeat(3)))),
+    ];
+    let server = server(&pages).await;
+    for path in ["deep", "crossed", "granted"] {
+        let address = format!("http://server.example:{}/{path}", server.address().port());
+        let live = live(public_or_server);
+        let page = live.page(&address, ExtractMode::Text).await.unwrap();
+        assert_eq!(
+            (page.title.as_str(), page.text.as_str()),
+            ("Deep", "the bottom")
+        );
+    }
 }
 
 #[tokio::test]
