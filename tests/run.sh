@@ -2,7 +2,13 @@
 # Runs every test and states the counts in its last line. Called by `make test`, from the project's root.
 set -u
 
-status=0
+# In memory where there is room: on a disk that many files were deleted from lately, making one takes long.
+room=$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)
+if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 8000000 ] && ! grep -q ' /dev/shm .*noexec' /proc/mounts; then
+    TMPDIR=/dev/shm
+    export TMPDIR
+fi
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 

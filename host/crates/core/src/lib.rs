@@ -1,4 +1,4 @@
-//! What is computed: the session's rules, scores and their aggregation, exactly as the evaluation protocol says. Pure:
+//! What is computed, and the words that files, records and models share: the session's rules, scores and their aggregation, exactly as the evaluation protocol says. Pure:
 //! no async, clock, files or environment, so that a score follows from its record and nothing else; random numbers only in
 //! `statistics`, from a given seed.
 

@@ -1,4 +1,5 @@
-//! Playing a suite: episodes side by side, each in order, every turn journaled. The only module that spawns tasks.
+//! Playing a suite: episodes side by side, each in order, every turn journaled; and what is made of a
+//! record by judging, grading or following it again. The only crate that spawns tasks; it prints nothing.
 
 mod audit;
 pub mod check;

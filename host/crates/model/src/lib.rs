@@ -1,5 +1,6 @@
 //! Language models behind one interface: a chat of messages and tools in, one reply out. Providers' wire formats stay
-//! below `wire`; nothing above this module knows them.
+//! below `wire`; nothing above this crate knows them. `web` is what an agent may read of it.
+//! The only crate that opens connections.
 
 pub mod cassette;
 pub mod client;

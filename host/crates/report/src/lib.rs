@@ -1,4 +1,4 @@
-//! What people look at: events or results in, text out. Nothing here plays or scores.
+//! What people look at: events or results in, text out. Nothing here plays, scores or writes into a run.
 
 pub mod audit;
 pub mod ballot;

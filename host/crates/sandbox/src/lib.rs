@@ -1,5 +1,6 @@
 //! Guests: tool apps and graders as WebAssembly components, run with fuel, deadlines and memory limits, and with nothing
-//! of the machine in reach. Every other module sees typed values and typed faults; wasmtime does not leave this one.
+//! of the machine in reach. Every other crate sees typed values and typed faults; wasmtime does not leave this one. `workspace` is
+//! the door to a session's files.
 
 pub mod app;
 pub mod arguments;
