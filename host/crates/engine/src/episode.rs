@@ -506,7 +506,7 @@ impl Episode<'_> {
             let played = session::play(self, session, in_flight);
             played.instrument(span).await?;
         }
-        Ok(self.append(Event::EpisodeFinished)?)
+        Ok(self.append(&Event::EpisodeFinished)?)
     }
 
     /// Whether a session comes after this one that can know of it.
@@ -518,13 +518,13 @@ impl Episode<'_> {
 
     fn start(&mut self) -> Result<(), EpisodeError> {
         let started = started(self.plan, self.persona, self.run);
-        Ok(self.append(Event::EpisodeStarted(started))?)
+        Ok(self.append(&Event::EpisodeStarted(started))?)
     }
 
     /// Adds an event to the journal.
-    pub(super) fn append(&mut self, event: Event) -> Result<(), JournalError> {
-        self.journal.append(&event)?;
-        self.tally.apply(&event);
+    pub(super) fn append(&mut self, event: &Event) -> Result<(), JournalError> {
+        self.journal.append(event)?;
+        self.tally.apply(event);
         Ok(())
     }
 

@@ -193,7 +193,7 @@ async fn start(
         apps: marks.apps,
         faults,
     };
-    episode.append(Event::SessionStarted(started.clone()))?;
+    episode.append(&Event::SessionStarted(started.clone()))?;
     Ok((started, before))
 }
 
@@ -432,7 +432,7 @@ impl<'e, 'a> Play<'e, 'a> {
         }
         let next = turn.next.clone();
         self.turns.push(turn.clone());
-        self.episode.append(Event::Turn(Box::new(turn)))?;
+        self.episode.append(&Event::Turn(Box::new(turn)))?;
         self.report(number, began)?;
         Ok(next)
     }
@@ -865,7 +865,7 @@ impl<'e, 'a> Play<'e, 'a> {
             "finished"
         );
         let finished = Event::SessionFinished(Box::new(finished));
-        Ok(self.episode.append(finished)?)
+        Ok(self.episode.append(&finished)?)
     }
 }
 

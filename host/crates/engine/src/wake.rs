@@ -156,7 +156,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
         jobs: episode.environment.jobs.clone(),
         usage: done.usage,
     };
-    Ok(episode.append(Event::Wake(Box::new(wake)))?)
+    Ok(episode.append(&Event::Wake(Box::new(wake)))?)
 }
 
 /// The agent's model between sessions. A script belongs to its session: here it says nothing.
