@@ -14,7 +14,7 @@ use super::parse::ListItem;
 
 /// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
 /// change of their texts.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
 const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
@@ -423,10 +423,10 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(2));
+        assert_eq!(prompts.version(), Some(3));
         assert_eq!(
             prompts.digest(),
-            "bfaf15d7e4e545ce851c63dfc8189e561e1834a23f18c7cad14af6604dd49a52"
+            "9edfd58043931a91208a97c5710be856e3bc2958b92dc7c51ee3cf591d0af68c"
         );
         assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
@@ -495,7 +495,7 @@ mod tests {
             .replace("fact.value", "fact.text");
         check_error(
             &[("answer.md", &old)],
-            "never shows `{{ facts }}`, which the built-in prompts of version 2 do",
+            "never shows `{{ facts }}`, which the built-in prompts of version 3 do",
         );
     }
 
