@@ -6,10 +6,9 @@ use super::outline::personas;
 use super::plan::Plan;
 use pibench_record::event::Event;
 use pibench_record::folder::read_manifest;
-use pibench_record::journal;
 use pibench_record::journal::JournalError;
 use pibench_record::results::RunResults;
-use pibench_record::standing::{EpisodeResults, standing};
+use pibench_record::standing::{EpisodeResults, episode, standing};
 
 /// Reads every journal of the run.
 pub fn collect(plan: &Plan) -> Result<RunResults, RunError> {
@@ -26,9 +25,8 @@ pub(super) fn collect_others(plan: &Plan, known: EpisodeResults) -> Result<RunRe
 /// Whether every episode was played to its end.
 pub fn is_whole(plan: &Plan) -> Result<bool, JournalError> {
     for (run, persona) in plan.episodes() {
-        let path = plan.folder.journal(&persona.id, run);
-        if !path.exists() || !matches!(journal::events(&path)?.last(), Some(Event::EpisodeFinished))
-        {
+        let events = episode(plan.folder.root(), &persona.id, run)?;
+        if !matches!(events.last(), Some(Event::EpisodeFinished)) {
             return Ok(false);
         }
     }
