@@ -15,7 +15,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint ci clean
+.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -44,8 +44,14 @@ python-plugin:
 $(HOST): setup
 	$(MAKE) --no-print-directory -j2 plugins program
 	$(HOST) plugin lock --plugins target/plugins
+	$(MAKE) --no-print-directory embedded
 
 program: setup
+	cargo build --release --locked --bins
+
+# What the program carries. What did not change is not packed again, and the program is then not built again.
+embedded:
+	target/release/pibench-embed target/plugins tasks target/embedded
 	cargo build --release --locked --bins
 
 run: $(HOST)

@@ -55,6 +55,7 @@ mod several;
 mod shell;
 mod shell_hostile;
 mod show;
+mod standalone;
 mod supply;
 mod tidy;
 mod tools;

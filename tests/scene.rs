@@ -103,7 +103,18 @@ impl Scene {
         command
     }
 
-    /// The same, started by a shell after this command of its own.
+    /// The program alone in this folder, without what a build or a checkout has beside it.
+    pub(crate) fn alone(&self, args: &[&str]) -> Command {
+        let program = self.path("pibench-host");
+        if !program.exists() {
+            std::fs::copy(PROGRAM, &program).unwrap();
+        }
+        let mut command = self.started_here(program.to_str().unwrap());
+        command.args(args);
+        command
+    }
+
+    /// The program, started by a shell after this command of its own.
     pub(crate) fn command_after(&self, shell: &str, args: &[&str]) -> Command {
         let script = format!("{shell}; exec \"$0\" \"$@\"");
         let mut command = self.started_here("sh");

@@ -10,9 +10,18 @@ use pibench_record::folder::Shard;
 use pibench_report::format::Format;
 use pibench_suite::load::{Assignment, SCAFFOLD_PROMPT};
 
+/// What this program is, to the commit; `-V` says the first line only.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit ",
+    env!("PIBENCH_COMMIT"),
+    "\nengine wasmtime ",
+    env!("PIBENCH_ENGINE")
+);
+
 /// Measures whether a personal-assistant agent acts on what its user has not said (π-Bench).
 #[derive(Debug, Parser)]
-#[command(name = "pibench-host", version, about, max_term_width = 100)]
+#[command(name = "pibench-host", version, long_version = VERSION, about, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -28,6 +37,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what a suite holds: sessions, intents, rubrics, rules, tools.
     List(ListArgs),
+    /// Write the built-in suite out, or begin one of your own.
+    Suite(SuiteArgs),
     /// Tell whether one run is better than another: differences, intervals, p-values, what the suite can detect.
     Compare(CompareArgs),
     /// Make one run of the parts that `run --shard` played.
@@ -66,7 +77,7 @@ pub enum Command {
 /// What a run is of: a suite, and what goes in the place of its settings.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
-    /// The suite file. Default: the embedded suite's, tasks/suite.toml.
+    /// The suite file. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
     #[arg(value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
     /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL. Several are played
@@ -279,12 +290,27 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// The suite file. Default: the embedded suite's, tasks/suite.toml.
+    /// The suite file. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
     #[arg(value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SuiteArgs {
+    #[command(subcommand)]
+    pub command: SuiteCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SuiteCommand {
+    /// Write the suite that the program carries into a new folder, to be read, changed and played by its path.
+    Export {
+        /// The folder; must not be there yet.
+        dir: Utf8PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -17,17 +17,20 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod suite;
 mod trajectory;
 mod verify;
 mod view;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use camino::Utf8PathBuf;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use crate::cli::{Cli, Command, SettingArgs};
+use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::open_files;
 use pibench_agent::builtin;
@@ -47,6 +50,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Serve(args) => serve::serve(&args),
         Command::Check(args) => check::check(&args),
         Command::List(args) => list::list(&args),
+        Command::Suite(args) => suite::suite(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
@@ -101,10 +105,17 @@ fn machine() -> Result<Machine, Failure> {
         .or_exit(Exit::Io)?;
     // A cargo build: target/release/pibench-host beside target/plugins.
     let beside = compiler.parent().into_iter();
-    let own = beside.flat_map(|dir| [dir.join("plugins"), dir.join("../plugins")]);
+    let beside = beside.flat_map(|dir| [dir.join("plugins"), dir.join("../plugins")]);
+    let mut own: Vec<PathBuf> = beside.collect();
+    let cache = cache_dir();
+    if !own.iter().any(|dir| dir.is_dir())
+        && let Some(folder) = unpacked(&cache)?
+    {
+        own.push(folder.join(embedded::PLUGINS));
+    }
     Ok(Machine {
-        own: own.collect(),
-        cache: cache_dir(),
+        own,
+        cache,
         stderr: std::env::var("PIBENCH_LOG").unwrap_or_default(),
         most: open_files::episodes(),
         tell,
@@ -116,6 +127,7 @@ fn machine() -> Result<Machine, Failure> {
 fn tell(notice: Notice<'_>) {
     match notice {
         Notice::Suite(warnings) => show_problems(warnings),
+        Notice::Compiling { plugins } => eprintln!("compiling {}, once", plugins.join(", ")),
         Notice::Unknown { plugin } => eprintln!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
             escape::line(plugin)
@@ -149,12 +161,38 @@ impl From<PlanError> for Failure {
     }
 }
 
-/// The embedded suite, beside the working directory of a checkout.
+/// The embedded suite in a checkout, when that is the working directory.
 const EMBEDDED: &str = "tasks/suite.toml";
+
+/// The folder of what the program carries; None where it was built without.
+fn unpacked(cache: &Path) -> Result<Option<PathBuf>, Failure> {
+    let archive = embedded::archive();
+    let folder = archive.map(|archive| embedded::unpacked(archive, cache));
+    folder
+        .transpose()
+        .with_context(|| {
+            let cache = cache.display();
+            format!(
+                "unpack the built-in suite and plugins into {cache}; name another folder by PIBENCH_CACHE"
+            )
+        })
+        .or_exit(Exit::Io)
+}
+
+/// The suite's file where the command line names none: the checkout's, else the one that the program carries.
+fn embedded_suite() -> Result<Utf8PathBuf, Failure> {
+    let checkout = Utf8PathBuf::from(EMBEDDED);
+    if checkout.exists() {
+        return Ok(checkout);
+    }
+    let folder = unpacked(&cache_dir())?;
+    let carried = folder.and_then(|folder| Utf8PathBuf::try_from(folder).ok());
+    Ok(carried.map_or(checkout, |folder| folder.join(embedded::SUITE)))
+}
 
 /// The suite that the command line names, with what it puts in the place of its settings; else every problem of it.
 fn load_suite(args: &SettingArgs) -> Result<Suite, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
     Ok(load(&machine()?, &path, &args.assignments())?)
 }
 

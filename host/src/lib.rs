@@ -3,6 +3,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod embedded;
 pub mod exit;
 pub mod fuzz;
 pub mod open_files;

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::{EMBEDDED, machine, offered_tools, runtime, show_problems};
+use super::{embedded_suite, machine, offered_tools, runtime, show_problems};
 use crate::cli::ListArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{limits, open, search};
@@ -12,7 +12,7 @@ use pibench_suite::statistics::{render, statistics};
 
 /// Prints the counts of the paper's Tables 2, 3 and 5.
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let path = args.suite.clone().unwrap_or_else(|| EMBEDDED.into());
+    let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
     let loaded = load(&path).map_err(|problems| {
         show_problems(&problems.0);
         Failure {

@@ -10,6 +10,10 @@ pub enum Progress {
     Planned { sessions: usize, finished: usize },
     /// What came of the question before the first session, model by model.
     Preflight(String),
+    /// A plugin is compiled while the first turns play; who needs it waits.
+    Compiling { plugin: String },
+    /// It was, in so many milliseconds, and is kept for later runs.
+    Compiled { plugin: String, ms: u64 },
     SessionStarted {
         persona: String,
         run: u32,

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::FutureExt;
 use tokio::runtime::Handle;
@@ -12,7 +13,7 @@ use tracing::Instrument;
 
 use super::episode::{self, EpisodeError};
 use super::outline::outline;
-use super::plan::Plan;
+use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
 use super::results;
 use pibench_core::message::Role;
@@ -80,6 +81,9 @@ pub async fn play_all(
         plan.folder.put_outline(&outline(plan).await?)?;
     }
     report_planned(&plans, resume, &progress)?;
+    if let Some(plan) = plans.first() {
+        compile_beside(plan, &progress);
+    }
     for plan in &plans {
         if !results::is_whole(plan)? {
             plan.folder.unseal()?;
@@ -144,6 +148,28 @@ pub async fn play_all(
         });
     }
     Ok(finished)
+}
+
+/// Compiles the plugins of the agent's tools that are not yet, while the first turns play. One that cannot be compiled is told
+/// where it is needed.
+fn compile_beside(plan: &Plan, progress: &mpsc::UnboundedSender<Progress>) {
+    let is_needed = |name: &&str| plan.plugins.is_there(name) && !plan.plugins.is_compiled(name);
+    for name in OF_TOOLS.into_iter().filter(is_needed) {
+        let plugin = name.to_owned();
+        // Nobody may be listening.
+        let _ = progress.send(Progress::Compiling { plugin });
+        // The display ends with the run and not with the compiling.
+        let (plugins, progress) = (Arc::clone(&plan.plugins), progress.downgrade());
+        rayon::spawn(move || {
+            let begun = Instant::now();
+            if let (Ok(plugin), Some(progress)) = (plugins.get(name), progress.upgrade()) {
+                let _ = progress.send(Progress::Compiled {
+                    plugin: plugin.name.clone(),
+                    ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                });
+            }
+        });
+    }
 }
 
 /// Asks the models of each plan that has something to play; whether all of them answered. Why not is entered.

@@ -64,7 +64,9 @@ fn show(bar: &ProgressBar, event: &Progress) {
         } => {
             bar.set_message(format!("{persona}/{session}, turn {turn}"));
         }
-        Progress::Preflight(_) => bar.println(line(event).unwrap_or_default()),
+        Progress::Preflight(_) | Progress::Compiling { .. } | Progress::Compiled { .. } => {
+            bar.println(line(event).unwrap_or_default());
+        }
         Progress::SessionFinished { .. } => {
             if let Some(line) = line(event) {
                 bar.println(line);
@@ -85,6 +87,11 @@ fn line(event: &Progress) -> Option<String> {
             Some(format!("{sessions} sessions, {finished} finished before"))
         }
         Progress::Preflight(said) => Some(format!("preflight: {}", escape::line(said))),
+        Progress::Compiling { plugin } => Some(format!("compiling {plugin}, once")),
+        Progress::Compiled { plugin, ms } => {
+            let seconds = ms.div_ceil(1000);
+            Some(format!("compiling {plugin}, once: {seconds} s"))
+        }
         Progress::SessionFinished {
             persona,
             run,

@@ -81,6 +81,11 @@ impl Cache {
     }
 }
 
+/// Whether this program may keep something in the folder, which is made when it is missing; else why not.
+pub fn usable(dir: &Path) -> std::io::Result<()> {
+    open(dir).map(drop)
+}
+
 /// Bytes of the files in the folder, which is made when it is missing; an error where it cannot be used.
 pub fn size(dir: &Path) -> std::io::Result<u64> {
     let opened = open(dir)?;

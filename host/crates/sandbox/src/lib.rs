@@ -29,7 +29,7 @@ pub mod workspace;
 
 pub use app::{App, OpenError};
 pub use arguments::ArgumentCheck;
-pub use cache::size as cache_size;
+pub use cache::{size as cache_size, usable as cache_usable};
 pub use document::Documents;
 pub use engine::Profile;
 pub use fault::GuestFault;

@@ -13,6 +13,7 @@ use super::{Machine, Notice, PlanError};
 use pibench_record::folder::PluginMark;
 use pibench_sandbox::document::DOCUMENT;
 use pibench_sandbox::load::Papers;
+use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::{PYTHON, SHELL};
 use pibench_sandbox::{GuestLimits, LoadError, Plugins, Terms, lock};
 use pibench_suite::load;
@@ -63,8 +64,8 @@ impl Guests {
     }
 
     /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the
-    /// agent's own tools are loaded when they are first used: they are looked for only. What one asked for and did not get
-    /// is told.
+    /// agent's own tools are looked for only: what is the program's own and not compiled yet is compiled while the first
+    /// turns play. What one asked for and did not get is told.
     pub(super) fn marks(
         &self,
         machine: &Machine,
@@ -76,12 +77,24 @@ impl Guests {
         let own = own.filter(|name| !needed.contains(*name));
         let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
         let papers = |&name: &&str| {
-            if needed.contains(name) {
+            let papers = self.plugins.papers(name)?;
+            let own = papers.pinned && papers.origin == Origin::Own;
+            let later = own && OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
+            if needed.contains(name) && !later {
                 self.plugins.get(name).map(|plugin| plugin.papers())
             } else {
-                self.plugins.papers(name)
+                Ok(papers)
             }
         };
+        let fresh = needed.iter().filter(|name| {
+            !OF_TOOLS.contains(&name.as_str())
+                && self.plugins.is_there(name)
+                && !self.plugins.is_compiled(name)
+        });
+        let fresh: Vec<&str> = fresh.map(String::as_str).collect();
+        if !fresh.is_empty() {
+            (machine.tell)(Notice::Compiling { plugins: &fresh });
+        }
         // Reading and hashing some 100 MB is most of the start of a run.
         let papers: Vec<_> = names.par_iter().with_max_len(1).map(papers).collect();
         let mut marks = BTreeMap::new();

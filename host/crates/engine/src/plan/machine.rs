@@ -27,6 +27,8 @@ pub struct Machine {
 pub enum Notice<'a> {
     /// Warnings of a suite that is sound.
     Suite(&'a [Problem]),
+    /// What the suite needs and was never loaded here is compiled, which takes a moment.
+    Compiling { plugins: &'a [&'a str] },
     /// A policy may be for several suites, so that a plugin of none of this one's folders is no error; but it may be a slip
     /// of the pen too.
     Unknown { plugin: &'a str },

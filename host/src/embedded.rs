@@ -1,0 +1,35 @@
+//! What the program carries: the built-in suite and the plugins, unpacked into the cache when they are first needed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pibench_embedded::Archive;
+use pibench_sandbox::cache_usable;
+
+/// Empty in a program that was built without `make`.
+static ARCHIVE: &[u8] = include_bytes!(env!("PIBENCH_ARCHIVE"));
+
+/// The archive; None where the program was built without one.
+pub fn archive() -> Option<Archive<'static>> {
+    Archive::read(ARCHIVE)
+}
+
+/// The folder of the plugins, below what [`unpacked`] gives.
+pub const PLUGINS: &str = "plugins";
+
+/// The suite's file, likewise.
+pub const SUITE: &str = "suite/suite.toml";
+
+/// The folder of the archive's files in the cache, named after their digest: other contents have another folder.
+pub fn unpacked(archive: Archive<'_>, cache: &Path) -> io::Result<PathBuf> {
+    let folder = cache.join(format!("embedded-{}", &archive.digest()[..16]));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    cache_usable(cache)?;
+    match archive.unpack("", &folder) {
+        // Another process was faster.
+        Err(_) if folder.is_dir() => Ok(folder),
+        unpacked => unpacked.map(|()| folder),
+    }
+}
