@@ -1,0 +1,43 @@
+"""What each person owes of Saturday's bill by all that was recorded in the session, whoever paid which part."""
+
+PEOPLE = {
+    "katya": ("katya@lindqvist.example", 44.0),
+    "joss": ("joss@amadijoinery.example", 115.0),
+    "fenella": ("fenella.byrne@quillpost.example", 71.0),
+    "tom": ("tom.rackham@quillpost.example", 31.0),
+}
+OWN = "anselm.brodie@carrowbank.example"
+
+
+def expenses(history):
+    found = {}
+    for item in history:
+        name = item["tool_name"]
+        if not name.startswith("mcp_appworld_splitwise__"):
+            continue
+        call = item["call"]
+        if name.endswith("record_expense"):
+            found[item["result"]["response"]["expense_id"]] = dict(call)
+        elif name.endswith("update_expense"):
+            found.setdefault(call["expense_id"], {}).update(call)
+    return [e for e in found.values() if "paid_amount" in e and "debtor_emails" in e and "payer_email" in e]
+
+
+def shares(expense):
+    debtors = expense["debtor_emails"]
+    amounts = expense.get("debt_amounts") or [expense["paid_amount"] / len(debtors)] * len(debtors)
+    return zip(debtors, amounts)
+
+
+def score(tools_history):
+    found = expenses(tools_history)
+    owed = {}
+    for expense in found:
+        owed[expense["payer_email"]] = owed.get(expense["payer_email"], 0.0) - expense["paid_amount"]
+        for person, amount in shares(expense):
+            owed[person] = owed.get(person, 0.0) + amount
+    result = {name: int(abs(owed.get(email, 0.0) - amount) < 0.03) for name, (email, amount) in PEOPLE.items()}
+    card = sum(e["paid_amount"] for e in found if e["payer_email"] == OWN)
+    grouped = bool(found) and all(e.get("group_id") for e in found)
+    result["card"] = int(grouped and abs(card - 332.0) < 0.01)
+    return result
