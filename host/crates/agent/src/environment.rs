@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::chat::LONG_RESULT;
-use super::clock::SessionClock;
 use super::context::{RESULTS_FOLDER, own_path};
 use super::memory::{self, SAVE_MEMORY};
 use super::prompts::AgentPrompts;
@@ -28,6 +27,7 @@ use pibench_core::path::WorkspacePath;
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Scaffold;
 use pibench_model::web::{FetchArguments, SearchArguments, Web};
+use pibench_record::SessionClock;
 use pibench_record::event::{Fault, FaultKind, Jobs, Step};
 use pibench_sandbox::document::DOCUMENT;
 use pibench_sandbox::shell::SHELL;

@@ -2,7 +2,6 @@
 //! checklists or graders; what it is given is what an agent may know.
 
 mod chat;
-pub mod clock;
 mod consolidation;
 mod context;
 pub mod environment;
@@ -17,7 +16,6 @@ pub mod tools;
 use std::time::{Duration, Instant};
 
 use chat::{Bounds, Chat};
-pub use clock::SessionClock;
 pub use context::{Channel, RESULTS_FOLDER};
 pub use environment::{Environment, Toolbox, builtin};
 use environment::{MOST_CALLS, OUT_OF_TIME};

@@ -1,7 +1,7 @@
 //! One persona's episode in one run: opens the workspace and the apps, plays the sessions in order, and can go on where a
 //! journal ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -20,19 +20,17 @@ use super::{session, wake};
 use crate::judge::Judge;
 use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
-use pibench_agent::{AgentPromptError, Environment, SessionClock};
+use pibench_agent::{AgentPromptError, Environment};
 use pibench_core::path::WorkspacePath;
 use pibench_core::progress::Progress;
 use pibench_core::record::{FileChange, GuestCall};
 use pibench_core::vocabulary::Ablation;
 use pibench_model::ModelError;
 use pibench_model::place::Place;
-use pibench_record::event::{
-    AppMark, EpisodeStarted, Event, Fault, Jobs, SessionStarted, Step, Turn, VERSION,
-};
+use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, VERSION};
 use pibench_record::folder::FolderError;
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
-use pibench_record::{Journal, JournalError, RunFolder};
+use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock};
 use pibench_sandbox::app::{OpenError, app_key};
 use pibench_sandbox::shell::SHELL;
 use pibench_sandbox::workspace::{Quota, Workspace, WorkspaceError};
@@ -140,30 +138,6 @@ pub(super) struct Episode<'a> {
     tally: EpisodeTally,
 }
 
-/// What a journal says of an episode that was cut off.
-#[derive(Default)]
-struct Past {
-    started: bool,
-    finished: BTreeSet<String>,
-    in_flight: Option<InFlight>,
-    /// The workspace: path to blob.
-    files: BTreeMap<String, String>,
-    apps: BTreeMap<String, AppMark>,
-    /// What the agent wants to be woken for.
-    jobs: Jobs,
-    /// The session clock at the last line; None before the first turn.
-    clock: Option<SessionClock>,
-    /// How often the agent was woken since the last session.
-    woken: u32,
-    over: bool,
-}
-
-/// A session that was cut off between two turns.
-pub(super) struct InFlight {
-    pub(super) started: SessionStarted,
-    pub(super) turns: Vec<Turn>,
-}
-
 /// How many sessions a journal has finished.
 pub(super) fn finished_sessions(events: &[Event]) -> usize {
     events
@@ -224,7 +198,7 @@ pub(super) async fn play(
     } else {
         (Journal::create(&path)?, Vec::new())
     };
-    let past = Past::of(&events, plan.ablate);
+    let past = EpisodeState::of(&events, plan.ablate);
     let tally = EpisodeTally::of(&events);
     let result = |tally: EpisodeTally| {
         let outline = outline::persona(plan, persona);
@@ -253,78 +227,11 @@ pub(super) async fn play(
     Ok(result(episode.tally))
 }
 
-impl Past {
-    fn of(events: &[Event], ablate: Option<Ablation>) -> Self {
-        let mut past = Self::default();
-        for event in events {
-            past.take(event);
-            // A session that is played alone begins without any.
-            let begins = matches!(event, Event::SessionStarted(_));
-            if begins && ablate == Some(Ablation::Dependencies) {
-                past.jobs.open.clear();
-            }
-        }
-        past
-    }
-
-    fn take(&mut self, event: &Event) {
-        match event {
-            Event::EpisodeStarted(_) => self.started = true,
-            Event::SessionStarted(started) => {
-                self.change(&started.changes, &started.apps);
-                self.woken = 0;
-                self.in_flight = Some(InFlight {
-                    started: started.clone(),
-                    turns: Vec::new(),
-                });
-            }
-            Event::Turn(turn) => {
-                self.change(&turn.changes, &turn.apps);
-                self.pass(&turn.clock, &turn.steps, turn.jobs.as_ref());
-                if let Some(in_flight) = &mut self.in_flight {
-                    in_flight.turns.push((**turn).clone());
-                }
-            }
-            Event::SessionFinished(finished) => {
-                self.change(&finished.changes, &BTreeMap::new());
-                self.finished.insert(finished.session.clone());
-                self.in_flight = None;
-            }
-            Event::Wake(wake) => {
-                self.change(&wake.changes, &wake.apps);
-                self.pass(&wake.clock, &wake.steps, Some(&wake.jobs));
-                self.woken += 1;
-            }
-            Event::EpisodeFinished => self.over = true,
-        }
-    }
-
-    /// A turn was played: what the clock showed after it, and which jobs were open.
-    fn pass(&mut self, clock: &str, steps: &[Step], jobs: Option<&Jobs>) {
-        if let Ok(start) = clock.parse() {
-            self.clock = Some(SessionClock::after_turn(start, steps));
-        }
-        if let Some(jobs) = jobs {
-            self.jobs.clone_from(jobs);
-        }
-    }
-
-    fn change(&mut self, changes: &[FileChange], apps: &BTreeMap<String, AppMark>) {
-        for change in changes {
-            match &change.blob {
-                Some(blob) => self.files.insert(change.path.clone(), blob.clone()),
-                None => self.files.remove(&change.path),
-            };
-        }
-        self.apps.extend(apps.clone());
-    }
-}
-
 async fn open(
     plan: &Plan,
     persona: &Persona,
     run: u32,
-    past: &Past,
+    past: &EpisodeState,
 ) -> Result<Environment, EpisodeError> {
     let workspace = open_workspace(&plan.folder, persona, run, past)?;
     let toolbox = toolbox(plan, persona).await?;
@@ -429,7 +336,7 @@ fn open_workspace(
     folder: &RunFolder,
     persona: &Persona,
     run: u32,
-    past: &Past,
+    past: &EpisodeState,
 ) -> Result<Workspace, EpisodeError> {
     let path = folder.workspace(&persona.id, run);
     let failed = |reason: String| EpisodeError::Record {
@@ -444,7 +351,7 @@ fn open_workspace(
     let utf8 = Utf8Path::from_path(&path)
         .ok_or_else(|| failed(format!("{} is not UTF-8", path.display())))?;
     let mut workspace = Workspace::create(utf8, Quota::default())?;
-    if past.finished.is_empty() && past.in_flight.is_none() {
+    if past.finished.is_empty() && past.session.is_none() {
         furnish(&mut workspace, persona)?;
     }
     for (path, blob) in &past.files {
@@ -482,7 +389,7 @@ pub(super) fn write(
 }
 
 impl Episode<'_> {
-    async fn play(&mut self, mut past: Past) -> Result<(), EpisodeError> {
+    async fn play(&mut self, mut past: EpisodeState) -> Result<(), EpisodeError> {
         if !past.started {
             self.start()?;
         }
@@ -490,7 +397,7 @@ impl Episode<'_> {
             if past.finished.contains(&session.id) {
                 continue;
             }
-            let in_flight = past.in_flight.take();
+            let in_flight = past.take_open_session();
             if in_flight.is_none() && self.plan.ablate == Some(Ablation::Dependencies) {
                 self.begin_anew().await?;
             } else if in_flight.is_none() {

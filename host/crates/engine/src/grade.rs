@@ -105,7 +105,7 @@ impl<'a> Episode<'a> {
         let events = journal::events(&played.journal(&persona.id, run))?;
         let place = Place::new(&persona.id, run);
         Ok(Self {
-            sessions: record::of_episode(persona, run, events.iter().cloned()),
+            sessions: record::of_episode(plan, persona, run, &events),
             replay: Replay::new(plan, persona, run)?,
             judge: plan.roles.judge.at(&place),
             plan,
@@ -143,6 +143,7 @@ impl<'a> Episode<'a> {
 
     /// The line with its verdicts made anew, or as it is `known` from a grading that was cut off.
     async fn event(&mut self, event: &Event, known: Option<&Event>) -> Result<Event, EpisodeError> {
+        self.replay.follow(event)?;
         Ok(match event {
             Event::EpisodeStarted(_) => {
                 let started = episode::started(self.plan, self.persona, self.run);
@@ -153,7 +154,6 @@ impl<'a> Episode<'a> {
                 event.clone()
             }
             Event::Turn(turn) => {
-                self.replay.turn(turn)?;
                 let graded = match known {
                     Some(Event::Turn(known)) => (**known).clone(),
                     _ => self.turn(turn).await?,
@@ -164,11 +164,7 @@ impl<'a> Episode<'a> {
             Event::SessionFinished(finished) => {
                 Event::SessionFinished(Box::new(self.finish(finished)?))
             }
-            Event::Wake(wake) => {
-                self.replay.wake(wake)?;
-                event.clone()
-            }
-            Event::EpisodeFinished => Event::EpisodeFinished,
+            Event::Wake(_) | Event::EpisodeFinished => event.clone(),
         })
     }
 
@@ -259,11 +255,11 @@ impl<'a> Episode<'a> {
 
     /// The session's scores by its new verdicts, and its trajectory.
     fn finish(&mut self, finished: &SessionFinished) -> Result<SessionFinished, EpisodeError> {
-        let Some(open) = self.replay.end(finished)? else {
+        let Some(ended) = self.replay.end() else {
             return Ok(finished.clone());
         };
         self.at += 1;
-        let tracker = tracker(self.plan, open.session, &open.turns);
+        let tracker = tracker(self.plan, ended.session, &ended.record.turns);
         let tracker = tracker.map_err(|error| {
             let reason = format!("the session's rules do not give its changes: {error}");
             self.record(&format!("{}: {reason}", finished.session))
@@ -273,23 +269,23 @@ impl<'a> Episode<'a> {
             let reason = "its intents do not follow from its turns";
             return Err(self.record(&format!("{}: {reason}", finished.session)));
         }
-        let items = open.checklist.scores(&open.session.checklist);
+        let items = ended.checklist.scores(&ended.session.checklist);
         let mut usage = RoleUsage {
             judge: Usage::default(),
             ..finished.usage
         };
-        for turn in &open.turns {
+        for turn in &ended.record.turns {
             usage.judge += turn.usage.judge;
         }
         let graded = SessionFinished {
-            outcome: outcome(&tracker, &open.turns).unwrap_or(finished.outcome),
+            outcome: outcome(&tracker, &ended.record.turns).unwrap_or(finished.outcome),
             proc: tracker.counts().proc().unwrap_or_default(),
             comp: score::comp(&items),
             items,
             usage,
             ..finished.clone()
         };
-        let trajectory = self.replay.trajectory(&open, graded.clone())?;
+        let trajectory = self.replay.trajectory(&ended, graded.clone())?;
         let (folder, persona) = (&self.plan.folder, &self.persona.id);
         folder.put_trajectory(persona, self.run, &graded.session, &trajectory)?;
         let _ = self.progress.send(Progress::SessionFinished {

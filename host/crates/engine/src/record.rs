@@ -12,11 +12,12 @@ use super::words::OwnWords;
 use crate::user::TurnEvidence;
 use pibench_agent::tools::{ASK_USER, MESSAGE};
 use pibench_core::matcher::Piece;
-use pibench_core::record::{CallRecord, CallStatus, FileChange, Speaker, Utterance};
+use pibench_core::record::{CallRecord, CallStatus, Speaker, Utterance};
 use pibench_record::event::{Event, Fault, SessionFinished, SessionStarted, Step, Turn};
 use pibench_record::folder::FolderError;
 use pibench_record::journal;
 use pibench_record::journal::JournalError;
+use pibench_record::state::{EpisodeState, SessionState};
 use pibench_suite::suite::{Persona, Session};
 
 /// A finished session of the record, with what its files held after each turn.
@@ -85,66 +86,55 @@ pub(super) fn sessions(plan: &Plan) -> Result<Vec<RecordedSession<'_>>, JournalE
         for persona in plan.personas() {
             let path = plan.folder.journal(&persona.id, run);
             if path.exists() {
-                sessions.extend(of_episode(persona, run, journal::events(&path)?));
+                let events = journal::events(&path)?;
+                sessions.extend(of_episode(plan, persona, run, &events));
             }
         }
     }
     Ok(sessions)
 }
 
-pub(super) fn of_episode(
-    persona: &Persona,
+pub(super) fn of_episode<'a>(
+    plan: &Plan,
+    persona: &'a Persona,
     run: u32,
-    events: impl IntoIterator<Item = Event>,
-) -> Vec<RecordedSession<'_>> {
-    let mut files = BTreeMap::new();
-    let (mut sessions, mut turns) = (Vec::new(), Vec::new());
-    let mut begun = None;
+    events: &[Event],
+) -> Vec<RecordedSession<'a>> {
+    let mut state = EpisodeState::new(plan.ablate);
+    let (mut sessions, mut staged, mut after_turns) = (Vec::new(), BTreeMap::new(), Vec::new());
     for event in events {
+        state.apply(event);
         match event {
-            Event::SessionStarted(started) => {
-                change(&mut files, &started.changes);
-                begun = Some((started, files.clone()));
-                turns = Vec::new();
+            Event::SessionStarted(_) => {
+                staged.clone_from(&state.files);
+                after_turns.clear();
             }
-            Event::Turn(turn) => {
-                change(&mut files, &turn.changes);
-                turns.push(RecordedTurn {
-                    turn: *turn,
-                    files: files.clone(),
-                });
-            }
+            Event::Turn(_) => after_turns.push(state.files.clone()),
             Event::SessionFinished(finished) => {
-                change(&mut files, &finished.changes);
-                let known = persona
-                    .sessions
-                    .iter()
-                    .find(|one| one.id == finished.session);
-                let known = known.zip(begun.take());
-                sessions.extend(known.map(|(session, (started, staged))| RecordedSession {
+                let mut known = persona.sessions.iter();
+                let Some(session) = known.find(|one| one.id == finished.session) else {
+                    continue;
+                };
+                let Some(SessionState { started, turns, .. }) = state.session.take() else {
+                    continue;
+                };
+                let turns = turns.into_iter().zip(after_turns.drain(..));
+                sessions.push(RecordedSession {
                     persona,
                     run,
                     session,
                     started,
-                    staged,
-                    turns: std::mem::take(&mut turns),
-                    finished: *finished,
-                }));
+                    staged: std::mem::take(&mut staged),
+                    turns: turns
+                        .map(|(turn, files)| RecordedTurn { turn, files })
+                        .collect(),
+                    finished: (**finished).clone(),
+                });
             }
-            Event::Wake(wake) => change(&mut files, &wake.changes),
-            Event::EpisodeStarted(_) | Event::EpisodeFinished => {}
+            Event::EpisodeStarted(_) | Event::Wake(_) | Event::EpisodeFinished => {}
         }
     }
     sessions
-}
-
-fn change(files: &mut BTreeMap<String, String>, changes: &[FileChange]) {
-    for change in changes {
-        match &change.blob {
-            Some(blob) => files.insert(change.path.clone(), blob.clone()),
-            None => files.remove(&change.path),
-        };
-    }
 }
 
 impl<'a> RecordedSession<'a> {

@@ -10,14 +10,12 @@ use camino::Utf8Path;
 use super::episode::{EpisodeError, write};
 use super::grading::{self, Checklist, Graders, RuleGrades};
 use super::plan::Plan;
-use super::record;
 use pibench_agent::environment::guest_fault;
 use pibench_core::path::WorkspacePath;
 use pibench_core::record::FileChange;
-use pibench_record::event::{
-    AppMark, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn, Wake,
-};
+use pibench_record::event::{Event, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn};
 use pibench_record::folder::FolderError;
+use pibench_record::state::{EpisodeState, SessionState};
 use pibench_record::trajectory::{Place, Trajectory};
 use pibench_sandbox::App;
 use pibench_sandbox::app::app_key;
@@ -33,20 +31,25 @@ pub(super) struct Replay<'a> {
     graders: Graders,
     workspace: Workspace,
     _dir: tempfile::TempDir,
-    apps: BTreeMap<String, AppMark>,
+    state: EpisodeState,
     session: Option<InSession<'a>>,
     /// What does not follow from the record, each with its place.
     pub(super) problems: Vec<String>,
 }
 
-/// The session that a line is of.
-pub(super) struct InSession<'a> {
-    pub(super) session: &'a Session,
-    pub(super) started: SessionStarted,
-    pub(super) turns: Vec<Turn>,
-    pub(super) checklist: Checklist,
+/// The session that a line is of, as the suite has it.
+struct InSession<'a> {
+    session: &'a Session,
+    checklist: Checklist,
     /// The apps' states when it began.
     before: BTreeMap<String, Arc<str>>,
+}
+
+/// A session that was followed to its end.
+pub(super) struct Ended<'a> {
+    pub(super) session: &'a Session,
+    pub(super) checklist: Checklist,
+    pub(super) record: SessionState,
 }
 
 /// Rule verdicts made again.
@@ -79,7 +82,7 @@ impl<'a> Replay<'a> {
             persona,
             run,
             _dir: dir,
-            apps: BTreeMap::new(),
+            state: EpisodeState::new(plan.ablate),
             session: None,
             problems: Vec::new(),
         })
@@ -87,13 +90,15 @@ impl<'a> Replay<'a> {
 
     /// Notes what does not follow, at the line that is looked at.
     pub(super) fn problem(&mut self, what: impl std::fmt::Display) {
-        let place = place(self.session.as_ref());
+        let open = self.session.as_ref().map(|open| open.session);
+        let turns = self.state.session.as_ref().map(|open| &open.turns[..]);
+        let place = place(open, turns.unwrap_or_default());
         self.note(&place, &what);
     }
 
     /// The same of a session that has ended.
-    pub(super) fn problem_in(&mut self, session: &InSession<'_>, what: impl std::fmt::Display) {
-        self.note(&place(Some(session)), &what);
+    pub(super) fn problem_in(&mut self, ended: &Ended<'_>, what: impl std::fmt::Display) {
+        self.note(&place(Some(ended.session), &ended.record.turns), &what);
     }
 
     fn note(&mut self, (session, turn): &(String, String), what: &dyn std::fmt::Display) {
@@ -102,21 +107,40 @@ impl<'a> Replay<'a> {
         self.problems.push(problem);
     }
 
-    /// A session begins. Apps that cannot say their state, and could when it was played, are told.
+    /// Goes on to the journal's next line: workspace and apps are as they were behind it.
+    pub(super) fn follow(&mut self, event: &Event) -> Result<(), EpisodeError> {
+        self.state.apply(event);
+        self.change(event.changes())?;
+        match event {
+            Event::SessionStarted(started) => drop(self.blob(&started.system)?),
+            Event::Wake(wake) => drop(self.blob(&wake.system)?),
+            _ => {}
+        }
+        // Whether an app's state is there is looked at now: it may be asked for by nothing.
+        for (_, mark) in event.apps() {
+            self.blob(&mark.snapshot)?;
+        }
+        if matches!(event, Event::Turn(_)) && self.session.is_none() {
+            self.problem("a turn outside of a session");
+        }
+        Ok(())
+    }
+
+    /// The line that was followed began a session. Apps that cannot say their state, and could when it was played, are
+    /// told.
     pub(super) async fn begin(
         &mut self,
         started: &SessionStarted,
     ) -> Result<Vec<Fault>, EpisodeError> {
-        let mut sessions = self.plan.sessions(self.persona);
-        let Some(session) = sessions.find(|session| session.id == started.session) else {
-            drop(sessions);
+        let plan = self.plan;
+        let found = plan
+            .sessions(self.persona)
+            .find(|session| session.id == started.session);
+        let Some(session) = found else {
+            self.session = None;
             self.problem(format!("the suite has no session `{}`", started.session));
             return Ok(Vec::new());
         };
-        drop(sessions);
-        self.change(&started.changes)?;
-        self.blob(&started.system)?;
-        self.keep(&started.apps)?;
         let (mut before, mut faults) = if session.has_rules() {
             self.states().await?
         } else {
@@ -126,44 +150,26 @@ impl<'a> Replay<'a> {
         faults.retain(|fault| !started.faults.contains(fault));
         self.session = Some(InSession {
             session,
-            started: started.clone(),
-            turns: Vec::new(),
             checklist: Checklist::new(&session.checklist),
             before,
         });
         Ok(faults)
     }
 
-    /// A turn was played: false outside of a session.
-    pub(super) fn turn(&mut self, turn: &Turn) -> Result<bool, EpisodeError> {
-        self.change(&turn.changes)?;
-        self.keep(&turn.apps)?;
-        match &mut self.session {
-            Some(open) => open.turns.push(turn.clone()),
-            None => self.problem("a turn outside of a session"),
-        }
-        Ok(self.session.is_some())
-    }
-
-    /// The agent was woken between two sessions.
-    pub(super) fn wake(&mut self, wake: &Wake) -> Result<(), EpisodeError> {
-        self.change(&wake.changes)?;
-        self.blob(&wake.system)?;
-        self.keep(&wake.apps)?;
-        Ok(())
-    }
-
-    /// The session ends: all of it.
-    pub(super) fn end(
-        &mut self,
-        finished: &SessionFinished,
-    ) -> Result<Option<InSession<'a>>, EpisodeError> {
-        self.change(&finished.changes)?;
-        let open = self.session.take();
-        if open.is_none() {
+    /// The line that was followed ended the session: all of it.
+    pub(super) fn end(&mut self) -> Option<Ended<'a>> {
+        let Some((open, record)) = self.session.take().zip(self.state.session.take()) else {
             self.problem("a session ends that did not begin");
-        }
-        Ok(open)
+            return None;
+        };
+        let InSession {
+            session, checklist, ..
+        } = open;
+        Some(Ended {
+            session,
+            checklist,
+            record,
+        })
     }
 
     /// The items to grade in the turn that is looked at.
@@ -184,7 +190,8 @@ impl<'a> Replay<'a> {
     /// Puts a turn with other verdicts in the place of the one that is looked at.
     pub(super) fn regraded(&mut self, turn: &Turn) {
         self.take(&turn.items);
-        if let Some(last) = self.session.as_mut().and_then(|open| open.turns.last_mut()) {
+        let open = self.state.open_session();
+        if let Some(last) = open.and_then(|open| open.turns.last_mut()) {
             last.clone_from(turn);
         }
     }
@@ -195,7 +202,7 @@ impl<'a> Replay<'a> {
             return Ok(Graded::default());
         }
         let (now, unread) = self.states().await?;
-        let Some(open) = &self.session else {
+        let Some((open, record)) = self.session.as_ref().zip(self.state.session.as_ref()) else {
             return Ok(Graded::default());
         };
         let state = |(app, before): (&String, &Arc<str>)| AppState {
@@ -204,12 +211,12 @@ impl<'a> Replay<'a> {
             now: now.get(app).unwrap_or(before).clone(),
         };
         let apps: Vec<AppState> = open.before.iter().map(state).collect();
-        let turns = || open.turns.iter();
-        let calls: Vec<_> = turns().flat_map(record::calls).cloned().collect();
-        let messages: Vec<_> = turns().flat_map(record::messages).collect();
+        let turns = || record.turns.iter();
+        let calls: Vec<_> = turns().flat_map(super::record::calls).cloned().collect();
+        let messages: Vec<_> = turns().flat_map(super::record::messages).collect();
         let changes: Vec<_> = turns().flat_map(|turn| turn.changes.clone()).collect();
         let evidence = Evidence {
-            turn: open.turns.last().map_or(0, |turn| turn.turn),
+            turn: record.turns.last().map_or(0, |turn| turn.turn),
             calls: &calls,
             messages: &messages,
             changes: &changes,
@@ -229,17 +236,17 @@ impl<'a> Replay<'a> {
     /// The session in one file.
     pub(super) fn trajectory(
         &self,
-        open: &InSession<'_>,
+        ended: &Ended<'_>,
         finished: SessionFinished,
     ) -> Result<Trajectory, FolderError> {
         let place = Place {
             suite: &self.plan.suite.id,
             persona: &self.persona.id,
             run: self.run,
-            title: &open.session.title,
-            category: open.session.category,
+            title: &ended.session.title,
+            category: ended.session.category,
         };
-        let (started, turns) = (open.started.clone(), open.turns.clone());
+        let SessionState { started, turns, .. } = ended.record.clone();
         Trajectory::new(&place, started, turns, finished, &self.plan.folder)
     }
 
@@ -253,15 +260,6 @@ impl<'a> Replay<'a> {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// The apps as they are from here on. Whether their state is there is looked at now: it may be asked for by nothing.
-    fn keep(&mut self, apps: &BTreeMap<String, AppMark>) -> Result<(), EpisodeError> {
-        for mark in apps.values() {
-            self.blob(&mark.snapshot)?;
-        }
-        self.apps.extend(apps.clone());
-        Ok(())
     }
 
     fn change(&mut self, changes: &[FileChange]) -> Result<(), EpisodeError> {
@@ -285,7 +283,7 @@ impl<'a> Replay<'a> {
     /// The apps' states as graders see them, and those apps that could not say theirs.
     async fn states(&mut self) -> Result<(BTreeMap<String, Arc<str>>, Vec<Fault>), EpisodeError> {
         let (mut states, mut faults) = (BTreeMap::new(), Vec::new());
-        for (name, mark) in self.apps.clone() {
+        for (name, mark) in self.state.apps.clone() {
             let Some(snapshot) = self.blob(&mark.snapshot)? else {
                 continue;
             };
@@ -326,9 +324,9 @@ impl<'a> Replay<'a> {
 }
 
 /// How a line's session and turn are named.
-fn place(open: Option<&InSession<'_>>) -> (String, String) {
-    let session = open.map_or_else(String::new, |open| format!("/{}", open.session.id));
-    let turn = open.and_then(|open| open.turns.last());
+fn place(session: Option<&Session>, turns: &[Turn]) -> (String, String) {
+    let name = session.map_or_else(String::new, |session| format!("/{}", session.id));
+    let turn = session.and(turns.last());
     let turn = turn.map_or_else(String::new, |turn| format!(", turn {}", turn.turn));
-    (session, turn)
+    (name, turn)
 }

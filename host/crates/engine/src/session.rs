@@ -9,16 +9,14 @@ use serde_json::json;
 use tracing::Instrument;
 
 use super::dossier::{Dossier, Past};
-use super::episode::{Episode, EpisodeError, InFlight, write};
+use super::episode::{Episode, EpisodeError, write};
 use super::grading::{self, Checklist, JUDGE, Unanswered};
 use super::plan::{AgentRole, Plan};
 use super::wake::HEARTBEAT;
 use super::words;
 use crate::user::{Asking, Judged, RoleError, TurnEvidence};
 use pibench_agent::environment::guest_fault;
-use pibench_agent::{
-    Agent, Channel, RESULTS_FOLDER, SessionClock, Setup, TurnDone, TurnEnd, TurnLimits,
-};
+use pibench_agent::{Agent, Channel, RESULTS_FOLDER, Setup, TurnDone, TurnEnd, TurnLimits};
 use pibench_core::matcher::Piece;
 use pibench_core::message::Usage;
 use pibench_core::path::WorkspacePath;
@@ -29,13 +27,14 @@ use pibench_core::score::IntentCounts;
 use pibench_core::session::{Asked, Next, SessionError, Tracker};
 use pibench_model::scripted::Scripted;
 use pibench_model::{Model, ModelError};
-use pibench_record::Event;
 use pibench_record::event::{
     AppMark, Fault, FaultKind, Inputs, IntentJudgement, IntentStatus, RoleUsage, SessionFinished,
     SessionStarted, Stage, Step, Turn,
 };
 use pibench_record::folder::Timing;
+use pibench_record::state::SessionState;
 use pibench_record::trajectory::{Place, Trajectory};
+use pibench_record::{Event, SessionClock};
 use pibench_sandbox::App;
 use pibench_sandbox::app::app_key;
 use pibench_sandbox::grader::{AppState, Evidence};
@@ -71,16 +70,16 @@ struct Play<'e, 'a> {
 pub(super) async fn play<'a>(
     episode: &mut Episode<'a>,
     session: &'a Session,
-    in_flight: Option<InFlight>,
+    in_flight: Option<SessionState>,
 ) -> Result<(), EpisodeError> {
     let _ = episode.progress.send(Progress::SessionStarted {
         persona: episode.plan.shown(&episode.persona.id),
         run: episode.run,
         session: session.id.clone(),
     });
-    episode.environment.clock = SessionClock::new(session.clock);
     episode.environment.calls = 0;
-    let (started, turns, before) = if let Some(InFlight { started, turns }) = in_flight {
+    let (started, turns, before) = if let Some(open) = in_flight {
+        let SessionState { started, turns, .. } = open;
         let (before, faults) = if session.has_rules() {
             let (plan, persona) = (episode.plan, &episode.persona.id);
             states_before(plan, persona, episode.run, &started.apps).await?
@@ -91,6 +90,7 @@ pub(super) async fn play<'a>(
         none_outside(episode, session, &faults)?;
         (started, turns, before)
     } else {
+        episode.environment.clock = SessionClock::new(session.clock);
         let (started, before) = start(episode, session).await?;
         (started, Vec::new(), before)
     };
@@ -351,8 +351,6 @@ impl<'e, 'a> Play<'e, 'a> {
             self.usage += turn.usage;
             self.keep(turn);
             self.turns.push(turn.clone());
-            self.episode.environment.clock =
-                clock_after(turn).ok_or_else(|| self.record("a clock that is none"))?;
             self.episode.environment.calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
             message = turn.next.clone().unwrap_or_default();
         }
@@ -932,10 +930,4 @@ pub(super) fn tracker(
         &facts,
         turns.last().and_then(|turn| turn.outcome),
     )
-}
-
-/// The session clock after a turn of the record: a second for each call, a minute for the turn.
-fn clock_after(turn: &Turn) -> Option<SessionClock> {
-    let start = turn.clock.parse().ok()?;
-    Some(SessionClock::after_turn(start, &turn.steps))
 }

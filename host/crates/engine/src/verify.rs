@@ -7,7 +7,7 @@ use super::episode::{self, EpisodeError};
 use super::grading::is_rubric;
 use super::outline::outline;
 use super::plan::Plan;
-use super::replay::{InSession, Replay};
+use super::replay::{Ended, Replay};
 use super::results;
 use super::session::{inputs, outcome, tracker};
 use pibench_core::score;
@@ -93,6 +93,7 @@ impl<'a, 'v> Episode<'a, 'v> {
 
     async fn events(&mut self, events: &[Event]) -> Result<(), EpisodeError> {
         for event in events {
+            self.replay.follow(event)?;
             match event {
                 Event::EpisodeStarted(started) => {
                     if *started != episode::started(self.plan, self.persona, self.run) {
@@ -108,8 +109,7 @@ impl<'a, 'v> Episode<'a, 'v> {
                 }
                 Event::Turn(turn) => self.turn(turn).await?,
                 Event::SessionFinished(finished) => self.session_finished(finished)?,
-                Event::Wake(wake) => self.replay.wake(wake)?,
-                Event::EpisodeFinished => {}
+                Event::Wake(_) | Event::EpisodeFinished => {}
             }
         }
         if !matches!(events.last(), Some(Event::EpisodeFinished)) {
@@ -143,10 +143,8 @@ impl<'a, 'v> Episode<'a, 'v> {
         for exchange in exchanges {
             self.replay.blob(exchange)?;
         }
-        if self.replay.turn(turn)? {
-            self.grade(turn).await?;
-            self.replay.take(&turn.items);
-        }
+        self.grade(turn).await?;
+        self.replay.take(&turn.items);
         Ok(())
     }
 
@@ -177,23 +175,23 @@ impl<'a, 'v> Episode<'a, 'v> {
 
     fn session_finished(&mut self, finished: &SessionFinished) -> Result<(), EpisodeError> {
         self.verified.sessions += 1;
-        let Some(open) = self.replay.end(finished)? else {
+        let Some(ended) = self.replay.end() else {
             return Ok(());
         };
         let differences = [
-            self.wrong_statuses(&open, finished),
-            wrong_scores(&open, finished),
-            self.wrong_trajectory(&open, finished)?,
+            self.wrong_statuses(&ended, finished),
+            wrong_scores(&ended, finished),
+            self.wrong_trajectory(&ended, finished)?,
         ];
         for difference in differences.into_iter().flatten() {
-            self.replay.problem_in(&open, difference);
+            self.replay.problem_in(&ended, difference);
         }
         Ok(())
     }
 
     /// The session's rules run again over the recorded changes.
-    fn wrong_statuses(&self, open: &InSession<'_>, finished: &SessionFinished) -> Option<String> {
-        match tracker(self.plan, open.session, &open.turns) {
+    fn wrong_statuses(&self, ended: &Ended<'_>, finished: &SessionFinished) -> Option<String> {
+        match tracker(self.plan, ended.session, &ended.record.turns) {
             Err(error) => Some(format!(
                 "the session's rules do not give its changes: {error}"
             )),
@@ -204,7 +202,7 @@ impl<'a, 'v> Episode<'a, 'v> {
                     .map(|intent| intent.status)
                     .collect();
                 let statuses = tracker.statuses() != recorded;
-                let outcome = outcome(&tracker, &open.turns) != Some(finished.outcome);
+                let outcome = outcome(&tracker, &ended.record.turns) != Some(finished.outcome);
                 let turns = tracker.turns() != finished.turns;
                 (statuses || outcome || turns)
                     .then(|| "its intents, turns or outcome do not follow from its turns".into())
@@ -214,22 +212,22 @@ impl<'a, 'v> Episode<'a, 'v> {
 
     fn wrong_trajectory(
         &self,
-        open: &InSession<'_>,
+        ended: &Ended<'_>,
         finished: &SessionFinished,
     ) -> Result<Option<String>, FolderError> {
         // A blob that is gone or changed is told where it is named.
-        let Ok(trajectory) = self.replay.trajectory(open, finished.clone()) else {
+        let Ok(trajectory) = self.replay.trajectory(ended, finished.clone()) else {
             return Ok(None);
         };
-        let (persona, session) = (&self.persona.id, &open.session.id);
+        let (persona, session) = (&self.persona.id, &ended.session.id);
         let folder = &self.plan.folder;
         let same = folder.has_trajectory(persona, self.run, session, &trajectory)?;
         Ok((!same).then(|| "its trajectory is not what the journal says".into()))
     }
 }
 
-fn wrong_scores(open: &InSession<'_>, finished: &SessionFinished) -> Option<String> {
-    let items = open.checklist.scores(&open.session.checklist);
+fn wrong_scores(ended: &Ended<'_>, finished: &SessionFinished) -> Option<String> {
+    let items = ended.checklist.scores(&ended.session.checklist);
     let statuses: Vec<_> = finished
         .intents
         .iter()

@@ -10,13 +10,13 @@ use jiff::civil::{DateTime, Time};
 use super::episode::{Episode, EpisodeError};
 use super::plan::AgentRole;
 use super::session::setup;
-use pibench_agent::{Agent, Channel, SessionClock, TurnDone, TurnEnd, TurnLimits, schedule};
+use pibench_agent::{Agent, Channel, TurnDone, TurnEnd, TurnLimits, schedule};
 use pibench_core::path::WorkspacePath;
 use pibench_model::place::Place;
 use pibench_model::scripted::Scripted;
 use pibench_model::{Model, ModelError};
-use pibench_record::Event;
 use pibench_record::event::{Fault, FaultKind, Wake};
+use pibench_record::{Event, SessionClock};
 
 /// What the agent is told when nothing else wakes it.
 pub(super) const HEARTBEAT: &str = "[heartbeat] You woke up by yourself.";

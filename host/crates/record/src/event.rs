@@ -34,6 +34,30 @@ pub enum Event {
     EpisodeFinished,
 }
 
+impl Event {
+    /// The files that changed up to this line, since the one before.
+    pub fn changes(&self) -> &[FileChange] {
+        match self {
+            Self::SessionStarted(started) => &started.changes,
+            Self::Turn(turn) => &turn.changes,
+            Self::SessionFinished(finished) => &finished.changes,
+            Self::Wake(wake) => &wake.changes,
+            Self::EpisodeStarted(_) | Self::EpisodeFinished => &[],
+        }
+    }
+
+    /// The apps' states that the line tells, by app.
+    pub fn apps(&self) -> impl Iterator<Item = (&String, &AppMark)> {
+        let apps = match self {
+            Self::SessionStarted(started) => Some(&started.apps),
+            Self::Turn(turn) => Some(&turn.apps),
+            Self::Wake(wake) => Some(&wake.apps),
+            Self::SessionFinished(_) | Self::EpisodeStarted(_) | Self::EpisodeFinished => None,
+        };
+        apps.into_iter().flatten()
+    }
+}
+
 /// The field `event` of an event's object.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,6 +1,7 @@
 //! What a run leaves on disk. The journals are the truth; everything else can be made from them again.
 
 pub mod ballot;
+pub mod clock;
 pub mod event;
 pub mod folder;
 pub mod identity;
@@ -9,8 +10,11 @@ pub mod outline;
 pub mod results;
 pub mod shards;
 pub mod standing;
+pub mod state;
 pub mod trajectory;
 
+pub use clock::SessionClock;
 pub use event::Event;
 pub use folder::{Manifest, RunFolder};
 pub use journal::{Journal, JournalError};
+pub use state::EpisodeState;

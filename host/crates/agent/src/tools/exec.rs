@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Refusal, directory_path, parameters};
-use crate::clock::SessionClock;
 use pibench_core::message::ToolSpec;
+use pibench_record::SessionClock;
 use pibench_sandbox::GuestFault;
 use pibench_sandbox::shell::{CommandLine, Output, Shell, TIMEOUT};
 use pibench_sandbox::workspace::Workspace;

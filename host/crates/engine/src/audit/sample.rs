@@ -140,7 +140,8 @@ fn read<'a>(chosen: &[Finished<'a>]) -> Result<Vec<Drawn<'a>>, JournalError> {
         if !read.insert(path.clone()) {
             continue;
         }
-        for session in record::of_episode(persona, run, journal::events(&path)?) {
+        let events = journal::events(&path)?;
+        for session in record::of_episode(plan, persona, run, &events) {
             let same = |other: &&Finished<'a>| {
                 other.plan.folder.journal(&other.persona.id, other.run) == path
                     && other.session == session.session.id

@@ -7,10 +7,11 @@ use crate::Verified;
 use pibench_core::score;
 use pibench_core::score::{IntentCounts, ItemScore};
 use pibench_import::results::follow;
-use pibench_record::event::{Event, SessionFinished, SessionStarted, Turn};
+use pibench_record::event::{Event, SessionFinished, Turn};
 use pibench_record::folder::FolderError;
 use pibench_record::outline::{Outline, PersonaOutline, SessionOutline};
 use pibench_record::standing::{EpisodeResults, episode, standing};
+use pibench_record::state::{EpisodeState, SessionState};
 use pibench_record::trajectory::{Place, Trajectory};
 use pibench_record::{Manifest, RunFolder};
 
@@ -61,8 +62,7 @@ struct Replay<'a> {
     manifest: &'a Manifest,
     place: Place<'a>,
     verified: &'a mut Verified,
-    started: Option<SessionStarted>,
-    turns: Vec<Turn>,
+    state: EpisodeState,
 }
 
 impl<'a> Replay<'a> {
@@ -79,8 +79,7 @@ impl<'a> Replay<'a> {
             manifest,
             place,
             verified,
-            started: None,
-            turns: Vec::new(),
+            state: EpisodeState::new(manifest.ablate),
         }
     }
 
@@ -92,6 +91,7 @@ impl<'a> Replay<'a> {
 
     fn events(&mut self, events: &[Event]) -> Result<(), FolderError> {
         for event in events {
+            self.state.apply(event);
             match event {
                 Event::EpisodeStarted(started) => {
                     let same = started.suite_digest == self.manifest.suite_digest
@@ -101,18 +101,13 @@ impl<'a> Replay<'a> {
                         self.problem("", "the journal is of another run than the manifest");
                     }
                 }
-                Event::SessionStarted(started) => {
-                    self.blob(&started.session, &started.system);
-                    self.started = Some(started.clone());
-                    self.turns.clear();
-                }
+                Event::SessionStarted(started) => self.blob(&started.session, &started.system),
                 Event::Turn(turn) => {
                     self.verified.turns += 1;
                     let exchanges = turn.items.iter().filter_map(|item| item.exchange.as_ref());
                     for exchange in exchanges {
                         self.blob(&turn.session, exchange);
                     }
-                    self.turns.push((**turn).clone());
                 }
                 Event::SessionFinished(finished) => self.finished(finished)?,
                 Event::Wake(wake) => self.problem(&wake.by, "no imported run is woken"),
@@ -125,13 +120,13 @@ impl<'a> Replay<'a> {
     fn finished(&mut self, finished: &SessionFinished) -> Result<(), FolderError> {
         self.verified.sessions += 1;
         let id = &finished.session;
-        let turns = std::mem::take(&mut self.turns);
         let persona = self.persona;
         let session = persona.sessions.iter().find(|session| session.id == *id);
-        let (Some(session), Some(started)) = (session, self.started.take()) else {
+        let (Some(session), Some(played)) = (session, self.state.session.take()) else {
             self.problem(id, "no session of the suite begins and ends so");
             return Ok(());
         };
+        let SessionState { started, turns, .. } = played;
         if !follows(session, finished, &turns) {
             let what = "its intents, turns or outcome do not follow from its turns";
             self.problem(id, what);

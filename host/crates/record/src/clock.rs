@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::civil::DateTime;
 use jiff::{Span, ToSpan};
 
-use pibench_record::event::Step;
+use super::event::Step;
 
 /// The moment in a session. A call takes a second, a turn a minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
