@@ -14,6 +14,7 @@ mod compare;
 mod cost;
 mod doctor;
 mod documents;
+mod drafts;
 mod embedded;
 mod evidence;
 mod failures;

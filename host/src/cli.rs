@@ -1,7 +1,8 @@
 //! The command line. The doc comments are the help.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde_json::Value;
 use tracing::level_filters::LevelFilter;
 
@@ -23,8 +24,32 @@ const VERSION: &str = concat!(
 #[derive(Debug, Parser)]
 #[command(name = "pibench-host", version, long_version = VERSION, about, max_term_width = 100)]
 pub struct Cli {
+    #[command(flatten)]
+    pub talk: TalkArgs,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct TalkArgs {
+    /// Say nothing on stderr but what went wrong.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what happens on stderr; twice: in detail. `PIBENCH_LOG` says the same by parts of the program.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+impl TalkArgs {
+    /// As tracing's directives; None where nothing was asked for.
+    pub fn filter(self) -> Option<&'static str> {
+        match self.verbose {
+            0 => None,
+            1 => Some("info"),
+            _ => Some("debug"),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -39,6 +64,10 @@ pub enum Command {
     List(ListArgs),
     /// Write the built-in suite out, or begin one of your own.
     Suite(SuiteArgs),
+    /// Begin a persona of a suite.
+    Persona(PersonaArgs),
+    /// Begin a session of a persona.
+    Session(SessionArgs),
     /// Tell whether one run is better than another: differences, intervals, p-values, what the suite can detect.
     Compare(CompareArgs),
     /// Make one run of the parts that `run --shard` played.
@@ -69,6 +98,14 @@ pub enum Command {
     Import(ImportArgs),
     /// Make, build, test and look at plugins: for those who write them.
     Plugin(PluginArgs),
+    /// Print a script that completes command lines, for a shell to load.
+    Completions { shell: Shell },
+    /// Print the manual page, or write those of all commands into a folder.
+    Man {
+        /// The folder, made when it is missing.
+        #[arg(long, value_name = "DIR")]
+        out: Option<Utf8PathBuf>,
+    },
     /// Compile the component on stdin to stdout, under limits that this process sets itself: the host runs it.
     #[command(hide = true)]
     CompileComponent(CompileArgs),
@@ -119,6 +156,16 @@ pub struct SettingArgs {
     /// Put any setting of the suite file in the place of its own, such as `session.max_turns=5` (may be repeated).
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Assignment>,
+    /// The address of the agent's server, as in `http://127.0.0.1:8000/v1`, in the place of its provider's. A provider that is
+    /// not known is made by it: `--agent lab/MODEL --base-url URL`.
+    #[arg(long, value_name = "URL", requires = "agent")]
+    pub base_url: Option<String>,
+    /// The temperature that the agent is asked with. Default: none is sent.
+    #[arg(long, value_name = "T", requires = "agent")]
+    pub temperature: Option<f64>,
+    /// The longest answer of the agent's model, in tokens, thinking among them.
+    #[arg(long, value_name = "N", requires = "agent", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_output_tokens: Option<u32>,
     /// Take something away from the agent. `dependencies`: the final session of each group alone, with the files and
     /// records of the others and nothing that was made in them. `none`: play all, whatever the suite says.
     #[arg(long, value_parser = ABLATIONS, value_name = "WHAT")]
@@ -138,7 +185,7 @@ const SCAFFOLD_PROMPTS: [&str; 2] = ["neutral", "coached"];
 const ABLATIONS: [&str; 2] = ["dependencies", "none"];
 
 impl SettingArgs {
-    /// All that goes in the place of the suite's settings.
+    /// What goes in the place of the suite's settings, but for what the agent's server and model are asked by.
     pub fn assignments(&self) -> Vec<Assignment> {
         let Self {
             suite: _,
@@ -157,6 +204,9 @@ impl SettingArgs {
             ablate,
             plugins: _,
             policy,
+            base_url: _,
+            temperature: _,
+            max_output_tokens: _,
         } = self;
         let several = |names: &[String]| (!names.is_empty()).then(|| names.join(",").into());
         let list = |ids: &[String]| (!ids.is_empty()).then(|| ids.into());
@@ -190,7 +240,8 @@ pub struct RunArgs {
     /// recorded may differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "suite", "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",
-        "policy", "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config",
+        "policy", "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config", "base_url", "temperature",
+        "max_output_tokens",
     ])]
     pub resume: Option<Utf8PathBuf>,
     #[command(flatten)]
@@ -289,13 +340,32 @@ pub struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ListArgs {
+    #[command(subcommand)]
+    pub what: Option<ListCommand>,
     /// The suite file. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
     #[arg(value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
     /// A folder of plugins, `<name>.wasm`.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ListCommand {
+    /// Each session: persona, id, category, title, and on which it depends.
+    Sessions {
+        /// The suite file. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
+        #[arg(value_name = "SUITE.toml")]
+        suite: Option<Utf8PathBuf>,
+        /// Print one JSON list.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -310,6 +380,46 @@ pub enum SuiteCommand {
     Export {
         /// The folder; must not be there yet.
         dir: Utf8PathBuf,
+    },
+    /// Write a new suite with a persona and a session, sound as it is, to be rewritten.
+    New {
+        /// The folder; must not be there yet. Its name is the suite's id.
+        dir: Utf8PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct PersonaArgs {
+    #[command(subcommand)]
+    pub command: PersonaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PersonaCommand {
+    /// Add a persona with one session to a suite, sound as they are, to be rewritten.
+    New {
+        /// The suite file.
+        #[arg(value_name = "SUITE.toml")]
+        suite: Utf8PathBuf,
+        /// Lower case letters, digits, `-` and `_`; names the folder.
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    #[command(subcommand)]
+    pub command: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Add a session to the end of a persona's episode, sound as it is, to be rewritten.
+    New {
+        /// The persona's folder.
+        persona: Utf8PathBuf,
+        /// Lower case letters, digits, `-` and `_`; names the folder.
+        id: String,
     },
 }
 

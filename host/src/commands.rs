@@ -1,14 +1,17 @@
 //! One file per command, one public function each: an adapter from the command line to the library, where errors get
 //! their exit code.
 
+mod asking;
 mod audit;
 mod check;
 mod compare;
 mod compile_component;
+mod completions;
 mod doctor;
 mod grade;
 mod import;
 mod list;
+mod man;
 mod merge;
 mod plugin;
 mod report;
@@ -24,12 +27,13 @@ mod view;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 use camino::Utf8PathBuf;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-use crate::cli::{Cli, Command, SettingArgs};
+use crate::cli::{Cli, Command, SettingArgs, TalkArgs};
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::open_files;
@@ -39,18 +43,25 @@ use pibench_engine::plan::{Machine, Notice, PlanError, load};
 use pibench_record::event::FaultKind;
 use pibench_record::results::RunResults;
 use pibench_report::escape;
+use pibench_report::progress::Look;
 use pibench_sandbox::{App, Limits, Plugins};
 use pibench_suite::problem::{Problem, lines, render};
 use pibench_suite::suite::Suite;
 
 /// Runs the command; its exit, or what to say of its failure.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
+    // Nothing is said before.
+    let _ = TALK.set(cli.talk);
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::serve(&args),
         Command::Check(args) => check::check(&args),
         Command::List(args) => list::list(&args),
-        Command::Suite(args) => suite::suite(&args),
+        Command::Suite(args) => suite::suite(&args.command),
+        Command::Persona(args) => suite::persona(&args.command),
+        Command::Session(args) => suite::session(&args.command),
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man { out } => man::man(out.as_deref()),
         Command::Schema(args) => schema::schema(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
@@ -66,6 +77,24 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Import(args) => import::import(args),
         Command::Plugin(args) => plugin::plugin(&args),
         Command::CompileComponent(args) => compile_component::compile_component(&args),
+    }
+}
+
+/// How much is said on stderr: asked once, and the same for all that is said.
+static TALK: OnceLock<TalkArgs> = OnceLock::new();
+
+fn talk() -> TalkArgs {
+    TALK.get().copied().unwrap_or_default()
+}
+
+/// How progress is shown.
+fn look() -> Look {
+    if talk().quiet {
+        Look::Silent
+    } else if std::io::stderr().is_terminal() {
+        Look::Terminal
+    } else {
+        Look::Lines
     }
 }
 
@@ -116,7 +145,10 @@ fn machine() -> Result<Machine, Failure> {
     Ok(Machine {
         own,
         cache,
-        stderr: std::env::var("PIBENCH_LOG").unwrap_or_default(),
+        stderr: std::env::var("PIBENCH_LOG")
+            .ok()
+            .or_else(|| talk().filter().map(str::to_owned))
+            .unwrap_or_default(),
         most: open_files::episodes(),
         tell,
         compiler,
@@ -127,6 +159,7 @@ fn machine() -> Result<Machine, Failure> {
 fn tell(notice: Notice<'_>) {
     match notice {
         Notice::Suite(warnings) => show_problems(warnings),
+        Notice::Compiling { .. } if talk().quiet => {}
         Notice::Compiling { plugins } => eprintln!("compiling {}, once", plugins.join(", ")),
         Notice::Unknown { plugin } => eprintln!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
@@ -193,7 +226,9 @@ fn embedded_suite() -> Result<Utf8PathBuf, Failure> {
 /// The suite that the command line names, with what it puts in the place of its settings; else every problem of it.
 fn load_suite(args: &SettingArgs) -> Result<Suite, Failure> {
     let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
-    Ok(load(&machine()?, &path, &args.assignments())?)
+    let mut assigned = asking::assignments(args)?;
+    assigned.extend(args.assignments());
+    Ok(load(&machine()?, &path, &assigned)?)
 }
 
 /// The tools of the host and of apps, as a model sees them.

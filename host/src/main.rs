@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use pibench_host::cli::Cli;
+use pibench_host::cli::{Cli, TalkArgs};
 use pibench_host::commands;
 use pibench_host::exit::Exit;
 use pibench_host::open_files;
 use pibench_report::escape::lines;
+use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        .with_env_filter(tracing_subscriber::EnvFilter::from_env("PIBENCH_LOG"))
+        .with_env_filter(filter(cli.talk))
         .without_time()
         .init();
     match commands::dispatch(cli) {
@@ -35,6 +36,13 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// What the program logs on stderr beside a run: by the environment, else as was asked for.
+fn filter(talk: TalkArgs) -> EnvFilter {
+    let asked = || EnvFilter::try_new(talk.filter()?).ok();
+    let own = std::env::var_os("PIBENCH_LOG").map(|_| EnvFilter::from_env("PIBENCH_LOG"));
+    own.or_else(asked).unwrap_or_default()
 }
 
 /// Who stops to read, as `| head` does, wants no more. The signal that ends other programs would end this one at a broken

@@ -1,13 +1,11 @@
 //! `pibench-host grade`: a finished run scored again, in a new run folder, by the suite as it is now or by another, and by
 //! other plugins, judges or rules. It plays nothing and leaves the graded run as it is.
 
-use std::io::IsTerminal;
-
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::run::show;
-use super::{finished, machine, runtime};
+use super::{finished, look, machine, runtime};
 use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Grading, regrade};
@@ -28,7 +26,7 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
     let outline = runtime.block_on(outline(&plan));
     let outline = outline.or_exit(Exit::InvalidInput)?;
     let (sender, receiver) = mpsc::unbounded_channel();
-    let display = progress::display(receiver, std::io::stderr().is_terminal());
+    let display = progress::display(receiver, look());
     let graded = runtime.block_on(pibench_engine::grade(&plan, &played, &sender));
     drop(sender);
     // The display ends when the last sender is gone.

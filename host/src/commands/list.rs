@@ -1,26 +1,44 @@
 //! `pibench-host list`: what a suite holds, and the tools that there are.
 
 use anyhow::anyhow;
+use camino::Utf8PathBuf;
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
 
 use super::{embedded_suite, machine, offered_tools, runtime, show_problems};
-use crate::cli::ListArgs;
+use crate::cli::{ListArgs, ListCommand};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::vocabulary::Category;
 use pibench_engine::plan::{limits, open, search};
+use pibench_report::escape;
+use pibench_report::table::WIDTH;
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
 use pibench_suite::statistics::{render, statistics};
+use pibench_suite::suite::Suite;
 
-/// Prints the counts of the paper's Tables 2, 3 and 5.
+/// A session, for programs.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    persona: &'a str,
+    id: &'a str,
+    title: &'a str,
+    /// A letter of the paper's Table 5; null where the file names none.
+    category: Option<Category>,
+    /// Earlier sessions of its group; empty unless it is a group's last.
+    depends_on: &'a [String],
+    /// Whether it is scored only as a part of its group.
+    dependency_only: bool,
+    intents: usize,
+    checklist: usize,
+}
+
+/// Prints the counts of the paper's Tables 2, 3 and 5, or the sessions.
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
-    let loaded = load(&path).map_err(|problems| {
-        show_problems(&problems.0);
-        Failure {
-            exit: Exit::InvalidInput,
-            error: anyhow!("load {path}"),
-        }
-    })?;
-    let suite = loaded.suite;
+    if let Some(ListCommand::Sessions { suite, json }) = &args.what {
+        return sessions(&loaded(suite.as_ref())?, *json);
+    }
+    let suite = loaded(args.suite.as_ref())?;
     let machine = machine()?;
     let policy = PolicyFile::default();
     let limits = limits(&suite, &policy)?;
@@ -30,6 +48,61 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let apps = plugins.tool_apps().or_exit(Exit::InvalidInput)?;
     let tools = runtime()?.block_on(offered_tools(&suite, &plugins, apps))?;
     let names: Vec<String> = tools.into_iter().map(|tool| tool.name).collect();
-    print!("{}", render(&statistics(&suite, &names)));
+    let statistics = statistics(&suite, &names);
+    if args.json {
+        println!("{}", serde_json::to_string(&statistics).or_exit(Exit::Bug)?);
+    } else {
+        print!("{}", render(&statistics));
+    }
+    Ok(Exit::Complete)
+}
+
+fn loaded(path: Option<&Utf8PathBuf>) -> Result<Suite, Failure> {
+    let path = path.cloned().map_or_else(embedded_suite, Ok)?;
+    let loaded = load(&path).map_err(|problems| {
+        show_problems(&problems.0);
+        Failure {
+            exit: Exit::InvalidInput,
+            error: anyhow!("load {path}"),
+        }
+    })?;
+    Ok(loaded.suite)
+}
+
+fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
+    let of_all = suite.personas.iter().flat_map(|persona| {
+        persona.sessions.iter().map(|session| Listed {
+            persona: &persona.id,
+            id: &session.id,
+            title: &session.title,
+            category: session.category,
+            depends_on: &session.depends_on,
+            dependency_only: session.dependency_only,
+            intents: session.intents.len(),
+            checklist: session.checklist.len(),
+        })
+    });
+    if json {
+        let all: Vec<Listed<'_>> = of_all.collect();
+        println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
+        return Ok(Exit::Complete);
+    }
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(["persona", "session", "", "title", "depends on"]);
+    for one in of_all {
+        let category = one.category.map(|category| format!("{category:?}"));
+        table.add_row([
+            one.persona.to_owned(),
+            one.id.to_owned(),
+            category.unwrap_or_default(),
+            escape::line(one.title),
+            one.depends_on.join(" "),
+        ]);
+    }
+    println!("{table}");
     Ok(Exit::Complete)
 }

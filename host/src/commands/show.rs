@@ -1,11 +1,11 @@
 //! `pibench-host show`: a run that another process plays, followed in the terminal. It reads the folder and writes nothing.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use tokio::sync::mpsc;
 
+use super::look;
 use super::report::failure;
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -28,7 +28,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     }
     let (sender, receiver) = mpsc::unbounded_channel();
-    let bar = display(receiver, std::io::stderr().is_terminal());
+    let bar = display(receiver, look());
     let mut follow = Follow::default();
     let ended = loop {
         // Before the look: what is written after the last process has gone is seen.

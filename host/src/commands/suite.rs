@@ -1,16 +1,33 @@
-//! `pibench-host suite`: suites as folders, for those who read or write them.
+//! `pibench-host suite`, `persona` and `session`: suites as folders, for those who read or write them.
 
 use anyhow::{Context, anyhow};
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::cli::{SuiteArgs, SuiteCommand};
+use crate::cli::{PersonaCommand, SessionCommand, SuiteCommand};
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_suite::draft;
+use pibench_suite::draft::{Draft, DraftError};
 
-pub(super) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
-    match &args.command {
+pub(super) fn suite(command: &SuiteCommand) -> Result<Exit, Failure> {
+    match command {
         SuiteCommand::Export { dir } => export(dir),
+        SuiteCommand::New { dir } => {
+            let file = dir.join("suite.toml");
+            written(draft::suite(dir), &format!("check {file}"))
+        }
     }
+}
+
+pub(super) fn persona(command: &PersonaCommand) -> Result<Exit, Failure> {
+    let PersonaCommand::New { suite, id } = command;
+    written(draft::persona(suite, id), &format!("check {suite}"))
+}
+
+pub(super) fn session(command: &SessionCommand) -> Result<Exit, Failure> {
+    let SessionCommand::New { persona, id } = command;
+    let next = format!("check <the suite> --session {id}");
+    written(draft::session(persona, id), &next)
 }
 
 /// Writes the suite that the program carries.
@@ -26,4 +43,24 @@ fn export(dir: &Utf8Path) -> Result<Exit, Failure> {
         .or_exit(Exit::Io)?;
     println!("{dir}/suite.toml");
     Ok(Exit::Complete)
+}
+
+/// Writes a draft, nothing of it over a file that was not to be changed, and says what comes next.
+fn written(draft: Result<Draft, DraftError>, next: &str) -> Result<Exit, Failure> {
+    let Draft { new, changed } = draft.or_exit(Exit::InvalidInput)?;
+    if let Some((path, _)) = new.iter().find(|(path, _)| path.exists()) {
+        return Err(anyhow!("write {path}: it is there already")).or_exit(Exit::Io);
+    }
+    for (path, text) in new.iter().chain(&changed) {
+        write(path, text).or_exit(Exit::Io)?;
+        println!("{path}");
+    }
+    eprintln!("Next: rewrite it, and look at it with `pibench-host {next}`");
+    Ok(Exit::Complete)
+}
+
+fn write(path: &Utf8PathBuf, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Utf8Path::new("."));
+    std::fs::create_dir_all(folder).with_context(|| format!("make {folder}"))?;
+    std::fs::write(path, text).with_context(|| format!("write {path}"))
 }

@@ -12,12 +12,23 @@ pub use pibench_core::progress::{Progress, Spent};
 /// How long the display rests when it has shown something: it need not be woken by every event of hundreds of episodes.
 const REST: Duration = Duration::from_millis(10);
 
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// A bar that moves.
+    Terminal,
+    /// A line for each session.
+    Lines,
+    Silent,
+}
+
 /// Shows events until the last sender is gone.
-pub fn display(mut events: UnboundedReceiver<Progress>, terminal: bool) -> JoinHandle<()> {
+pub fn display(mut events: UnboundedReceiver<Progress>, look: Look) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let bar = terminal.then(bar);
+        let bar = (look == Look::Terminal).then(bar);
         let show = |event: Progress| match &bar {
             Some(bar) => show(bar, &event),
+            None if look == Look::Silent => {}
             None => {
                 if let Some(line) = line(&event) {
                     eprintln!("{line}");

@@ -8,6 +8,9 @@ use pibench_core::aggregate::Tally;
 use pibench_core::player::{Mark, Players};
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
 
+/// Columns of a terminal that nobody has made wider: no table is wider, on a terminal or off.
+pub const WIDTH: u16 = 80;
+
 /// The results as plain text.
 pub fn results(results: &RunResults) -> String {
     let mut parts = vec![sessions(&results.sessions), personas(results)];

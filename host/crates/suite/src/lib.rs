@@ -16,5 +16,6 @@ pub mod validate;
 
 pub mod depth;
 pub mod document;
+pub mod draft;
 pub mod pack;
 mod shape;

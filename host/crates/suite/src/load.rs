@@ -34,7 +34,7 @@ pub use setting::{Assignment, Choice, OPTIONS, Origin, SCAFFOLD_PROMPT, Setting,
 
 /// Bytes of a task file or a rule script. The largest public task file has 12 KiB and the largest script 20 KiB; a
 /// file of this size parses in some 50 ms.
-const TEXT_LIMIT: u64 = 1 << 20;
+pub(super) const TEXT_LIMIT: u64 = 1 << 20;
 
 /// Bytes of one staged file: the workspace's own limit for a file.
 pub const STAGED_LIMIT: u64 = 64 << 20;

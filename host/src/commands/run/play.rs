@@ -1,12 +1,11 @@
 //! A plan played to its end: progress while it plays, results and what kept it from its end, the exit.
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::commands::{finished, runtime};
+use crate::commands::{finished, look, runtime, talk};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::{EpisodeError, Finished, Plan, RunError};
 use pibench_record::results::RunResults;
@@ -34,8 +33,10 @@ pub(in crate::commands) fn played(
     beside: impl Future<Output = ()>,
 ) -> Result<Exit, Failure> {
     let folder = plan.folder.root().to_owned();
-    for mark in plan.roles.players().marks() {
-        eprintln!("{}", mark.sentence());
+    if !talk().quiet {
+        for mark in plan.roles.players().marks() {
+            eprintln!("{}", mark.sentence());
+        }
     }
     let finished = displayed(|sender| async move {
         let playing = pibench_engine::play(plan, resume, sender);
@@ -65,7 +66,7 @@ pub(super) fn displayed<T, F: Future<Output = Result<T, RunError>>>(
     play: impl FnOnce(mpsc::UnboundedSender<progress::Progress>) -> F,
 ) -> Result<T, Failure> {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let display = progress::display(receiver, std::io::stderr().is_terminal());
+    let display = progress::display(receiver, look());
     let runtime = runtime()?;
     let played = runtime.block_on(play(sender));
     // All episodes have ended: what is left are connections, closed beside what is left to do here.
@@ -129,7 +130,9 @@ pub(in crate::commands) fn show(
     } else {
         println!("{}", table::results(results));
     }
-    eprintln!("Run folder: {}", folder.display());
+    if !talk().quiet {
+        eprintln!("Run folder: {}", folder.display());
+    }
     Ok(())
 }
 

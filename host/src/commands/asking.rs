@@ -1,0 +1,136 @@
+//! `--base-url`, `--temperature` and `--max-output-tokens`: how the agent's model is asked, as settings of the suite file. So
+//! they are checked, shown and remembered as those are, and a run that is gone on with has them.
+
+use anyhow::anyhow;
+use serde::Serialize;
+use toml::{Table, Value};
+
+use crate::cli::SettingArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::player;
+use pibench_suite::catalog::{Catalog, built_in};
+use pibench_suite::load::Assignment;
+
+/// The name of the model's entry where the agent is PROVIDER/MODEL, and nothing is known of that.
+const NAME: &str = "as-asked";
+
+/// The settings, for every model among the agents.
+pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure> {
+    let SettingArgs {
+        agent,
+        base_url,
+        temperature,
+        max_output_tokens,
+        ..
+    } = args;
+    if base_url.is_none() && temperature.is_none() && max_output_tokens.is_none() {
+        return Ok(Vec::new());
+    }
+    let catalog = built_in();
+    let mut all = Vec::new();
+    for (at, agent) in agent.iter().enumerate() {
+        if !player::is_model(agent) {
+            return Err(anyhow!(
+                "ask `{agent}` as --base-url, --temperature or --max-output-tokens say: it is scripted, and no model"
+            ))
+            .or_exit(Exit::Usage);
+        }
+        if let Some(url) = base_url {
+            all.push(server(agent, url, &catalog)?);
+        }
+        all.extend(model(
+            agent,
+            at,
+            *temperature,
+            *max_output_tokens,
+            &catalog,
+        )?);
+    }
+    Ok(all)
+}
+
+/// The agent's provider at another address: its habits stay, and its key where there is one.
+fn server(agent: &str, url: &str, catalog: &Catalog) -> Result<Assignment, Failure> {
+    let preset = catalog.models.get(agent);
+    let named = agent.split_once('/').map(|(provider, _)| provider);
+    let provider = preset.map(|model| model.provider.as_str()).or(named);
+    let provider = provider.ok_or_else(|| {
+        anyhow!("ask `{agent}` at {url}: want PROVIDER/MODEL, or a model of the built-in list")
+    });
+    let provider = provider.or_exit(Exit::Usage)?;
+    let Some(known) = catalog.providers.get(provider) else {
+        return set(&["providers", provider, "base_url"], &url.into());
+    };
+    let mut known = known.clone();
+    url.clone_into(&mut known.base_url);
+    known.base_url_env = None;
+    // A server of one's own may need none, and the bound is the provider's own server's.
+    known.key_env = known.key_env.filter(|name| is_set(name));
+    known.max_tools = None;
+    set(&["providers", provider], &table(&known)?.into())
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
+/// The agent's model with these habits beside its own.
+fn model(
+    agent: &str,
+    at: usize,
+    temperature: Option<f64>,
+    most: Option<u32>,
+    catalog: &Catalog,
+) -> Result<Vec<Assignment>, Failure> {
+    if temperature.is_none() && most.is_none() {
+        return Ok(Vec::new());
+    }
+    let same = |(provider, model)| {
+        let mut all = catalog.models.iter();
+        all.find(move |(_, known)| known.provider == provider && known.model == model)
+    };
+    let named = catalog.models.get_key_value(agent);
+    let known = named.or_else(|| agent.split_once('/').and_then(same));
+    let mut all = Vec::new();
+    let name = match (known, agent.split_once('/')) {
+        (Some((name, known)), _) => {
+            all.push(set(&["models", name], &table(known)?.into())?);
+            name.clone()
+        }
+        (None, Some((provider, model))) => {
+            let name = format!("{NAME}-{}", at + 1);
+            all.push(set(&["models", &name, "provider"], &provider.into())?);
+            all.push(set(&["models", &name, "model"], &model.into())?);
+            name
+        }
+        // One of the suite's own.
+        (None, None) => agent.to_owned(),
+    };
+    if let Some(temperature) = temperature {
+        let key = ["models", &name, "thinking", "temperature"];
+        all.push(set(&key, &temperature.into())?);
+    }
+    if let Some(most) = most {
+        let key = ["models", &name, "max_output_tokens"];
+        all.push(set(&key, &i64::from(most).into())?);
+    }
+    Ok(all)
+}
+
+fn table(entry: &impl Serialize) -> Result<Table, Failure> {
+    Table::try_from(entry).or_exit(Exit::Bug)
+}
+
+/// As `--set` would have it.
+fn set(path: &[&str], value: &Value) -> Result<Assignment, Failure> {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let quoted = |part: &&str| match *part {
+        plain if plain.chars().all(bare) => plain.to_owned(),
+        other => Value::from(other).to_string(),
+    };
+    let key: Vec<String> = path.iter().map(quoted).collect();
+    let text = format!("{}={value}", key.join("."));
+    text.parse::<Assignment>()
+        .map_err(|reason| anyhow!("set {text}: {reason}"))
+        .or_exit(Exit::Usage)
+}

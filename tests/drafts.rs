@@ -1,0 +1,194 @@
+//! What begins a suite of one's own: it passes `check` as it is written, and is what lists and completions say.
+
+use serde_json::Value;
+
+use crate::scene::{Scene, expect, stderr};
+
+fn sessions(scene: &Scene, suite: &str) -> Vec<(String, String)> {
+    let output = scene.run(&["list", "sessions", suite, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+    let all = listed.as_array().unwrap().iter();
+    all.map(|one| (text(one, "persona"), text(one, "id")))
+        .collect()
+}
+
+#[test]
+fn a_new_suite_persona_and_session_pass_check() {
+    let scene = Scene::new();
+    for args in [
+        &["suite", "new", "mine"][..],
+        &["session", "new", "mine/personas/first", "second"],
+        &["persona", "new", "mine/suite.toml", "neighbour"],
+        &["session", "new", "mine/personas/neighbour", "another"],
+    ] {
+        expect(&scene.run(args), 0, &["pibench-host check"]);
+    }
+    let found = sessions(&scene, "mine/suite.toml");
+    let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (&**a, &**b)).collect();
+    assert_eq!(
+        found,
+        [
+            ("first", "first"),
+            ("first", "second"),
+            ("neighbour", "neighbour-plan"),
+            ("neighbour", "another")
+        ]
+    );
+    let output = scene.run(&["check", "mine/suite.toml"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+    assert_eq!(
+        stderr(&output).matches("warning").count(),
+        0,
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn nothing_is_drafted_over_a_file_or_under_a_name_that_is_no_id() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let before = std::fs::read(scene.path("mine/suite.toml")).unwrap();
+    expect(
+        &scene.run(&["suite", "new", "mine"]),
+        4,
+        &["it is there already"],
+    );
+    let again = ["persona", "new", "mine/suite.toml", "first"];
+    expect(&scene.run(&again), 4, &["it is there already"]);
+    for bad in ["../out", "Big", "a b"] {
+        let args = ["session", "new", "mine/personas/first", bad];
+        expect(&scene.run(&args), 3, &["an id has 1 to 64"]);
+    }
+    let absent = ["persona", "new", "none/suite.toml", "second"];
+    expect(&scene.run(&absent), 3, &["none"]);
+    assert_eq!(
+        std::fs::read(scene.path("mine/suite.toml")).unwrap(),
+        before
+    );
+}
+
+#[test]
+fn a_suite_is_listed_for_people_and_programs() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let output = scene.run(&["list", "sessions", "mine/suite.toml"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("A plan for the move"), "{said}");
+    assert!(
+        said.lines().all(|line| line.chars().count() <= 80),
+        "{said}"
+    );
+    let output = scene.run(&["list", "--json", "mine/suite.toml"]);
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(listed["total"]["sessions"], 1);
+    assert_eq!(listed["personas"][0]["id"], "first");
+}
+
+#[test]
+fn shells_complete_and_man_reads_every_command() {
+    let scene = Scene::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let output = scene.run(&["completions", shell]);
+        expect(&output, 0, &[]);
+        let script = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(script.contains("trajectory"), "{shell}");
+    }
+    expect(&scene.run(&["completions", "cmd"]), 2, &["possible values"]);
+    let page = String::from_utf8(scene.run(&["man"]).stdout).unwrap();
+    assert!(page.contains(".TH pibench-host 1"), "{page}");
+    expect(&scene.run(&["man", "--out", "pages"]), 0, &[]);
+    for page in [
+        "pibench-host.1",
+        "pibench-host-run.1",
+        "pibench-host-plugin-new.1",
+    ] {
+        assert!(scene.path("pages").join(page).is_file(), "{page}");
+    }
+}
+
+/// What --print-config says of the suite's settings.
+fn config(scene: &Scene, args: &[&str], variables: &[(&str, &str)]) -> String {
+    let args = [
+        &["run", "mine/suite.toml", "--print-config", "--json"],
+        args,
+    ]
+    .concat();
+    let output = scene.run_with(&args, variables);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_first_try_needs_no_settings_in_a_file() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let judged = ["--user", "lexical", "--judge", "lexical"];
+    let url = "http://127.0.0.1:9/v1";
+    let own = [
+        "--agent",
+        "lab/small",
+        "--base-url",
+        url,
+        "--temperature",
+        "0.25",
+    ];
+    let said = config(&scene, &[&own[..], &judged].concat(), &[]);
+    for part in ["providers.lab.base_url", url, "thinking", "0.25", "small"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // A provider that is known keeps its habits, and its key where there is one.
+    let known = [
+        "--agent",
+        "openai/small",
+        "--base-url",
+        url,
+        "--max-output-tokens",
+        "77",
+    ];
+    let args = [&known[..], &judged].concat();
+    let said = config(&scene, &args, &[("OPENAI_API_KEY", "")]);
+    assert!(
+        said.contains("max_completion_tokens") && said.contains("77"),
+        "{said}"
+    );
+    assert!(!said.contains("OPENAI_API_KEY"), "{said}");
+    let said = config(&scene, &args, &[("OPENAI_API_KEY", "secret-of-mine")]);
+    assert!(
+        said.contains("OPENAI_API_KEY") && !said.contains("secret-of-mine"),
+        "{said}"
+    );
+    let scripted = [
+        "run",
+        "mine/suite.toml",
+        "--agent",
+        "nop",
+        "--temperature",
+        "1",
+    ];
+    expect(&scene.run(&scripted), 2, &["`nop`", "scripted"]);
+}
+
+#[test]
+fn quiet_says_nothing_and_verbose_says_more() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let said = |option: &[&str], out: &str| {
+        let args = [&["run", "mine/suite.toml", "--out", out], option].concat();
+        let output = scene.run(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("overall"));
+        stderr(&output)
+    };
+    assert_eq!(said(&["-q"], "a"), "");
+    let usual = said(&[], "b");
+    assert!(usual.contains("Run folder: "), "{usual}");
+    let more = said(&["-v"], "c");
+    assert!(
+        more.contains("session") && more.len() > usual.len(),
+        "{more}"
+    );
+}
