@@ -359,7 +359,11 @@ impl<'e, 'a> Play<'e, 'a> {
         Ok(message)
     }
 
+    /// What matchers are held against: nothing, where there are none.
     fn own_words(&mut self, turn: &Turn) -> Vec<Piece> {
+        if self.session.matchers().next().is_none() {
+            return Vec::new();
+        }
         let words = self.episode.words.as_mut();
         words.map(|words| words.pieces(turn)).unwrap_or_default()
     }

@@ -1,6 +1,7 @@
 //! The suite as the rest of the host works with it: read, validated, every reference resolved. Built by `load` only.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use jiff::civil::DateTime;
@@ -108,6 +109,25 @@ pub struct Persona {
 }
 
 impl Persona {
+    /// The same person with other sessions; its own are not copied first, for they are most of it.
+    #[must_use]
+    pub fn with_sessions(&self, sessions: Vec<Session>) -> Self {
+        Self {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            profile: self.profile.clone(),
+            user_md: self.user_md.clone(),
+            facts: self.facts.clone(),
+            tools: self.tools.clone(),
+            skills: self.skills.clone(),
+            files: self.files.clone(),
+            people: self.people.clone(),
+            world: self.world,
+            apps: self.apps.clone(),
+            sessions,
+        }
+    }
+
     /// All that the user tells whoever asks, by what it is: the facts, and what stands under `people` of the user.
     pub fn plain_facts(&self) -> BTreeMap<String, String> {
         let mut facts = BTreeMap::new();
@@ -253,7 +273,8 @@ pub struct Rule {
 pub struct Staged {
     /// In the workspace: relative, plain components only.
     pub path: String,
-    pub content: Vec<u8>,
+    /// Shared: plays of parts of a suite hold it many times.
+    pub content: Arc<[u8]>,
 }
 
 /// One step of a reference workflow.

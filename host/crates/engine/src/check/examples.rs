@@ -100,10 +100,7 @@ fn persona(suite: &Suite, history: &History<'_>) -> Option<Persona> {
         }
         session
     });
-    Some(Persona {
-        sessions: sessions.collect(),
-        ..persona.clone()
-    })
+    Some(persona.with_sessions(sessions.collect()))
 }
 
 /// An intent that is no matter: a session has at least one.

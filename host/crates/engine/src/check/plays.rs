@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use camino::Utf8PathBuf;
+use futures::future::{join, join_all};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -66,8 +67,11 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
     if sessions.is_empty() {
         return Ok(told);
     }
-    for agent in player::SCRIPTED {
-        let play = match play(&suite, agent, &sessions, ground).await {
+    // Side by side: they share nothing.
+    let plays = player::SCRIPTED.map(|agent| play(&suite, agent, &sessions, ground));
+    let (plays, examples) = join(join_all(plays), examples::check(&suite, &sessions, ground)).await;
+    for (agent, play) in player::SCRIPTED.into_iter().zip(plays) {
+        let play = match play {
             Ok(play) => play,
             Err(error) => {
                 told.stopped = Some(error);
@@ -88,7 +92,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         }
         told.plays.agents.push(AgentPlay::of(agent, &play.results));
     }
-    match examples::check(&suite, &sessions, ground).await {
+    match examples {
         Ok(problems) => told.problems.extend(problems),
         Err(error) => told.stopped = Some(error),
     }

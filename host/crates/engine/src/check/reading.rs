@@ -37,6 +37,6 @@ async fn read(file: &mut Staged, documents: &Documents) -> Result<(), String> {
     let pages = documents.read(&file.content, format, 1, PAGES).await;
     let pages = pages.map_err(|fault| fault.to_string())?;
     let texts: Vec<&str> = pages.found.iter().map(|page| page.text.as_str()).collect();
-    file.content = texts.join("\n").into_bytes();
+    file.content = texts.join("\n").into_bytes().into();
     Ok(())
 }

@@ -195,7 +195,7 @@ fn carries_a_whole_data_set_over() {
     let staged: Vec<(&str, &[u8])> = one
         .files
         .iter()
-        .map(|file| (file.path.as_str(), file.content.as_slice()))
+        .map(|file| (file.path.as_str(), &*file.content))
         .collect();
     assert_eq!(
         staged,

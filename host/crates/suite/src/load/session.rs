@@ -244,7 +244,7 @@ impl Loader {
             match read {
                 Ok(content) => staged.push(Staged {
                     path: target.to_owned(),
-                    content,
+                    content: content.into(),
                 }),
                 Err(message) => report.add(place.key("source").span(), message),
             }

@@ -92,7 +92,10 @@ impl Loader {
             let content = self.pack.read(&source, STAGED_LIMIT);
             let content = content.map_err(|error| cannot(&error))?;
             let path = format!("skills/{name}/{file}");
-            staged.push(Staged { path, content });
+            staged.push(Staged {
+                path,
+                content: content.into(),
+            });
         }
         Ok(staged)
     }

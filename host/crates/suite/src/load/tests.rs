@@ -205,7 +205,7 @@ fn loads_the_sound_pack_without_a_warning() {
     assert_eq!(end.clock.to_string(), "2026-03-04T09:00:00");
     assert_eq!(end.category, Some(Category::H));
     assert_eq!(end.files[0].path, "list.txt");
-    assert_eq!(end.files[0].content, b"one\ntwo\n");
+    assert_eq!(*end.files[0].content, *b"one\ntwo\n");
     let Grading::Rule(rule) = &end.checklist[1].grading else {
         panic!("a rule")
     };

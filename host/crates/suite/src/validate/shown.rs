@@ -52,7 +52,7 @@ impl Shown {
             Text::new(place, format!("{}\n{}", page.title, page.text))
         });
         let skills = persona.skills.iter().filter_map(|file| {
-            let text = String::from_utf8(file.content.clone()).ok()?;
+            let text = String::from_utf8(file.content.to_vec()).ok()?;
             Some(Text::new(format!("the skill's file `{}`", file.path), text))
         });
         shown.texts.extend(tools.chain(pages).chain(skills));
@@ -82,7 +82,7 @@ impl Shown {
     fn add_file(&mut self, file: &Staged, of: &str) {
         let place = format!("the file `{}` of {of}", file.path);
         // A file that is no text holds no words that could be compared, but it has a name.
-        let text = String::from_utf8(file.content.clone()).unwrap_or_default();
+        let text = String::from_utf8(file.content.to_vec()).unwrap_or_default();
         self.texts
             .push(Text::new(place, format!("{}\n{text}", file.path)));
         self.files.insert(file.path.clone(), text);
