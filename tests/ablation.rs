@@ -255,7 +255,7 @@ fn every_session_finds_its_material_when_it_is_chosen_alone() {
 
 #[test]
 fn what_a_group_brings_is_staged_once_for_all_of_it() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace(
         "tasks/personas/law_trainee/persona.toml",
         "[\"saltmarsh-chronology\", \"saltmarsh-exhibit\"]",

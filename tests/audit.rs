@@ -5,7 +5,7 @@ use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{is_known, play, run, server};
-use crate::scene::{Scene, embedded, expect, files, first_persona, stderr};
+use crate::scene::{Scene, expect, files, first_persona, short, stderr};
 
 const ALL: [&str; 6] = [
     "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
@@ -35,7 +35,7 @@ fn contrary(request: &Request) -> ResponseTemplate {
 }
 
 fn played(scene: &Scene, server: &wiremock::MockServer) {
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let first = [
         "run",
@@ -209,7 +209,8 @@ fn verdicts(page: &str, item: &str, intent: &str) -> String {
 #[test]
 fn people_judge_a_sheet_blind_and_their_majority_is_a_row_of_table_6() {
     let scene = Scene::new();
-    scene.play("secretive", &[]);
+    // It reads a scan.
+    scene.play_all("secretive", &["--session", "lease-draft"]);
     let before = files(&scene.path("secretive"));
     let output = scene.run(&["audit", "secretive", "--sheet", "sheet.html"]);
     expect(&output, 0, &[]);
@@ -316,7 +317,7 @@ fn a_folder_of_several_agents_is_sampled_over_all_of_them() {
         "--agent",
         "nop",
     ];
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap(), "--out", "both"];
     expect(&scene.run(&[&first[..], &agents].concat()), 0, &[]);
     let sheet = |name: &str, runs: &[&str], sample: &str| {

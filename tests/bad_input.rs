@@ -1,7 +1,7 @@
 //! Bad input: one clear message each, with file and line where there is one, the exit code of its kind, and nothing
 //! half-written.
 
-use crate::scene::{Scene, embedded, expect, hostile, root, stderr};
+use crate::scene::{Scene, expect, hostile, root, short, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
@@ -9,7 +9,7 @@ const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-chronology/
 
 /// Changes one text of the embedded suite and runs it.
 fn check(file: &str, old: &str, new: &str, said: &[&str]) {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace(file, old, new);
     let output = scene.run(&["run", SUITE, "--out", "run"]);
     expect(&output, 3, said);
@@ -63,7 +63,7 @@ fn a_model_that_could_never_be_meant_is_named() {
 #[test]
 fn a_judge_that_is_named_twice_is_refused() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let output = scene.run(&[
         "run",
         suite.to_str().unwrap(),
@@ -99,7 +99,7 @@ fn a_staged_path_cannot_leave_the_pack() {
 
 #[test]
 fn a_link_in_the_pack_is_refused() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let staged = scene.path(SESSION).with_file_name("documents.md");
     std::fs::remove_file(&staged).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &staged).unwrap();
@@ -122,7 +122,7 @@ fn a_cycle_of_dependencies_is_named() {
 
 #[test]
 fn a_plugin_that_is_no_component_is_named() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.write("tasks/fake.wasm", "not wasm");
     let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
     scene.write(
@@ -188,7 +188,7 @@ fn a_foreign_import_is_refused_by_name() {
 
 #[test]
 fn a_missing_plugin_is_named_with_what_to_do() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace(
         PERSONA,
         "\"simple_note__*\"",
@@ -205,7 +205,7 @@ fn a_missing_plugin_is_named_with_what_to_do() {
 fn an_unwritable_output_folder_is_an_io_error() {
     let scene = Scene::new();
     scene.write("file", "no folder");
-    let suite = embedded();
+    let suite = short();
     expect(
         &scene.run(&["run", suite.to_str().unwrap(), "--out", "file/run"]),
         4,
@@ -215,7 +215,7 @@ fn an_unwritable_output_folder_is_an_io_error() {
 
 #[test]
 fn a_raised_limit_is_refused() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
     scene.write(
         SUITE,
@@ -233,7 +233,7 @@ fn a_raised_limit_is_refused() {
 #[test]
 fn mistakes_on_the_command_line_are_usage_errors() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     expect(&scene.run(&["run", suite, "--agent", "gpt"]), 2, &["gpt"]);
     expect(
@@ -248,7 +248,7 @@ fn mistakes_on_the_command_line_are_usage_errors() {
 
 #[test]
 fn every_problem_is_told_at_once() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace(SUITE, "seed = 1", "sede = 1");
     scene.replace(PERSONA, "\"simple_note__*\"", "\"no tool\"");
     let output = scene.run(&["check", SUITE]);

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use pibench_record::journal;
 
-use crate::scene::{Scene, embedded, expect, files};
+use crate::scene::{Scene, expect, files, short};
 
 const JOURNAL: &str = "run/journal/law_trainee.r1.jsonl";
 
@@ -54,7 +54,7 @@ fn a_full_disk_ends_the_run_with_the_files_name_and_what_was_written_is_gone_on_
 fn a_folder_that_cannot_be_written_ends_the_run_with_its_name() {
     let scene = Scene::new();
     scene.write("file", "");
-    let suite = embedded();
+    let suite = short();
     let args = ["run", suite.to_str().unwrap(), "--out", "file/run"];
     expect(
         &scene.run(&args),
@@ -222,7 +222,7 @@ fn the_files_of_a_run_folder_are_for_whom_the_umask_lets() {
         let scene = Scene::new();
         let mut command = scene.command_after(&format!("umask {umask}"), &["run"]);
         let played = command
-            .arg(embedded())
+            .arg(short())
             .args(["--persona", "law_trainee", "--out", "run"])
             .output()
             .unwrap();

@@ -5,19 +5,19 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::models::{KEY, play, run, server};
-use crate::scene::{Scene, embedded, expect, files, stderr};
+use crate::scene::{Scene, expect, files, short, stderr};
 
 const ALL: [&str; 6] = [
     "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
 ];
 
 fn whole<'a>(suite: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let first = ["run", suite, "--runs", "1", "--out", out];
+    let first = ["run", suite, "--out", out];
     [&first[..], &ALL[..], more].concat()
 }
 
 fn args<'a>(suite: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let more = [&["--persona", "law_trainee"], more].concat();
+    let more = [&["--runs", "1"], more].concat();
     whole(suite, out, &more)
 }
 
@@ -26,14 +26,14 @@ fn of(run: &Path, part: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_embedded_suite_replays_offline_to_the_same_bytes() {
+async fn a_suite_replays_offline_to_the_same_bytes() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let server = server(play).await;
     let output = run(
         &scene,
-        &whole(suite, "live", &["--record", "tape"]),
+        &whole(suite, "live", &["--runs", "2", "--record", "tape"]),
         &server,
     );
     expect(&output, 0, &[]);
@@ -47,23 +47,27 @@ async fn the_embedded_suite_replays_offline_to_the_same_bytes() {
     // No key, no server, another number of jobs.
     for jobs in ["1", "4"] {
         let out = format!("again{jobs}");
-        let output = scene.run(&whole(suite, &out, &["--replay", "tape", "--jobs", jobs]));
+        let output = scene.run(&whole(
+            suite,
+            &out,
+            &["--runs", "2", "--replay", "tape", "--jobs", jobs],
+        ));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(of(&scene.path(&out), "journal").len(), 2, "two personas");
+        assert_eq!(of(&scene.path(&out), "journal").len(), 2, "two runs");
         for part in ["journal", "blobs", "trajectories"] {
             let (live, again) = (of(&scene.path("live"), part), of(&scene.path(&out), part));
             assert!(live == again, "{part} with {jobs} jobs");
         }
     }
     assert_eq!(server.received_requests().await.unwrap().len(), asked);
-    let again = scene.run(&whole(suite, "other", &["--record", "tape"]));
+    let again = scene.run(&whole(suite, "other", &["--runs", "2", "--record", "tape"]));
     expect(&again, 3, &["it holds recordings already"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_was_not_recorded_is_named_with_the_nearest() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let server = server(play).await;
     expect(
@@ -88,7 +92,7 @@ async fn a_request_that_was_not_recorded_is_named_with_the_nearest() {
 #[tokio::test(flavor = "multi_thread")]
 async fn judges_that_were_asked_before_are_not_asked_again() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let server = server(play).await;
     let run = |out: &str| {

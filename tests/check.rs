@@ -10,7 +10,7 @@ const SUITE: &str = "tasks/suite.toml";
 const FOLDER: &str = "tasks/personas/law_trainee/sessions";
 
 fn scene() -> Scene {
-    Scene::new().with_embedded()
+    Scene::new().with_short()
 }
 
 /// Changes a text of a file; the exit code and all that `check` then says.

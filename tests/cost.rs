@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::models::run;
 use crate::responses::server;
-use crate::scene::{Scene, embedded, expect, first_persona, stderr};
+use crate::scene::{Scene, expect, first_persona, short, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
 const ALL: [&str; 6] = [
@@ -34,7 +34,7 @@ fn args<'a>(suite: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 async fn cost_is_counted_by_role_and_session() {
     let scene = Scene::new();
     let server = server().await;
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let output = run(&scene, &args(suite, &[]), &server);
     expect(&output, 0, &[" USD so far"]);
@@ -72,7 +72,7 @@ async fn cost_is_counted_by_role_and_session() {
 async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
     let scene = Scene::new();
     let server = server().await;
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let output = run(&scene, &args(suite, &["--max-cost", "0.01"]), &server);
     expect(
@@ -113,7 +113,7 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
 async fn a_bound_needs_prices_and_sense() {
     let scene = Scene::new();
     let server = server().await;
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let unpriced = ["run", suite, "--agent", "openai/m", "--max-cost", "1"];
     let patterns = ["--user", "lexical", "--judge", "lexical"];
@@ -135,7 +135,7 @@ async fn a_bound_needs_prices_and_sense() {
 #[test]
 fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let output = scene.run(&[
         "run",
@@ -176,7 +176,7 @@ fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
 #[test]
 fn a_dry_run_says_how_it_stands_to_the_bound_and_prints_json() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let args = |more: &[&'static str]| [&args(suite, &["--dry-run"])[..], more].concat();
     let said = |more: &[&'static str]| {

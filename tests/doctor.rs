@@ -8,12 +8,12 @@ use wiremock::{MockServer, ResponseTemplate};
 
 use crate::models::{KEY, play, run, server_at};
 use crate::scaffold;
-use crate::scene::{Scene, embedded, expect};
+use crate::scene::{Scene, expect, short};
 
 const CHAT: &str = "/v1/chat/completions";
 
 fn examined(scene: &Scene, server: &MockServer, more: &[&str]) -> Output {
-    let suite = embedded();
+    let suite = short();
     let first = [
         "doctor",
         suite.to_str().unwrap(),
@@ -72,7 +72,7 @@ async fn a_sound_machine_is_told_line_by_line_and_nothing_is_played() {
 async fn of_several_agents_each_is_asked_and_the_others_once() {
     let scene = Scene::new();
     let server = server_at(CHAT, play).await;
-    let suite = embedded();
+    let suite = short();
     let first = [
         "doctor",
         suite.to_str().unwrap(),
@@ -116,7 +116,7 @@ async fn what_a_server_rejects_is_a_problem_with_its_remedy() {
 #[test]
 fn keys_names_and_certificates_that_are_missing_are_told_without_asking_anybody() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let first = ["doctor", suite.to_str().unwrap(), "--user", "lexical"];
     let args = |more: [&'static str; 4]| [&first[..], &more].concat();
     let output = scene.run(&args(["--agent", "anthropic/m", "--judge", "unheard/of"]));
@@ -143,7 +143,7 @@ fn keys_names_and_certificates_that_are_missing_are_told_without_asking_anybody(
 #[test]
 fn a_plugin_that_is_not_there_a_cache_of_others_and_few_files_are_told() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     scaffold::suite(&scene, "", "tools = [\"not_there__*\"]");
     let missing = "problem  plugins      failed to find plugin `not_there`: looked for ";

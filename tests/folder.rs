@@ -87,9 +87,7 @@ fn the_manifest_traces_a_score_to_what_made_it() {
     assert_eq!(
         manifest.plugins.keys().collect::<Vec<_>>(),
         [
-            "amazon",
             "document",
-            "file_system",
             "gmail",
             "phone",
             "python",
@@ -97,7 +95,6 @@ fn the_manifest_traces_a_score_to_what_made_it() {
             "shell",
             "simple_note",
             "splitwise",
-            "spotify",
             "todoist"
         ]
     );

@@ -89,7 +89,7 @@ fn a_graded_run_is_compared_and_reported_and_names_where_it_is_from() {
 
 #[test]
 fn a_changed_rule_gives_another_score_and_a_changed_request_is_refused() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let suite = "tasks/suite.toml";
     expect(
         &scene.run(&["run", suite, "--out", "run", "--json"]),
@@ -116,7 +116,7 @@ fn a_changed_rule_gives_another_score_and_a_changed_request_is_refused() {
     expect(
         &output,
         3,
-        &["grade researcher/", "the suite had no such session"],
+        &["grade law_trainee/lease", "the suite had no such session"],
     );
 
     scene.replace(SESSION, "request = '''\n", "request = '''\nPlease hurry. ");
@@ -130,7 +130,7 @@ fn a_changed_rule_gives_another_score_and_a_changed_request_is_refused() {
 
 #[test]
 fn the_other_protocol_sums_by_its_own_formula() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     // A final session without a checklist: the released code leaves it out, the paper counts its intents.
     let path = scene.path("tasks/personas/law_trainee/sessions/corrie-extension/session.toml");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -239,8 +239,13 @@ fn a_changed_or_unfinished_run_is_not_graded() {
         copy(&scene.path("run"), &scene.path("copy"));
         let path = scene.path("copy").join(file);
         let mut bytes = std::fs::read(&path).unwrap();
-        let middle = bytes.len() / 2;
-        bytes[middle] ^= 1;
+        // A seal is no JSON any more; of the others anything may be changed.
+        let at = if file == "seal.json" {
+            0
+        } else {
+            bytes.len() / 2
+        };
+        bytes[at] ^= 1;
         std::fs::write(&path, bytes).unwrap();
         let output = scene.run(&["grade", "copy", "--out", "graded"]);
         expect(&output, 3, &[said]);

@@ -288,7 +288,7 @@ async fn fault_owned() -> GuestFault {
 
 /// A suite of two personas, where the grader of one loops or eats memory.
 fn with_hostile_grader(deed: &str) -> Scene {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let grader = hostile("grader");
     let suite = format!(
         "\n[plugins]\nhostile_grader = \"{}\"\n[limits.grader]\nfuel = 500000000\nmemory_bytes = 33554432\n",

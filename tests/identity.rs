@@ -46,7 +46,7 @@ fn a_run_with_six_jobs_is_verified_and_gone_on_with_on_one_processor() {
 /// Neither the suite nor the plugins lie where the run was played.
 #[test]
 fn a_run_is_verified_where_everything_lies_elsewhere() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let suite = ["run", "tasks/suite.toml", "--out", "run"];
     expect(&scene.run(&suite), 0, &[]);
     let path = scene.path("run/manifest.json");
@@ -189,7 +189,7 @@ async fn servers_prices_and_jobs_may_change_under_a_run_and_answers_may_not() {
 
 #[test]
 fn what_was_changed_is_named_and_another_version_of_the_rules_is_refused() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let suite = ["run", "tasks/suite.toml", "--out", "run"];
     expect(&scene.run(&suite), 0, &[]);
     let session = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";

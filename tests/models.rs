@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::scene::{Scene, embedded, expect, files, root, stderr};
+use crate::scene::{Scene, expect, files, root, short, stderr};
 
 pub(crate) const KEY: &str = "sk-test-4f1d7c93aa";
 
@@ -206,7 +206,7 @@ const ALL: [&str; 6] = [
 
 /// Plays the short episode into `run`, with a model in all three roles.
 pub(crate) fn play_short(scene: &Scene, server: &MockServer, more: &[&str]) -> Output {
-    let suite = embedded();
+    let suite = short();
     let args = [
         "run",
         suite.to_str().unwrap(),
@@ -316,7 +316,7 @@ async fn a_judge_that_never_parses_leaves_the_session_unscored() {
         }
     })
     .await;
-    let suite = embedded();
+    let suite = short();
     let args = [
         "run",
         suite.to_str().unwrap(),
@@ -342,7 +342,7 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
     let scene = Scene::new();
     let server =
         server(|_| ResponseTemplate::new(400).set_body_string("against our content policy")).await;
-    let suite = embedded();
+    let suite = short();
     let args = [
         "run",
         suite.to_str().unwrap(),
@@ -385,7 +385,7 @@ async fn a_refusal_that_comes_as_an_answer_is_paid_for() {
         }))
     })
     .await;
-    let suite = embedded();
+    let suite = short();
     let session = [
         "--session",
         "corrie-extension",
@@ -425,7 +425,7 @@ async fn a_broken_off_session_is_gone_on_with_and_verifies() {
             _ => text("Looks fine!"),
         })
         .await;
-        let suite = embedded();
+        let suite = short();
         let args = [
             "run",
             suite.to_str().unwrap(),
@@ -487,7 +487,7 @@ async fn a_judge_fault_does_not_end_the_session() {
         },
     )
     .await;
-    let suite = embedded();
+    let suite = short();
     let args = [
         "run",
         suite.to_str().unwrap(),
@@ -525,7 +525,7 @@ async fn a_judge_fault_does_not_end_the_session() {
 /// A new server and a new model are a few lines of the suite.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_suite_names_its_own_models() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let server = server(play).await;
     let lines = format!(
         "[providers.lab]\nbase_url = \"{}/v1\"\nkey_env = \"OPENAI_API_KEY\"\nconcurrency = 4\n\

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::models::{KEY, play, run, server};
-use crate::scene::{Scene, embedded, expect, files, first_persona};
+use crate::scene::{Scene, expect, files, first_persona, short};
 
 /// The files of a run folder that do not depend on when and where it was played.
 fn comparable(scene: &Scene, run: &str) -> Vec<(String, Vec<u8>)> {
@@ -111,14 +111,14 @@ fn parts_that_do_not_belong_together_are_refused() {
         expect(&output, 3, &[said]);
         assert!(!scene.path("merged").exists(), "{said}");
     }
-    let suite = embedded();
+    let suite = short();
     let output = scene.run(&["run", suite.to_str().unwrap(), "--shard", "3/2"]);
     expect(&output, 2, &["I/N with I from 1 to N"]);
 }
 
 #[test]
 fn without_dependencies_each_final_session_starts_from_nothing() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     // A second group, so that one final session follows another.
     scene.replace(
         "tasks/personas/law_trainee/persona.toml",
@@ -184,7 +184,7 @@ fn a_hundred_kills_lose_nothing() {
             .map(|entry| entry.metadata().map_or(0, |data| data.len()))
             .sum()
     };
-    let suite = embedded();
+    let suite = short();
     let mut kills = 0;
     let mut random = 0x2545_f491_u64;
     for round in 0.. {
@@ -239,7 +239,7 @@ async fn an_interrupted_run_says_how_to_go_on_and_does() {
     let scene = Scene::new();
     let late =
         server(|_| wiremock::ResponseTemplate::new(200).set_delay(Duration::from_mins(1))).await;
-    let suite = embedded();
+    let suite = short();
     let (begin, into) = (
         ["run", suite.to_str().unwrap()],
         ["--persona", "law_trainee", "--out", "run"],

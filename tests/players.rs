@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wiremock::MockServer;
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, embedded, expect, stderr};
+use crate::scene::{Scene, expect, short, stderr};
 
 const PATTERNS: &str = "judged by patterns";
 const APART: &str = "scripted or judged by patterns, not comparable";
@@ -32,7 +32,7 @@ fn played(
     out: &str,
     [agent, user, judge]: [&str; 3],
 ) -> Output {
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap(), "--out", out];
     let roles = ["--agent", agent, "--user", user, "--judge", judge];
     let output = run(scene, &[&first[..], &SESSION, &roles].concat(), server);
@@ -43,7 +43,7 @@ fn played(
 #[test]
 fn a_real_agent_without_a_named_user_and_judge_is_refused_before_anything_is_written() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let both = "--user openai/m --judge openai/m";
     for (args, missing) in [
@@ -96,7 +96,7 @@ fn a_real_agent_without_a_named_user_and_judge_is_refused_before_anything_is_wri
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_that_is_told_plays_and_so_does_a_suite_that_names_both() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let server = server(play).await;
     let suite = ["run", "tasks/suite.toml", "--agent", "openai/m"];
     let refused = scene.run(&[&suite[..], &SESSION, &["--out", "a b"]].concat());

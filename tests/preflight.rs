@@ -9,7 +9,7 @@ use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::models::{is_preflight, play, play_short, run, server_at, text};
 use crate::scaffold;
-use crate::scene::{Scene, embedded, expect, files, stderr};
+use crate::scene::{Scene, expect, files, short, stderr};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -167,7 +167,7 @@ async fn it_can_be_left_out_and_scripts_are_not_asked() {
     unasked(&play_short(&scene, &server, &["--no-preflight"]));
     assert!(!asked(&server).await.iter().any(is_preflight));
     assert!(!scene.path("run/preflight.jsonl").exists());
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap(), "--persona", "law_trainee"];
     unasked(&scene.run(&[&first[..], &["--out", "scripted"]].concat()));
 }
@@ -176,7 +176,7 @@ async fn it_can_be_left_out_and_scripts_are_not_asked() {
 async fn it_is_replayed_and_a_recording_from_before_it_is_too() {
     let scene = Scene::new();
     let server = server_at(CHAT, play).await;
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap(), "--runs", "1", "--session"];
     let args = |more: [&'static str; 5]| [&first[..], &more, &ROLES].concat();
     let live = args(["corrie-extension", "--out", "live", "--record", "tape"]);
@@ -221,7 +221,7 @@ async fn who_does_not_answer_it_plays_nothing() {
 #[test]
 fn a_dry_run_counts_it() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap(), "--dry-run", "--json"];
     let calls = |more: &[&str]| -> Vec<u64> {
         let persona = ["--persona", "law_trainee"];

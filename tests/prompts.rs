@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, embedded, expect, root};
+use crate::scene::{Scene, expect, root, short};
 
 const MARK: &str = "You are the strict grader of the harbour office.";
 
@@ -24,7 +24,7 @@ async fn prompts_of_a_folder_reach_the_model_and_the_record() {
     );
     assert_ne!(own, built_in);
     scene.write("own/rubric.md", &own);
-    let suite = embedded();
+    let suite = short();
     let args = |out, more: &[&'static str]| {
         let first = [
             "run",
@@ -79,7 +79,7 @@ fn prompts_of_an_older_version_are_refused_with_what_is_new() {
     let old = built_in.replace("{{ earlier or \"Nothing.\" }}", "");
     assert_ne!(old, built_in);
     scene.write("old/satisfaction.md", &old);
-    let suite = embedded();
+    let suite = short();
     let args = ["run", suite.to_str().unwrap(), "--prompts", "old"];
     let said = "use the prompt satisfaction.md: it never shows `{{ earlier }}`, which the built-in prompts of version 3 do";
     expect(&scene.run(&args), 3, &[said]);
@@ -105,7 +105,7 @@ const ONE: [&str; 11] = [
 /// Plays a session with a model as the agent; how many of its system prompts hold the text.
 async fn prompted(scene: &Scene, out: &str, more: &[&str], text: &str) -> usize {
     let server = server(play).await;
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap()];
     let args = [&first[..], &ONE, &[out], more].concat();
     expect(&run(scene, &args, &server), 0, &[]);
@@ -175,7 +175,7 @@ async fn an_own_system_prompt_reaches_the_agent_and_a_bad_one_is_refused_before_
         &["changed since it was begun: the agent's prompts"],
     );
 
-    let suite = embedded();
+    let suite = short();
     let refused = |text: &str, more: &[&str], code: i32, said: &str| {
         scene.write("bad/system.md", text);
         let args = [

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::models::{KEY, play, play_short, run, server};
-use crate::scene::{Scene, embedded, expect, files, stderr};
+use crate::scene::{Scene, expect, files, short, stderr};
 
 const JOURNAL: &str = "run/journal/law_trainee.r1.jsonl";
 
@@ -123,7 +123,7 @@ async fn an_empty_account_stops_the_run_and_is_not_asked_seven_times() {
 async fn no_further_episode_begins_after_a_rejection() {
     let scene = Scene::new();
     let (server, mended, _) = rejecting(revoked, of_agent).await;
-    let suite = embedded();
+    let suite = short();
     let first = ["run", suite.to_str().unwrap(), "--persona", "law_trainee"];
     let runs = ["--runs", "4", "--jobs", "1", "--out", "run"];
     let roles = [

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::models::{message, run, server_at};
-use crate::scene::{Scene, embedded, expect};
+use crate::scene::{Scene, expect, short};
 
 /// Encrypted thinking that the server gives with each answer, and wants back.
 const SEALED: &str = "gAAAAA-sealed";
@@ -70,7 +70,7 @@ fn as_chat(body: &Value) -> Value {
 async fn the_papers_judge_as_an_agent_calls_tools_and_is_given_its_thinking_back() {
     let scene = Scene::new();
     let server = server().await;
-    let suite = embedded();
+    let suite = short();
     let args = [
         "run",
         suite.to_str().unwrap(),

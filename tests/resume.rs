@@ -65,7 +65,7 @@ fn a_run_cut_anywhere_ends_with_the_same_bytes() {
 
 #[test]
 fn a_changed_suite_cannot_be_gone_on_with() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     expect(
         &scene.run(&["run", "tasks/suite.toml", "--out", "run", "--json"]),
         0,
@@ -101,7 +101,7 @@ fn a_damaged_journal_is_named_with_its_line() {
 fn an_existing_folder_is_refused_with_the_command_to_use() {
     let scene = Scene::new();
     scene.play("run", &[]);
-    let suite = crate::scene::embedded();
+    let suite = crate::scene::short();
     let output = scene.run(&["run", suite.to_str().unwrap(), "--out", "run"]);
     expect(&output, 4, &["pibench-host run --resume run"]);
 }

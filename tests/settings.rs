@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::documents::docx;
 use crate::scaffold::suite;
-use crate::scene::{Scene, embedded, expect, root, stderr};
+use crate::scene::{Scene, expect, root, short, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 
@@ -31,7 +31,7 @@ fn check(scene: &Scene, args: &[&str], key: &str, value: impl Into<Value>, from:
 
 #[test]
 fn each_setting_says_its_value_and_where_that_comes_from() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace(
         SUITE,
         "seed = 1",
@@ -110,7 +110,7 @@ fn each_setting_says_its_value_and_where_that_comes_from() {
 /// What the shape of a suite file offers, each with a value that is not its default.
 #[test]
 fn every_setting_of_the_suite_can_be_set() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     for set in [
         "title=Another",
         "protocol=pi-bench",
@@ -172,7 +172,7 @@ fn every_setting_of_the_suite_can_be_set() {
 
 #[test]
 fn a_suite_names_the_policy_that_holds_without_another() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let plugins = scene.path("plugins");
     std::fs::create_dir(&plugins).unwrap();
     let rules = root().join("target/plugins/rules.wasm");
@@ -217,7 +217,7 @@ fn a_suite_names_the_policy_that_holds_without_another() {
 
 #[test]
 fn a_suites_lock_says_which_plugins_are_meant_wherever_they_lie() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let lock = std::fs::read_to_string(root().join("target/plugins/pibench.lock")).unwrap();
     scene.write("tasks/plugins.lock", &lock);
     let set = ["--set", "lock=plugins.lock"];
@@ -256,7 +256,7 @@ fn a_suites_lock_says_which_plugins_are_meant_wherever_they_lie() {
 
 #[test]
 fn what_is_set_is_checked_by_the_schema() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     for (set, said) in [
         ("session.max_turn=5", &["max_turn", "max_turns"][..]),
         ("session.max_turns=many", &["max_turns", "with --set"]),
@@ -294,7 +294,7 @@ fn what_is_set_belongs_to_the_run() {
     assert_eq!(std::fs::read(&journal).unwrap(), whole);
     scene.play("plain", &["--agent", "reactive"]);
     expect(&scene.run(&["compare", "run", "plain"]), 3, &["same suite"]);
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     expect(
         &scene.run(&["run", suite, "--resume", "run", "--set", "seed=2"]),

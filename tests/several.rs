@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, embedded, expect, files, first_persona};
+use crate::scene::{Scene, expect, files, first_persona, short};
 
 const AGENTS: [&str; 6] = [
     "--agent",
@@ -39,7 +39,7 @@ fn several<'a>(suite: &'a str, out: &'a str) -> Vec<&'a str> {
 #[test]
 fn each_agent_has_the_run_that_it_would_have_alone() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let suite = suite.to_str().unwrap();
     let output = scene.run(&[&several(suite, "all")[..], &["--json", "--jobs", "2"]].concat());
     let sessions = format!("{} sessions", 3 * first_persona().sessions.len());
@@ -70,7 +70,7 @@ fn each_agent_has_the_run_that_it_would_have_alone() {
 #[test]
 fn one_table_shows_all_and_a_folder_that_was_cut_off_goes_on() {
     let scene = Scene::new();
-    let suite = embedded();
+    let suite = short();
     let output = scene.run(&several(suite.to_str().unwrap(), "all"));
     expect(&output, 0, &[]);
     let table = String::from_utf8(output.stdout).unwrap();
@@ -101,7 +101,7 @@ fn one_table_shows_all_and_a_folder_that_was_cut_off_goes_on() {
 
 #[test]
 fn a_suite_can_name_several_and_none_twice() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace(
         "tasks/suite.toml",
         "seed = 1",
@@ -133,7 +133,7 @@ fn a_suite_can_name_several_and_none_twice() {
 async fn models_are_recorded_each_by_itself_and_bounded_together() {
     let scene = Scene::new();
     let server = server(play).await;
-    let suite = embedded();
+    let suite = short();
     let first = [
         "run",
         suite.to_str().unwrap(),

@@ -78,7 +78,7 @@ async fn a_run_is_followed_while_it_plays() {
         crate::models::play(request).set_delay(std::time::Duration::from_millis(100))
     })
     .await;
-    let suite = crate::scene::embedded();
+    let suite = crate::scene::short();
     let args = [
         "run",
         suite.to_str().unwrap(),

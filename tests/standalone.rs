@@ -61,7 +61,7 @@ fn what_the_program_carries_is_unpacked_once_and_for_its_user_alone() {
 
 #[test]
 fn the_suite_of_the_working_directory_and_a_named_one_win() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     scene.replace("tasks/suite.toml", "id = \"embedded\"", "id = \"mine\"");
     for named in [&[][..], &["tasks/suite.toml"]] {
         let args = [&["run", "--print-config", "--json"], named].concat();

@@ -369,7 +369,7 @@ async fn without_workspace_every_path_is_denied() {
 
 #[test]
 fn the_manifest_says_what_plugins_were_granted_and_resume_holds_to_it() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let suite = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
     let path = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";
     let session = std::fs::read_to_string(scene.path(path)).unwrap();
@@ -429,7 +429,7 @@ fn the_manifest_says_what_plugins_were_granted_and_resume_holds_to_it() {
 /// Played without a word of the operator, its grader would find every path denied and score 0.
 #[test]
 fn a_plugin_that_no_policy_speaks_of_is_refused_before_play() {
-    let scene = Scene::new().with_embedded();
+    let scene = Scene::new().with_short();
     let path = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";
     scene.replace(path, "grader = \"rules\"", "grader = \"mine\"");
     let rules = root().join("target/plugins/rules.wasm");
