@@ -32,6 +32,7 @@ async fn shown(name: &str, content: &[u8], mut arguments: Value) -> Result<Strin
         .write(&WorkspacePath::parse(name).unwrap(), content)
         .unwrap();
     arguments["path"] = name.into();
+    let arguments = serde_json::from_value(arguments).unwrap();
     match read(&documents(Limits::DOCUMENT), &workspace, &arguments).await {
         Ok(Read::Text(text)) => Ok(text),
         Ok(Read::Picture { text, .. }) => panic!("{name}: {text}"),

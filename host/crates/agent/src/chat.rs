@@ -5,6 +5,7 @@
 //! sees the same chat. A scripted model has no window, and nothing is taken from it.
 
 use super::context::{self, Channel};
+use super::files::LONG_RESULT;
 use super::tokens;
 use super::tools::{ASK_USER, Builtin};
 use pibench_core::message::{Image, Message, Reasoning};
@@ -14,9 +15,6 @@ use pibench_record::event::Step;
 
 /// The share of the room, in percent, above which the chat is nearly full.
 const NEARLY_FULL: usize = 80;
-
-/// Characters of a result above which it is kept in a file of the workspace and shown in part.
-pub(super) const LONG_RESULT: usize = 16_000;
 
 /// Characters that are shown of a result that was put into a file.
 const PREVIEW: usize = 4_000;
@@ -213,8 +211,7 @@ impl Chat {
         if let Some(file) = file {
             text = preview(&text, record, file);
         }
-        let repeatable = Builtin::named(&record.tool).is_some_and(Builtin::read_only)
-            || ["exec", "web_search", "web_fetch"].contains(&record.tool.as_str());
+        let repeatable = Builtin::named(&record.tool).is_some_and(Builtin::is_repeatable);
         let bulky = self.is_bounded() && repeatable && text.chars().count() > BULKY;
         self.push(Message::Tool {
             call_id: id.to_owned(),

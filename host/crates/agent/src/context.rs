@@ -5,16 +5,13 @@ use std::fmt;
 use jiff::civil::DateTime;
 use minijinja::{Value, context};
 
-use super::environment::Toolbox;
+use super::files::{MEMORY, read};
 use super::prompts::{AgentPromptError, AgentPrompts, Shown};
 use super::skills::{self, Skill};
-use pibench_core::path::WorkspacePath;
+use super::toolbox::Toolbox;
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
-use pibench_sandbox::workspace::{Workspace, WorkspaceError};
-
-/// Where results are kept that are too long for the chat.
-pub const RESULTS_FOLDER: &str = "tool-results";
+use pibench_sandbox::workspace::Workspace;
 
 /// Characters of one file in the system prompt. The agent writes some of them, and a prompt that outgrows the window
 /// would end every later session.
@@ -22,12 +19,6 @@ const FILE_CHARACTERS: usize = 20_000;
 
 /// Files of the workspace that are part of the system prompt when they are there.
 const BOOTSTRAP: [&str; 4] = ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md"];
-
-/// What stays of the last sessions, always in the prompt.
-pub(super) const MEMORY: &str = "memory/MEMORY.md";
-
-/// The log of sessions, for the agent to search.
-pub(super) const HISTORY: &str = "memory/HISTORY.md";
 
 /// Where a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,20 +105,6 @@ fn shown(text: String, path: &str) -> String {
     format!("{kept}\n[cut here: read the rest of {path} with read_file]")
 }
 
-/// One of the scaffold's own paths.
-pub(super) fn own_path(path: &str) -> WorkspacePath {
-    WorkspacePath::parse(path).expect("the scaffold's own paths are plain, and a test uses each")
-}
-
-/// A text file, empty when it is not there.
-pub(super) fn read(workspace: &Workspace, path: &str) -> Result<String, WorkspaceError> {
-    match workspace.read(&own_path(path)) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).trim().to_owned()),
-        Err(WorkspaceError::NotFound(_)) => Ok(String::new()),
-        Err(error) => Err(error),
-    }
-}
-
 /// A message with its runtime block: the session's date and time with the weekday, and where the message comes from.
 pub(super) fn user_message(text: &str, clock: &str, channel: Channel) -> String {
     let weekday = clock
@@ -170,6 +147,7 @@ pub(super) fn tool_result(record: &CallRecord, protocol: Protocol) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::own_path;
     use pibench_core::vocabulary::{Scaffold, ScaffoldPrompt};
     use pibench_sandbox::workspace::Quota;
     use serde_json::json;

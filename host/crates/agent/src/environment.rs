@@ -3,270 +3,42 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::chat::LONG_RESULT;
-use super::context::{RESULTS_FOLDER, own_path};
-use super::memory::{self, SAVE_MEMORY};
+use super::files::{LONG_RESULT, RESULTS_FOLDER, own_path};
 use super::prompts::AgentPrompts;
-use super::schedule::{self, CRON, CronArguments};
-use super::subagent::Spawned;
-use super::tokens;
-use super::tools::exec::{self, EXEC, ExecError};
+use super::schedule;
+use super::toolbox::Toolbox;
+use super::tools::exec::{self, ExecError};
 use super::tools::read_file::{self, Read, ReadError};
-use super::tools::{ASK_USER, Builtin, MESSAGE, parameters};
-use pibench_core::message::{ToolCall, ToolSpec};
-use pibench_core::path::WorkspacePath;
+use super::tools::spawn::{self, Spawned};
+use super::tools::{
+    Builtin, Refusal, Tool, Web, ask_user, edit_file, excerpt, glob, grep, list_dir, message,
+    notebook_edit, save_memory, write_file,
+};
+use pibench_core::message::ToolCall;
 use pibench_core::record::{CallRecord, CallStatus};
-use pibench_core::vocabulary::Scaffold;
-use pibench_model::web::{FetchArguments, SearchArguments, Web};
 use pibench_record::SessionClock;
 use pibench_record::event::{Fault, FaultKind, Jobs, Step};
 use pibench_sandbox::document::DOCUMENT;
 use pibench_sandbox::shell::SHELL;
-use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
-use pibench_sandbox::{App, ArgumentCheck, Documents, GuestFault, Shell};
-
-const SPAWN: &str = "spawn";
-const WEB_SEARCH: &str = "web_search";
-const WEB_FETCH: &str = "web_fetch";
-
-/// The tools of the released code's scaffold.
-const OLD_TOOLS: [&str; 9] = [
-    "read_file",
-    "write_file",
-    "edit_file",
-    "list_dir",
-    EXEC,
-    WEB_SEARCH,
-    WEB_FETCH,
-    MESSAGE,
-    CRON,
-];
+use pibench_sandbox::workspace::Workspace;
+use pibench_sandbox::{App, Documents, GuestFault, Shell};
 
 /// What a model is told that cannot be shown a picture.
 const BLIND: &str = "this is a picture, and pictures cannot be shown to this model: work from its name and from the other \
 files";
 
-/// What a subagent goes without: it speaks to nobody, and leaves nothing running.
-const NOT_OF_SUBAGENTS: [&str; 4] = [MESSAGE, ASK_USER, SPAWN, CRON];
-
 /// What a call is answered with that the turn's time ended.
 pub(super) const OUT_OF_TIME: &str = "not run to its end: the time of this turn is used up";
 
-/// Files of a message and options of a question. More are left out, and the one who wrote them is told.
-const MOST_LISTED: usize = 100;
-
-/// Bytes of one text to the user or a subagent.
-const MOST_SAID: usize = 256 << 10;
-
 /// Calls of one answer that are run.
 pub(super) const MOST_CALLS: usize = 128;
-
-/// What a question without words is answered with.
-const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
-
-/// The tools of one persona: what the model is told of them, and the check of their arguments.
-#[derive(Debug, Clone)]
-pub struct Toolbox(Arc<ToolboxInner>);
-
-#[derive(Debug)]
-struct ToolboxInner {
-    specs: Vec<ToolSpec>,
-    /// Of all specs; counted when first asked for.
-    tokens: OnceLock<usize>,
-    checks: Checks,
-    /// Built-in tools but for those that are the agent's own matter.
-    of_subagent: Option<Toolbox>,
-}
-
-/// By the tools' names.
-type Checks = HashMap<String, Arc<ArgumentCheck>>;
-
-/// Tells the user something while the work goes on.
-#[derive(Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct MessageArguments {
-    content: String,
-    /// Files that go with it.
-    #[serde(default)]
-    media: Vec<String>,
-}
-
-/// Asks the user a question and ends the turn; the answer comes as this call's result.
-#[derive(Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct QuestionArguments {
-    question: String,
-    /// To choose from.
-    #[serde(default)]
-    options: Vec<String>,
-}
-
-/// Lets a subagent with the tools for files and the web do what task says, all that it knows; its result comes as a
-/// message.
-#[derive(Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct SpawnArguments {
-    task: String,
-    #[serde(default)]
-    label: Option<String>,
-}
-
-impl Toolbox {
-    /// The built-in tools of a profile, that of the memory step, and those of the apps. An error names the tool whose
-    /// schema is none.
-    pub fn new(
-        scaffold: Scaffold,
-        apps: impl IntoIterator<Item = ToolSpec>,
-    ) -> Result<Self, String> {
-        let own = builtin(scaffold);
-        let all = own.iter().cloned().chain([memory::tool()]).chain(apps);
-        let specs: Vec<ToolSpec> = all.collect();
-        let checks = compiled(&specs)?;
-        let of_subagent = |spec: &ToolSpec| !NOT_OF_SUBAGENTS.contains(&spec.name.as_str());
-        let subagents = own.into_iter().filter(of_subagent).collect();
-        let subagents = Self::of(subagents, &checks, None);
-        Ok(Self::of(specs, &checks, Some(subagents)))
-    }
-
-    /// The box of these tools; `checks` has theirs among others.
-    fn of(specs: Vec<ToolSpec>, checks: &Checks, of_subagent: Option<Self>) -> Self {
-        let own = |spec: &ToolSpec| {
-            let (name, check) = checks.get_key_value(&spec.name)?;
-            Some((name.clone(), Arc::clone(check)))
-        };
-        Self(Arc::new(ToolboxInner {
-            checks: specs.iter().filter_map(own).collect(),
-            specs,
-            tokens: OnceLock::new(),
-            of_subagent,
-        }))
-    }
-
-    pub fn specs(&self) -> &[ToolSpec] {
-        &self.0.specs
-    }
-
-    /// Tokens of the specs, which go with every question.
-    pub fn tokens(&self) -> usize {
-        *self
-            .0
-            .tokens
-            .get_or_init(|| tokens::of_tools(&self.0.specs))
-    }
-
-    /// Whether a tool is among them.
-    pub fn has(&self, tool: &str) -> bool {
-        self.0.checks.contains_key(tool)
-    }
-
-    /// The tools of a subagent. It has none of its own: its box is the same.
-    pub(super) fn of_subagent(&self) -> Self {
-        self.0.of_subagent.as_ref().unwrap_or(self).clone()
-    }
-
-    /// What is wrong with a call before any tool runs; None when nothing is.
-    fn objection(&self, tool: &str, arguments: &Value) -> Option<String> {
-        let Some(check) = self.0.checks.get(tool) else {
-            return Some(self.unknown(tool));
-        };
-        if let Value::String(text) = arguments {
-            return Some(format!(
-                "the arguments are no JSON object: {}",
-                excerpt(text)
-            ));
-        }
-        let objection = check.objection(arguments)?;
-        Some(format!("bad arguments: {objection}"))
-    }
-
-    /// There is no such tool; the nearest name, if there is one.
-    fn unknown(&self, tool: &str) -> String {
-        let nearest = self
-            .specs()
-            .iter()
-            .map(|spec| (strsim::jaro_winkler(&spec.name, tool), &spec.name))
-            .filter(|(likeness, _)| *likeness > 0.85)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        match nearest {
-            Some((_, name)) => format!("there is no tool `{tool}`; did you mean `{name}`?"),
-            None => format!("there is no tool `{tool}`"),
-        }
-    }
-}
-
-/// What checks a call of each tool.
-fn compiled(specs: &[ToolSpec]) -> Result<Checks, String> {
-    let one = |spec: &ToolSpec| {
-        let check = ArgumentCheck::new(&spec.parameters)
-            .map_err(|error| format!("the schema of `{}` is not taken: {error}", spec.name))?;
-        Ok((spec.name.clone(), Arc::new(check)))
-    };
-    specs.iter().map(one).collect()
-}
-
-/// All built-in tools of a profile, in the order in which they are offered.
-pub fn builtin(scaffold: Scaffold) -> Vec<ToolSpec> {
-    let mut specs: Vec<ToolSpec> = Builtin::ALL.iter().map(|builtin| builtin.spec()).collect();
-    specs.push(exec::spec());
-    specs.push(spec::<SearchArguments>(WEB_SEARCH));
-    specs.push(spec::<FetchArguments>(WEB_FETCH));
-    specs.push(spec::<MessageArguments>(MESSAGE));
-    specs.push(spec::<QuestionArguments>(ASK_USER));
-    specs.push(spec::<SpawnArguments>(SPAWN));
-    specs.push(spec::<CronArguments>(CRON));
-    if scaffold == Scaffold::Nanobot014 {
-        specs.retain(|spec| OLD_TOOLS.contains(&spec.name.as_str()));
-        specs.iter_mut().for_each(without_recursion);
-    }
-    specs
-}
-
-/// The old `list_dir` lists one folder, whole.
-fn without_recursion(spec: &mut ToolSpec) {
-    if spec.name != Builtin::ListDir.name() {
-        return;
-    }
-    let mut parameters = Value::clone(&spec.parameters);
-    if let Some(properties) = parameters["properties"].as_object_mut() {
-        properties.retain(|name, _| name == "path");
-    }
-    spec.parameters = parameters.into();
-}
-
-pub(super) fn spec<T: JsonSchema>(name: &str) -> ToolSpec {
-    let described = schemars::schema_for!(T).to_value();
-    let description = described["description"].as_str().unwrap_or_default();
-    ToolSpec {
-        name: name.into(),
-        // A line's end in a comment is none in what is said.
-        description: description.replace('\n', " "),
-        parameters: parameters::<T>().into(),
-    }
-}
-
-fn excerpt(text: &str) -> String {
-    text.chars().take(200).collect()
-}
-
-/// A model's arguments: an object where they are one, else the text itself.
-pub(super) fn arguments(call: &ToolCall) -> Value {
-    if call.arguments.trim().is_empty() {
-        return Value::Object(serde_json::Map::new());
-    }
-    match serde_json::from_str(&call.arguments) {
-        Ok(Value::Object(fields)) => Value::Object(fields),
-        _ => Value::String(call.arguments.clone()),
-    }
-}
 
 /// What the agent acts on. One task owns it.
 #[derive(Debug)]
@@ -280,7 +52,7 @@ pub struct Environment {
     pub toolbox: Toolbox,
     /// What the agent and its subagents are told of how they work.
     pub prompts: Arc<AgentPrompts>,
-    pub web: Arc<Web>,
+    pub web: Arc<pibench_model::web::Web>,
     /// Whether the agent's model can be shown pictures.
     pub vision: bool,
     /// What the agent wants to be woken for.
@@ -291,203 +63,200 @@ pub struct Environment {
     pub calls: u32,
 }
 
+/// A call of the model's, with its arguments: an object where they are one, else their text.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) arguments: Value,
+}
+
 /// What one call came to.
 #[derive(Debug)]
-pub struct Called {
-    pub record: CallRecord,
-    /// Text that went to the user.
-    pub said: Option<String>,
-    /// A question to the user.
-    pub ends_turn: bool,
-    pub fault: Option<Fault>,
-    /// A subagent that is to run.
-    pub spawned: Option<Spawned>,
-    /// A `Step::Picture` for the model.
-    pub picture: Option<Step>,
+pub(super) struct Called {
+    pub(super) record: CallRecord,
+    pub(super) effect: Option<Effect>,
+    pub(super) fault: Option<Fault>,
 }
 
 /// What a call did beside its result.
-#[derive(Debug, Default)]
-struct Effects {
-    said: Option<String>,
-    spawned: Option<Spawned>,
-    picture: Option<Step>,
+#[derive(Debug)]
+pub(super) enum Effect {
+    /// Text that went to the user.
+    Said(String),
+    /// A question to the user: it ends the turn.
+    Asked(String),
+    /// A subagent is to run.
+    Spawned(Spawned),
+    /// A `Step::Picture` for the model.
+    Picture(Step),
 }
 
 /// A tool's result before it is recorded.
 #[derive(Debug)]
 pub(super) enum Ran {
-    Ok(String),
-    Refused { code: u16, message: String },
+    Done {
+        result: String,
+        effect: Option<Effect>,
+    },
+    Refused {
+        code: u16,
+        message: String,
+    },
     Broke(Fault),
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn of(call: &'a ToolCall) -> Self {
+        let arguments = if call.arguments.trim().is_empty() {
+            Value::Object(serde_json::Map::new())
+        } else {
+            match serde_json::from_str(&call.arguments) {
+                Ok(Value::Object(fields)) => Value::Object(fields),
+                _ => Value::String(call.arguments.clone()),
+            }
+        };
+        Self { call, arguments }
+    }
+
+    fn is(&self, tool: Builtin) -> bool {
+        self.call.name == tool.name()
+    }
 }
 
 impl Environment {
     /// Runs one tool call and moves the clock by a second. What is searched past the deadline is not searched to its end.
-    pub async fn call(&mut self, turn: u32, call: &ToolCall, deadline: Instant) -> Called {
-        let arguments = arguments(call);
-        if let Some(objection) = self.toolbox.objection(&call.name, &arguments) {
-            return self.refuse(turn, call, &objection);
-        }
-        let mut effects = Effects::default();
-        let running = self.dispatch(&call.name, &arguments, deadline, &mut effects);
-        let ran = caught(&call.name, running).await;
-        let mut called = self.called(turn, call, ran);
-        let Effects {
-            said,
-            spawned,
-            picture,
-        } = effects;
-        called.ends_turn = call.name == ASK_USER && said.is_some();
-        called.said = said;
-        called.spawned = spawned;
-        called.picture = picture;
-        called
+    pub(super) async fn call(
+        &mut self,
+        turn: u32,
+        request: Request<'_>,
+        deadline: Instant,
+    ) -> Called {
+        let name = &request.call.name;
+        let ran = match self.read(&request) {
+            Ok(tool) => caught(name, self.run(tool, deadline)).await,
+            Err(refusal) => refusal.into(),
+        };
+        self.called(turn, request, ran)
     }
 
-    async fn dispatch(
-        &mut self,
-        name: &str,
-        arguments: &Value,
-        deadline: Instant,
-        effects: &mut Effects,
-    ) -> Ran {
-        match name {
-            MESSAGE => match parsed::<MessageArguments>(arguments) {
-                Ok(message) => self.message(message, &mut effects.said),
-                Err(refused) => refused,
-            },
-            ASK_USER => parsed(arguments).map_or_else(
-                |refused| refused,
-                |question: QuestionArguments| {
-                    if question.question.trim().is_empty() {
-                        return refused(NO_QUESTION.into());
-                    }
-                    effects.said = Some(question.text());
-                    Ran::Ok(String::new())
-                },
-            ),
-            SAVE_MEMORY => refused(memory::NOT_NOW.into()),
-            SPAWN => parsed(arguments).map_or_else(
-                |refused| refused,
-                |arguments: SpawnArguments| {
-                    let task = arguments.spawned();
-                    let answer = format!(
-                        "Subagent `{}` is at work; its result comes as a message.",
-                        task.label
-                    );
-                    effects.spawned = Some(task);
-                    Ran::Ok(answer)
-                },
-            ),
-            CRON => parsed(arguments).map_or_else(
-                |refused| refused,
-                |arguments| {
-                    let now = self.clock.now();
-                    schedule::cron(&mut self.jobs, arguments, now, self.woken)
-                        .map_or_else(refused, Ran::Ok)
-                },
-            ),
-            WEB_SEARCH | WEB_FETCH => fetch(&self.web, name, arguments).await,
-            name if name == Builtin::ReadFile.name() => {
-                self.read_file(arguments, &mut effects.picture).await
+    /// The tool that a call is for, and its arguments.
+    fn read<'a>(&self, request: &'a Request<'_>) -> Result<Tool<'a>, Refusal> {
+        let Request { call, arguments } = request;
+        match self.toolbox.objection(&call.name, arguments) {
+            Some(objection) => Err(Refusal(objection)),
+            None => Tool::parse(&call.name, arguments),
+        }
+    }
+
+    async fn run(&mut self, tool: Tool<'_>, deadline: Instant) -> Ran {
+        match tool {
+            Tool::ReadFile(arguments) => self.read_file(&arguments).await,
+            Tool::WriteFile(arguments) => write_file::run(&mut self.workspace, &arguments).into(),
+            Tool::EditFile(arguments) => edit_file::run(&mut self.workspace, &arguments).into(),
+            Tool::ListDir(arguments) => list_dir::run(&self.workspace, &arguments).into(),
+            Tool::Glob(arguments) => glob::run(&self.workspace, &arguments).into(),
+            Tool::Grep(arguments) => self.search(arguments, deadline).await,
+            Tool::NotebookEdit(arguments) => {
+                notebook_edit::run(&mut self.workspace, &arguments).into()
             }
-            name if name == Builtin::Grep.name() => self.search(arguments, deadline).await,
-            name => self.run(name, arguments).await,
+            Tool::Exec(arguments) => self.run_shell(arguments).await,
+            Tool::Web(asked) => fetch(&self.web, &asked).await,
+            Tool::Message(arguments) => match message::write(&self.workspace, arguments) {
+                Ok((result, text)) => Ran::with(result, Effect::Said(text)),
+                Err(refusal) => refusal.into(),
+            },
+            Tool::AskUser(arguments) => match ask_user::write(arguments) {
+                Ok(text) => Ran::with(String::new(), Effect::Asked(text)),
+                Err(refusal) => refusal.into(),
+            },
+            Tool::Spawn(arguments) => {
+                let (result, spawned) = spawn::order(arguments);
+                Ran::with(result, Effect::Spawned(spawned))
+            }
+            Tool::Cron(arguments) => {
+                let now = self.clock.now();
+                let done = schedule::cron(&mut self.jobs, arguments, now, self.woken);
+                done.map_err(Refusal).into()
+            }
+            Tool::SaveMemory => Refusal(save_memory::NOT_NOW.into()).into(),
+            Tool::App {
+                app,
+                tool,
+                arguments,
+            } => self.run_app(app, tool, arguments).await,
         }
     }
 
     /// Other episodes have their turn between two slices.
-    async fn search(&mut self, arguments: &Value, deadline: Instant) -> Ran {
-        let mut search = match Builtin::search(&self.workspace, arguments) {
+    async fn search(&mut self, arguments: grep::Arguments, deadline: Instant) -> Ran {
+        let mut search = match grep::Search::new(&self.workspace, arguments) {
             Ok(search) => search,
-            Err(refusal) => return refused(refusal.to_string()),
+            Err(refusal) => return refusal.into(),
         };
         while search.step(&self.workspace) {
             tokio::task::yield_now().await;
             if Instant::now() >= deadline {
-                return refused(OUT_OF_TIME.into());
+                return Refusal(OUT_OF_TIME.into()).into();
             }
         }
-        Ran::Ok(search.text())
+        Ran::done(search.text())
     }
 
     /// Starts the calls to the web among those of one answer, all side by side, and waits for all of them. By place.
-    pub(super) async fn fetch_ahead(&mut self, calls: &[ToolCall]) -> HashMap<usize, Ran> {
-        let is_web = |call: &ToolCall| [WEB_SEARCH, WEB_FETCH].contains(&call.name.as_str());
-        let asking = |call: &&ToolCall| call.name != ASK_USER;
-        let web: Vec<(usize, &ToolCall, Value)> = calls
+    pub(super) async fn fetch_ahead(&mut self, requests: &[Request<'_>]) -> HashMap<usize, Ran> {
+        let web = requests
             .iter()
             .take(MOST_CALLS)
-            .take_while(asking)
+            .take_while(|request| !request.is(Builtin::AskUser))
             .enumerate()
-            .filter(|(_, call)| is_web(call))
-            .map(|(place, call)| (place, call, arguments(call)))
-            .filter(|(_, call, given)| self.toolbox.objection(&call.name, given).is_none())
+            .filter(|(_, request)| request.is(Builtin::WebSearch) || request.is(Builtin::WebFetch));
+        let web: Vec<(usize, &str, Web)> = web
+            .filter_map(|(place, request)| match self.read(request) {
+                Ok(Tool::Web(asked)) => Some((place, request.call.name.as_str(), asked)),
+                _ => None,
+            })
             .collect();
         if web.len() < 2 {
             return HashMap::new();
         }
         let door = &*self.web;
-        let started = web.iter().map(|(place, call, given)| async move {
-            let running = fetch(door, &call.name, given);
-            (*place, caught(&call.name, running).await)
+        let started = web.iter().map(|(place, name, asked)| async move {
+            (*place, caught(name, fetch(door, asked)).await)
         });
         join_all(started).await.into_iter().collect()
     }
 
-    /// Records a call that was carried out ahead.
-    pub(super) fn fetched(&mut self, turn: u32, call: &ToolCall, ran: Ran) -> Called {
-        self.called(turn, call, ran)
-    }
-
-    fn called(&mut self, turn: u32, call: &ToolCall, ran: Ran) -> Called {
-        let (status, code, result, fault) = match ran {
-            Ran::Ok(result) => (CallStatus::Ok, 0, result, None),
-            Ran::Refused { code, message } => (CallStatus::ToolError, code, message, None),
-            Ran::Broke(fault) => (CallStatus::Failed, 0, fault.message.clone(), Some(fault)),
+    /// Records a call that was carried out.
+    pub(super) fn called(&mut self, turn: u32, request: Request<'_>, ran: Ran) -> Called {
+        let (status, code, result, effect, fault) = match ran {
+            Ran::Done { result, effect } => (CallStatus::Ok, 0, result, effect, None),
+            Ran::Refused { code, message } => (CallStatus::ToolError, code, message, None, None),
+            Ran::Broke(fault) => {
+                let message = fault.message.clone();
+                (CallStatus::Failed, 0, message, None, Some(fault))
+            }
+        };
+        self.calls += 1;
+        self.clock.call();
+        let record = CallRecord {
+            number: self.calls,
+            turn,
+            tool: request.call.name.clone(),
+            arguments: request.arguments,
+            status,
+            code,
+            result,
         };
         Called {
-            record: self.record(turn, call, status, code, result),
-            said: None,
-            ends_turn: false,
+            record,
+            effect,
             fault,
-            spawned: None,
-            picture: None,
         }
     }
 
-    /// A message goes to the user when each of its files is there.
-    fn message(&self, message: MessageArguments, said: &mut Option<String>) -> Ran {
-        let MessageArguments { content, mut media } = message;
-        let left_out = media.len().saturating_sub(MOST_LISTED);
-        media.truncate(MOST_LISTED);
-        for file in &media {
-            let found = WorkspacePath::parse(file)
-                .map_err(|error| error.to_string())
-                .and_then(|path| self.is_readable(&path).map_err(|error| error.to_string()));
-            if let Err(reason) = found {
-                return refused(format!("nothing was sent: the file {file:?}: {reason}"));
-            }
-        }
-        let text = media.iter().fold(said_of(content), |text, file| {
-            format!("{text}\n[file: {file}]")
-        });
-        *said = Some(text);
-        Ran::Ok(match left_out {
-            0 => "The user has it.".into(),
-            more => format!(
-                "The user has it, without the last {more} files: a message takes {MOST_LISTED}."
-            ),
-        })
-    }
-
-    /// What the door says of a file that cannot be read.
-    fn is_readable(&self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
-        match self.workspace.stat(path) {
-            Ok(entry) if entry.kind == EntryKind::File => Ok(()),
-            _ => self.workspace.read(path).map(drop),
-        }
+    /// A call that no tool is run for.
+    pub(super) fn refuse(&mut self, turn: u32, request: Request<'_>, why: &str) -> Called {
+        self.called(turn, request, Refusal(why.into()).into())
     }
 
     /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
@@ -513,80 +282,20 @@ impl Environment {
         written.ok().map(|()| path)
     }
 
-    /// A call that no tool is run for.
-    pub(super) fn refuse(&mut self, turn: u32, call: &ToolCall, why: &str) -> Called {
-        let record = self.record(turn, call, CallStatus::ToolError, 0, why.into());
-        Called {
-            record,
-            said: None,
-            ends_turn: false,
-            fault: None,
-            spawned: None,
-            picture: None,
-        }
-    }
-
-    fn record(
-        &mut self,
-        turn: u32,
-        call: &ToolCall,
-        status: CallStatus,
-        code: u16,
-        result: String,
-    ) -> CallRecord {
-        self.calls += 1;
-        self.clock.call();
-        let arguments = arguments(call);
-        CallRecord {
-            number: self.calls,
-            turn,
-            tool: call.name.clone(),
-            arguments,
-            status,
-            code,
-            result,
-        }
-    }
-
-    async fn run(&mut self, name: &str, arguments: &Value) -> Ran {
-        if let Some((app, tool)) = name.split_once("__") {
-            return self.run_app(app, tool, arguments).await;
-        }
-        if name == EXEC {
-            return self.run_shell(arguments).await;
-        }
-        let Some(builtin) = Builtin::named(name) else {
-            return Ran::Refused {
-                code: 0,
-                message: format!("there is no tool `{name}`"),
-            };
-        };
-        match builtin.run(&mut self.workspace, arguments) {
-            Ok(text) => Ran::Ok(text),
-            Err(refusal) => Ran::Refused {
-                code: 0,
-                message: refusal.to_string(),
-            },
-        }
-    }
-
-    async fn read_file(&mut self, arguments: &Value, picture: &mut Option<Step>) -> Ran {
+    async fn read_file(&mut self, arguments: &read_file::Arguments) -> Ran {
         match read_file::read(&self.documents, &self.workspace, arguments).await {
-            Ok(Read::Text(text)) => Ran::Ok(text),
-            Ok(Read::Picture { .. }) if !self.vision => refused(BLIND.to_owned()),
-            Ok(Read::Picture { text, step }) => {
-                *picture = Some(step);
-                Ran::Ok(text)
-            }
-            Err(ReadError::Refused(refusal)) => refused(refusal.to_string()),
+            Ok(Read::Text(text)) => Ran::done(text),
+            Ok(Read::Picture { .. }) if !self.vision => Refusal(BLIND.into()).into(),
+            Ok(Read::Picture { text, step }) => Ran::with(text, Effect::Picture(step)),
+            Err(ReadError::Refused(refusal)) => refusal.into(),
             Err(ReadError::Broke(fault)) => Ran::Broke(guest_fault(DOCUMENT, &fault)),
         }
     }
 
-    async fn run_shell(&mut self, arguments: &Value) -> Ran {
+    async fn run_shell(&mut self, arguments: exec::Arguments) -> Ran {
         match exec::run(&self.shell, &self.workspace, &self.clock, arguments).await {
-            Ok(text) => Ran::Ok(text),
-            Err(ExecError::Refused(refusal)) => refused(refusal.to_string()),
+            Ok(text) => Ran::done(text),
+            Err(ExecError::Refused(refusal)) => refusal.into(),
             Err(ExecError::Broke(fault)) => Ran::Broke(guest_fault(SHELL, &fault)),
         }
     }
@@ -604,7 +313,7 @@ impl Environment {
             tracing::info!(app = name, "{log}");
         }
         match answer {
-            Ok(Ok(value)) => Ran::Ok(value.to_string()),
+            Ok(Ok(value)) => Ran::done(value.to_string()),
             Ok(Err(refusal)) => Ran::Refused {
                 code: refusal.status,
                 message: refusal.message,
@@ -649,69 +358,40 @@ pub fn guest_fault(plugin: &str, fault: &GuestFault) -> Fault {
     }
 }
 
-/// Arguments that fit the schema already.
-fn parsed<T: for<'de> Deserialize<'de>>(arguments: &Value) -> Result<T, Ran> {
-    T::deserialize(arguments).map_err(|error| refused(format!("bad arguments: {error}")))
-}
-
-fn refused(message: String) -> Ran {
-    Ran::Refused { code: 0, message }
-}
-
 /// A call to the web. It changes nothing, so that several can be under way.
-async fn fetch(web: &Web, tool: &str, arguments: &Value) -> Ran {
-    let answer = if tool == WEB_SEARCH {
-        match parsed(arguments) {
-            Ok(arguments) => web.search(&arguments).await,
-            Err(refused) => return refused,
-        }
-    } else {
-        match parsed(arguments) {
-            Ok(arguments) => web.fetch(&arguments).await,
-            Err(refused) => return refused,
-        }
+async fn fetch(door: &pibench_model::web::Web, asked: &Web) -> Ran {
+    let answer = match asked {
+        Web::Search(arguments) => door.search(arguments).await,
+        Web::Fetch(arguments) => door.fetch(arguments).await,
     };
     match answer {
-        Ok(text) => Ran::Ok(text),
-        Err(error) => refused(format!("failed to {error}")),
+        Ok(text) => Ran::done(text),
+        Err(error) => Refusal(format!("failed to {error}")).into(),
     }
 }
 
-impl SpawnArguments {
-    fn spawned(self) -> Spawned {
-        let Self { task, label } = self;
-        let label = label.as_ref().unwrap_or(&task).chars();
-        let label = label.take(40).collect();
-        Spawned {
-            task: said_of(task),
-            label,
-        }
+impl Ran {
+    fn done(result: String) -> Self {
+        let effect = None;
+        Self::Done { result, effect }
+    }
+
+    fn with(result: String, effect: Effect) -> Self {
+        let effect = Some(effect);
+        Self::Done { result, effect }
     }
 }
 
-impl QuestionArguments {
-    /// What the user reads: the question, and a line for each option.
-    fn text(self) -> String {
-        let Self { question, options } = self;
-        let listed = options.iter().take(MOST_LISTED);
-        let text = listed.fold(said_of(question), |text, option| {
-            format!("{text}\n- {option}")
-        });
-        match options.len().saturating_sub(MOST_LISTED) {
-            0 => text,
-            more => format!("{text}\n[{more} more options were left out: at most {MOST_LISTED}]"),
-        }
+impl From<Refusal> for Ran {
+    fn from(Refusal(message): Refusal) -> Self {
+        Self::Refused { code: 0, message }
     }
 }
 
-/// A text within its limit.
-fn said_of(text: String) -> String {
-    if text.len() <= MOST_SAID {
-        return text;
+impl From<Result<String, Refusal>> for Ran {
+    fn from(answer: Result<String, Refusal>) -> Self {
+        answer.map_or_else(Self::from, Self::done)
     }
-    let head = &text[..text.floor_char_boundary(MOST_SAID)];
-    let all = text.len();
-    format!("{head}\n[cut: of {all} bytes, at most {MOST_SAID} are told]")
 }
 
 #[cfg(test)]
@@ -732,7 +412,7 @@ mod tests {
             fault.message,
             "grep broke by a bug of the host: one too many"
         );
-        let granted = caught("grep", async { Ran::Ok("found".into()) }).await;
-        assert!(matches!(granted, Ran::Ok(text) if text == "found"));
+        let granted = caught("grep", async { Ran::done("found".into()) }).await;
+        assert!(matches!(granted, Ran::Done { result, .. } if result == "found"));
     }
 }

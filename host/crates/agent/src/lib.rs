@@ -5,21 +5,26 @@ mod chat;
 mod consolidation;
 mod context;
 pub mod environment;
+mod files;
 mod memory;
 pub mod prompts;
 pub mod schedule;
 mod skills;
 mod subagent;
 pub mod tokens;
+mod toolbox;
 pub mod tools;
 
 use std::time::{Duration, Instant};
 
 use chat::{Bounds, Chat};
-pub use context::{Channel, RESULTS_FOLDER};
-pub use environment::{Environment, Toolbox, builtin};
-use environment::{MOST_CALLS, OUT_OF_TIME};
+pub use context::Channel;
+pub use environment::Environment;
+use environment::{Called, Effect, MOST_CALLS, OUT_OF_TIME, Request};
+pub use files::RESULTS_FOLDER;
 pub use prompts::{AgentPromptError, AgentPrompts};
+pub use toolbox::{Toolbox, builtin};
+use tools::spawn::Spawned;
 
 use tracing::Instrument;
 
@@ -102,12 +107,14 @@ impl TurnDone {
     }
 
     /// Whether this call was made so often already without another one since.
-    fn repeats(&self, call: &ToolCall) -> bool {
+    fn repeats(&self, request: &Request<'_>) -> bool {
         let latest = self.steps.iter().rev().flat_map(|step| {
             let calls: Vec<&CallRecord> = step.calls().collect();
             calls.into_iter().rev()
         });
-        let same = latest.take(SAME_CALL).filter(|record| same(record, call));
+        let same = latest
+            .take(SAME_CALL)
+            .filter(|record| same(record, request));
         same.count() == SAME_CALL
     }
 
@@ -307,66 +314,39 @@ impl<'a> Agent<'a> {
         deadline: &mut Instant,
         done: &mut TurnDone,
     ) -> Going {
-        let mut fetched = environment.fetch_ahead(calls).await;
-        let mut ended = None;
-        let mut spawned = Vec::new();
-        let mut pictures = Vec::new();
-        let before = done.said.len();
-        let mut results = 0;
-        for (place, call) in calls.iter().enumerate() {
-            if ended.is_none() && Instant::now() >= *deadline {
-                ended = Some(TurnEnd::Timeout);
-            }
-            let why = match ended {
-                Some(TurnEnd::Timeout) => Some(OUT_OF_TIME.to_owned()),
-                Some(_) => Some("not run: the turn ended before it".into()),
-                None if place >= MOST_CALLS => {
-                    Some(format!("not run: of one answer {MOST_CALLS} calls are run"))
-                }
-                None if results > MOST_RESULTS => Some(format!(
-                    "not run: the results of this answer's calls have {results} bytes already"
-                )),
-                None => done.repeats(call).then(|| SAME_ANSWER.into()),
-            };
-            let called = if let Some(why) = why {
-                environment.refuse(turn, call, &why)
+        let requests: Vec<Request<'_>> = calls.iter().map(Request::of).collect();
+        let mut fetched = environment.fetch_ahead(&requests).await;
+        let mut answer = Answer::new(done);
+        for (place, request) in requests.into_iter().enumerate() {
+            let id = request.call.id.clone();
+            let called = if let Some(why) = answer.objection(place, &request, *deadline, done) {
+                environment.refuse(turn, request, &why)
             } else {
-                let span = tracing::info_span!("call", tool = %call.name);
+                let span = tracing::info_span!("call", tool = %request.call.name);
                 if let Some(ran) = fetched.remove(&place) {
-                    span.in_scope(|| environment.fetched(turn, call, ran))
+                    span.in_scope(|| environment.called(turn, request, ran))
                 } else {
-                    let call = environment.call(turn, call, *deadline).instrument(span);
+                    let call = environment.call(turn, request, *deadline).instrument(span);
                     // Boxed: it is by far the largest part of a turn's future.
                     let (called, waited) = counting_waits(Box::pin(call)).await;
                     *deadline += waited;
                     called
                 }
             };
-            results += called.record.result.len();
-            done.said.extend(called.said);
-            spawned.extend(called.spawned);
-            pictures.extend(called.picture);
-            if called.ends_turn {
-                done.said.insert(before, beside.trim().to_owned());
-                ended = Some(TurnEnd::Answered);
-            }
-            let broke = |fault: &Fault| fault.kind == FaultKind::Infrastructure;
-            if called.fault.as_ref().is_some_and(broke) {
-                ended = Some(TurnEnd::Infrastructure);
-            }
-            done.faults.extend(called.fault);
+            let record = answer.take(called, beside, done);
             let file = if self.chat.is_bounded() {
-                environment.keep_long(&called.record)
+                environment.keep_long(&record)
             } else {
                 None
             };
-            let step = Step::Call {
-                id: call.id.clone(),
-                record: called.record,
-                file,
-            };
-            self.add(done, step);
+            self.add(done, Step::Call { id, record, file });
         }
+        let Answer {
+            ended,
+            spawned,
+            pictures,
+            ..
+        } = answer;
         for picture in pictures {
             self.add(done, picture);
         }
@@ -415,14 +395,90 @@ fn bounds(model: &Model, setup: Setup, toolbox: &Toolbox) -> Option<Bounds> {
     })
 }
 
+/// The calls of one answer, up to the one that is run now.
+struct Answer {
+    /// Why no further one is run.
+    ended: Option<TurnEnd>,
+    spawned: Vec<Spawned>,
+    pictures: Vec<Step>,
+    /// Texts to the user that went before it.
+    said_before: usize,
+    /// Bytes of the results.
+    results: usize,
+}
+
+impl Answer {
+    fn new(done: &TurnDone) -> Self {
+        Self {
+            ended: None,
+            spawned: Vec::new(),
+            pictures: Vec::new(),
+            said_before: done.said.len(),
+            results: 0,
+        }
+    }
+
+    /// Why a call is not run; None where it is.
+    fn objection(
+        &mut self,
+        place: usize,
+        request: &Request<'_>,
+        deadline: Instant,
+        done: &TurnDone,
+    ) -> Option<String> {
+        if self.ended.is_none() && Instant::now() >= deadline {
+            self.ended = Some(TurnEnd::Timeout);
+        }
+        match self.ended {
+            Some(TurnEnd::Timeout) => Some(OUT_OF_TIME.to_owned()),
+            Some(_) => Some("not run: the turn ended before it".into()),
+            None if place >= MOST_CALLS => {
+                Some(format!("not run: of one answer {MOST_CALLS} calls are run"))
+            }
+            None if self.results > MOST_RESULTS => Some(format!(
+                "not run: the results of this answer's calls have {} bytes already",
+                self.results
+            )),
+            None => done.repeats(request).then(|| SAME_ANSWER.into()),
+        }
+    }
+
+    /// Takes what a call did beside its result; its record.
+    fn take(&mut self, called: Called, beside: &str, done: &mut TurnDone) -> CallRecord {
+        let Called {
+            record,
+            effect,
+            fault,
+        } = called;
+        self.results += record.result.len();
+        match effect {
+            Some(Effect::Said(text)) => done.said.push(text),
+            Some(Effect::Asked(text)) => {
+                done.said.push(text);
+                done.said.insert(self.said_before, beside.trim().to_owned());
+                self.ended = Some(TurnEnd::Answered);
+            }
+            Some(Effect::Spawned(spawned)) => self.spawned.push(spawned),
+            Some(Effect::Picture(step)) => self.pictures.push(step),
+            None => {}
+        }
+        let broke = |fault: &Fault| fault.kind == FaultKind::Infrastructure;
+        if fault.as_ref().is_some_and(broke) {
+            self.ended = Some(TurnEnd::Infrastructure);
+        }
+        done.faults.extend(fault);
+        record
+    }
+}
+
 /// Whether a turn goes on after some calls.
 enum Going {
     On,
     Ended(TurnEnd),
 }
 
-fn same(record: &CallRecord, call: &ToolCall) -> bool {
-    record.tool == call.name && record.arguments == environment::arguments(call)
+fn same(record: &CallRecord, request: &Request<'_>) -> bool {
+    record.tool == request.call.name && record.arguments == request.arguments
 }
 
 fn nudge(text: &str) -> Step {

@@ -6,19 +6,15 @@
 //! of the tool is left to the model: to force it would cost Anthropic's cache of the chat and is refused there with
 //! thinking, and local servers differ in it. A call in the middle of a session is refused.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
 use super::chat::repaired;
-use super::context::{HISTORY, MEMORY, own_path, read};
-use super::environment::{Environment, spec};
+use super::environment::Environment;
+use super::files::{HISTORY, MEMORY, own_path, read};
+use super::tools::Builtin;
+use super::tools::save_memory::Saved;
 use pibench_core::message::{ChatRequest, Message, Reply, ToolSpec, Usage};
 use pibench_model::{Model, ModelError};
 use pibench_record::event::{Fault, FaultKind, Step};
 use pibench_sandbox::workspace::WorkspaceError;
-
-/// The tool's name.
-pub(super) const SAVE_MEMORY: &str = "save_memory";
 
 const REQUEST: &str = "The session is over. Call save_memory once: history_entry sums up in one paragraph what was asked, \
 done, decided and left open, with names, paths and dates; memory_update is the whole new text of your long-term memory: \
@@ -26,10 +22,6 @@ what you knew before and still holds, and what this session taught you of the us
 and facts.";
 
 const AGAIN: &str = "Nothing was saved. Call save_memory now, with a history_entry.";
-
-/// What a call is told that nobody asked for.
-pub(super) const NOT_NOW: &str =
-    "save_memory is for the end of the session, when you are asked for it; nothing was saved";
 
 /// Characters of the raw extract that is kept when the model saves nothing.
 const EXTRACT: usize = 4000;
@@ -42,21 +34,6 @@ pub struct Remembered {
     pub entry: String,
     pub usage: Usage,
     pub fault: Option<Fault>,
-}
-
-/// Saves what later sessions need to know; only when you are asked, at a session's end.
-#[derive(Deserialize, JsonSchema)]
-struct Saved {
-    /// One paragraph on the session.
-    history_entry: String,
-    /// The memory's whole new text; empty: as it is.
-    #[serde(default)]
-    memory_update: String,
-}
-
-/// The tool as the model sees it.
-pub(super) fn tool() -> ToolSpec {
-    spec::<Saved>(SAVE_MEMORY)
 }
 
 /// Asks twice; a session is never lost without a word: then a raw extract is kept, and the fault recorded. An error is
@@ -106,7 +83,10 @@ async fn ask(
                 max_output: None,
             })
             .await?;
-        let saved = reply.calls.iter().find(|call| call.name == SAVE_MEMORY);
+        let saved = reply
+            .calls
+            .iter()
+            .find(|call| call.name == Builtin::SaveMemory.name());
         let saved = saved.and_then(|call| serde_json::from_str(&call.arguments).ok());
         let Reply {
             text,
@@ -160,7 +140,7 @@ fn lost(chat: &[Message], reason: &str, done: &mut Remembered) -> Saved {
 fn fault(message: &str) -> Fault {
     Fault {
         kind: FaultKind::Model,
-        source: SAVE_MEMORY.into(),
+        source: Builtin::SaveMemory.name().into(),
         cause: "memory".into(),
         message: message.into(),
     }

@@ -1,5 +1,5 @@
 //! The `cron` tool and what comes of it: jobs on the session clock. Between two sessions those that are due fire in the
-//! order of time (`run/wake`); during a session none does. A job that fires once is never left out. One that recurs
+//! order of time (the engine's `wake`); during a session none does. A job that fires once is never left out. One that recurs
 //! fires once between two sessions, at the last of its moments, and says how many went before: nothing else happens
 //! there, so that the others would find the same. Nothing here reads a real clock.
 
@@ -11,9 +11,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use pibench_record::event::{Job, Jobs, When};
-
-/// The tool's name.
-pub const CRON: &str = "cron";
 
 /// Open jobs at a time.
 const MOST_JOBS: usize = 20;

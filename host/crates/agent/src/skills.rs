@@ -4,8 +4,8 @@
 
 use serde::Deserialize;
 
-use super::context::{own_path, read};
-use super::environment::Toolbox;
+use super::files::{own_path, read};
+use super::toolbox::Toolbox;
 use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
 
 /// Where they are.

@@ -7,19 +7,13 @@ use std::time::Instant;
 use super::chat::Chat;
 use super::context::Channel;
 use super::environment::Environment;
+use super::tools::spawn::Spawned;
 use super::{Agent, Setup, TurnDone, TurnEnd, bounds};
 use pibench_model::ModelError;
 use pibench_record::event::{Fault, FaultKind, Step};
 
 /// Answers of the model that a subagent has.
 const ITERATIONS: u32 = 15;
-
-/// What `spawn` asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spawned {
-    pub task: String,
-    pub label: String,
-}
 
 impl Agent<'_> {
     /// Runs a subagent to its end and tells the agent its result.

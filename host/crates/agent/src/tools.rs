@@ -1,33 +1,45 @@
-//! The tools that every agent has without an app: the file tools. What they do is decided by their
-//! arguments and the workspace alone; they reach no other file, and never fail the session: what
-//! goes wrong is a [`Refusal`].
+//! The tools that every agent has without an app: which there are, what the model is told of them, and a call's arguments,
+//! read once. What the file tools do is decided by their arguments and the workspace alone; they reach no other file, and
+//! never fail the session: what goes wrong is a [`Refusal`].
 
-mod edit_file;
-pub mod exec;
-mod glob;
-mod grep;
-mod list_dir;
-mod notebook_edit;
+pub(crate) mod ask_user;
+pub(crate) mod edit_file;
+pub(crate) mod exec;
+pub(crate) mod glob;
+pub(crate) mod grep;
+pub(crate) mod list_dir;
+pub(crate) mod message;
+pub(crate) mod notebook_edit;
 pub mod read_file;
+pub(crate) mod save_memory;
 mod search;
-mod write_file;
+pub(crate) mod spawn;
+pub(crate) mod write_file;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::schedule;
 use pibench_core::message::ToolSpec;
 use pibench_core::path::{PathError, WorkspacePath};
+use pibench_model::web::{FetchArguments, SearchArguments};
 use pibench_sandbox::workspace::{Workspace, WorkspaceError};
 
-/// Tells the user something; the loop itself carries it out.
+/// The name of [`Builtin::Message`].
 pub const MESSAGE: &str = "message";
 
-/// Asks the user and ends the turn; the loop itself carries it out.
+/// The name of [`Builtin::AskUser`].
 pub const ASK_USER: &str = "ask_user";
 
 /// The most that a tool answers, in characters.
 const MAX_CHARACTERS: usize = 128_000;
+
+/// Files of a message and options of a question. More are left out, and the one who wrote them is told.
+const MOST_LISTED: usize = 100;
+
+/// Bytes of one text to the user or a subagent.
+const MOST_SAID: usize = 256 << 10;
 
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +51,47 @@ pub enum Builtin {
     Glob,
     Grep,
     NotebookEdit,
+    Exec,
+    WebSearch,
+    WebFetch,
+    Message,
+    AskUser,
+    Spawn,
+    Cron,
+    /// Asked for at a session's end.
+    SaveMemory,
+}
+
+/// What a call asks for: its tool, with arguments that were read.
+#[derive(Debug)]
+pub(crate) enum Tool<'a> {
+    ReadFile(read_file::Arguments),
+    WriteFile(write_file::Arguments),
+    EditFile(edit_file::Arguments),
+    ListDir(list_dir::Arguments),
+    Glob(glob::Arguments),
+    Grep(grep::Arguments),
+    NotebookEdit(notebook_edit::Arguments),
+    Exec(exec::Arguments),
+    Web(Web),
+    Message(message::Arguments),
+    AskUser(ask_user::Arguments),
+    Spawn(spawn::Arguments),
+    Cron(schedule::CronArguments),
+    SaveMemory,
+    /// A tool of an app, which reads its arguments itself.
+    App {
+        app: &'a str,
+        tool: &'a str,
+        arguments: &'a Value,
+    },
+}
+
+/// What a call asks of the web.
+#[derive(Debug)]
+pub(crate) enum Web {
+    Search(SearchArguments),
+    Fetch(FetchArguments),
 }
 
 /// A call that a tool did not carry out; nothing has changed. The text says what is wrong and what
@@ -48,8 +101,8 @@ pub enum Builtin {
 pub struct Refusal(pub String);
 
 impl Builtin {
-    /// In the order in which they are offered.
-    pub const ALL: [Self; 7] = [
+    /// Those that are offered for the work, in the order in which they are.
+    pub const OFFERED: [Self; 14] = [
         Self::ReadFile,
         Self::WriteFile,
         Self::EditFile,
@@ -57,11 +110,19 @@ impl Builtin {
         Self::Glob,
         Self::Grep,
         Self::NotebookEdit,
+        Self::Exec,
+        Self::WebSearch,
+        Self::WebFetch,
+        Self::Message,
+        Self::AskUser,
+        Self::Spawn,
+        Self::Cron,
     ];
 
     /// The tool with this name, as the model writes it.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
+        let mut all = Self::OFFERED.into_iter().chain([Self::SaveMemory]);
+        all.find(|tool| tool.name() == name)
     }
 
     pub fn name(self) -> &'static str {
@@ -73,60 +134,68 @@ impl Builtin {
             Self::Glob => "glob",
             Self::Grep => "grep",
             Self::NotebookEdit => "notebook_edit",
+            Self::Exec => "exec",
+            Self::WebSearch => "web_search",
+            Self::WebFetch => "web_fetch",
+            Self::Message => MESSAGE,
+            Self::AskUser => ASK_USER,
+            Self::Spawn => "spawn",
+            Self::Cron => "cron",
+            Self::SaveMemory => "save_memory",
         }
     }
 
-    /// Whether a call leaves the workspace as it is, so that it may run beside others.
-    pub fn read_only(self) -> bool {
+    /// Whether the same can be had by another call, so that its result may give way when the chat is full.
+    pub fn is_repeatable(self) -> bool {
         matches!(
             self,
-            Self::ReadFile | Self::ListDir | Self::Glob | Self::Grep
+            Self::ReadFile
+                | Self::ListDir
+                | Self::Glob
+                | Self::Grep
+                | Self::Exec
+                | Self::WebSearch
+                | Self::WebFetch
         )
     }
 
     /// The tool as the model sees it.
     pub fn spec(self) -> ToolSpec {
-        let (description, parameters) = match self {
-            Self::ReadFile => (read_file::DESCRIPTION, parameters::<read_file::Arguments>()),
-            Self::WriteFile => (
-                write_file::DESCRIPTION,
-                parameters::<write_file::Arguments>(),
-            ),
-            Self::EditFile => (edit_file::DESCRIPTION, parameters::<edit_file::Arguments>()),
-            Self::ListDir => (list_dir::DESCRIPTION, parameters::<list_dir::Arguments>()),
-            Self::Glob => (glob::DESCRIPTION, parameters::<glob::Arguments>()),
-            Self::Grep => (grep::DESCRIPTION, parameters::<grep::Arguments>()),
-            Self::NotebookEdit => (
-                notebook_edit::DESCRIPTION,
-                parameters::<notebook_edit::Arguments>(),
-            ),
-        };
+        match self {
+            Self::ReadFile => self.described::<read_file::Arguments>(read_file::DESCRIPTION),
+            Self::WriteFile => self.described::<write_file::Arguments>(write_file::DESCRIPTION),
+            Self::EditFile => self.described::<edit_file::Arguments>(edit_file::DESCRIPTION),
+            Self::ListDir => self.described::<list_dir::Arguments>(list_dir::DESCRIPTION),
+            Self::Glob => self.described::<glob::Arguments>(glob::DESCRIPTION),
+            Self::Grep => self.described::<grep::Arguments>(grep::DESCRIPTION),
+            Self::NotebookEdit => {
+                self.described::<notebook_edit::Arguments>(notebook_edit::DESCRIPTION)
+            }
+            Self::Exec => self.described::<exec::Arguments>(exec::DESCRIPTION),
+            Self::WebSearch => self.commented::<SearchArguments>(),
+            Self::WebFetch => self.commented::<FetchArguments>(),
+            Self::Message => self.commented::<message::Arguments>(),
+            Self::AskUser => self.commented::<ask_user::Arguments>(),
+            Self::Spawn => self.commented::<spawn::Arguments>(),
+            Self::Cron => self.commented::<schedule::CronArguments>(),
+            Self::SaveMemory => self.commented::<save_memory::Saved>(),
+        }
+    }
+
+    fn described<T: JsonSchema>(self, description: &str) -> ToolSpec {
         ToolSpec {
             name: self.name().into(),
             description: description.into(),
-            parameters: parameters.into(),
+            parameters: parameters::<T>().into(),
         }
     }
 
-    /// Carries out a call. `arguments` are checked against the schema of [`Self::spec`] first.
-    pub fn run(self, workspace: &mut Workspace, arguments: &Value) -> Result<String, Refusal> {
-        match self {
-            Self::ReadFile => read_file::run(workspace, &self.parse(arguments)?),
-            Self::WriteFile => write_file::run(workspace, &self.parse(arguments)?),
-            Self::EditFile => edit_file::run(workspace, &self.parse(arguments)?),
-            Self::ListDir => list_dir::run(workspace, &self.parse(arguments)?),
-            Self::Glob => glob::run(workspace, &self.parse(arguments)?),
-            Self::Grep => grep::run(workspace, self.parse(arguments)?),
-            Self::NotebookEdit => notebook_edit::run(workspace, &self.parse(arguments)?),
-        }
-    }
-
-    /// A search under way, for who runs it slice by slice.
-    pub(super) fn search(
-        workspace: &Workspace,
-        arguments: &Value,
-    ) -> Result<grep::Search, Refusal> {
-        grep::Search::new(workspace, Self::Grep.parse(arguments)?)
+    /// The comment on its arguments is what the model is told.
+    fn commented<T: JsonSchema>(self) -> ToolSpec {
+        let schema = schemars::schema_for!(T).to_value();
+        let description = schema["description"].as_str().unwrap_or_default();
+        // A line's end in a comment is none in what is said.
+        self.described::<T>(&description.replace('\n', " "))
     }
 
     fn parse<T: DeserializeOwned>(self, arguments: &Value) -> Result<T, Refusal> {
@@ -170,8 +239,41 @@ impl Builtin {
     }
 }
 
+impl<'a> Tool<'a> {
+    /// Reads a call. `arguments` are checked against the schema of the tool first.
+    pub(crate) fn parse(name: &'a str, arguments: &'a Value) -> Result<Self, Refusal> {
+        let Some(builtin) = Builtin::named(name) else {
+            let (app, tool) = name
+                .split_once("__")
+                .ok_or_else(|| Refusal(format!("there is no tool `{name}`")))?;
+            return Ok(Self::App {
+                app,
+                tool,
+                arguments,
+            });
+        };
+        Ok(match builtin {
+            Builtin::ReadFile => Self::ReadFile(builtin.parse(arguments)?),
+            Builtin::WriteFile => Self::WriteFile(builtin.parse(arguments)?),
+            Builtin::EditFile => Self::EditFile(builtin.parse(arguments)?),
+            Builtin::ListDir => Self::ListDir(builtin.parse(arguments)?),
+            Builtin::Glob => Self::Glob(builtin.parse(arguments)?),
+            Builtin::Grep => Self::Grep(builtin.parse(arguments)?),
+            Builtin::NotebookEdit => Self::NotebookEdit(builtin.parse(arguments)?),
+            Builtin::Exec => Self::Exec(builtin.parse(arguments)?),
+            Builtin::WebSearch => Self::Web(Web::Search(builtin.parse(arguments)?)),
+            Builtin::WebFetch => Self::Web(Web::Fetch(builtin.parse(arguments)?)),
+            Builtin::Message => Self::Message(builtin.parse(arguments)?),
+            Builtin::AskUser => Self::AskUser(builtin.parse(arguments)?),
+            Builtin::Spawn => Self::Spawn(builtin.parse(arguments)?),
+            Builtin::Cron => Self::Cron(builtin.parse(arguments)?),
+            Builtin::SaveMemory => Self::SaveMemory,
+        })
+    }
+}
+
 /// The JSON Schema of an argument struct.
-pub(super) fn parameters<T: JsonSchema>() -> Value {
+fn parameters<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T);
     // The tool says it already.
     schema.remove("description");
@@ -222,6 +324,21 @@ fn read_text(workspace: &Workspace, path: &WorkspacePath) -> Result<String, Refu
     }
 }
 
+/// A text to the user or a subagent within its limit.
+fn bounded(text: String) -> String {
+    if text.len() <= MOST_SAID {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(MOST_SAID)];
+    let all = text.len();
+    format!("{head}\n[cut: of {all} bytes, at most {MOST_SAID} are told]")
+}
+
+/// The beginning of a foreign text, for messages.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
 /// `1 line`, `2 lines`.
 fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
@@ -235,6 +352,41 @@ mod tests {
 
     use super::*;
     use pibench_sandbox::workspace::Quota;
+
+    /// The file tools.
+    const FILES: [Builtin; 7] = [
+        Builtin::ReadFile,
+        Builtin::WriteFile,
+        Builtin::EditFile,
+        Builtin::ListDir,
+        Builtin::Glob,
+        Builtin::Grep,
+        Builtin::NotebookEdit,
+    ];
+
+    impl Builtin {
+        /// Carries out a call of a file tool.
+        pub(super) fn run(
+            self,
+            workspace: &mut Workspace,
+            arguments: &Value,
+        ) -> Result<String, Refusal> {
+            match Tool::parse(self.name(), arguments)? {
+                Tool::ReadFile(arguments) => read_file::run(workspace, &arguments),
+                Tool::WriteFile(arguments) => write_file::run(workspace, &arguments),
+                Tool::EditFile(arguments) => edit_file::run(workspace, &arguments),
+                Tool::ListDir(arguments) => list_dir::run(workspace, &arguments),
+                Tool::Glob(arguments) => glob::run(workspace, &arguments),
+                Tool::Grep(arguments) => {
+                    let mut search = grep::Search::new(workspace, arguments)?;
+                    while search.step(workspace) {}
+                    Ok(search.text())
+                }
+                Tool::NotebookEdit(arguments) => notebook_edit::run(workspace, &arguments),
+                other => panic!("{other:?} is no file tool"),
+            }
+        }
+    }
 
     /// An empty workspace; the folder goes when the first part is dropped.
     pub(super) fn workspace() -> (TempDir, Workspace) {
@@ -274,10 +426,10 @@ mod tests {
 
     #[test]
     fn every_tool_is_found_by_its_name_and_no_other_is() {
-        for tool in Builtin::ALL {
+        for tool in Builtin::OFFERED.into_iter().chain([Builtin::SaveMemory]) {
             assert_eq!(Builtin::named(tool.name()), Some(tool));
         }
-        assert_eq!(Builtin::named(MESSAGE), None);
+        assert_eq!(Builtin::named("gmail__send"), None);
     }
 
     #[test]
@@ -300,7 +452,7 @@ mod tests {
                 "required": ["path"],
             })
         );
-        for tool in Builtin::ALL {
+        for tool in FILES {
             let spec = tool.spec();
             assert_eq!(spec.name, tool.name());
             assert!(!spec.description.is_empty());

@@ -19,7 +19,7 @@ pub(super) const DESCRIPTION: &str = "\
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     /// Without line numbers.
     old_text: String,
@@ -50,7 +50,7 @@ const MAX_DIFF: usize = 4_000;
 /// The share of words in common (Dice) below which nothing counts as near.
 const NEAR: f64 = 0.4;
 
-pub(super) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let Arguments {
         path,
         old_text,

@@ -1,23 +1,18 @@
-//! `exec`: a command line in the sandboxed shell. What the shell may do is decided in `plugin/shell`; here its answer
+//! `exec`: a command line in the sandboxed shell. What the shell may do is decided in `sandbox/shell`; here its answer
 //! becomes a text. A command that fails, or that a limit ends, is an answer too.
 
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{Refusal, directory_path, parameters};
-use pibench_core::message::ToolSpec;
+use super::{Refusal, directory_path};
 use pibench_record::SessionClock;
 use pibench_sandbox::GuestFault;
 use pibench_sandbox::shell::{CommandLine, Output, Shell, TIMEOUT};
 use pibench_sandbox::workspace::Workspace;
 
-/// The tool's name.
-pub const EXEC: &str = "exec";
-
-const DESCRIPTION: &str = "\
+pub(super) const DESCRIPTION: &str = "\
     Runs a command line in a sandboxed bash with the usual commands (sed, awk, jq, tar, diff, ...) and python3 with \
     its standard library and PyYAML. Files in /workspace stay; variables, /tmp and background jobs do not. Python \
     has no /tmp, threads, processes, sockets, signals, ssl, bz2, lzma, ctypes or tkinter; pools and asyncio work one \
@@ -28,7 +23,7 @@ const MAX_SHOWN: usize = 10_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
     command: String,
     /// By default the workspace.
     #[serde(default)]
@@ -46,34 +41,24 @@ fn default_timeout() -> u32 {
 
 /// How a call ends that is not answered.
 #[derive(Debug)]
-pub enum ExecError {
+pub(crate) enum ExecError {
     Refused(Refusal),
     /// The shell could not be run, or took more real time than it has: the machine is to blame.
     Broke(GuestFault),
 }
 
-/// The tool as the model sees it.
-pub fn spec() -> ToolSpec {
-    ToolSpec {
-        name: EXEC.into(),
-        description: DESCRIPTION.into(),
-        parameters: parameters::<Arguments>().into(),
-    }
-}
-
-/// Runs a call whose arguments fit the schema already.
-pub async fn run(
+/// Runs a command line.
+pub(crate) async fn run(
     shell: &Shell,
     workspace: &Workspace,
     clock: &SessionClock,
-    arguments: &Value,
+    arguments: Arguments,
 ) -> Result<String, ExecError> {
     let Arguments {
         command,
         working_dir,
         timeout,
-    } = Arguments::deserialize(arguments)
-        .map_err(|error| refused(format!("the arguments do not fit: {error}")))?;
+    } = arguments;
     let directory =
         directory_path(working_dir.as_deref().unwrap_or("")).map_err(ExecError::Refused)?;
     workspace
@@ -146,6 +131,7 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::Builtin;
 
     fn check(stdout: &str, stderr: &str, exit_code: u8, stopped: Option<&str>, expected: &str) {
         let output = Output {
@@ -181,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_schema_bounds_the_timeout() {
-        let timeout = &spec().parameters["properties"]["timeout"];
+        let timeout = &Builtin::Exec.spec().parameters["properties"]["timeout"];
         assert_eq!(timeout["minimum"], 1);
         assert_eq!(timeout["maximum"], 600);
         assert_eq!(timeout["default"], 60);

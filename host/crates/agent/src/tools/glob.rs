@@ -13,7 +13,7 @@ pub(super) const DESCRIPTION: &str = "\
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     pattern: String,
     #[serde(default = "root")]
     path: String,
@@ -44,7 +44,7 @@ enum EntryType {
     Both,
 }
 
-pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let Arguments {
         pattern,
         path,

@@ -45,7 +45,7 @@ const MAX_CONTEXT: usize = 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     pattern: String,
     #[serde(default = "root")]
     path: String,
@@ -106,12 +106,6 @@ fn endings(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-pub(super) fn run(workspace: &Workspace, arguments: Arguments) -> Result<String, Refusal> {
-    let mut search = Search::new(workspace, arguments)?;
-    while search.step(workspace) {}
-    Ok(search.text())
-}
-
 /// A search under way.
 #[derive(Debug)]
 pub(crate) struct Search {
@@ -138,7 +132,7 @@ struct File {
 }
 
 impl Search {
-    pub(super) fn new(workspace: &Workspace, arguments: Arguments) -> Result<Self, Refusal> {
+    pub(crate) fn new(workspace: &Workspace, arguments: Arguments) -> Result<Self, Refusal> {
         let Arguments {
             pattern,
             path,

@@ -13,7 +13,7 @@ pub(super) const DESCRIPTION: &str = "\
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     #[serde(default)]
     recursive: bool,
@@ -28,7 +28,7 @@ fn default_max_entries() -> NonZeroUsize {
 /// Room for the footer, in characters.
 const RESERVED: usize = 400;
 
-pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let Arguments {
         path,
         recursive,

@@ -16,7 +16,7 @@ pub(super) const DESCRIPTION: &str = "\
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     #[serde(default)]
     cell_index: usize,
@@ -56,7 +56,7 @@ impl CellType {
     }
 }
 
-pub(super) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let Arguments {
         path,
         cell_index,

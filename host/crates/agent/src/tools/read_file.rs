@@ -10,9 +10,8 @@ use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{Builtin, MAX_CHARACTERS, Refusal, count, file_path, read_text};
+use super::{MAX_CHARACTERS, Refusal, count, file_path, read_text};
 use pibench_core::path::WorkspacePath;
 use pibench_record::event::Step;
 use pibench_sandbox::document::Format;
@@ -23,9 +22,10 @@ pub(super) const DESCRIPTION: &str = "\
     Reads a text, the text of a PDF, DOCX, XLSX, PPTX or .ipynb, or shows a PNG, JPEG, GIF or WebP. The number and \
     `| ` before each line are not in the file; the end says how to go on.";
 
+/// What a call asks for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub struct Arguments {
     path: String,
     /// The first line.
     #[serde(default = "first_line")]
@@ -75,21 +75,20 @@ impl From<Refusal> for ReadError {
     }
 }
 
-/// Reads any file. `arguments` are checked against the schema first.
+/// Reads any file.
 pub async fn read(
     documents: &Documents,
     workspace: &Workspace,
-    arguments: &Value,
+    arguments: &Arguments,
 ) -> Result<Read, ReadError> {
-    let parsed: Arguments = Builtin::ReadFile.parse(arguments)?;
-    let path = file_path(&parsed.path)?;
+    let path = file_path(&arguments.path)?;
     if let Some(format) = Format::of(path.as_str()) {
-        let text = document::run(documents, workspace, &path, format, &parsed).await?;
+        let text = document::run(documents, workspace, &path, format, arguments).await?;
         return Ok(Read::Text(text));
     }
     match picture::shown(workspace, &path)? {
         Some(picture) => Ok(picture),
-        None => Ok(Read::Text(run(workspace, &parsed)?)),
+        None => Ok(Read::Text(run(workspace, arguments)?)),
     }
 }
 

@@ -11,12 +11,12 @@ pub(super) const DESCRIPTION: &str = "\
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     content: String,
 }
 
-pub(super) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
+pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let Arguments { path, content } = arguments;
     let path = file_path(path)?;
     let verb = match workspace.stat(&path) {

@@ -1,0 +1,55 @@
+//! `message`: a text to the user while the work goes on, with files of the workspace. Who runs the turn carries it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{MOST_LISTED, Refusal, bounded};
+use pibench_core::path::WorkspacePath;
+use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
+
+/// Tells the user something while the work goes on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    content: String,
+    /// Files that go with it.
+    #[serde(default)]
+    media: Vec<String>,
+}
+
+/// What the agent is told, and what the user reads. A message goes when each of its files is there.
+pub(crate) fn write(
+    workspace: &Workspace,
+    arguments: Arguments,
+) -> Result<(String, String), Refusal> {
+    let Arguments { content, mut media } = arguments;
+    let left_out = media.len().saturating_sub(MOST_LISTED);
+    media.truncate(MOST_LISTED);
+    for file in &media {
+        let found = WorkspacePath::parse(file)
+            .map_err(|error| error.to_string())
+            .and_then(|path| find(workspace, &path).map_err(|error| error.to_string()));
+        found
+            .map_err(|reason| Refusal(format!("nothing was sent: the file {file:?}: {reason}")))?;
+    }
+    let text = media.iter().fold(bounded(content), |text, file| {
+        format!("{text}\n[file: {file}]")
+    });
+    let told = match left_out {
+        0 => "The user has it.".into(),
+        more => {
+            format!(
+                "The user has it, without the last {more} files: a message takes {MOST_LISTED}."
+            )
+        }
+    };
+    Ok((told, text))
+}
+
+/// What the door says of a file that cannot be read.
+fn find(workspace: &Workspace, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+    match workspace.stat(path) {
+        Ok(entry) if entry.kind == EntryKind::File => Ok(()),
+        _ => workspace.read(path).map(drop),
+    }
+}
