@@ -245,13 +245,59 @@ fn the_folders_above_the_suite_are_made() {
 
 /// What is written first stands in a hidden folder, which goes away.
 #[test]
-fn problems_of_the_suite_name_the_place_that_it_would_have() {
+fn a_task_that_the_suites_format_refuses_is_told_by_its_own_file() {
     let scene = Scene::new();
     source(&scene);
     let task = "source/data/potter/tasks/one/task.yaml";
     scene.replace(task, "content: Tell what is there.", "content: ''");
     let output = scene.run(&["import", "pi-bench", "source", "--out", "made/suite"]);
-    let place = "made/suite/personas/potter/sessions/one/session.toml:";
-    expect(&output, 3, &[place, "missing key `content`"]);
+    let told = [
+        "left out: potter/tasks/one/task.yaml: refused by the suite's format: missing key `content`",
+        "left out: potter: it has no task that could be read",
+        "nothing was written",
+    ];
+    expect(&output, 3, &told);
     assert!(!stderr(&output).contains(".import-"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(scene.path("made")).unwrap().count(), 0);
+}
+
+#[test]
+fn sums_that_a_service_rounded_and_bills_that_it_made_are_kept() {
+    let scene = scene();
+    change(
+        &scene,
+        "splitwise",
+        "INSERT INTO expenses VALUES (2, 1, 1, 1, 'Glaze', 100.01, 0);
+        INSERT INTO expense_shares VALUES (2, 2, 1, 50.01), (3, 2, 2, 50.01);",
+    );
+    change(
+        &scene,
+        "amazon",
+        "ALTER TABLE orders ADD COLUMN tax REAL;
+        ALTER TABLE orders ADD COLUMN delivery_fee REAL;
+        ALTER TABLE orders ADD COLUMN paid_amount REAL;
+        UPDATE orders SET tax = 8, delivery_fee = 5, paid_amount = 58;",
+    );
+    let output = import(&scene);
+    let text = stderr(&output);
+    for lost in ["`expenses`", "`tax`", "`delivery_fee`", "`paid_amount`"] {
+        assert!(!text.contains(lost), "{text}");
+    }
+    let read =
+        |app: &str| -> serde_json::Value { serde_json::from_str(&seed(&scene, app)).unwrap() };
+    let expenses = read("splitwise")["expenses"].clone();
+    let glaze = expenses
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["description"] == "Glaze");
+    assert_eq!(
+        glaze.unwrap()["debt_amounts"],
+        serde_json::json!([50.01, 50.01])
+    );
+    let order = &read("amazon")["orders"][0];
+    let bill = ["tax", "delivery_fee", "paid_amount"].map(|part| order[part].as_f64().unwrap());
+    assert_eq!(bill, [8.0, 5.0, 58.0]);
+    let played = scene.run(&["run", "suite/suite.toml", "--out", "run"]);
+    assert_eq!(played.status.code(), Some(0), "{}", stderr(&played));
 }

@@ -44,7 +44,8 @@ pub(crate) fn data(scene: &Scene) {
     );
     write(
         "scripts/two.py",
-        "def score(history):\n    return {\"sent\": any(item[\"tool_name\"] == \"mcp_appworld_gmail__send_email\" for item in history)}\n",
+        "def score(history):\n    name = \"mcp_appworld_gmail__send_email\"\n    \
+         return {\"sent\": any(item[\"tool_name\"] == name and item[\"result\"][\"response\"].get(\"id\") for item in history)}\n",
     );
     let output = scene.run(&["import", "pi-bench", "source", "--out", "suite"]);
     expect(&output, 0, &[]);
@@ -287,7 +288,7 @@ fn outputs_become_a_run_with_its_words_translated() {
     assert_eq!(turn["next"], "Round up to whole bags.");
     let call = &turn["steps"][1]["record"];
     assert_eq!(call["tool"], "gmail__send_email");
-    assert_eq!(call["result"], "{\"response\": {\"id\": 7}}");
+    assert_eq!(call["result"], "{\"id\":7}");
     assert_eq!(turn["clock"], "2026-02-02T02:40:00");
     let manifest = read(&scene, "run/manifest.json");
     assert_eq!(manifest["imported"]["format"], "pi-bench");
@@ -574,4 +575,32 @@ fn several_models_are_told_apart() {
         4,
         &["it is there already"],
     );
+}
+
+/// Who played has a name and no server; rules that were added since are graded on the calls that were taken over.
+#[test]
+fn an_imported_run_is_graded_by_a_named_judge_and_nobody_else_is_asked() {
+    let scene = imported();
+    expect(&import(&scene, &[]), 0, &[]);
+    let grade = |args: &[&str]| scene.run(&[&["grade", "run", "--out", "graded"], args].concat());
+    expect(
+        &grade(&[]),
+        3,
+        &["it is imported and does not say who judged", "--judge"],
+    );
+    expect(&grade(&["--judge", "lexical"]), 0, &[]);
+    let results = read(&scene, "graded/results.json");
+    assert_eq!(
+        (&results["agent"], &results["imported"]),
+        (&json!("some_model"), &json!(true))
+    );
+    // The script looks for the call's name and for its result in one wrapping.
+    let trajectory = read(&scene, "graded/trajectories/baker.r1/baker_task_002.json");
+    let verdict = &trajectory["turns"][0]["items"];
+    let sent = verdict
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["item"] == "r1");
+    assert_eq!(sent.unwrap()["pass"], true, "{verdict}");
 }

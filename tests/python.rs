@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
+use pibench_core::path::WorkspacePath;
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_sandbox::grader::{Evidence, Verdict};
 use pibench_sandbox::workspace::{Quota, Workspace};
@@ -213,6 +214,81 @@ def score(history):
         "time and randomness are the same each time"
     );
     assert!(first.contains(&"time_946684800".to_owned()), "{first:?}");
+}
+
+#[tokio::test]
+async fn a_script_reads_the_workspace_at_its_working_directory_and_writes_nothing() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let root = Utf8Path::from_path(dir.path()).unwrap();
+    let mut workspace = Workspace::open(root, Quota::default()).unwrap();
+    let path = |text: &str| WorkspacePath::parse(text).unwrap();
+    workspace.write(&path("out/plan.md"), b"two steps").unwrap();
+    let script = "
+import os, pathlib, yaml
+
+def refused(act):
+    try:
+        act()
+    except OSError:
+        return True
+    return False
+
+def score(history):
+    if not history:
+        return {name: 0 for name in ('read', 'listed', 'beside', 'absent', 'unwritten', 'unmade', 'unremoved', 'inside')}
+    here = pathlib.Path('out/plan.md')
+    return {
+        'read': here.read_text() == 'two steps',
+        'listed': os.listdir('out') == ['plan.md'],
+        'beside': (pathlib.Path(__file__).resolve().parent / here).exists(),
+        'absent': refused(lambda: open('config/nanobot.yaml')),
+        'unwritten': refused(lambda: here.write_text('x')) and refused(lambda: open('out/plan.md', 'a')),
+        'unmade': refused(lambda: open('new.txt', 'w')) and refused(lambda: os.mkdir('new')),
+        'unremoved': refused(lambda: os.remove('out/plan.md')) and refused(lambda: os.rename('out', 'in')),
+        'inside': refused(lambda: open('../secret')),
+    }
+";
+    let calls = [call(1, 1, "read_file", CallStatus::Ok, "x")];
+    let evidence = Evidence {
+        turn: 1,
+        calls: &calls,
+        messages: &[],
+        changes: &[],
+        apps: &[],
+    };
+    let config = json!({ "script": script, "protocol": "pi-bench" });
+    let verdicts = grader.grade(&config, &evidence, workspace.view()).await;
+    for verdict in verdicts.unwrap() {
+        assert!(verdict.pass, "{verdict:?}");
+    }
+    assert_eq!(workspace.read(&path("out/plan.md")).unwrap(), b"two steps");
+}
+
+#[tokio::test]
+async fn under_pi_bench_a_script_that_fails_on_the_calls_scores_zero_and_is_no_fault() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let script = "def score(h):\n    if not h: return {'a': 0, 'b': 0}\n    return {'a': h[0]['result']['response']['id'], 'b': 1}\n";
+    let refused = [call(
+        1,
+        1,
+        "gmail__send_email",
+        CallStatus::ToolError,
+        "`to` is missing",
+    )];
+    let verdicts = grade(&grader, script, "pi-bench", &refused).await.unwrap();
+    let passed: Vec<bool> = verdicts.iter().map(|verdict| verdict.pass).collect();
+    assert_eq!(passed, [false, false]);
+    assert!(verdicts[0].reason.contains("TypeError"), "{verdicts:?}");
+    let broken = "def score(h):\n    raise KeyError('x')\n";
+    let fault = grade(&grader, broken, "pi-bench", &refused)
+        .await
+        .unwrap_err();
+    assert!(matches!(fault, GuestFault::Failed { .. }), "{fault:?}");
 }
 
 /// More than a slot keeps of its pages, and things that are part of the interpreter's snapshot.

@@ -74,6 +74,7 @@ def plain(call):
         tool=call.tool,
         arguments=call.arguments,
         ok=call.status == CallStatus.OK,
+        refused=call.status == CallStatus.TOOL_ERROR and call.code != 0,
         result=call.result,
     )
 

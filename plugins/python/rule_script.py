@@ -5,8 +5,10 @@ module knows nothing of WIT: `plugin` hands it plain data, so that it is tested 
 never judges by itself.
 """
 
+import contextlib
 import json
 import linecache
+import os
 import random
 import sys
 import traceback
@@ -21,6 +23,9 @@ APP_TOOL_PREFIX = "mcp_appworld_"
 
 # What a script is called in tracebacks.
 SCRIPT_FILE = "script.py"
+
+# Where the workspace is open, read-only; scripts look for its files by relative paths.
+WORKSPACE = "/workspace"
 
 # The interface's bound on a reason or message, in bytes.
 MESSAGE_BYTES = 4096
@@ -40,7 +45,7 @@ class Config:
     script: str
     # `paper` shows every successful call of the session; `pi-bench` what the released code shows.
     protocol: str
-    # Under `pi-bench`: the tools whose calls are shown, without prefix; empty for all. `paper` shows all.
+    # Under `pi-bench`: the tools whose calls are shown, by the exact names that scripts see; empty for all. `paper` shows all.
     tools: frozenset
 
 
@@ -55,6 +60,8 @@ class Call:
     ok: bool
     # JSON of an app, text of a built-in tool, message of a refusal.
     result: str
+    # Whether an app refused it; otherwise it did not get there, or broke.
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ def parse_config(text):
     tools = table.get("tools", [])
     if not isinstance(tools, list) or not all(isinstance(name, str) for name in tools):
         raise RuleError("config.tools: must be a list of tool names")
-    return Config(script, protocol, frozenset(name.removeprefix(APP_TOOL_PREFIX) for name in tools))
+    return Config(script, protocol, frozenset(tools))
 
 
 def tools_history(config, calls, turn):
@@ -93,22 +100,38 @@ def tools_history(config, calls, turn):
     # The released code keeps a tool's last call at the place of its first.
     last = {}
     for call in calls:
-        if call.turn == turn and (not config.tools or call.tool in config.tools):
+        if call.turn == turn and (not config.tools or shown_name(call.tool) in config.tools):
             last[call.tool] = history_item(call)
     return list(last.values())
 
 
+def shown_name(tool):
+    return APP_TOOL_PREFIX + tool if "__" in tool else tool
+
+
 def history_item(call):
-    """One call in the shape of the reference's traces."""
-    if "__" not in call.tool:
-        return {"tool_name": call.tool, "call": parsed(call.arguments), "result": parsed(call.result)}
-    # There, a refused call looks like any other, with the refusal as its message.
-    response = parsed(call.result) if call.ok else {"message": call.result}
+    """One call in the shape of the reference's traces. Of an app a refused call looks like any other, with the refusal as its
+    message; what the schema refused or what broke is a plain text."""
+    arguments = parsed(call.arguments)
     return {
-        "tool_name": APP_TOOL_PREFIX + call.tool,
-        "call": parsed(call.arguments),
-        "result": {"response": response},
+        "tool_name": shown_name(call.tool),
+        "call": arguments if isinstance(arguments, dict) else {},
+        "result": shown_result(call),
     }
+
+
+def shown_result(call):
+    if not (call.ok or call.refused):
+        return f"Error: {call.result}"
+    if "__" not in call.tool:
+        return parsed(call.result)
+    if call.refused:
+        return {"response": {"message": call.result}}
+    try:
+        return {"response": json.loads(call.result)}
+    except ValueError:
+        # Of an imported run: no app answers so.
+        return call.result
 
 
 def parsed(text):
@@ -125,23 +148,37 @@ def check_names(config):
 
 
 def grade(config, calls, turn, warn):
-    """One `Score` for each check. `warn` is called with a line for each key of the answer that is no check."""
+    """One `Score` for each check. `warn` is called with a line for each key of the answer that is no check. Under `pi-bench` a
+    script that fails on the calls gives 0 for each check, as the released code has it."""
     score = load(config.script)
     names = initial_scores(score)
-    answer = keyed(run(score, tools_history(config, calls, turn)), "score(tools_history)")
+    try:
+        found = scores_of(score, tools_history(config, calls, turn), names, warn)
+    except RuleError as error:
+        if config.protocol != PI_BENCH:
+            raise
+        return [Score(name, False, str(error)) for name in names]
+    return [verdict(name, found.get(name)) for name in names]
+
+
+def scores_of(score, history, names, warn):
+    """Check to value, as the script answers."""
     found = {}
-    for name, value in answer:
+    for name, value in keyed(run(score, history), "score(tools_history)"):
         if name in names:
             found[name] = binary(name, value)
         else:
             warn(f"score(tools_history) has a key that score([]) has not: {clipped(repr(name))}")
-    return [verdict(name, found.get(name)) for name in names]
+    return found
 
 
 def load(source):
     """The script's `score`, from a module of its own."""
     # The interpreter comes out of a snapshot; without this the sequence would differ from build to build.
     random.seed(0)
+    # There is none when only the checks are asked for.
+    with contextlib.suppress(OSError):
+        os.chdir(WORKSPACE)
     linecache.cache[SCRIPT_FILE] = (len(source), None, source.splitlines(keepends=True), SCRIPT_FILE)
     module = types.ModuleType("rule")
     module.__file__ = SCRIPT_FILE

@@ -11,7 +11,7 @@ use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure};
 use pibench_engine::check::CheckError;
 use pibench_suite::check::{Checked, check as check_task};
-use pibench_suite::problem::Problem;
+use pibench_suite::problem::{Problem, grouped};
 
 /// What was found of one path.
 struct Found {
@@ -37,7 +37,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut paths = Vec::new();
     for path in &args.paths {
         let found = check_path(path, args)?;
-        show_problems(&found.problems);
+        show_problems(&grouped(&found.problems));
         let errors = found.problems.iter().filter(|problem| problem.is_error());
         let errors = errors.count();
         let warnings = found.problems.len() - errors;

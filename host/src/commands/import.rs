@@ -68,6 +68,10 @@ fn pi_bench(
             show_problems(&problems.0);
             Err(anyhow!("import {dir}: nothing was written")).or_exit(Exit::InvalidInput)
         }
+        Err(ImportError::Nothing(left_out)) => {
+            show_left_out(&left_out);
+            Err(anyhow!("import {dir}: nothing was written")).or_exit(Exit::InvalidInput)
+        }
         Err(error) => Err(error).or_exit(Exit::Io),
     }
 }
@@ -109,6 +113,12 @@ async fn open_app(
     }
 }
 
+fn show_left_out(lines: &[String]) {
+    for line in lines {
+        eprintln!("left out: {}", escape::line(line));
+    }
+}
+
 fn show(report: &Report, out: &str) -> Exit {
     let Report {
         personas,
@@ -125,9 +135,7 @@ fn show(report: &Report, out: &str) -> Exit {
     for note in notes {
         eprintln!("note: {}", escape::line(note));
     }
-    for line in left_out {
-        eprintln!("left out: {}", escape::line(line));
-    }
+    show_left_out(left_out);
     println!(
         "{out}/suite.toml: {personas} personas, {sessions} sessions, {intents} hidden intents, {rubrics} rubrics, \
          {rules} rules, {files} files, {people} people and {records} records of apps; {} left out",

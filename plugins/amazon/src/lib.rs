@@ -81,6 +81,8 @@
 //! card = "ida-card"
 //! created_at = "2026-02-20T10:00:00"  # the clock's now if left out; the same below
 //! discount = 5.00                     # none if left out
+//! tax = 3.60                          # as today's rules have it if left out; so are delivery_fee and gift_wrap_fee
+//! paid_amount = 48.60                 # the sum of its parts if left out
 //! items = [{ product = "lamp-blue", quantity = 2, price = 22.50, gift_wrapped = 1, returned = 1,
 //!            expected_delivery_at = "2026-02-23T10:00:00", delivered_at = "2026-02-24T08:00:00" }]
 //!     # only product is needed: 1 piece, today's price, nothing wrapped or returned, delivered on time

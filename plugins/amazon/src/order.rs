@@ -25,6 +25,8 @@ pub(crate) struct Bill {
     pub gift_wrap_fee: Cents,
     pub delivery_fee: Cents,
     pub tax: Cents,
+    /// What is paid.
+    pub total: Cents,
 }
 
 impl Bill {
@@ -33,26 +35,45 @@ impl Bill {
         let discount = discount.min(base_cost);
         let goods = Cents(base_cost.0 - discount.0);
         let free = is_prime || base_cost == Cents(0) || goods >= FREE_DELIVERY_FROM;
-        Self {
+        let parts = Self {
             base_cost,
             discount,
             gift_wrap_fee: GIFT_WRAP_FEE.times(wrapped),
             delivery_fee: if free { Cents(0) } else { DELIVERY_FEE },
             tax: goods.percent(TAX),
-        }
+            total: Cents(0),
+        };
+        parts.kept(Kept::default())
     }
 
-    /// What is paid.
-    pub(crate) fn total(&self) -> Cents {
-        let Self {
-            base_cost,
-            discount,
+    /// With the parts and the total that somebody else made, and a total of the parts where that is not told.
+    pub(crate) fn kept(self, kept: Kept) -> Self {
+        let Kept {
             gift_wrap_fee,
             delivery_fee,
             tax,
-        } = *self;
-        Cents(base_cost.0 - discount.0) + gift_wrap_fee + delivery_fee + tax
+            total,
+        } = kept;
+        let parts = Self {
+            gift_wrap_fee: gift_wrap_fee.unwrap_or(self.gift_wrap_fee),
+            delivery_fee: delivery_fee.unwrap_or(self.delivery_fee),
+            tax: tax.unwrap_or(self.tax),
+            ..self
+        };
+        let goods = Cents(parts.base_cost.0 - parts.discount.0);
+        let sum = goods + parts.gift_wrap_fee + parts.delivery_fee + parts.tax;
+        let total = total.unwrap_or(sum);
+        Self { total, ..parts }
     }
+}
+
+/// What of a past bill is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Kept {
+    pub gift_wrap_fee: Option<Cents>,
+    pub delivery_fee: Option<Cents>,
+    pub tax: Option<Cents>,
+    pub total: Option<Cents>,
 }
 
 /// A purchase. Nothing about it changes later but that it arrives.
@@ -124,12 +145,7 @@ mod tests {
     #[track_caller]
     fn check(base: u64, discount: u64, wrapped: u32, prime: bool, expected: [u64; 4]) {
         let bill = Bill::new(Cents(base), Cents(discount), wrapped, prime);
-        let parts = [
-            bill.gift_wrap_fee,
-            bill.delivery_fee,
-            bill.tax,
-            bill.total(),
-        ];
+        let parts = [bill.gift_wrap_fee, bill.delivery_fee, bill.tax, bill.total];
         assert_eq!(parts.map(|part| part.0), expected);
     }
 

@@ -26,7 +26,7 @@ const MAX_ZIP_CODE: u32 = 9_999_999;
 
 const SORT_FIELDS: &[listing::Field<Order>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
-    ("paid_amount", |a, b| a.bill.total().cmp(&b.bill.total())),
+    ("paid_amount", |a, b| a.bill.total.cmp(&b.bill.total)),
     ("order_id", |a, b| a.id.cmp(&b.id)),
 ];
 
@@ -161,7 +161,7 @@ impl Amazon {
         customer.promo_code = None;
         self.save(me, customer);
         let order_id = order.id;
-        let paid = order.bill.total().dollars();
+        let paid = order.bill.total.dollars();
         let message = format!("Order {order_id} is placed; {paid:.2} dollars are paid.");
         self.orders.insert(order_id, order);
         Ok(json!({"message": message, "order_id": order_id}))

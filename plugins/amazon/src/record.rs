@@ -19,7 +19,7 @@ use crate::customer::{Address, Card};
 use crate::feedback::{Answer, Question, Review};
 use crate::money::{Cents, Dollars};
 use crate::opinions::{checked_review, checked_text};
-use crate::order::{Bill, Order, OrderItem, PromoCode, days_after};
+use crate::order::{Bill, Kept, Order, OrderItem, PromoCode, days_after};
 use crate::ordering::checked_address;
 use crate::shopping::{MAX_LINES, MAX_QUANTITY};
 
@@ -155,6 +155,10 @@ struct OrderRecord {
     card: String,
     items: Vec<OrderItemRecord>,
     discount: Option<Dollars>,
+    tax: Option<Dollars>,
+    delivery_fee: Option<Dollars>,
+    gift_wrap_fee: Option<Dollars>,
+    paid_amount: Option<Dollars>,
     created_at: Option<DateTime>,
 }
 
@@ -526,6 +530,10 @@ impl Amazon {
             card,
             items,
             discount,
+            tax,
+            delivery_fee,
+            gift_wrap_fee,
+            paid_amount,
             created_at,
         } = record;
         self.known("owner", &owner)?;
@@ -550,13 +558,20 @@ impl Amazon {
         }
         let wrapped = items.iter().map(|item| item.gift_wrapped).sum();
         let is_prime = self.customer(&owner).is_prime;
+        let cents = |dollars: Option<Dollars>| dollars.map(|dollars| dollars.0);
+        let kept = Kept {
+            gift_wrap_fee: cents(gift_wrap_fee),
+            delivery_fee: cents(delivery_fee),
+            tax: cents(tax),
+            total: cents(paid_amount),
+        };
         let order = Order {
             id: self.next_order(),
             address: address.id,
             address_text: address.text(),
             card: card.id,
             card_digits: card.last_digits(),
-            bill: Bill::new(base_cost, discount, wrapped, is_prime),
+            bill: Bill::new(base_cost, discount, wrapped, is_prime).kept(kept),
             items,
             created_at,
             owner,

@@ -44,7 +44,7 @@ impl Amazon {
             "tax": bill.tax.dollars(),
             "gift_wrap_fee": bill.gift_wrap_fee.dollars(),
             "discount": bill.discount.dollars(),
-            "total_cost": bill.total().dollars(),
+            "total_cost": bill.total.dollars(),
             "promo_code": customer.promo_code,
             "promo_valid": self.promo(&customer).is_some(),
             "cart_items": items,

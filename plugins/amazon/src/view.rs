@@ -101,6 +101,7 @@ impl Amazon {
             gift_wrap_fee,
             delivery_fee,
             tax,
+            total,
             ..
         } = order.bill;
         let item = |item: &OrderItem| {
@@ -128,7 +129,7 @@ impl Amazon {
             "created_at": order.created_at,
             "address_text": order.address_text,
             "payment_card_digits": order.card_digits,
-            "paid_amount": order.bill.total().dollars(),
+            "paid_amount": total.dollars(),
             "order_items": order.items.iter().map(item).collect::<Vec<_>>(),
         })
     }
@@ -307,6 +308,7 @@ fn state_of_order(order: &Order) -> Value {
         gift_wrap_fee,
         delivery_fee,
         tax,
+        total,
     } = bill;
     let item = |item: &OrderItem| {
         json!({
@@ -319,7 +321,7 @@ fn state_of_order(order: &Order) -> Value {
         "id": id, "owner": owner, "address_id": address, "address_text": address_text, "payment_card_id": card,
         "payment_card_digits": card_digits, "base_cents": base_cost, "discount_cents": discount,
         "gift_wrap_cents": gift_wrap_fee, "delivery_cents": delivery_fee, "tax_cents": tax,
-        "paid_cents": bill.total(), "created_at": created_at,
+        "paid_cents": total, "created_at": created_at,
         "items": items.iter().map(item).collect::<Vec<_>>(),
     })
 }

@@ -23,8 +23,8 @@ def config(script=COUNTING, **rest):
     return rule_script.parse_config(json.dumps({"script": script, **rest}))
 
 
-def call(tool=NOTE, turn=1, ok=True, arguments=None, result='{"note_id": 7}'):
-    return Call(turn=turn, tool=tool, arguments=json.dumps(arguments or {}), ok=ok, result=result)
+def call(tool=NOTE, turn=1, ok=True, arguments=None, result='{"note_id": 7}', refused=False):
+    return Call(turn=turn, tool=tool, arguments=json.dumps(arguments or {}), ok=ok, result=result, refused=refused)
 
 
 def no_warning(line):
@@ -97,8 +97,27 @@ class History(unittest.TestCase):
         self.assertEqual(items[0]["result"], {"response": 2})
 
     def test_pi_bench_shows_a_refusal_as_a_message(self):
-        items = self.history([call(ok=False, result="no such note")], protocol="pi-bench")
+        items = self.history([call(ok=False, refused=True, result="no such note")], protocol="pi-bench")
         self.assertEqual(items[0]["result"], {"response": {"message": "no such note"}})
+
+    def test_pi_bench_shows_what_no_tool_answered_as_text(self):
+        for tool in (NOTE, "read_file"):
+            items = self.history([call(tool, ok=False, result="`title` is missing")], protocol="pi-bench")
+            self.assertEqual(items[0]["result"], "Error: `title` is missing")
+
+    def test_a_call_is_always_a_dict(self):
+        broken = Call(turn=1, tool=NOTE, arguments='"{\\"title\\": "', ok=False, result="no JSON")
+        self.assertEqual(self.history([broken], protocol="pi-bench")[0]["call"], {})
+
+    def test_integers_of_any_size_are_kept(self):
+        item = self.history([call(arguments={"id": 2**70}, result=json.dumps({"id": -(2**65)}))])[0]
+        self.assertEqual((item["call"]["id"], item["result"]["response"]["id"]), (2**70, -(2**65)))
+
+    def test_a_text_of_an_imported_run_is_not_wrapped(self):
+        self.assertEqual(self.history([call(result="Error: timed out")])[0]["result"], "Error: timed out")
+
+    def test_pi_bench_shows_no_call_to_a_task_that_leaves_the_prefix_out(self):
+        self.assertEqual(self.history([call()], protocol="pi-bench", tools=[NOTE]), [])
 
     def test_pi_bench_shows_the_selected_tools_only(self):
         calls = [call(), call("read_file", result="x")]
@@ -168,6 +187,13 @@ class Grades(unittest.TestCase):
         ):
             with self.assertRaisesRegex(RuleError, name):
                 grades(f"def score(h):\n    if not h: return {{'a': 0}}\n    {statement}", [call()])
+
+    def test_under_pi_bench_a_script_that_fails_on_the_calls_scores_zero(self):
+        for body in ("raise KeyError('x')", "return 7", "return {'a': 0.5, 'b': 1}"):
+            script = f"def score(h):\n    if not h: return {{'a': 0, 'b': 0}}\n    {body}"
+            self.assertEqual(grades(script, [call()], protocol="pi-bench"), {"a": False, "b": False})
+        with self.assertRaises(RuleError):
+            grades("def score(h): raise ValueError", [call()], protocol="pi-bench")
 
     def test_the_traceback_shows_the_scripts_lines_and_not_ours(self):
         with self.assertRaises(RuleError) as caught:

@@ -30,6 +30,8 @@ pub(crate) struct Entry {
     pub debtors: Vec<Email>,
     /// Equal shares if left out.
     pub debts: Option<Vec<Money>>,
+    /// How many cents the debts may be off together.
+    pub rounding: i64,
 }
 
 impl Splitwise {
@@ -58,6 +60,7 @@ impl Splitwise {
             payer: Email::parse(&payer_email)?,
             debtors: addresses(&debtor_emails)?,
             debts: debt_amounts,
+            rounding: 0,
         };
         if let Some(group) = group_id {
             self.open_group(me, group)?;
@@ -96,9 +99,10 @@ impl Splitwise {
         let payer = payer_email.map(|email| Email::parse(&email)).transpose()?;
         let debtors = debtor_emails.map(|emails| addresses(&emails)).transpose()?;
         let paid_amount = paid_amount.unwrap_or(old.paid_amount);
-        let debts = match debt_amounts {
-            None if debtors.is_none() => kept_debts(old, paid_amount)?,
-            debts => debts,
+        let (debts, rounding) = match debt_amounts {
+            // What they are off already they may stay.
+            None if debtors.is_none() => (kept_debts(old, paid_amount)?, i64::MAX),
+            debts => (debts, 0),
         };
         let entry = Entry {
             group: old.group,
@@ -107,6 +111,7 @@ impl Splitwise {
             payer: payer.unwrap_or_else(|| old.payer.clone()),
             debtors: debtors.unwrap_or_else(|| debtors_of(old)),
             debts,
+            rounding,
         };
         let changed = Expense {
             id: expense_id,
@@ -190,6 +195,7 @@ impl Splitwise {
             payer,
             debtors,
             debts,
+            rounding,
         } = entry;
         let members = group.map(|id| self.group(creator, id)).transpose()?;
         for person in debtors.iter().chain([&payer, creator]) {
@@ -206,7 +212,7 @@ impl Splitwise {
         if paid_amount == Money::default() {
             return Err(ToolError::invalid("The paid amount must be above 0."));
         }
-        let shares = shares(paid_amount, debtors, debts)?;
+        let shares = shares(paid_amount, debtors, debts, rounding)?;
         let owes = |share: &Share| share.debtor != payer && share.amount > Money::default();
         if !shares.iter().any(owes) {
             return Err(ToolError::invalid(
@@ -292,6 +298,10 @@ fn kept_debts(old: &Expense, paid_amount: Money) -> Result<Option<Vec<Money>>, T
     if paid_amount == old.paid_amount {
         return Ok(Some(debts));
     }
+    // As a seed may bring them, each rounded for itself.
+    if debts.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(None);
+    }
     Err(ToolError::invalid(
         "The shares are uneven: a new paid_amount needs new debt_amounts too.",
     ))
@@ -301,6 +311,7 @@ fn shares(
     paid_amount: Money,
     debtors: Vec<Email>,
     debts: Option<Vec<Money>>,
+    rounding: i64,
 ) -> Result<Vec<Share>, ToolError> {
     if debtors.is_empty() || debtors.len() > MAX_MEMBERS {
         return Err(ToolError::invalid(format!(
@@ -316,7 +327,7 @@ fn shares(
     }
     let debts = match debts {
         None => paid_amount.in_equal_shares(debtors.len()),
-        Some(debts) => checked_debts(paid_amount, &debtors, debts)?,
+        Some(debts) => checked_debts(paid_amount, &debtors, debts, rounding)?,
     };
     let share = |(debtor, amount)| Share { debtor, amount };
     Ok(debtors.into_iter().zip(debts).map(share).collect())
@@ -326,6 +337,7 @@ fn checked_debts(
     paid_amount: Money,
     debtors: &[Email],
     debts: Vec<Money>,
+    rounding: i64,
 ) -> Result<Vec<Money>, ToolError> {
     if debts.len() != debtors.len() {
         return Err(ToolError::invalid(format!(
@@ -335,7 +347,7 @@ fn checked_debts(
         )));
     }
     let sum: i64 = debts.iter().map(|debt| debt.cents()).sum();
-    if sum != paid_amount.cents() {
+    if (sum - paid_amount.cents()).abs() > rounding {
         return Err(ToolError::invalid(format!(
             "The debt amounts are {}.{:02} together, but {paid_amount} was paid. If part of it is the payer's own, \
              name the payer among the debtors with that part.",

@@ -28,7 +28,7 @@
 //! paid_amount = 84.50
 //! payer = "bo@lind.example"         # in a group, payer, debtors and creator are members
 //! debtors = ["ida@vale.example", "bo@lind.example"]
-//! debt_amounts = [50, 34.50]        # equal shares if left out
+//! debt_amounts = [50, 34.50]        # equal shares if left out; off by one cent for each debtor at most
 //! creator = "bo@lind.example"       # who recorded it: the payer if left out; outside groups, one who takes part
 //! created_at = "2026-02-02T20:15:00"  # the clock's now if left out
 //! receipt = "electricity.pdf"       # a file name; may be left out

@@ -100,7 +100,10 @@ impl Splitwise {
             .map(|key| self.keys.get(&key).copied().ok_or_else(|| unknown(&key)))
             .transpose()?;
         let creator = creator.unwrap_or_else(|| payer.clone());
+        // Each share may have been rounded for itself, elsewhere.
+        let rounding = i64::try_from(debtors.len()).unwrap_or_default();
         let entry = Entry {
+            rounding,
             group,
             description,
             paid_amount,

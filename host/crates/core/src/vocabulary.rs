@@ -177,15 +177,18 @@ pub struct MatcherFile {
     pub rejects: Vec<String>,
 }
 
+/// Stands for all arguments, or for the whole result, where a path into them is asked for.
+pub const WHOLE: &str = "*";
+
 /// The selected fields of one tool's calls.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ToolEvidence {
     pub tool: String,
-    /// Dotted paths into the arguments.
+    /// Dotted paths into the arguments; `*` for all of them.
     #[serde(default)]
     pub call: Vec<String>,
-    /// Dotted paths into the result.
+    /// Dotted paths into the result; `*` for the whole of it.
     #[serde(default)]
     pub result: Vec<String>,
 }

@@ -37,7 +37,7 @@ pub use deviations::deviations;
 pub use verify::verify;
 
 /// What the outputs say of who played user and judge: nothing.
-const UNKNOWN: &str = "not recorded";
+pub(crate) const UNKNOWN: &str = "not recorded";
 
 /// The format's name in manifests.
 const FORMAT: &str = "pi-bench";

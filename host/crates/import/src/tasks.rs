@@ -1,13 +1,16 @@
 //! Turns the public π-Bench data (schema v2, YAML) into a suite of ours. It reads through the same door as suites are
-//! read, writes a new folder in one piece or nothing, and says of everything that it left behind. It runs no script:
-//! what checks a rule script has is asked of the caller.
+//! read, writes a new folder in one piece, and says of everything that it left behind: a task that cannot be read is one
+//! line, and the others are written. It runs no script: what checks a rule script has is asked of the caller.
 
 mod appworld;
 mod episode;
 mod metadata;
+mod script;
 mod session;
 mod source;
+mod suite;
 mod write;
+mod yaml;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,14 +23,16 @@ use self::appworld::Seed;
 pub use self::session::FIRST_CLOCK;
 use self::source::{EpisodeYaml, Input, ProfileYaml, ToolsYaml};
 use self::write::Staging;
-use pibench_core::vocabulary::{Protocol, Scaffold, ScaffoldPrompt};
+use pibench_suite::load::is_id;
 use pibench_suite::load::seed::{FOLDER, PEOPLE};
-use pibench_suite::load::{is_id, load};
-use pibench_suite::manifest::{PersonaFile, SessionLimits, SuiteFile, WebFile};
+use pibench_suite::manifest::{PersonaFile, SessionFile};
 use pibench_suite::problem::{Problem, Problems};
 
 /// The folder of what the apps start from.
 const SEED: &str = "appworld";
+
+/// Why a user is no persona.
+const WITHOUT_TASKS: &str = "it has no task that could be read, so the persona is left out";
 
 /// What the released code writes before the names of app tools.
 pub(super) const TOOL_PREFIX: &str = "mcp_appworld_";
@@ -70,6 +75,9 @@ pub enum ImportError {
     /// The data keeps its format, and the suite made of it breaks ours.
     #[error("make a suite of the data:\n{0}")]
     Unloadable(Problems),
+    /// No task could be read: a line for each.
+    #[error("import data of which nothing can be read:\n{}", .0.join("\n"))]
+    Nothing(Vec<String>),
     #[error("import into {0}: it exists already")]
     Exists(Utf8PathBuf),
     #[error("write {path}: {source}")]
@@ -109,25 +117,30 @@ pub fn import(
         has_app,
         report: Report::default(),
         problems: Vec::new(),
+        personas: Vec::new(),
+        made: BTreeMap::new(),
     };
-    importer.suite().map_err(failed)?;
+    importer.personas().map_err(failed)?;
+    importer.write_seed().map_err(failed)?;
+    if let Err(problems) = importer.settle().map_err(failed)? {
+        // The folder that they are in goes away: they are of what it would have become.
+        let from = importer.staging.path("");
+        let problems = problems.0.into_iter();
+        let moved = problems.map(|problem| problem.moved(&from, out));
+        return Err(ImportError::Unloadable(Problems(moved.collect())));
+    }
     let Importer {
         staging,
         report,
         problems,
+        personas,
         ..
     } = importer;
-    if !problems.is_empty() {
+    if personas.is_empty() && !problems.is_empty() {
         return Err(ImportError::Rejected(Problems(problems)));
     }
-    if let Err(Problems(mut problems)) = load(&staging.path("suite.toml")) {
-        problems.retain(Problem::is_error);
-        // The folder that they are in goes away: they are of what it would have become.
-        let from = staging.path("");
-        let moved = problems
-            .into_iter()
-            .map(|problem| problem.moved(&from, out));
-        return Err(ImportError::Unloadable(Problems(moved.collect())));
+    if personas.is_empty() {
+        return Err(ImportError::Nothing(report.left_out));
     }
     staging.publish(out).map_err(failed)?;
     Ok(report)
@@ -149,11 +162,22 @@ struct Importer<'a> {
     list_checks: ListChecks<'a>,
     has_app: &'a dyn Fn(&str) -> bool,
     report: Report,
+    /// Why there is no persona, where there is none.
     problems: Vec<Problem>,
+    personas: Vec<PersonaFile>,
+    /// By our folder.
+    made: BTreeMap<String, Made>,
+}
+
+/// A folder of ours: a persona's, a session's or a skill's.
+struct Made {
+    /// The file or folder of the data that it was made of.
+    source: String,
+    session: Option<SessionFile>,
 }
 
 impl Importer<'_> {
-    fn suite(&mut self) -> io::Result<()> {
+    fn personas(&mut self) -> io::Result<()> {
         let users = match self.input.users() {
             Ok(users) => users,
             Err(problem) => {
@@ -161,48 +185,11 @@ impl Importer<'_> {
                 return Ok(());
             }
         };
-        let mut personas = Vec::new();
         for user in users {
-            if let Some(id) = self.persona(&user)? {
-                if personas.contains(&id) {
-                    self.reject(&user, format!("a second user with the id `{id}`"));
-                }
-                personas.push(id);
-            }
+            let persona = self.persona(&user)?;
+            self.personas.extend(persona);
         }
-        self.report.personas = personas.len();
-        self.write_seed()?;
-        self.report.notes.push(
-            "the data has no reference workflows or offline matchers: scripted models find no intent satisfied".to_owned(),
-        );
-        let suite = SuiteFile {
-            version: pibench_suite::manifest::VERSION,
-            id: "pi-bench".to_owned(),
-            title: "π-Bench".to_owned(),
-            personas: personas.iter().map(|id| format!("personas/{id}")).collect(),
-            protocol: Protocol::Paper,
-            scaffold: Scaffold::default(),
-            scaffold_prompt: ScaffoldPrompt::default(),
-            // The data has no reference workflows to play, so the scripted agent that needs none.
-            agent: "nop".to_owned(),
-            user: None,
-            judge: None,
-            runs: None,
-            seed: 0,
-            filter: pibench_suite::manifest::FilterFile::default(),
-            jobs: None,
-            session: SessionLimits::default(),
-            state: pibench_suite::manifest::StateSettings::default(),
-            ablate: None,
-            plugins: BTreeMap::new(),
-            policy: None,
-            lock: None,
-            limits: pibench_suite::manifest::LimitOverrides::default(),
-            providers: BTreeMap::new(),
-            models: BTreeMap::new(),
-            web: WebFile::default(),
-        };
-        self.staging.write_toml("suite.toml", &suite)
+        Ok(())
     }
 
     /// Writes what the apps start from, for all personas.
@@ -229,8 +216,8 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Imports one user; the answer is the persona's id. `user` is the folder.
-    fn persona(&mut self, user: &str) -> io::Result<Option<String>> {
+    /// Imports one user, whose folder `user` is.
+    fn persona(&mut self, user: &str) -> io::Result<Option<PersonaFile>> {
         let profile = self
             .input
             .yaml::<ProfileYaml>(&format!("{user}/profile.yaml"));
@@ -253,11 +240,10 @@ impl Importer<'_> {
             rest: profile_rest,
             ..
         } = profile;
-        let Some(id) = to_id(&user_id) else {
-            self.reject(
-                user,
-                format!("the user id `{user_id}` has no letter or digit"),
-            );
+        let taken = |id: &String| self.personas.iter().any(|persona| persona.id == *id);
+        let Some(id) = to_id(&user_id).filter(|id| !taken(id)) else {
+            let what = "stands twice or has no letter or digit";
+            self.reject(user, &format!("the user id `{user_id}` {what}"));
             return Ok(None);
         };
         if episode.runtime.is_some() {
@@ -266,6 +252,10 @@ impl Importer<'_> {
             ));
         }
         let sessions = self.sessions(user, &id, &episode)?;
+        if sessions.is_empty() {
+            self.leave_out(user, WITHOUT_TASKS);
+            return Ok(None);
+        }
         self.leftovers(user, &episode);
         let skills = self.skills(user, &id)?;
         let mut ours = Map::new();
@@ -278,10 +268,17 @@ impl Importer<'_> {
             preferences.clone().unwrap_or_default(),
         );
         ours.extend(profile_rest);
-        ours.extend(episode.rest);
+        ours.extend(episode.rest.clone());
+        for key in tools.rest.keys() {
+            self.leave_out(
+                &format!("{user}/tools.yaml"),
+                format!("{key}: no key of the format"),
+            );
+        }
         ours.extend(
             episode
                 .user_id
+                .clone()
                 .filter(|id| *id != user_id)
                 .map(|id| ("episode_user_id".to_owned(), id.into())),
         );
@@ -309,9 +306,8 @@ impl Importer<'_> {
             episode: sessions,
             metadata: self.metadata(user, Map::new(), ours),
         };
-        self.staging
-            .write_toml(&format!("personas/{id}/persona.toml"), &persona)?;
-        Ok(Some(id))
+        self.made(&format!("personas/{id}"), user, None);
+        Ok(Some(persona))
     }
 
     /// Copies the skills, under names that ours can have; those of them that are skills, each with its own name.
@@ -330,6 +326,7 @@ impl Importer<'_> {
             let copied = self.copy(&path, &out, &[])?;
             files += copied.len();
             if copied.iter().any(|file| file == "SKILL.md") {
+                self.made(&out, &path, None);
                 skills.insert(id, name);
             } else {
                 self.leave_out(&path, "it has no SKILL.md, so the persona does not have it");
@@ -343,18 +340,56 @@ impl Importer<'_> {
         Ok(skills)
     }
 
-    /// Takes what was read, or keeps what is wrong with it.
+    /// Takes what was read; what is wrong with it otherwise, which costs the persona.
     fn accept<T>(&mut self, read: Result<T, Box<Problem>>) -> Option<T> {
-        read.map_err(|problem| self.problems.push(*problem)).ok()
+        match read {
+            Ok(read) => Some(read),
+            Err(problem) => {
+                let path = self.input.relative(problem.file());
+                self.leave_out_for(&path, std::slice::from_ref(&problem));
+                self.problems.push(*problem);
+                None
+            }
+        }
     }
 
-    fn reject(&mut self, path: &str, message: impl Into<String>) {
+    fn made(&mut self, folder: &str, source: &str, session: Option<SessionFile>) {
+        let source = source.to_owned();
+        self.made
+            .insert(folder.to_owned(), Made { source, session });
+    }
+
+    /// A user who is no persona.
+    fn reject(&mut self, user: &str, message: &str) {
+        self.leave_out(user, message);
         self.problems
-            .push(Problem::of_file(&self.input.shown(path), message));
+            .push(Problem::of_file(&self.input.shown(user), message));
     }
 
     fn leave_out(&mut self, path: &str, what: impl std::fmt::Display) {
         self.report.left_out.push(format!("{path}: {what}"));
+    }
+
+    /// Leaves out a file for its problems, in one line.
+    fn leave_out_for(&mut self, path: &str, problems: &[Problem]) {
+        let told = |problem: &Problem| {
+            let place = match (problem.line(), problem.column()) {
+                (Some(line), Some(column)) => format!("{line}:{column}: "),
+                _ => String::new(),
+            };
+            let remedy = problem.remedy().map(|remedy| format!(" ({remedy})"));
+            place + problem.message() + &remedy.unwrap_or_default()
+        };
+        let told: Vec<String> = problems.iter().map(told).collect();
+        let told = told.join("; ");
+        // An editor goes to `path:line:column`.
+        let space = if problems.first().is_some_and(|first| first.line().is_some()) {
+            ""
+        } else {
+            " "
+        };
+        let line = format!("{path}:{space}{told}");
+        self.report.left_out.push(line);
     }
 
     /// What stands in a folder that is there; a folder that cannot be listed is left out.
@@ -412,9 +447,11 @@ impl Importer<'_> {
         for name in names.iter().filter(|name| !KNOWN.contains(&name.as_str())) {
             self.leave_out(&format!("{user}/{name}"), "no part of the format");
         }
+        let tasks = episode.entries().filter_map(Result::ok);
+        let tasks: Vec<String> = tasks.map(|task| task.task_id).collect();
         let folder = format!("{user}/tasks");
         for name in self.names(&folder) {
-            if !episode.tasks.iter().any(|task| task.task_id == name) {
+            if !tasks.contains(&name) {
                 self.leave_out(&format!("{folder}/{name}"), "no task of the episode");
             }
         }
@@ -425,11 +462,6 @@ impl Importer<'_> {
                 self.leave_out(&path, "a script that no task of the episode names");
             }
         }
-    }
-
-    fn reject_at(&mut self, path: &str, needle: &str, message: String) {
-        let problem = self.input.problem(path, needle, message);
-        self.problems.push(problem);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with a task file, for people: a message, the place, the remedy. Knows nothing of the formats.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -245,6 +246,64 @@ impl Diagnostic for Problem {
 #[error("{}", lines(.0).trim_end())]
 pub struct Problems(pub Vec<Problem>);
 
+/// Warnings of one kind that are shown one by one; of more the first stands for all.
+const ALIKE: usize = 3;
+
+/// The problems for people to read: errors first, each by itself, then warnings, the rarer kinds first. Of many warnings that
+/// differ in names and numbers only the first is shown, with how many there are.
+pub fn grouped(problems: &[Problem]) -> Vec<Problem> {
+    let (errors, warnings): (Vec<&Problem>, Vec<&Problem>) =
+        problems.iter().partition(|problem| problem.is_error());
+    let mut kinds: Vec<(String, Vec<&Problem>)> = Vec::new();
+    let mut places = HashMap::new();
+    for problem in warnings {
+        let kind = kind_of(problem);
+        let place = *places.entry(kind.clone()).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push((kind, Vec::new()));
+        }
+        kinds[place].1.push(problem);
+    }
+    let (few, mut many): (Vec<_>, Vec<_>) = kinds
+        .into_iter()
+        .map(|(_, alike)| alike)
+        .partition(|alike| alike.len() <= ALIKE);
+    many.sort_by_key(Vec::len);
+    let single = errors.into_iter().chain(few.into_iter().flatten()).cloned();
+    single
+        .chain(many.iter().map(|alike| one_for_all(alike)))
+        .collect()
+}
+
+/// What a problem says without names and numbers.
+fn kind_of(problem: &Problem) -> String {
+    let mut text = String::new();
+    let words = format!(
+        "{} ({})",
+        problem.message,
+        problem.remedy().unwrap_or_default()
+    );
+    for (nth, part) in words.split('`').enumerate() {
+        if nth % 2 == 0 {
+            text.extend(part.chars().filter(|c| !c.is_ascii_digit()));
+        }
+        text.push('`');
+    }
+    text
+}
+
+fn one_for_all(alike: &[&Problem]) -> Problem {
+    let files: BTreeSet<&Utf8Path> = alike.iter().map(|problem| problem.file()).collect();
+    let mut first = alike[0].clone();
+    let more = alike.len() - 1;
+    let files = files.len();
+    first.message = format!(
+        "{}; and {more} more like this, in {files} files together (all by --json)",
+        first.message
+    );
+    first
+}
+
 /// The problems as plain lines, each with its line end.
 pub fn lines(problems: &[Problem]) -> String {
     problems.iter().fold(String::new(), |text, problem| {
@@ -276,6 +335,36 @@ mod tests {
             path: "pack/suite.toml".into(),
             text: text.into(),
         }
+    }
+
+    #[test]
+    fn many_warnings_of_one_kind_are_one_and_errors_come_first() {
+        let of = |file: &str, message: String| Problem::of_file(file.into(), message);
+        let mut problems: Vec<Problem> = (1..=5)
+            .map(|number| {
+                of(
+                    &format!("s{}", number / 2),
+                    format!("the intent `i{number}` has no matcher"),
+                )
+                .warning()
+            })
+            .collect();
+        problems.extend((1..=4).map(|number| of("s0", format!("{number} of its words")).warning()));
+        problems.extend((1..=3).map(|number| of("s0", format!("no tool `t{number}`")).warning()));
+        problems.extend((1..=4).map(|number| of("s9", format!("the id `{number}` stands twice"))));
+        assert_eq!(
+            lines(&grouped(&problems)),
+            "s9: the id `1` stands twice
+s9: the id `2` stands twice
+s9: the id `3` stands twice
+s9: the id `4` stands twice
+s0: warning: no tool `t1`
+s0: warning: no tool `t2`
+s0: warning: no tool `t3`
+s0: warning: 1 of its words; and 3 more like this, in 1 files together (all by --json)
+s0: warning: the intent `i1` has no matcher; and 4 more like this, in 3 files together (all by --json)
+"
+        );
     }
 
     #[test]

@@ -417,3 +417,25 @@ fn unknown_lists_and_fields_are_errors() {
         "{error}"
     );
 }
+
+#[test]
+fn a_past_order_keeps_the_bill_that_it_had() {
+    let mut session = ida();
+    let order = json!({
+        "owner": IDA, "address": "ida-home", "card": "blue", "created_at": "2026-02-25T10:00:00",
+        "items": [{"product": "kettle", "price": 80}], "tax": 8, "delivery_fee": 5, "gift_wrap_fee": 0,
+    });
+    let kept = with(order.clone(), "paid_amount", json!(93.5));
+    app::add(
+        &mut session.app,
+        &json!({"orders": [order, kept]}).to_string(),
+    )
+    .unwrap();
+    let mut bill = |id: u32| {
+        let order = session.ok("show_order", json!({"order_id": id}));
+        ["tax", "delivery_fee", "gift_wrap_fee", "paid_amount"]
+            .map(|key| order[key].as_f64().unwrap())
+    };
+    assert_eq!(bill(3), [8.0, 5.0, 0.0, 93.0]);
+    assert_eq!(bill(4), [8.0, 5.0, 0.0, 93.5]);
+}

@@ -140,3 +140,34 @@ fn a_wrong_expense_is_named_and_nothing_is_added() {
                    di@fern.test as the payer or a debtor, or give a group_id.";
     check_seed("expenses", outside, message);
 }
+
+/// Three shares of 33.34 for 100.00: what a service made that rounds each share up.
+#[test]
+fn shares_that_were_rounded_one_by_one_stay_as_they_are() {
+    let expense = |debts: [f64; 3]| {
+        json!({"group": "flat", "description": "Sofa", "paid_amount": 100, "payer": IDA, "debtors": [IDA, BO, CY],
+               "debt_amounts": debts})
+    };
+    check_seed(
+        "expenses",
+        json!([expense([33.35, 33.35, 33.34])]),
+        "expenses[0]: The debt amounts are 100.04 together, but 100.00 was paid. If part of it is the payer's own, name \
+         the payer among the debtors with that part.",
+    );
+    let mut session = ida();
+    let records = json!({"expenses": [expense([33.34; 3]), expense([33.33; 3])]});
+    app::add(&mut session.app, &records.to_string()).unwrap();
+    let state = session.state();
+    let shares =
+        |state: &Value, place: usize| state["expenses"][place]["shares"][1]["debt_amount"].clone();
+    assert_eq!(
+        (shares(&state, 7), shares(&state, 8)),
+        (json!(33.34), json!(33.33))
+    );
+    // Other words change no share; another amount makes new ones.
+    let change = |key: &str, value: Value| with(json!({"expense_id": 8}), key, value);
+    session.ok("update_expense", change("description", json!("Couch")));
+    assert_eq!(shares(&session.state(), 7), 33.34);
+    session.ok("update_expense", change("paid_amount", json!(90)));
+    assert_eq!(shares(&session.state(), 7), 30.0);
+}

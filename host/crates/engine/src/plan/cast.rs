@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{AgentRole, PlanError, Roles};
+use crate::imported::UNKNOWN;
 use crate::judge::Judge;
 use crate::spending::Spending;
 use crate::user::UserAgent;
@@ -36,10 +37,20 @@ impl Names {
     /// Those of a run that was played.
     pub(super) fn played(manifest: &Manifest) -> Self {
         let coached = manifest.scaffold_prompt.as_deref() == Some("coached");
+        // Who played an imported run has a name and no server: nobody here is asked in its place.
+        let imported = manifest.imported.is_some();
+        let there = |name: &str, other: &str| {
+            let name = if imported { other } else { name };
+            name.to_owned()
+        };
+        let judge = match manifest.judge.as_str() {
+            UNKNOWN if imported => player::LEXICAL,
+            judge => judge,
+        };
         Self {
-            agent: manifest.agent.clone(),
-            user: manifest.user.clone(),
-            judge: manifest.judge.clone(),
+            agent: there(&manifest.agent, "nop"),
+            user: there(&manifest.user, player::LEXICAL),
+            judge: judge.to_owned(),
             scaffold_prompt: if coached {
                 ScaffoldPrompt::Coached
             } else {

@@ -9,6 +9,7 @@ use super::cast::{Names, cast, clients};
 use super::reopen::{assignments, load, plugin_dirs, same_rules};
 use super::resolve::absolute;
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
+use crate::imported::UNKNOWN;
 use crate::outline::same_play;
 use crate::spending::Spending;
 use crate::user::prompts::Prompts;
@@ -63,6 +64,11 @@ pub fn regrade(
     let outline = read_outline(played.root()).map_err(PlanError::input)?;
     let outline = outline.ok_or_else(|| format!("grade {dir}: it has no outline.json"));
     same_play(&outline.map_err(PlanError::input)?, &suite).map_err(PlanError::input)?;
+    if was.imported.is_some() && suite.judge.as_deref() == Some(UNKNOWN) {
+        return Err(PlanError::input(format!(
+            "grade {dir}: it is imported and does not say who judged; name a judge by --judge"
+        )));
+    }
     let own_prompts = was.prompts.as_deref().map(Utf8Path::new);
     let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
     let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;

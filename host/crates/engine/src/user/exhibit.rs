@@ -16,7 +16,7 @@ use super::fence::{Nonce, bounded, indented, one_line};
 use pibench_core::matcher::{Matcher, Place};
 use pibench_core::message::Image;
 use pibench_core::record::{CallRecord, CallStatus, ChangeKind, FileChange, Speaker, Utterance};
-use pibench_core::vocabulary::{Protocol, ToolEvidence};
+use pibench_core::vocabulary::{Protocol, ToolEvidence, WHOLE};
 
 /// Characters of all evidence of one question. About 100,000 tokens: they fit the window of any model that can judge.
 const ROOM: usize = 360_000;
@@ -659,8 +659,11 @@ fn field(path: &str, value: &Value) -> String {
     )
 }
 
-/// The value at a dotted path of object keys and list indexes.
+/// The value at a dotted path of object keys and list indexes, or all of it.
 fn at<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
+    if path == WHOLE {
+        return Some(value);
+    }
     path.split('.').try_fold(value, |value, part| match value {
         Value::Object(fields) => fields.get(part),
         Value::Array(entries) => entries.get(part.parse::<usize>().ok()?),

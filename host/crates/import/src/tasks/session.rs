@@ -1,7 +1,7 @@
 //! One task of the data as a session: its files staged, its checklist as rubrics and rules, and what our format has no
 //! place for as metadata.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use camino::Utf8Path;
@@ -10,19 +10,24 @@ use jiff::civil::{DateTime, date};
 use serde_json::{Map, Value, json};
 
 use super::metadata::drop_nulls;
-use super::source::{self, TaskYaml};
-use super::{Importer, TOOL_PREFIX};
-use pibench_core::vocabulary::{Scope, ToolEvidence, When};
+use super::source::{self, TaskYaml, ToolYaml};
+use super::{Importer, TOOL_PREFIX, script};
+use pibench_core::vocabulary::{Scope, ToolEvidence, WHOLE, When};
 use pibench_suite::load::STAGED_LIMIT;
 use pibench_suite::manifest::{
     EvidenceFile, IntentFile, ItemFile, RuleFile, SessionFile, StagedFile, Trigger,
 };
 use pibench_suite::pack::plain;
+use pibench_suite::problem::Problem;
 
 /// The format has no clock: the first session of an episode opens here, each later one a day after. A Monday.
 pub const FIRST_CLOCK: DateTime = date(2026, 3, 2).at(9, 0, 0, 0);
 
+/// What of a task's folder the released code does not stage.
+const NO_ASSETS: [&str; 4] = ["task.yaml", ".history", ".result", ".eval_result"];
+
 /// What it wraps the results of app tools in.
+const RESULT: &str = "response";
 const RESULT_PREFIX: &str = "response.";
 
 impl Importer<'_> {
@@ -36,11 +41,16 @@ impl Importer<'_> {
     ) -> io::Result<Option<Imported>> {
         let folder = format!("{user}/tasks/{name}");
         let path = format!("{folder}/task.yaml");
-        let task = self.input.yaml::<TaskYaml>(&path);
-        let Some(task) = self.accept(task) else {
-            return Ok(None);
+        let task = match self.input.yaml::<TaskYaml>(&path) {
+            Ok(task) => task,
+            Err(problem) => {
+                self.leave_out_for(&path, &[*problem]);
+                return Ok(None);
+            }
         };
-        if !self.fits(&path, name, &task) {
+        let problems = self.breaches(&path, name, &task);
+        if !problems.is_empty() {
+            self.leave_out_for(&path, &problems);
             return Ok(None);
         }
         let out = format!("personas/{persona}/sessions/{id}");
@@ -59,24 +69,28 @@ impl Importer<'_> {
             objectives,
             metadata,
             rest: _,
+            unknown,
         } = task;
+        for key in unknown {
+            self.leave_out(&path, format!("{key}: no key of the format"));
+        }
         let objectives = objectives.unwrap_or_default();
+        // Read before, with what is wrong.
+        let named = objectives.tools().unwrap_or_default();
         let has_criteria =
             !objectives.checklist.is_empty() || objectives.tools_evaluation_path.is_some();
         let mut checklist: Vec<ItemFile> = objectives
             .checklist
             .into_iter()
+            .filter(|item| !item.criterion.trim().is_empty())
             .enumerate()
             .map(rubric)
             .collect();
-        self.report.rubrics += checklist.len();
-        let tools = self.evidence(&path, objectives.tools);
+        let exact: BTreeSet<&str> = named.iter().map(|tool| tool.name.as_str()).collect();
+        let exact: Vec<String> = exact.into_iter().map(str::to_owned).collect();
+        let tools = evidence(named);
         if let Some(script) = &objectives.tools_evaluation_path {
-            let mut shown: Vec<&str> = tools.iter().map(|tool| tool.tool.as_str()).collect();
-            shown.dedup();
-            let rules = self.rules(&path, script, &out, &shown)?;
-            self.report.rules += rules.len();
-            checklist.extend(rules);
+            checklist.extend(self.rules(user, &path, script, &out, &exact)?);
         }
 
         let session = SessionFile {
@@ -90,7 +104,7 @@ impl Importer<'_> {
             description,
             category: None,
             clock: clock(position),
-            trigger: trigger_of(trigger),
+            trigger: self.trigger(&path, trigger),
             request: intent.initial_input,
             intents: (1..)
                 .zip(intent.hidden_intent)
@@ -104,13 +118,12 @@ impl Importer<'_> {
                 tools,
             },
             reference: Vec::new(),
-            metadata: self.metadata(&path, metadata.unwrap_or_default(), ours),
+            metadata: self.metadata(&path, map_of(metadata), ours),
         };
-        self.report.sessions += 1;
-        self.report.intents += session.intents.len();
         let has_items = !session.checklist.is_empty();
         self.staging
             .write_toml(&format!("{out}/session.toml"), &session)?;
+        self.made(&out, &path, Some(session));
         Ok(Some(Imported {
             has_criteria,
             has_items,
@@ -121,11 +134,12 @@ impl Importer<'_> {
     fn origin(&mut self, path: &str, task: &TaskYaml) -> Map<String, Value> {
         let statuses: Map<String, Value> = (1..)
             .zip(&task.intent.hidden_intent)
-            .filter_map(|(number, hidden)| Some((format!("i{number}"), json!(hidden.status?))))
+            .filter_map(|(number, hidden)| {
+                Some((format!("i{number}"), json!(hidden.status.as_ref()?)))
+            })
             .collect();
-        for (id, _) in statuses.iter().filter(|(_, status)| *status == "provided") {
-            let what =
-                format!("the intent {id} starts as `provided`; here every intent starts open");
+        for (id, status) in statuses.iter().filter(|(_, it)| *it != "not_provided") {
+            let what = format!("the intent {id} starts as {status}; here every intent starts open");
             self.leave_out(path, what);
         }
         let script = task
@@ -153,68 +167,57 @@ impl Importer<'_> {
         origin
     }
 
-    /// The rules of the format that its types do not say.
-    fn fits(&mut self, path: &str, name: &str, task: &TaskYaml) -> bool {
-        let before = self.problems.len();
+    /// What breaks the rules of the format that its types do not say.
+    fn breaches(&mut self, path: &str, name: &str, task: &TaskYaml) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut add = |needle: &str, message: String| {
+            problems.push(self.input.problem(path, needle, message));
+        };
         if task.task_id != name {
-            self.reject_at(
-                path,
-                "task_id",
-                format!(
-                    "the task id `{}` is not the folder's name, `{name}`",
-                    task.task_id
-                ),
-            );
+            let id = &task.task_id;
+            let message = format!("the task id `{id}` is not the folder's name, `{name}`");
+            add("task_id", message);
         }
         if task.intent.hidden_intent.is_empty() {
-            self.reject_at(path, "hidden_intent", "no hidden intents".to_owned());
+            add("hidden_intent", "no hidden intents".to_owned());
         }
         if task.intent.rest.contains_key("detailed_intent") {
-            self.reject_at(
-                path,
-                "detailed_intent",
-                "`intent.detailed_intent` is not allowed in v2".to_owned(),
-            );
+            let message = "`intent.detailed_intent` is not allowed in v2".to_owned();
+            add("detailed_intent", message);
         }
-        if !matches!(
-            task.trigger["type"].as_str(),
-            Some("user" | "user_query" | "environmental_signal")
-        ) {
-            let message = format!("unknown trigger type {}", task.trigger["type"]);
-            self.reject_at(path, "trigger", message);
-        }
-        let items = task
-            .objectives
-            .iter()
-            .flat_map(|objectives| &objectives.checklist);
+        let objectives = task.objectives.iter();
+        let items = objectives.clone().flat_map(|it| &it.checklist);
         for item in items.filter(|item| !item.weight.is_finite() || item.weight <= 0.0) {
-            self.reject_at(
-                path,
-                "weight",
-                format!("the weight {} is not above 0", item.weight),
-            );
+            let message = format!("the weight {} is not above 0", item.weight);
+            add("weight", message);
         }
-        let tools = task
-            .objectives
-            .iter()
-            .flat_map(|objectives| &objectives.tools);
-        for tool in tools.filter(|tool| tool.len() != 1) {
-            self.reject_at(
-                path,
-                "tools:",
-                format!(
-                    "an item of `objectives.tools` has {} keys, not one",
-                    tool.len()
-                ),
-            );
+        for message in objectives.filter_map(|objectives| objectives.tools().err()) {
+            add("tools:", message);
         }
-        self.problems.len() == before
+        problems
+    }
+
+    /// What we know is mapped; every other signal opens the session as a message of the user's.
+    fn trigger(&mut self, path: &str, trigger: Value) -> Trigger {
+        let kind = trigger["type"].as_str().map(str::to_owned);
+        match kind.as_deref() {
+            Some("user" | "user_query") => Trigger::User,
+            Some("environmental_signal" | "env") => environment(trigger),
+            other => {
+                let kind =
+                    other.map_or_else(|| trigger["type"].to_string(), |it| format!("`{it}`"));
+                let what = format!("{path}: the trigger type {kind} is not known here");
+                let then =
+                    "the request comes from the user, and the trigger is kept in the metadata";
+                self.report.notes.push(format!("{what}: {then}"));
+                Trigger::User
+            }
+        }
     }
 
     /// Copies every file of a task's folder but the task itself; they are staged under the same paths.
     fn assets(&mut self, folder: &str, out: &str) -> io::Result<Vec<StagedFile>> {
-        let copied = self.copy(folder, &format!("{out}/files"), &["task.yaml"])?;
-        self.report.files += copied.len();
+        let copied = self.copy(folder, &format!("{out}/files"), &NO_ASSETS)?;
         let stage = |path: String| {
             let nested = path.contains('/');
             StagedFile {
@@ -264,10 +267,11 @@ impl Importer<'_> {
     /// One rule item for each check of the script, which is copied beside the session file.
     fn rules(
         &mut self,
+        user: &str,
         path: &str,
         script: &str,
         out: &str,
-        shown: &[&str],
+        shown: &[String],
     ) -> io::Result<Vec<ItemFile>> {
         let text = match self.input.script(script) {
             Ok(text) => text,
@@ -276,6 +280,7 @@ impl Importer<'_> {
                 return Ok(Vec::new());
             }
         };
+        self.tell_missing_files(user, script, &text);
         let checks = match (self.list_checks)(&text) {
             Ok(checks) => checks,
             Err(reason) => {
@@ -295,6 +300,22 @@ impl Importer<'_> {
             .collect())
     }
 
+    /// A script may open files of its own repository, which no data set ships.
+    fn tell_missing_files(&mut self, user: &str, script: &str, text: &str) {
+        let tasks = self.names(&format!("{user}/tasks"));
+        let mut missing = script::paths(text);
+        missing.retain(|path| {
+            let staged = |task: &String| self.input.is_file(&format!("{user}/tasks/{task}/{path}"));
+            !tasks.iter().any(staged)
+        });
+        if !missing.is_empty() {
+            let files = missing.join("`, `");
+            self.report.notes.push(format!(
+                "{script} names `{files}`: no task brings it, so it is there only if the agent makes it"
+            ));
+        }
+    }
+
     fn files_read(&mut self, path: &str, files: Vec<String>) -> Vec<String> {
         let mut kept = Vec::new();
         for file in files {
@@ -306,34 +327,6 @@ impl Importer<'_> {
         }
         kept
     }
-
-    /// Our tools have no prefix, and the results of our apps no wrapping.
-    fn evidence(
-        &mut self,
-        path: &str,
-        tools: Vec<BTreeMap<String, source::FieldsYaml>>,
-    ) -> Vec<ToolEvidence> {
-        let mut evidence = Vec::new();
-        for (name, fields) in tools.into_iter().flatten() {
-            let app = name.strip_prefix(TOOL_PREFIX);
-            let mut result = Vec::new();
-            for field in fields.result {
-                match (app, field.strip_prefix(RESULT_PREFIX)) {
-                    (Some(_), Some(bare)) => result.push(bare.to_owned()),
-                    (Some(_), None) if field == "response" => {
-                        self.leave_out(path, format!("the whole result of `{name}` as evidence"));
-                    }
-                    _ => result.push(field),
-                }
-            }
-            evidence.push(ToolEvidence {
-                tool: app.unwrap_or(&name).to_owned(),
-                call: fields.call,
-                result,
-            });
-        }
-        evidence
-    }
 }
 
 /// What the episode's rules need of an imported session.
@@ -342,6 +335,27 @@ pub(super) struct Imported {
     pub(super) has_criteria: bool,
     /// What of them was carried over.
     pub(super) has_items: bool,
+}
+
+/// Our tools have no prefix, and the results of our apps no wrapping.
+fn evidence(tools: Vec<ToolYaml>) -> Vec<ToolEvidence> {
+    let mut evidence = Vec::new();
+    for ToolYaml { name, fields } in tools {
+        let app = name.strip_prefix(TOOL_PREFIX);
+        let source::FieldsYaml { call, result } = fields;
+        let bare = |field: String| match field.strip_prefix(RESULT_PREFIX) {
+            _ if app.is_none() => field,
+            None if field == RESULT => WHOLE.to_owned(),
+            None => field,
+            Some(bare) => bare.to_owned(),
+        };
+        evidence.push(ToolEvidence {
+            tool: app.unwrap_or(&name).to_owned(),
+            call,
+            result: result.into_iter().map(bare).collect(),
+        });
+    }
+    evidence
 }
 
 fn clock(position: usize) -> toml::value::Datetime {
@@ -366,13 +380,11 @@ fn clock(position: usize) -> toml::value::Datetime {
     }
 }
 
-fn trigger_of(trigger: Value) -> Trigger {
+fn environment(trigger: Value) -> Trigger {
     let Value::Object(mut fields) = trigger else {
         return Trigger::User;
     };
-    if fields.remove("type").as_ref().and_then(Value::as_str) != Some("environmental_signal") {
-        return Trigger::User;
-    }
+    fields.remove("type");
     let source = match fields.remove("source") {
         Some(Value::String(source)) => source,
         Some(other) => other.to_string(),
@@ -382,6 +394,15 @@ fn trigger_of(trigger: Value) -> Trigger {
     // Told with the metadata, which holds the whole trigger.
     drop_nulls(&mut payload, "");
     Trigger::Environment { source, payload }
+}
+
+/// As the released code takes metadata that is no map.
+fn map_of(metadata: Value) -> Map<String, Value> {
+    match metadata {
+        Value::Null => Map::new(),
+        Value::Object(fields) => fields,
+        other => [("value".to_owned(), other)].into_iter().collect(),
+    }
 }
 
 fn intent_of(number: usize, content: String) -> IntentFile {
@@ -406,8 +427,9 @@ fn rubric((index, item): (usize, source::CriterionYaml)) -> ItemFile {
     }
 }
 
-/// Under `pi-bench` a script is shown the calls of the session's `objectives.tools` only.
-fn rule(number: usize, check: String, script: &str, shown: &[&str]) -> ItemFile {
+/// Under `pi-bench` a script is shown the calls of the session's `objectives.tools` only, by the names that stand there: to one
+/// that leaves the prefix of app tools out no call is shown, as in the released code.
+fn rule(number: usize, check: String, script: &str, shown: &[String]) -> ItemFile {
     let config = match shown {
         [] => Value::Null,
         shown => json!({ "tools": shown }),

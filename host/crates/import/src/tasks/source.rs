@@ -1,12 +1,13 @@
 //! The public data as it is written: YAML, schema v2. Types and their reading only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use super::yaml;
 use pibench_suite::pack::{Pack, ReadError};
 use pibench_suite::problem::{Problem, Source};
 
@@ -15,9 +16,6 @@ const SCHEMA: &str = "v2";
 
 /// Bytes of a YAML file or a script; the largest public one has 20 KiB.
 const TEXT_LIMIT: u64 = 1 << 20;
-
-/// Aliases of one YAML file, and the nodes that they may stand for: the public data uses none.
-const ALIAS_LIMIT: usize = 64;
 
 /// A format with its version and the keys that its type names.
 pub(super) trait Format: DeserializeOwned {
@@ -37,7 +35,7 @@ pub(super) struct ProfileYaml {
     pub(super) role: String,
     #[serde(default)]
     pub(super) preferences: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) long_term_goals: Vec<String>,
     #[serde(skip)]
     pub(super) rest: Map<String, Value>,
@@ -68,7 +66,8 @@ pub(super) struct EpisodeYaml {
     pub(super) episode_id: String,
     #[serde(default)]
     pub(super) user_id: Option<String>,
-    pub(super) tasks: Vec<EntryYaml>,
+    /// Each an [`EntryYaml`], or wrong for itself.
+    tasks: Vec<Value>,
     #[serde(default)]
     pub(super) runtime: Option<Value>,
     #[serde(skip)]
@@ -76,11 +75,18 @@ pub(super) struct EpisodeYaml {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct EntryYaml {
     pub(super) task_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) depends_on: Vec<String>,
+}
+
+impl EpisodeYaml {
+    /// The entries in their order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = Result<EntryYaml, String>> {
+        let entries = self.tasks.iter().cloned();
+        entries.map(|entry| serde_json::from_value(entry).map_err(|error| error.to_string()))
+    }
 }
 
 impl Format for EpisodeYaml {
@@ -103,13 +109,13 @@ impl Format for EpisodeYaml {
 
 /// `tools.yaml`; it has no version.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ToolsYaml {
     #[serde(default = "schema")]
     schema_version: String,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) tool_names: Vec<String>,
     #[serde(skip)]
-    rest: Map<String, Value>,
+    pub(super) rest: Map<String, Value>,
 }
 
 fn schema() -> String {
@@ -133,22 +139,29 @@ impl Format for ToolsYaml {
 pub(super) struct TaskYaml {
     pub(super) schema_version: String,
     pub(super) task_id: String,
-    pub(super) user_id: String,
+    #[serde(default)]
+    pub(super) user_id: Option<String>,
     #[serde(default)]
     pub(super) environment_id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) title: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) description: String,
-    pub(super) task_type: TaskType,
+    /// Any text: the released code looks at none.
+    #[serde(default)]
+    pub(super) task_type: Option<String>,
+    #[serde(default)]
     pub(super) trigger: Value,
     pub(super) intent: IntentYaml,
     #[serde(default)]
     pub(super) objectives: Option<ObjectivesYaml>,
     #[serde(default)]
-    pub(super) metadata: Option<Map<String, Value>>,
+    pub(super) metadata: Value,
     #[serde(skip)]
     pub(super) rest: Map<String, Value>,
+    /// Keys of its lists that the format does not have, by their place.
+    #[serde(skip)]
+    pub(super) unknown: Vec<String>,
 }
 
 impl Format for TaskYaml {
@@ -176,15 +189,35 @@ impl Format for TaskYaml {
 
     fn nested(&mut self, whole: &Value) {
         self.intent.rest = unnamed(&whole["intent"], &["initial_input", "hidden_intent"]);
+        let objectives = &whole["objectives"];
+        self.unknown = [
+            unknown(
+                "hidden_intent",
+                &whole["intent"]["hidden_intent"],
+                &["content", "status"],
+            ),
+            unknown(
+                "checklist",
+                &objectives["checklist"],
+                &["criterion", "weight"],
+            ),
+        ]
+        .concat();
+        for (place, tool) in objectives["tools"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            for (name, fields) in unnamed(tool, &SIDES) {
+                let keys = unnamed(&fields, &SIDES);
+                let keys = keys
+                    .keys()
+                    .map(|key| format!("tools[{place}].{name}.{key}"));
+                self.unknown.extend(keys);
+            }
+        }
     }
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum TaskType {
-    ShortTermIndependent,
-    ShortTermContextual,
-    LongTerm,
 }
 
 #[derive(Debug, Deserialize)]
@@ -196,35 +229,76 @@ pub(super) struct IntentYaml {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct HiddenYaml {
     pub(super) content: String,
+    /// `not_provided` or `provided`.
     #[serde(default)]
-    pub(super) status: Option<StatusYaml>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum StatusYaml {
-    NotProvided,
-    Provided,
+    pub(super) status: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectivesYaml {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) checklist: Vec<CriterionYaml>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) files_read: Vec<String>,
-    #[serde(default)]
-    pub(super) tools: Vec<BTreeMap<String, FieldsYaml>>,
+    #[serde(default, deserialize_with = "or_default")]
+    tools: Vec<Map<String, Value>>,
     #[serde(default)]
     pub(super) tools_evaluation_path: Option<String>,
 }
 
+/// What of a call an item of `tools` may select.
+const SIDES: [&str; 2] = ["call", "result"];
+
+/// One item of `tools`: `{name: {call: [..], result: [..]}}`, or the lists beside the name.
+#[derive(Debug)]
+pub(super) struct ToolYaml {
+    pub(super) name: String,
+    pub(super) fields: FieldsYaml,
+}
+
+impl ObjectivesYaml {
+    /// The items of `tools`, or what is wrong with one.
+    pub(super) fn tools(&self) -> Result<Vec<ToolYaml>, String> {
+        self.tools.iter().map(tool).collect()
+    }
+}
+
+fn tool(item: &Map<String, Value>) -> Result<ToolYaml, String> {
+    let names = item
+        .iter()
+        .filter(|(key, _)| !SIDES.contains(&key.as_str()));
+    let names: Vec<(&String, &Value)> = names.collect();
+    let [(name, fields)] = names.as_slice() else {
+        let count = names.len();
+        return Err(format!(
+            "an item of `objectives.tools` names {count} tools, not one"
+        ));
+    };
+    let mut fields = match fields {
+        Value::Null => Map::new(),
+        Value::Object(fields) => fields.clone(),
+        _ => return Err(format!("`{name}` in `objectives.tools` is no map")),
+    };
+    for side in SIDES {
+        if let Some(paths) = item.get(side).filter(|_| !fields.contains_key(side)) {
+            fields.insert(side.to_owned(), paths.clone());
+        }
+        // The index of a list may be written as the number that it is.
+        let paths = fields.get_mut(side).and_then(Value::as_array_mut);
+        for path in paths.into_iter().flatten().filter(|path| path.is_number()) {
+            *path = path.to_string().into();
+        }
+    }
+    let fields = serde_json::from_value(Value::Object(fields));
+    let fields = fields.map_err(|error| format!("`{name}` in `objectives.tools`: {error}"))?;
+    let name = name.trim().to_owned();
+    Ok(ToolYaml { name, fields })
+}
+
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct CriterionYaml {
     pub(super) criterion: String,
     #[serde(default = "one")]
@@ -236,12 +310,18 @@ fn one() -> f64 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct FieldsYaml {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) call: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) result: Vec<String>,
+}
+
+/// A key that stands there without a value says as much as no key.
+fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    field: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(field).map(Option::unwrap_or_default)
 }
 
 /// The folder that is imported.
@@ -297,6 +377,12 @@ impl Input {
         self.pack.shown(&self.path(path))
     }
 
+    /// A path as it was before [`Self::shown`].
+    pub(super) fn relative(&self, shown: &Utf8Path) -> String {
+        let data = self.shown("");
+        shown.strip_prefix(&data).unwrap_or(shown).to_string()
+    }
+
     /// What stands in a folder; nothing when there is none.
     pub(super) fn names(&self, folder: &str) -> Result<Vec<String>, String> {
         match self.pack.names(self.path(folder).trim_end_matches('/')) {
@@ -307,6 +393,14 @@ impl Input {
 
     pub(super) fn is_folder(&self, path: &str) -> bool {
         self.pack.is_folder(&self.path(path))
+    }
+
+    pub(super) fn is_file(&self, path: &str) -> bool {
+        let Some((folder, name)) = path.rsplit_once('/') else {
+            return false;
+        };
+        let names = self.names(folder).unwrap_or_default();
+        names.iter().any(|one| one == name) && !self.is_folder(path)
     }
 
     pub(super) fn bytes(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
@@ -355,8 +449,11 @@ impl Input {
             path: shown,
             text: text.into(),
         };
-        let whole: Value = parse(&source)?;
-        let mut file: T = parse(&source)?;
+        let (mut file, whole): (T, Value) = yaml::read(&source.text)
+            .and_then(|node| Ok((node.read()?, node.to_json())))
+            .map_err(|error| {
+                Box::new(Problem::at(&source, error.at..error.at + 1, error.message))
+            })?;
         if file.version() != SCHEMA {
             let message = format!("schema version `{}` is not known", file.version());
             let problem = at(&source, "schema_version", message);
@@ -389,42 +486,23 @@ fn at(source: &Source, needle: &str, message: String) -> Problem {
     Problem::at(source, start..start + needle.len(), message)
 }
 
-fn parse<T: DeserializeOwned>(source: &Source) -> Result<T, Box<Problem>> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_aliases: ALIAS_LIMIT, max_anchors: ALIAS_LIMIT },
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(&source.text, options).map_err(|error| {
-        let location = error.location();
-        let line = location.map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
-        let column = location.map_or(1, |location| {
-            usize::try_from(location.column()).unwrap_or(1)
-        });
-        let before: usize = source
-            .text
-            .split_inclusive('\n')
-            .take(line.saturating_sub(1))
-            .map(str::len)
-            .sum();
-        let start = before
-            + source.text[before..]
-                .chars()
-                .take(column.saturating_sub(1))
-                .map(char::len_utf8)
-                .sum::<usize>();
-        let message = error.to_string();
-        // The place is told before the message already.
-        let place = format!(" at line {line}, column {column}");
-        let message = message.strip_suffix(&place).unwrap_or(&message);
-        Box::new(Problem::at(source, start..start + 1, message))
-    })
-}
-
 /// The keys of a map that are not among `named`.
 fn unnamed(value: &Value, named: &[&str]) -> Map<String, Value> {
     let fields = value.as_object().into_iter().flatten();
     fields
         .filter(|(key, _)| !named.contains(&key.as_str()))
         .map(|(key, field)| (key.clone(), field.clone()))
+        .collect()
+}
+
+/// Keys of the maps in a list that are not among `named`: `checklist[2].note`.
+fn unknown(list: &str, items: &Value, named: &[&str]) -> Vec<String> {
+    let items = items.as_array().into_iter().flatten().enumerate();
+    items
+        .flat_map(|(place, item)| {
+            let keys = unnamed(item, named);
+            keys.into_iter()
+                .map(move |(key, _)| format!("{list}[{place}].{key}"))
+        })
         .collect()
 }

@@ -5,7 +5,8 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use pibench_suite::load::{Loaded, STAGED_LIMIT};
+use pibench_core::vocabulary::Protocol;
+use pibench_suite::load::{Loaded, STAGED_LIMIT, load};
 use pibench_suite::manifest::Trigger;
 use pibench_suite::suite::{Grading, Suite};
 
@@ -147,8 +148,7 @@ fn carries_a_whole_data_set_over() {
             people: 0,
             records: 0,
             left_out: [
-                "clerk/tasks/Task_1/task.yaml: the intent i2 starts as `provided`; here every intent starts open",
-                "clerk/tasks/Task_2/task.yaml: the whole result of `mcp_appworld_gmail__send_email` as evidence",
+                "clerk/tasks/Task_1/task.yaml: the intent i2 starts as \"provided\"; here every intent starts open",
                 "clerk/tasks/Task_2/task.yaml: files_read `/etc/passwd`: the path is absolute; it must be relative",
                 "clerk/tools.yaml: `exec` is no app tool",
                 "clerk: metadata.pi_bench.preferences.channel: null",
@@ -215,14 +215,20 @@ fn carries_a_whole_data_set_over() {
         (rule.config["script"].as_str(), rule.check.as_deref()),
         (Some(SCRIPT), Some("attached"))
     );
-    assert_eq!(rule.config["tools"], json!(["gmail__send_email", "exec"]));
+    assert_eq!(
+        rule.config["tools"],
+        json!(["exec", "mcp_appworld_gmail__send_email"])
+    );
     assert_eq!(two.files_read, ["out.md"]);
     assert_eq!(
         (
             two.tool_evidence[0].tool.as_str(),
             two.tool_evidence[0].result.as_slice()
         ),
-        ("gmail__send_email", ["sent_email_id".to_owned()].as_slice())
+        (
+            "gmail__send_email",
+            ["sent_email_id".to_owned(), "*".to_owned()].as_slice()
+        )
     );
     assert_eq!(two.tool_evidence[1].result, ["response.x"]);
     let skill = fs::read_to_string(
@@ -403,8 +409,8 @@ fn writes_a_session_with_its_rules_and_evidence() {
 
         [checklist.rule.config]
         tools = [
-            "gmail__send_email",
             "exec",
+            "mcp_appworld_gmail__send_email",
         ]
 
         [[checklist]]
@@ -418,8 +424,8 @@ fn writes_a_session_with_its_rules_and_evidence() {
 
         [checklist.rule.config]
         tools = [
-            "gmail__send_email",
             "exec",
+            "mcp_appworld_gmail__send_email",
         ]
 
         [evidence]
@@ -428,7 +434,10 @@ fn writes_a_session_with_its_rules_and_evidence() {
         [[evidence.tools]]
         tool = "gmail__send_email"
         call = ["subject"]
-        result = ["sent_email_id"]
+        result = [
+            "sent_email_id",
+            "*",
+        ]
 
         [[evidence.tools]]
         tool = "exec"
@@ -507,9 +516,7 @@ fn leaves_out_scripts_that_do_not_run_and_the_dependency_that_needs_them() {
     let lines: Vec<&String> = report
         .left_out
         .iter()
-        .filter(|line| {
-            line.contains("Task_2") && !line.contains("passwd") && !line.contains("whole result")
-        })
+        .filter(|line| line.contains("Task_2") && !line.contains("passwd"))
         .collect();
     assert_eq!(
         lines,
@@ -587,160 +594,320 @@ fn follows_no_link() {
     );
 }
 
-/// What is said of the data after one edit; nothing is written then.
+const ONE: &str = "tasks/Task_1/task.yaml";
+const TWO: &str = "tasks/Task_2/task.yaml";
+
+/// What is said of a task after one edit, which costs it its place; the other one is written.
 #[track_caller]
-fn rejects(path: &str, from: &str, to: &str, expected: &[&str]) {
+fn leaves_task_out(path: &str, from: &str, to: &str, expected: &str) {
     let data = Data::sound();
     data.edit(path, from, to);
-    let error = data.import().unwrap_err();
-    let ImportError::Rejected(Problems(problems)) = error else {
-        panic!("{error}")
+    let report = data.import().unwrap();
+    let start = format!("clerk/{path}");
+    let mut lines = report.left_out.iter();
+    let line = lines.rfind(|line| line.starts_with(&start));
+    assert_eq!(line, Some(&format!("{start}{expected}")));
+    assert_eq!(
+        (report.sessions, data.suite().personas[0].sessions.len()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_task_that_breaks_the_format_is_one_line_and_the_others_are_written() {
+    let out = leaves_task_out;
+    out(
+        ONE,
+        "schema_version: v2",
+        "schema_version: v1",
+        ":1:1: schema version `v1` is not known (this host imports v2)",
+    );
+    out(
+        ONE,
+        "  initial_input: |",
+        "  detailed_intent: x\n  initial_input: |",
+        ":10:3: `intent.detailed_intent` is not allowed in v2",
+    );
+    out(
+        TWO,
+        "  files_read:",
+        "  tools_checklist: []\n  files_read:",
+        ":16:3: unknown field `tools_checklist`, expected one of `checklist`, `files_read`, `tools`, `tools_evaluation_path`",
+    );
+    out(
+        TWO,
+        "weight: 2.5",
+        "weight: 0",
+        ":15:42: the weight 0 is not above 0",
+    );
+    out(
+        TWO,
+        "weight: 2.5",
+        "weight: much",
+        ":15:50: invalid type: string \"much\", expected f64",
+    );
+    out(
+        TWO,
+        "  hidden_intent:\n    - content: Attach the plan.\n      status: not_provided",
+        "  hidden_intent: []",
+        ":9:3: no hidden intents",
+    );
+    out(
+        TWO,
+        "task_id: Task_2",
+        "task_id: Task_3",
+        ":2:1: the task id `Task_3` is not the folder's name, `Task_2`",
+    );
+    out(
+        TWO,
+        "    - exec: {call: [command], result: [response.x]}",
+        "    - {exec: {}, grep: {}}",
+        ":17:3: an item of `objectives.tools` names 2 tools, not one",
+    );
+    out(
+        TWO,
+        "title: Second entry",
+        "title: [",
+        ":6:8: while parsing a flow mapping, did not find expected ',' or '}'",
+    );
+    out(
+        TWO,
+        "task_id: Task_2",
+        "task_id:",
+        ":2:8: invalid type: null, expected a string",
+    );
+    // Several problems of one task are one line.
+    out(
+        TWO,
+        "task_id: Task_2\nuser_id: Registry_Clerk\ntitle: Second entry",
+        "task_id: Task_3\nuser_id: Registry_Clerk\nweight: 0",
+        ":2:1: the task id `Task_3` is not the folder's name, `Task_2`",
+    );
+}
+
+#[test]
+fn a_task_that_our_format_refuses_is_one_line_too() {
+    leaves_task_out(
+        TWO,
+        "content: Attach the plan.",
+        "content: ''",
+        ": refused by the suite's format: missing key `content` of `intents` (The requirement, as the user would state it.)",
+    );
+}
+
+#[test]
+fn one_bad_task_among_many_costs_itself_alone() {
+    let data = Data::sound();
+    let mut episode = EPISODE.to_owned();
+    for number in 3..60 {
+        let task = TASK_1.replace("Task_1", &format!("Task_{number}"));
+        data.write(&format!("tasks/Task_{number}/task.yaml"), &task);
+        episode += &format!("  - task_id: Task_{number}\n");
+    }
+    episode += "  - no task at all\n  - {task_id: Task_3}\n  - {task_id: '--'}\n";
+    data.write("episode.yaml", &episode);
+    data.write("tasks/Task_30/task.yaml", "\0\u{1}: [");
+    data.write("tasks/Task_31/task.yaml", &"x: y\n".repeat(300_000));
+    fs::remove_file(data.root().join("data/clerk/tasks/Task_32/task.yaml")).unwrap();
+    let report = data.import().unwrap();
+    assert_eq!((report.personas, report.sessions), (1, 56));
+    for line in [
+        "clerk/tasks/Task_30/task.yaml:1:1: unexpected character",
+        "clerk/tasks/Task_31/task.yaml: cannot read",
+        "clerk/tasks/Task_32/task.yaml: no such file",
+        "clerk/episode.yaml: tasks[59]: invalid type",
+        "clerk/episode.yaml: the task id `Task_3` stands twice",
+        "clerk/episode.yaml: the task id `--` stands twice or has no letter",
+    ] {
+        let lines = report.left_out.iter();
+        let count = lines.filter(|left| left.starts_with(line)).count();
+        assert_eq!(count, 1, "{line} in {:#?}", report.left_out);
+    }
+    data.suite();
+}
+
+#[test]
+fn any_type_of_task_and_trigger_is_kept() {
+    for (from, to, note) in [
+        (
+            "task_type: short_term_contextual\n",
+            "task_type: val\n",
+            None,
+        ),
+        ("task_type: short_term_contextual\n", "", None),
+        ("{type: user}", "{type: user_query}", None),
+        (
+            "{type: user}",
+            "{type: webhook, url: x}",
+            Some("`webhook` is not known here"),
+        ),
+        ("{type: user}", "{}", Some("null is not known here")),
+        (
+            "trigger: {type: user}\n",
+            "",
+            Some("null is not known here"),
+        ),
+    ] {
+        let data = Data::sound();
+        data.edit(TWO, from, to);
+        let report = data.import().unwrap();
+        let suite = data.suite();
+        assert_eq!(suite.personas[0].sessions[1].trigger, Trigger::User);
+        let told = report
+            .notes
+            .iter()
+            .find(|line| line.contains("trigger type"));
+        assert_eq!(told.is_some(), note.is_some(), "{told:?}");
+        assert!(
+            told.is_none_or(|told| told.contains(note.unwrap())),
+            "{told:?}"
+        );
+    }
+    let data = Data::sound();
+    data.edit(ONE, "{type: environmental_signal,", "{type: env,");
+    data.edit(ONE, "task_type: long_term", "task_type: test");
+    data.import().unwrap();
+    let suite = data.suite();
+    let Trigger::Environment { source, .. } = &suite.personas[0].sessions[0].trigger else {
+        panic!("an environment signal")
     };
-    let root = format!("{}/data/clerk/", data.root());
-    let lines: Vec<String> = problems
-        .iter()
-        .map(|problem| problem.to_line().replace(&root, ""))
-        .collect();
+    assert_eq!(source, "court-feed");
+    let text = data
+        .out()
+        .join("personas/registry_clerk/sessions/task_1/session.toml");
+    assert!(
+        fs::read_to_string(text)
+            .unwrap()
+            .contains("task_type = \"test\"")
+    );
+}
+
+#[test]
+fn keys_that_the_format_does_not_have_are_told_and_cost_nothing() {
+    leaves_out(
+        TWO,
+        "status: not_provided",
+        "status: maybe\n      hint: x",
+        &[
+            "clerk/tasks/Task_2/task.yaml: the intent i1 starts as \"maybe\"; here every intent starts open",
+            "clerk/tasks/Task_2/task.yaml: hidden_intent[0].hint: no key of the format",
+        ],
+    );
+    leaves_out(
+        TWO,
+        "weight: 2.5",
+        "note: x",
+        &["clerk/tasks/Task_2/task.yaml: checklist[1].note: no key of the format"],
+    );
+    leaves_out(
+        TWO,
+        "{call: [command]",
+        "{state: [x], call: [command]",
+        &["clerk/tasks/Task_2/task.yaml: tools[1].exec.state: no key of the format"],
+    );
+    leaves_out(
+        "tools.yaml",
+        "tool_names:",
+        "more: 1\ntool_names:",
+        &["clerk/tools.yaml: more: no key of the format"],
+    );
+    // Null stands for nothing.
+    leaves_out(
+        TWO,
+        "title: Second entry",
+        "title:\ndescription: ~\nenvironment_id:",
+        &[],
+    );
+    leaves_out(
+        TWO,
+        "files_read: [./out.md, /etc/passwd]",
+        "files_read:",
+        &[],
+    );
+}
+
+#[test]
+fn a_persona_that_cannot_be_read_is_left_out_and_without_any_nothing_is_written() {
+    let data = Data::sound();
+    let other = data.root().join("data/other");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("profile.yaml"), "schema_version: v2\nuser_id: [").unwrap();
+    let report = data.import().unwrap();
+    assert_eq!(report.personas, 1);
+    for line in [
+        "other/profile.yaml:2:10: ",
+        "other/episode.yaml: no such file",
+    ] {
+        assert!(
+            report.left_out.iter().any(|left| left.starts_with(line)),
+            "{report:#?}"
+        );
+    }
+    fs::remove_dir_all(data.out()).unwrap();
+    // A second one of the same id.
+    fs::write(other.join("profile.yaml"), PROFILE).unwrap();
+    fs::write(other.join("episode.yaml"), EPISODE).unwrap();
+    fs::write(other.join("tools.yaml"), TOOLS).unwrap();
+    let report = data.import().unwrap();
+    let twice = "other: the user id `Registry_Clerk` stands twice";
+    assert!(
+        report.left_out.iter().any(|left| left.starts_with(twice)),
+        "{report:#?}"
+    );
+    fs::remove_dir_all(data.out()).unwrap();
+
+    fs::remove_dir_all(other).unwrap();
+    data.edit("profile.yaml", "user_id: Registry_Clerk", "user_id: '---'");
+    let error = data.import().unwrap_err();
+    assert!(matches!(&error, ImportError::Rejected(_)), "{error}");
+    assert!(
+        error.to_string().contains("has no letter or digit"),
+        "{error}"
+    );
     assert_eq!(
         fs::read_dir(data.root()).unwrap().count(),
         1,
         "something half-written is left"
     );
-    assert_eq!(lines, expected);
-}
-
-const ONE: &str = "tasks/Task_1/task.yaml";
-const TWO: &str = "tasks/Task_2/task.yaml";
-
-#[test]
-fn rejects_what_the_format_forbids() {
-    rejects(
-        ONE,
-        "schema_version: v2",
-        "schema_version: v1",
-        &["tasks/Task_1/task.yaml:1:1: schema version `v1` is not known (this host imports v2)"],
-    );
-    rejects(
-        ONE,
-        "  initial_input: |",
-        "  detailed_intent: x\n  initial_input: |",
-        &["tasks/Task_1/task.yaml:10:3: `intent.detailed_intent` is not allowed in v2"],
-    );
-    rejects(
-        TWO,
-        "  files_read:",
-        "  tools_checklist: []\n  files_read:",
-        &[
-            "tasks/Task_2/task.yaml:16:3: unknown field `tools_checklist`, expected one of checklist, files_read, tools, tools_evaluation_path",
-        ],
-    );
-    rejects(
-        TWO,
-        "weight: 2.5",
-        "weight: 0",
-        &["tasks/Task_2/task.yaml:15:42: the weight 0 is not above 0"],
-    );
-    rejects(
-        TWO,
-        "  hidden_intent:\n    - content: Attach the plan.\n      status: not_provided",
-        "  hidden_intent: []",
-        &["tasks/Task_2/task.yaml:9:3: no hidden intents"],
-    );
-    rejects(
-        TWO,
-        "status: not_provided",
-        "status: maybe",
-        &[
-            "tasks/Task_2/task.yaml:11:15: unknown variant `maybe`, expected one of not_provided, provided",
-        ],
-    );
-    rejects(
-        TWO,
-        "{type: user}",
-        "{type: webhook}",
-        &["tasks/Task_2/task.yaml:6:1: unknown trigger type \"webhook\""],
-    );
-    rejects(
-        TWO,
-        "task_type: short_term_contextual",
-        "task_type: forever",
-        &[
-            "tasks/Task_2/task.yaml:5:12: unknown variant `forever`, expected one of short_term_independent, short_term_contextual, long_term",
-        ],
-    );
-    rejects(
-        TWO,
-        "task_id: Task_2",
-        "task_id: Task_3",
-        &["tasks/Task_2/task.yaml:2:1: the task id `Task_3` is not the folder's name, `Task_2`"],
-    );
-    rejects(
-        TWO,
-        "    - exec: {call: [command], result: [response.x]}",
-        "    - {exec: {}, grep: {}}",
-        &["tasks/Task_2/task.yaml:17:3: an item of `objectives.tools` has 2 keys, not one"],
-    );
-    rejects(
-        TWO,
-        "title: Second entry",
-        "title: [",
-        &[
-            "tasks/Task_2/task.yaml:6:8: while parsing a flow mapping, did not find expected ',' or '}'",
-        ],
-    );
-    rejects(
-        TWO,
-        "title: Second entry",
-        "title: a\ntitle: b",
-        &[
-            "tasks/Task_2/task.yaml:5:1: duplicate mapping key: title, set DuplicateKeyPolicy in Options if acceptable",
-        ],
-    );
 }
 
 #[test]
-fn rejects_dependencies_that_break_the_contract() {
+fn dependencies_that_break_the_contract_are_left_out() {
     let depends = "depends_on: [Task_1]";
-    rejects(
-        "episode.yaml",
-        depends,
-        "depends_on: [Task_1, Task_1]",
-        &["episode.yaml:6:14: depends_on of `Task_2`: `Task_1` stands twice"],
-    );
-    rejects(
-        "episode.yaml",
-        depends,
-        "depends_on: [Task_2]",
-        &["episode.yaml:7:14: depends_on of `Task_2`: `Task_2` is the task itself"],
-    );
-    rejects(
-        "episode.yaml",
-        depends,
-        "depends_on: [Task_4]",
-        &["episode.yaml:8:18: depends_on of `Task_2`: `Task_4` is no earlier task"],
-    );
-    rejects(
+    let line = |what: &str| format!("clerk/episode.yaml: depends_on of `Task_2`: {what}");
+    let check = |to: &str, what: &str| leaves_out("episode.yaml", depends, to, &[&line(what)]);
+    check("depends_on: [Task_1, Task_1]", "`Task_1` stands twice");
+    check("depends_on: [Task_2]", "`Task_2` is the task itself");
+    check("depends_on: [Task_4]", "`Task_4` is no earlier task");
+    leaves_out(
         "episode.yaml",
         "task_id: Task_1\n",
         "task_id: Task_1\n    depends_on: [Task_2]\n",
-        &[
-            "episode.yaml:7:18: depends_on of `Task_1`: `Task_2` is no earlier task",
-            "episode.yaml:6:14: `Task_1` has depends_on and no criteria",
-        ],
+        &["clerk/episode.yaml: depends_on of `Task_1`: `Task_2` is no earlier task"],
     );
-    rejects(
+    leaves_out(
         ONE,
         "priority: high",
         "objectives: {checklist: [{criterion: x}]}",
-        &["episode.yaml:6:14: depends_on of `Task_2`: `Task_1` has criteria of its own"],
+        &[&line("`Task_1` has criteria of its own")],
     );
-    rejects(
+    leaves_out(
         "episode.yaml",
-        "task_id: Task_1\n",
-        "task_id: Task_3\n",
+        "  - task_id: Task_1\n",
+        "  - task_id: Task_3\n",
         &[
-            "tasks/Task_3/task.yaml: no such file",
-            "episode.yaml:8:18: depends_on of `Task_2`: `Task_1` is no earlier task",
+            "clerk/tasks/Task_3/task.yaml: no such file",
+            &line("`Task_1` is no earlier task"),
+            "clerk/tasks/Task_1: no task of the episode",
+        ],
+    );
+    leaves_out(
+        ONE,
+        "initial_input: |",
+        "other: |",
+        &[
+            "clerk/tasks/Task_1/task.yaml:10:3: missing field `initial_input`",
+            &line("`Task_1` was left out"),
         ],
     );
 }
@@ -757,10 +924,13 @@ fn bounds_yaml_aliases() {
     let bomb = format!("metadata: {{a: &a [x], {}}}", levels.join(", "));
     let data = Data::sound();
     data.edit(TWO, "title: Second entry", &bomb);
-    let error = data.import().unwrap_err().to_string();
+    let left_out = data.import().unwrap().left_out;
+    let told = left_out
+        .iter()
+        .find(|line| line.contains("with its aliases"));
     assert!(
-        error.contains("task.yaml:4:") && error.contains("budget breached"),
-        "{error}"
+        told.is_some_and(|line| line.starts_with("clerk/tasks/Task_2/task.yaml:4:")),
+        "{left_out:#?}"
     );
 }
 
@@ -833,5 +1003,57 @@ fn the_public_sample_becomes_a_suite_that_loads() {
     assert_eq!(
         suite.personas[0].sessions[2].depends_on,
         ["law_trainee_task_001", "law_trainee_task_004"]
+    );
+}
+
+#[test]
+fn tools_are_read_in_both_writings_and_odd_items_as_the_released_code_does() {
+    let data = Data::sound();
+    data.edit(
+        TWO,
+        "    - exec: {call: [command], result: [response.x]}",
+        "    - exec:\n      call: [command]\n      result: [1]",
+    );
+    data.edit(
+        TWO,
+        "    - criterion: The extract was sent.\n",
+        "    - criterion: ' '\n    - {criterion: Sent., weight: '2'}\n",
+    );
+    data.edit(TWO, "title: Second entry", "metadata: [a, b]");
+    data.write("tasks/Task_2/.history/old.jsonl", "{}");
+    data.import().unwrap();
+    let suite = data.suite();
+    let session = &suite.personas[0].sessions[1];
+    let exec = &session.tool_evidence[1];
+    assert_eq!(
+        (exec.call.as_slice(), exec.result.as_slice()),
+        (&["command".to_owned()][..], &["1".to_owned()][..])
+    );
+    assert_eq!(session.checklist[0].criterion, "Sent.");
+    assert_eq!(session.checklist[0].weight.to_string(), "2");
+    assert!(session.files.is_empty(), "{:?}", session.files);
+    let text = data
+        .out()
+        .join("personas/registry_clerk/sessions/task_2/session.toml");
+    assert!(fs::read_to_string(text).unwrap().contains("value = ["));
+}
+
+#[test]
+fn files_that_a_script_names_and_no_task_brings_are_told() {
+    let data = Data::sound();
+    let script = "CONFIG = 'config/nanobot.yaml'\nMAP = 'maps/north.txt'\n";
+    data.write("scripts/two.py", &format!("{script}{SCRIPT}"));
+    let mut list_checks = |_: &str| Ok(vec!["sent".to_owned()]);
+    let report = import(&data.root(), None, &data.out(), &mut list_checks, &|_| true).unwrap();
+    let told: Vec<&String> = report
+        .notes
+        .iter()
+        .filter(|note| note.contains("two.py"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "data/clerk/scripts/two.py names `config/nanobot.yaml`: no task brings it, so it is there only if the agent makes it"
+        ]
     );
 }

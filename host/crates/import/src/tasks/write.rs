@@ -60,6 +60,11 @@ impl Staging {
         self.write(path, text.as_bytes())
     }
 
+    /// Takes a folder out.
+    pub(super) fn remove(&self, folder: &str) -> io::Result<()> {
+        self.dir.remove_dir_all(folder)
+    }
+
     pub(super) fn publish(self, out: &Utf8Path) -> io::Result<()> {
         let Self { folder, dir } = self;
         drop(dir);

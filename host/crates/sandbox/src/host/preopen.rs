@@ -1,5 +1,6 @@
-//! WASI's file system (and its exit) for Python: the workspace as the one directory that is open, or none. The same door, quotas and
-//! refusals as everywhere; links are neither made nor followed, and times and modes are not kept.
+//! WASI's file system (and its exit) for Python: the workspace as the one directory that is open, or none. For a program of the
+//! shell it can be written, for a rule script it is read-only. The same door, quotas and refusals as everywhere; links are
+//! neither made nor followed, and times and modes are not kept.
 //!
 //! A descriptor is a path: whoever removes a file takes it from those who have it open, too.
 
@@ -18,7 +19,7 @@ use wasmtime_wasi::p2::{
 
 use super::super::state::{HostWork, State};
 use super::files::require_parent;
-use crate::workspace::{EntryKind, Workspace, WorkspaceError};
+use crate::workspace::{EntryKind, View, Workspace, WorkspaceError};
 use pibench_core::path::ROOT;
 use pibench_core::path::WorkspacePath;
 use pibench_core::vocabulary::Grant;
@@ -93,19 +94,36 @@ impl State {
         Ok(resolved)
     }
 
-    /// Does something with the workspace.
+    /// Changes the workspace, where it can be.
     fn act<T>(
         &mut self,
         bytes: usize,
         act: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
     ) -> FsResult<T> {
         self.charge(bytes).map_err(FsError::trap)?;
-        let workspace = self.files.as_mut().ok_or(ErrorCode::BadDescriptor)?;
+        let workspace = self.files.as_mut().ok_or(ErrorCode::ReadOnly)?;
         act(workspace).map_err(|error| refused(&error))
     }
 
+    /// Reads from the workspace.
+    fn see<T>(
+        &mut self,
+        bytes: usize,
+        see: impl FnOnce(&View) -> Result<T, WorkspaceError>,
+    ) -> FsResult<T> {
+        self.charge(bytes).map_err(FsError::trap)?;
+        let view = self.open_view().ok_or(ErrorCode::BadDescriptor)?;
+        see(view).map_err(|error| refused(&error))
+    }
+
+    /// The workspace that is open here, whatever may be done with it.
+    fn open_view(&self) -> Option<&View> {
+        let files = self.files.as_ref().map(Workspace::view);
+        files.or(self.workspace.as_ref())
+    }
+
     fn metadata(&mut self, path: &WorkspacePath) -> FsResult<DescriptorStat> {
-        let found = self.act(0, |workspace| workspace.stat(path))?;
+        let found = self.see(0, |view| view.stat(path))?;
         let time = Some(Datetime {
             seconds: self.clocks.moment_since_1970().as_secs(),
             nanoseconds: 0,
@@ -175,13 +193,17 @@ impl exit::Host for State {
 
 impl preopens::Host for State {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Descriptor, String)>> {
-        if self.files.is_none() || !self.granted(Grant::Workspace) {
+        if self.open_view().is_none() || !self.granted(Grant::Workspace) {
             return Ok(Vec::new());
+        }
+        let mut flags = DescriptorFlags::READ;
+        if self.files.is_some() {
+            flags |= DescriptorFlags::MUTATE_DIRECTORY;
         }
         let root = self.opened(Open {
             path: WorkspacePath::ROOT,
             directory: true,
-            flags: DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY,
+            flags,
         })?;
         Ok(vec![(root, ROOT.to_owned())])
     }
@@ -208,8 +230,11 @@ impl types::HostDescriptor for State {
         offset: u64,
     ) -> FsResult<Resource<DynInputStream>> {
         let path = self.file(&descriptor, DescriptorFlags::READ)?;
+        let view = self.open_view().ok_or(ErrorCode::BadDescriptor)?;
         let stream: DynInputStream = Box::new(Reader {
-            file: self.stream(path)?,
+            view: view.clone(),
+            path,
+            work: self.work.clone(),
             offset,
         });
         Ok(self.table_mut().push(stream)?)
@@ -279,9 +304,7 @@ impl types::HostDescriptor for State {
     ) -> FsResult<(Vec<u8>, bool)> {
         let path = self.file(&descriptor, DescriptorFlags::READ)?;
         let length = length.min(PIECE as u64);
-        let content = self.act(PIECE, |workspace| {
-            workspace.view().read_range(&path, offset, length)
-        })?;
+        let content = self.see(PIECE, |view| view.read_range(&path, offset, length))?;
         let end = (content.len() as u64) < length;
         Ok((content, end))
     }
@@ -301,7 +324,7 @@ impl types::HostDescriptor for State {
 
     async fn read_directory(&mut self, descriptor: Descriptor) -> FsResult<Listing> {
         let path = self.below(&descriptor, "")?;
-        let entries = self.act(0, |workspace| workspace.list(&path, false))?;
+        let entries = self.see(0, |view| view.list(&path, false))?;
         let entry = |entry: &crate::workspace::Entry| {
             let type_ = kind(entry.kind).ok()?;
             let (_, name) = entry.path.split_last()?;
@@ -366,7 +389,10 @@ impl types::HostDescriptor for State {
     ) -> FsResult<Descriptor> {
         let directory_asked = how.contains(OpenFlags::DIRECTORY) || path.ends_with('/');
         let path = self.below(&descriptor, &path)?;
-        let found = match self.act(0, |workspace| workspace.stat(&path)) {
+        if flags.contains(DescriptorFlags::WRITE) && self.files.is_none() {
+            return Err(ErrorCode::ReadOnly.into());
+        }
+        let found = match self.see(0, |view| view.stat(&path)) {
             Ok(found) => Some(kind(found.kind)?),
             Err(error) if is_missing(&error) && how.contains(OpenFlags::CREATE) => None,
             Err(error) => return Err(error),
@@ -495,39 +521,29 @@ impl types::HostDirectoryEntryStream for State {
     }
 }
 
-/// A file of the workspace, apart from the store that opened it.
-struct StreamFile {
-    workspace: Workspace,
-    path: WorkspacePath,
-    work: HostWork,
-}
-
 impl State {
-    fn stream(&self, path: WorkspacePath) -> FsResult<StreamFile> {
-        let workspace = self.files.as_ref().ok_or(ErrorCode::BadDescriptor)?;
-        Ok(StreamFile {
-            workspace: workspace.share(),
-            path,
-            work: self.work.clone(),
-        })
-    }
-
     fn writer(
         &mut self,
         descriptor: &Descriptor,
         offset: Option<u64>,
     ) -> FsResult<Resource<DynOutputStream>> {
         let path = self.file(descriptor, DescriptorFlags::WRITE)?;
+        let workspace = self.files.as_ref().ok_or(ErrorCode::ReadOnly)?;
         let stream: DynOutputStream = Box::new(Writer {
-            file: self.stream(path)?,
+            workspace: workspace.share(),
+            path,
+            work: self.work.clone(),
             offset,
         });
         Ok(self.table_mut().push(stream)?)
     }
 }
 
+/// A file of the workspace, apart from the store that opened it.
 struct Reader {
-    file: StreamFile,
+    view: View,
+    path: WorkspacePath,
+    work: HostWork,
     offset: u64,
 }
 
@@ -537,13 +553,9 @@ impl InputStream for Reader {
             return Ok(Bytes::new());
         }
         let length = size.min(PIECE) as u64;
-        let file = &self.file;
-        let content = file
-            .workspace
-            .view()
-            .read_range(&file.path, self.offset, length)
-            .map_err(|error| failed(&error))?;
-        file.work.charge(content.len()).map_err(StreamError::Trap)?;
+        let content = self.view.read_range(&self.path, self.offset, length);
+        let content = content.map_err(|error| failed(&error))?;
+        self.work.charge(content.len()).map_err(StreamError::Trap)?;
         if content.is_empty() {
             return Err(StreamError::Closed);
         }
@@ -558,20 +570,23 @@ impl Pollable for Reader {
 }
 
 struct Writer {
-    file: StreamFile,
+    workspace: Workspace,
+    path: WorkspacePath,
+    work: HostWork,
     /// None: at the end, wherever it is.
     offset: Option<u64>,
 }
 
 impl OutputStream for Writer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let StreamFile {
+        let Self {
             workspace,
             path,
             work,
-        } = &mut self.file;
+            offset,
+        } = self;
         work.charge(bytes.len()).map_err(StreamError::Trap)?;
-        match &mut self.offset {
+        match offset {
             None => workspace.append(path, &bytes),
             Some(offset) => {
                 let at = *offset;

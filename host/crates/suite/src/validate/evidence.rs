@@ -8,7 +8,7 @@ use crate::document::Report;
 use crate::suite::{Grading, Step};
 use pibench_core::lexical::arguments_text;
 use pibench_core::matcher::{Matcher, Piece, Place as Where};
-use pibench_core::vocabulary::ToolEvidence;
+use pibench_core::vocabulary::{ToolEvidence, WHOLE};
 
 pub(super) fn check(ground: &Ground<'_>, report: &mut Report<'_>) {
     let items = ground.session.checklist.iter().zip(&ground.file.checklist);
@@ -121,7 +121,8 @@ fn missing_call(ground: &Ground<'_>, matcher: &Matcher, tool: &str) -> Option<Mi
 
 /// The arguments that the author selected; all where nothing is.
 fn selected(evidence: &ToolEvidence, arguments: &Value) -> Value {
-    if evidence.call.is_empty() && evidence.result.is_empty() {
+    let whole = evidence.call.iter().any(|path| path == WHOLE);
+    if whole || (evidence.call.is_empty() && evidence.result.is_empty()) {
         return arguments.clone();
     }
     let mut fields = Map::new();

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde_json::Value;
+
 use super::super::source::{ChatMessage, Folder, ToolStep, TurnFile, text_of};
 use super::super::{PlayedStep, PlayedTurn};
 use super::Found;
@@ -165,7 +167,7 @@ fn steps(file: &TurnFile) -> (Vec<PlayedStep>, bool) {
             id: format!("step-{number}"),
             tool: plain(&step.name),
             arguments: step.arguments.clone(),
-            result: text_of(&step.result),
+            result: bare(&plain(&step.name), text_of(&step.result)),
         });
     }
     (steps, agree)
@@ -200,10 +202,14 @@ fn call(
         (None, None) => serde_json::Value::Null,
     };
     let tool = tool.or_else(|| listed.map(|step| plain(&step.name)));
+    let tool = tool.unwrap_or_default();
     PlayedStep::Call {
-        tool: tool.unwrap_or_default(),
+        result: bare(
+            &tool,
+            text_of(listed.map_or(&message.content, |step| &step.result)),
+        ),
+        tool,
         arguments,
-        result: text_of(listed.map_or(&message.content, |step| &step.result)),
         id: message.tool_call_id.clone().unwrap_or_default(),
     }
 }
@@ -211,6 +217,20 @@ fn call(
 /// Our tools have no prefix.
 fn plain(tool: &str) -> String {
     tool.strip_prefix(TOOL_PREFIX).unwrap_or(tool).to_owned()
+}
+
+/// Results of our apps have no wrapping; scripts are shown the reference's again.
+fn bare(tool: &str, result: String) -> String {
+    if !tool.contains("__") {
+        return result;
+    }
+    match serde_json::from_str(&result) {
+        Ok(Value::Object(mut fields)) if fields.len() == 1 => match fields.remove("response") {
+            Some(response) => response.to_string(),
+            None => result,
+        },
+        _ => result,
+    }
 }
 
 /// The turn's last word is what the user read.

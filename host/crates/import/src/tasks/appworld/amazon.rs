@@ -23,12 +23,16 @@ const PRODUCT: [&str; 14] = [
     "color",
     "relative_size",
 ];
-const ORDER: [&str; 6] = [
+const ORDER: [&str; 10] = [
     "id",
     "user_id",
     "address_id",
     "payment_card_id",
     "discount",
+    "tax",
+    "delivery_fee",
+    "gift_wrap_fee",
+    "paid_amount",
     "created_at",
 ];
 const ITEM: [&str; 9] = [
@@ -326,13 +330,10 @@ fn orders(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
         }
     }
     let mut orders = Vec::new();
-    // The app makes the bill, and keeps the texts with the address and the card.
+    // The app keeps the texts with the address and the card.
     database.derived(
         "order",
         &[
-            "tax",
-            "delivery_fee",
-            "gift_wrap_fee",
             "address_text",
             "payment_card_digits",
             "receipt_download_count",
@@ -369,6 +370,10 @@ fn orders(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
             "card": key("card", card),
             "items": lines,
             "discount": row.number("discount").filter(|discount| *discount > 0.0).map(dollars),
+            "tax": row.number("tax").map(dollars),
+            "delivery_fee": row.number("delivery_fee").map(dollars),
+            "gift_wrap_fee": row.number("gift_wrap_fee").map(dollars),
+            "paid_amount": row.number("paid_amount").map(dollars),
             "created_at": created,
         })));
     }
