@@ -58,6 +58,7 @@ mod shell_hostile;
 mod show;
 mod standalone;
 mod supply;
+mod terminal;
 mod tidy;
 mod tools;
 mod trajectory;

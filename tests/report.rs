@@ -168,7 +168,7 @@ fn an_audit_fills_table_6() {
         "judge": "openai/other", "sampled": 40, "of": 100, "checklist": axis(2.5), "intents": null, "cost": 1000,
     }]);
     scene.write("audit.json", &audit.to_string());
-    let output = scene.run(&["report", "run", "--audit", "audit.json"]);
+    let output = scene.run(&["report", "run", "--all", "--audit", "audit.json"]);
     expect(&output, 0, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in ["openai/other", "40 of 100", "2.50", "1.0 to 4.0", "0.93"] {

@@ -57,7 +57,7 @@ fn a_run_that_was_cut_off_is_shown_as_far_as_it_is() {
     let output = scene.run(&["show", "run", "--once"]);
     expect(&output, 0, &[]);
     let said = String::from_utf8(output.stdout).unwrap();
-    let playing = format!("1 of {} sessions finished, 1 playing", sessions.len());
+    let playing = format!("1 of {} sessions finished, interrupted", sessions.len());
     for part in [playing.as_str(), "waiting"] {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }

@@ -309,6 +309,10 @@ impl TapeArgs {
 }
 
 #[derive(Debug, Args)]
+// What an agent from outside has no use for.
+#[command(mut_arg("agent", |arg| arg.hide(true)), mut_arg("dry_run", |arg| arg.hide(true)), mut_arg("jobs", |arg| arg.hide(true)),
+    mut_arg("base_url", |arg| arg.hide(true)), mut_arg("temperature", |arg| arg.hide(true)),
+    mut_arg("max_output_tokens", |arg| arg.hide(true)))]
 pub struct ServeArgs {
     #[command(flatten)]
     pub run: RunArgs,
@@ -461,7 +465,10 @@ pub struct ReportArgs {
     /// What `audit --json` printed, for Table 6 (may be repeated).
     #[arg(long, value_name = "FILE")]
     pub audit: Vec<Utf8PathBuf>,
-    /// How the tables are printed on stdout.
+    /// Print every table as text. Default: the scores and how sure they are.
+    #[arg(long)]
+    pub all: bool,
+    /// How the tables are printed on stdout; all of them but as text.
     #[arg(long, value_enum, default_value = "text")]
     pub format: FormatArg,
     /// The seed of the resampling.

@@ -2,7 +2,6 @@
 
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
-use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use super::{embedded_suite, machine, offered_tools, runtime, show_problems};
@@ -11,7 +10,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::vocabulary::Category;
 use pibench_engine::plan::{limits, open, search};
 use pibench_report::escape;
-use pibench_report::table::WIDTH;
+use pibench_report::table::fitting;
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
 use pibench_suite::statistics::{render, statistics};
@@ -87,12 +86,8 @@ fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
         println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
         return Ok(Exit::Complete);
     }
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_BORDERS_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(["persona", "session", "", "title", "depends on"]);
+    let mut table = fitting();
+    table.set_header(["persona", "session", "", "title", "depends on"]);
     for one in of_all {
         let category = one.category.map(|category| format!("{category:?}"));
         table.add_row([

@@ -5,11 +5,12 @@ use std::io::Write;
 use anyhow::Context;
 use camino::Utf8PathBuf;
 
-use crate::cli::ReportArgs;
+use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::{FolderError, runs_in};
 use pibench_report::bundle;
 use pibench_report::bundle::Report;
+use pibench_report::escape;
 use pibench_report::format::render;
 use pibench_report::record::{RecordError, RunRecord};
 use pibench_report::tables::Audit;
@@ -21,6 +22,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         out,
         audit,
         format,
+        all,
         seed,
     } = args;
     let records: Result<Vec<RunRecord>, RecordError> = runs
@@ -29,7 +31,15 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         .map(|dir| RunRecord::finished(&dir))
         .collect();
     let report = Report::new(records.map_err(failure)?, &audits(audit)?, *seed);
-    let text = render((*format).into(), &report.sheets, report.banner.as_deref());
+    let mut sheets = report.sheets.clone();
+    let is_short = *format == FormatArg::Text && out.is_none() && !all;
+    if is_short {
+        sheets.retain(|sheet| FIRST.contains(&sheet.id.as_str()));
+    }
+    let mut text = render((*format).into(), &sheets, report.banner.as_deref());
+    if is_short {
+        text.push_str(&rest(&report));
+    }
     // A reader that stops reading, as `head` does, is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
     if let Some(out) = out {
@@ -37,6 +47,31 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         eprintln!("Report: {out}/index.html");
     }
     Ok(Exit::Complete)
+}
+
+/// What a person asks first: the scores, and how sure they are.
+const FIRST: [&str; 2] = ["table-1", "certainty"];
+
+/// What else there is, and what broke.
+fn rest(report: &Report) -> String {
+    let broken = report.runs.iter().filter_map(|run| {
+        let what = match run.results.faults.len() {
+            0 => return None,
+            1 => "1 fault".to_owned(),
+            faults => format!("{faults} faults"),
+        };
+        let (label, dir) = (escape::line(&run.label), run.dir.display());
+        Some(format!(
+            "{label}: {what}; `pibench-host show --once {dir}` has each."
+        ))
+    });
+    let others = report.sheets.iter();
+    let others = others.filter(|sheet| !FIRST.contains(&sheet.id.as_str()));
+    let others = others.map(|sheet| format!("- {}", escape::line(&sheet.title)));
+    let told =
+        "There are more, printed by --all, and written by --out DIR with figures and a page:";
+    let lines: Vec<String> = broken.chain([told.to_owned()]).chain(others).collect();
+    format!("\n{}\n", lines.join("\n"))
 }
 
 /// Every audit of the files.

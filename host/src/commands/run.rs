@@ -17,6 +17,7 @@ use pibench_core::player::Mark;
 use pibench_engine::plan::{GoingOn, Playing, Seat, Wanted, agents, go_on, resolve};
 use pibench_engine::{AgentRole, Plan};
 use pibench_suite::catalog;
+use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
 pub(super) use play::{Output, played, show};
@@ -113,8 +114,48 @@ fn going_on(args: &RunArgs, beside: bool) -> GoingOn {
 /// The suite that the command line names, with everybody named who has to be.
 fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
     let suite = load_suite(&args.settings)?;
+    spelled(&suite)?;
     named(&suite)?;
     Ok(suite)
+}
+
+/// How alike two words are that one of them is offered for the other (Jaro-Winkler, 0 to 1).
+const LIKENESS: f64 = 0.85;
+
+/// A player that is neither scripted nor a model of the list nor PROVIDER/MODEL is a slip of the pen, and what it is near is
+/// offered.
+fn spelled(suite: &Suite) -> Result<(), Failure> {
+    let catalog = Catalog::with(&suite.providers, &suite.models);
+    let roles = [
+        ("agent", Some(&suite.agent), &player::SCRIPTED[..]),
+        ("user", suite.user.as_ref(), &[player::LEXICAL]),
+        ("judge", suite.judge.as_ref(), &[player::LEXICAL]),
+    ];
+    for (role, named, scripted) in roles {
+        let known = |name: &str| {
+            name.contains('/')
+                || name == player::EXTERNAL
+                || scripted.contains(&name)
+                || catalog.models.contains_key(name)
+        };
+        let all = named.into_iter().flat_map(|named| catalog::panel(named));
+        let Some(unknown) = all.into_iter().find(|name| !known(name)) else {
+            continue;
+        };
+        let models = catalog.models.keys().map(String::as_str);
+        let near = scripted.iter().copied().chain(models.clone());
+        let near = near.map(|name| (strsim::jaro_winkler(name, unknown), name));
+        let near = near.filter(|(likeness, _)| *likeness > LIKENESS);
+        let near = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let near = near.map_or_else(String::new, |(_, name)| format!(": did you mean `{name}`"));
+        let all: Vec<&str> = scripted.iter().copied().chain(models).collect();
+        return Err(anyhow!(
+            "find the {role} `{unknown}`{near}; there are {}, and PROVIDER/MODEL",
+            all.join(", ")
+        ))
+        .or_exit(Exit::Usage);
+    }
+    Ok(())
 }
 
 /// Patterns play user and judge of a real agent by their name only: their verdicts say little of it.

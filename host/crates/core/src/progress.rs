@@ -31,10 +31,21 @@ pub enum Progress {
         session: String,
         outcome: Outcome,
         turns: u32,
-        proc: f64,
+        /// None where the session has no score: its table then has none, too.
+        proc: Option<f64>,
         comp: Option<f64>,
         /// What the run has cost so far.
         spent: Spent,
+    },
+    /// How the models are doing, once a second.
+    Pulse {
+        /// Calls that they are at work on.
+        calls: u64,
+        /// Tokens so far, of input and output.
+        tokens: u64,
+        spent: Spent,
+        /// What is waited for before it is asked again, each with its reason.
+        waits: Vec<String>,
     },
 }
 

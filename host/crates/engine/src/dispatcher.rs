@@ -2,8 +2,9 @@
 //! alone; one whose model's server rejects what it is asked ends all.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use tokio::runtime::Handle;
@@ -16,6 +17,7 @@ use super::outline::outline;
 use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
 use super::results;
+use super::session::spent;
 use pibench_core::message::Role;
 use pibench_core::progress::Progress;
 use pibench_model::ModelError;
@@ -25,6 +27,8 @@ use pibench_record::folder::FolderError;
 use pibench_record::journal;
 use pibench_record::results::RunResults;
 use pibench_record::standing::EpisodeResults;
+
+const PULSE: Duration = Duration::from_secs(1);
 
 /// The exit code of a process that its user interrupted: 128 and the signal's number, as shells have it.
 pub const INTERRUPTED: u8 = 130;
@@ -121,6 +125,7 @@ pub async fn play_all(
     };
     tokio::select! {
         ended = begun => ended?,
+        never = pulse(&plans, &progress) => match never {},
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
@@ -148,6 +153,22 @@ pub async fn play_all(
         });
     }
     Ok(finished)
+}
+
+/// Tells once a second how the models are doing.
+async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) -> Infallible {
+    loop {
+        tokio::time::sleep(PULSE).await;
+        // Agents side by side have one meter.
+        let Some(plan) = plans.first() else { continue };
+        let meter = &plan.spending.meter;
+        let _ = progress.send(Progress::Pulse {
+            calls: meter.in_flight(),
+            tokens: meter.tokens(),
+            spent: spent(plan),
+            waits: meter.waits(),
+        });
+    }
 }
 
 /// Compiles the plugins of the agent's tools that are not yet, while the first turns play. One that cannot be compiled is told

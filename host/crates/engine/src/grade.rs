@@ -294,8 +294,8 @@ impl<'a> Episode<'a> {
             session: graded.session.clone(),
             outcome: graded.outcome,
             turns: graded.turns,
-            proc: graded.proc,
-            comp: graded.comp,
+            proc: graded.outcome.scored().then_some(graded.proc),
+            comp: graded.comp.filter(|_| graded.outcome.scored()),
             spent: spent(self.plan),
         });
         Ok(graded)

@@ -854,8 +854,8 @@ impl<'e, 'a> Play<'e, 'a> {
             session: self.session.id.clone(),
             outcome: finished.outcome,
             turns: finished.turns,
-            proc: finished.proc,
-            comp: finished.comp,
+            proc: outcome.scored().then_some(finished.proc),
+            comp: finished.comp.filter(|_| outcome.scored()),
             spent: spent(plan),
         });
         let SessionFinished { outcome, turns, .. } = &finished;
@@ -874,6 +874,9 @@ impl<'e, 'a> Play<'e, 'a> {
 pub(super) fn spent(plan: &Plan) -> Spent {
     if !plan.roles.paid() {
         return Spent::Nothing;
+    }
+    if !plan.roles.unpriced.is_empty() {
+        return Spent::Unknown;
     }
     let known = plan.spending.meter.known();
     known.map_or(Spent::Unknown, Spent::Known)

@@ -82,6 +82,9 @@ pub struct Clients<'a> {
 }
 
 /// A model behind HTTP. Cheap to clone; clones share connections.
+/// Characters of a failure's reason where a wait is told: its status stands first.
+const TOLD: usize = 40;
+
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -495,6 +498,16 @@ impl Client {
                 return Err(failure);
             };
             self.note(&failure, wait);
+            let _told = self.shared.meter.wait(format!(
+                "{}: {}, waiting {} s, try {} of {attempts}",
+                endpoint.provider,
+                one_line(&self.redact(failure.reason().to_owned()))
+                    .chars()
+                    .take(TOLD)
+                    .collect::<String>(),
+                wait.as_secs_f64().ceil(),
+                attempt + 1,
+            ));
             time.wait(self.shared.pause.clone().wait(wait)).await;
         }
     }
@@ -528,7 +541,10 @@ impl Client {
         if !wait.is_zero() {
             time.wait(pause.clone().wait(wait)).await;
         }
-        let result = time.work(self.attempt(body.clone())).await;
+        let result = {
+            let _told = self.shared.meter.flight();
+            time.work(self.attempt(body.clone())).await
+        };
         entry.done(match &result {
             Ok(_) => Load::Answered,
             Err(Failure::Trouble { busy: true, .. }) => Load::TooMuch,
@@ -780,7 +796,11 @@ async fn refusal(mut response: Response, stall: Duration) -> Failure {
     let json: Option<Value> = serde_json::from_slice(&body).ok();
     let codes = json.as_ref().map(wire::error_codes).unwrap_or_default();
     let said = json.as_ref().and_then(wire::error_message);
-    let said = said.unwrap_or_else(|| plain_words(status, &body));
+    let mut said = said.unwrap_or_else(|| plain_words(status, &body));
+    if status == StatusCode::NOT_FOUND {
+        // The host is named beside it; mostly the path is what is wrong.
+        said = format!("{said} (asked at {})", response.url().path());
+    }
     Failure::of_status(status.as_u16(), &said, &codes, wait)
 }
 

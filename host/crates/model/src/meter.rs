@@ -1,6 +1,9 @@
-//! What this process has spent on models so far. It counts; whether that is too much is for the run to say.
+//! What this process has spent on models so far, and what it waits for. It counts; whether that is too much is for the run to
+//! say.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
@@ -10,13 +13,62 @@ use pibench_core::message::Usage;
 pub struct Meter {
     micro_usd: AtomicU64,
     unpriced_calls: AtomicU64,
+    tokens: AtomicU64,
+    in_flight: AtomicU64,
+    waits: Mutex<Waits>,
 }
+
+/// What is waited for, by the number of the wait.
+#[derive(Debug, Default)]
+struct Waits {
+    next: u64,
+    told: BTreeMap<u64, String>,
+}
+
+/// A call that is under way, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Flight<'a>(&'a Meter);
+
+/// A wait before another attempt, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Wait<'a>(&'a Meter, u64);
 
 impl Meter {
     pub fn add(&self, usage: &Usage) {
         self.micro_usd.fetch_add(usage.cost.0, Ordering::Relaxed);
         self.unpriced_calls
             .fetch_add(usage.unpriced_calls, Ordering::Relaxed);
+        let tokens = usage.input_tokens + usage.output_tokens;
+        self.tokens.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    /// Input and output.
+    pub fn tokens(&self) -> u64 {
+        self.tokens.load(Ordering::Relaxed)
+    }
+
+    /// Calls that models are at work on.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// What is waited for, the longest wait first: `openai: status 429, waiting 12 s, try 3 of 7`.
+    pub fn waits(&self) -> Vec<String> {
+        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.told.values().cloned().collect()
+    }
+
+    pub(super) fn flight(&self) -> Flight<'_> {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        Flight(self)
+    }
+
+    pub(super) fn wait(&self, what: String) -> Wait<'_> {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = waits.next;
+        waits.next += 1;
+        waits.told.insert(number, what);
+        Wait(self, number)
     }
 
     /// Calls without a known price are not in it.
@@ -27,5 +79,39 @@ impl Meter {
     /// None when the price of a call is not known.
     pub fn known(&self) -> Option<MicroUsd> {
         (self.unpriced_calls.load(Ordering::Relaxed) == 0).then(|| self.spent())
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let Self(meter, number) = self;
+        let mut waits = meter.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.told.remove(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_under_way_is_told_until_it_ends() {
+        let meter = Meter::default();
+        let (flight, first) = (meter.flight(), meter.wait("a".into()));
+        let second = meter.wait("b".into());
+        assert_eq!(
+            (meter.in_flight(), meter.waits()),
+            (1, vec!["a".into(), "b".into()])
+        );
+        drop((flight, first));
+        assert_eq!((meter.in_flight(), meter.waits()), (0, vec!["b".into()]));
+        drop(second);
+        assert!(meter.waits().is_empty());
     }
 }

@@ -47,6 +47,25 @@ pub enum ProviderError {
     Setup { reason: String },
 }
 
+impl ProviderError {
+    /// With the address that is wrong, and the variable that it is from. An address with a user in it is not shown.
+    fn of(self, base: &str, variable: Option<&str>) -> Self {
+        let Self::BadUrl { spec, reason } = self else {
+            return self;
+        };
+        let shown = if base.contains('@') {
+            String::new()
+        } else {
+            format!("`{base}`: ")
+        };
+        let from = variable.map_or_else(String::new, |name| format!("the value of {name}, "));
+        Self::BadUrl {
+            spec,
+            reason: format!("{from}{shown}{reason}; want http://HOST:PORT/v1 or https://HOST/v1"),
+        }
+    }
+}
+
 /// A key. Its text leaves this type only inside a header marked as sensitive.
 #[derive(Clone)]
 pub(super) struct Key {
@@ -151,7 +170,10 @@ impl Endpoint {
         };
         Ok(Self {
             spec: spec.to_owned(),
-            url: chat_url(spec, base, format)?,
+            url: chat_url(spec, base, format).map_err(|error| {
+                let variable = provider.base_url_env.as_deref();
+                error.of(base, variable.filter(|_| replaced.is_some()))
+            })?,
             key: if needed {
                 key(spec, provider, format, environment, replaced.is_some())?
             } else {

@@ -155,6 +155,7 @@ function sessionPlace(session) {
 
 function stateTag(session) {
   if (session.state === "waiting") return tag("plain", "waiting");
+  if (session.state === "interrupted") return tag("plain", "interrupted");
   if (session.state === "playing") return tag("live", "playing");
   if (session.outcome === "complete") return null;
   return tag(session.outcome === "max_turns" ? "warn" : "bad", words(session.outcome));

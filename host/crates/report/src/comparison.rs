@@ -1,8 +1,9 @@
 //! Two runs side by side as plain text: each session, the overall difference, and what it is worth. It computes nothing.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
+use super::table::fitting;
 use pibench_core::player::Player;
 use pibench_core::statistics::{
     Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,
@@ -57,14 +58,48 @@ pub fn comparison(comparison: &Comparison, a: &str, b: &str, cautions: &[String]
             .map(|(name, measure)| verdict(name, measure)),
     );
     parts.extend(cautions);
+    parts.push(better(&measures));
     parts.join("\n\n")
 }
 
+/// Runs of each side beyond which nobody asks for more.
+const MANY_RUNS: f64 = 100.0;
+
+/// What a reader wants to know: whether B is better, worse, or whether that cannot be told, and how many runs could.
+fn better(measures: &[(&str, &MeasureComparison)]) -> String {
+    let told = measures.iter().map(|(name, measure)| {
+        let Some(overall) = &measure.overall else {
+            return format!("{name} cannot be compared");
+        };
+        match overall.interval {
+            Some(interval) if interval.low > 0.0 => format!("B is better in {name}"),
+            Some(interval) if interval.high < 0.0 => format!("B is worse in {name}"),
+            _ if signed(overall.difference) == "0.0" => {
+                format!("in {name} there is no difference")
+            }
+            _ => format!("in {name} it cannot be told{}", runs_that_could(overall)),
+        }
+    });
+    let told: Vec<String> = told.collect();
+    format!("In short: {}.", told.join("; "))
+}
+
+/// The smallest difference that can be told shrinks with the root of the runs, at best: what differs between sessions stays.
+fn runs_that_could(overall: &Difference) -> String {
+    let Some(detectable) = overall.smallest_detectable else {
+        return String::new();
+    };
+    let times = (detectable / overall.difference.abs()).powi(2).ceil();
+    if times > MANY_RUNS {
+        return " (the difference is too small for any number of runs that one would pay for)"
+            .into();
+    }
+    format!(" (some {times:.0} times as many runs could, at the least)")
+}
+
 fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_BORDERS_ONLY)
-        .set_header(header.to_vec());
+    let mut table = fitting();
+    table.set_header(header.to_vec());
     for (column, title) in table.column_iter_mut().zip(header) {
         if !matches!(*title, "persona" | "session" | "score") {
             column.set_cell_alignment(CellAlignment::Right);
@@ -75,12 +110,17 @@ fn table(header: &[&str]) -> Table {
 
 fn sessions(sessions: &[SessionPair]) -> String {
     let mut table = table(&[
-        "persona", "session", "weight", "Proc A", "Proc B", "B - A", "Comp A", "Comp B", "B - A",
+        "session", "of", "Proc A", "B", "B - A", "Comp A", "B", "B - A",
     ]);
+    let mut last = None;
     for session in sessions {
+        // A persona has a line of its own, where its sessions begin.
+        if last != Some(&session.persona) {
+            table.add_row([line(&session.persona)]);
+            last = Some(&session.persona);
+        }
         let mut row = vec![
-            line(&session.persona),
-            line(&session.id),
+            format!("  {}", line(&session.id)),
             session.weight.to_string(),
         ];
         row.extend(sides(session.proc));
@@ -101,7 +141,7 @@ fn sides(sides: Sides) -> [String; 3] {
 fn overall(measures: &[(&str, &MeasureComparison)]) -> String {
     let mut table = table(&[
         "score",
-        "sessions",
+        "of",
         "A",
         "B",
         "B - A",
@@ -225,20 +265,21 @@ mod tests {
 A: first
 B: second
 
-┌────────────────────────────────────────────────────────────────────────────────┐
-│ persona   session   weight   Proc A   Proc B   B - A   Comp A   Comp B   B - A │
-╞════════════════════════════════════════════════════════════════════════════════╡
-│ lawyer    brief          3     50.0     75.0   +25.0     50.0     25.0   -25.0 │
-│ lawyer    filing         1     50.0     50.0     0.0        -        -       - │
-│ lawyer    gone           1     50.0        -       -        -        -       - │
-└────────────────────────────────────────────────────────────────────────────────┘
+┌───────────────────────────────────────────────────────────────┐
+│ session    of   Proc A      B   B - A   Comp A      B   B - A │
+╞═══════════════════════════════════════════════════════════════╡
+│ lawyer                                                        │
+│   brief     3     50.0   75.0   +25.0     50.0   25.0   -25.0 │
+│   filing    1     50.0   50.0     0.0        -      -       - │
+│   gone      1     50.0      -       -        -      -       - │
+└───────────────────────────────────────────────────────────────┘
 
-┌────────────────────────────────────────────────────────────────────────────────────┐
-│ score   sessions             A      B   B - A   95% interval        p   detectable │
-╞════════════════════════════════════════════════════════════════════════════════════╡
-│ Proc           2   50.0 ± 26.5   68.8   +18.8   0.0 to +25.0   1.0000         26.3 │
-│ Comp           1    50.0 ± 0.0   25.0   -25.0              -   1.0000            - │
-└────────────────────────────────────────────────────────────────────────────────────┘
+┌──────────────────────────────────────────────────────────────────────────────┐
+│ score   of             A      B   B - A   95% interval        p   detectable │
+╞══════════════════════════════════════════════════════════════════════════════╡
+│ Proc     2   50.0 ± 26.5   68.8   +18.8   0.0 to +25.0   1.0000         26.3 │
+│ Comp     1    50.0 ± 0.0   25.0   -25.0              -   1.0000            - │
+└──────────────────────────────────────────────────────────────────────────────┘
 
 ±: the noise floor, the standard deviation over a side's runs. p: sign-flip test; interval: bootstrap; both over \
 dependency groups, seed 1.
@@ -247,7 +288,9 @@ Proc: sessions left out: 1 scored by A only.
 
 Proc: The suite cannot tell differences below 26.3 points (alpha 0.05, power 0.8); the measured one is +18.8.
 
-Comp: The sessions are too few or too alike to say which differences the suite can tell; the measured one is -25.0.";
+Comp: The sessions are too few or too alike to say which differences the suite can tell; the measured one is -25.0.
+
+In short: in Proc it cannot be told (some 2 times as many runs could, at the least); in Comp it cannot be told.";
         assert_eq!(text, expected);
     }
 
@@ -260,7 +303,8 @@ Comp: The sessions are too few or too alike to say which differences the suite c
         let text = comparison(&compare(&a, &a, 1), "one", "one", &[]);
         assert!(!text.contains("-0.0") && !text.contains("+0.0"), "{text}");
         assert!(text.contains("1.0000"), "{text}");
-        assert!(text.ends_with("the measured one is 0.0."), "{text}");
+        let same = "In short: in Proc there is no difference; in Comp there is no difference.";
+        assert!(text.ends_with(same), "{text}");
         assert!(!text.contains("left out"), "{text}");
     }
 

@@ -1,6 +1,8 @@
 //! What a run cost: tokens and money by role and by session. It knows no prices; they are in the record.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::CellAlignment;
+
+use super::table::fitting;
 
 use pibench_core::cost::MicroUsd;
 use pibench_record::event::RoleUsage;
@@ -12,8 +14,8 @@ pub fn table(results: &RunResults) -> Option<String> {
         return None;
     }
     let RoleUsage { agent, user, judge } = results.usage;
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY).set_header([
+    let mut table = fitting();
+    table.set_header([
         "role", "model", "calls", "input", "cached", "output", "thinking", "cost",
     ]);
     for column in table.column_iter_mut().skip(2) {
@@ -58,6 +60,10 @@ fn by_session(sessions: &[SessionLine]) -> Option<String> {
         costs.filter_map(|(cost, line)| Some((cost?, line)))
     };
     let (dearest, line) = known().max_by_key(|(cost, _)| *cost)?;
+    if dearest.0 == 0 {
+        // What was paid was paid for other things: sessions that were cut off, the question before the first.
+        return None;
+    }
     let count = known().count() as u64;
     let mean = MicroUsd(known().map(|(cost, _)| cost.0).sum::<u64>() / count);
     Some(format!(

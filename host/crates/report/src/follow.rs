@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::CellAlignment;
 
 use super::escape::line;
 use super::record::{RunRecord, State};
 use super::table;
 use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::Outcome;
+use pibench_record::folder::is_worked_on;
 use pibench_record::results::{RunResults, SessionLine};
 
 /// What was seen of runs so far.
@@ -97,17 +98,19 @@ fn new(
             session,
             outcome: one.outcome,
             turns: one.turns,
-            proc: one.intents.proc().unwrap_or_default(),
+            proc: one.proc.map(|percent| percent / 100.0),
             comp: one.comp.map(|percent| percent / 100.0),
             spent,
         }),
-        (State::Playing, turn) if turn > turns => Some(Progress::TurnFinished {
-            persona,
-            run,
-            session,
-            turn,
-        }),
-        (State::Playing | State::Waiting, _) => None,
+        (State::Playing | State::Interrupted, turn) if turn > turns => {
+            Some(Progress::TurnFinished {
+                persona,
+                run,
+                session,
+                turn,
+            })
+        }
+        (State::Playing | State::Interrupted | State::Waiting, _) => None,
     }
 }
 
@@ -119,23 +122,37 @@ fn spent(results: &RunResults) -> Spent {
     }
 }
 
+fn under_way(run: &RunRecord, states: &[State]) -> String {
+    match count(states, State::Interrupted) {
+        _ if !run.complete && !is_worked_on(&run.dir) => format!(
+            "interrupted (go on with `pibench-host run --resume {}`)",
+            run.dir.display()
+        ),
+        interrupted => format!("{} playing", count(states, State::Playing) + interrupted),
+    }
+}
+
 /// A run at one moment: how much is played, the scores so far, each session, what broke.
 pub fn state(run: &RunRecord) -> String {
     let results = &run.results;
-    let mut sessions = Table::new();
-    sessions.load_style(presets::UTF8_BORDERS_ONLY).set_header([
-        "persona", "session", "run", "turns", "Proc", "Comp", "state",
-    ]);
-    for column in sessions.column_iter_mut().skip(2).take(4) {
+    let mut sessions = table::fitting();
+    sessions.set_header(["session", "run", "turns", "Proc", "Comp", "state"]);
+    for column in sessions.column_iter_mut().skip(1).take(4) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut states = Vec::new();
+    let mut last = None;
     for one in &results.sessions {
         let state = state_of(run, one);
         states.push(state);
+        // A persona has a line of its own, where its sessions begin.
+        let begins = Some((&one.persona, one.run));
+        if last != begins {
+            sessions.add_row([line(&one.persona)]);
+            last = begins;
+        }
         sessions.add_row([
-            line(&one.persona),
-            line(&one.id),
+            format!("  {}", line(&one.id)),
             one.run.to_string(),
             one.turns.to_string(),
             table::score(one.proc),
@@ -143,6 +160,7 @@ pub fn state(run: &RunRecord) -> String {
             match state {
                 State::Finished => table::name(&one.outcome),
                 State::Playing => "playing".into(),
+                State::Interrupted => "interrupted".into(),
                 State::Waiting => "waiting".into(),
             },
         ]);
@@ -155,10 +173,10 @@ pub fn state(run: &RunRecord) -> String {
         ),
         sessions.to_string(),
         format!(
-            "{} of {} sessions finished, {} playing. So far: Proc {}, Comp {}{}",
+            "{} of {} sessions finished, {}. So far: Proc {}, Comp {}{}",
             count(&states, State::Finished),
             states.len(),
-            count(&states, State::Playing),
+            under_way(run, &states),
             table::score(results.proc),
             table::score(results.comp),
             match spent(results) {

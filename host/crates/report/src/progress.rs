@@ -1,7 +1,8 @@
 //! Live progress on stderr: a bar on a terminal, plain lines elsewhere.
 
+use std::collections::BTreeMap;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,17 +23,30 @@ pub enum Look {
     Silent,
 }
 
+/// Between two lines that tell how far a run is, where nothing ends.
+const QUIET: Duration = Duration::from_secs(30);
+
 /// Shows events until the last sender is gone.
 pub fn display(mut events: UnboundedReceiver<Progress>, look: Look) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let bar = (look == Look::Terminal).then(bar);
-        let show = |event: Progress| match &bar {
-            Some(bar) => show(bar, &event),
-            None if look == Look::Silent => {}
-            None => {
-                if let Some(line) = line(&event) {
+        let mut state = Standing::default();
+        let mut told = Instant::now();
+        let mut show = |event: Progress| {
+            state.enter(&event);
+            let line = line(&event);
+            match (&bar, line) {
+                (Some(bar), line) => show(bar, &event, line, &state),
+                (None, _) if look == Look::Silent => {}
+                (None, Some(line)) => {
                     eprintln!("{line}");
+                    told = Instant::now();
                 }
+                (None, None) if told.elapsed() >= QUIET => {
+                    eprintln!("{}", state.line());
+                    told = Instant::now();
+                }
+                (None, None) => {}
             }
         };
         while let Some(event) = events.blocking_recv() {
@@ -50,40 +64,150 @@ pub fn display(mut events: UnboundedReceiver<Progress>, look: Look) -> JoinHandl
     })
 }
 
+/// How often the clock of the bar moves while nothing ends.
+const TICK: Duration = Duration::from_millis(500);
+
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template(
-        "{bar:30} {pos}/{len} sessions  {elapsed}  eta {eta}  {wide_msg}",
+        "{bar:20} {pos}/{len} sessions  {elapsed}  eta {eta}\n{wide_msg}",
     );
     // A template that does not parse would fall back to indicatif's own.
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let bar =
+        ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(TICK);
+    bar
 }
 
-fn show(bar: &ProgressBar, event: &Progress) {
-    match event {
-        Progress::Planned { sessions, finished } => {
-            bar.set_length(*sessions as u64);
-            bar.set_position(*finished as u64);
-        }
-        Progress::SessionStarted {
-            persona, session, ..
-        } => bar.set_message(format!("{persona}/{session}")),
-        Progress::TurnFinished {
-            persona,
-            session,
-            turn,
-            ..
-        } => {
-            bar.set_message(format!("{persona}/{session}, turn {turn}"));
-        }
-        Progress::Preflight(_) | Progress::Compiling { .. } | Progress::Compiled { .. } => {
-            bar.println(line(event).unwrap_or_default());
-        }
-        Progress::SessionFinished { .. } => {
-            if let Some(line) = line(event) {
-                bar.println(line);
+fn show(bar: &ProgressBar, event: &Progress, line: Option<String>, state: &Standing) {
+    if let Progress::Planned { sessions, finished } = event {
+        bar.set_length(*sessions as u64);
+        bar.set_position(*finished as u64);
+    } else if let Some(line) = line {
+        bar.println(line);
+    }
+    if let Progress::SessionFinished { .. } = event {
+        bar.inc(1);
+    }
+    bar.set_message(state.under_way());
+}
+
+/// How far everything is.
+#[derive(Debug, Default)]
+struct Standing {
+    sessions: usize,
+    finished: usize,
+    /// The session and turn that each episode is at.
+    playing: BTreeMap<(String, u32), (String, u32)>,
+    /// Sums of the sessions that have a score, and how many these are.
+    proc: (f64, usize),
+    comp: (f64, usize),
+    calls: u64,
+    tokens: u64,
+    spent: Option<Spent>,
+    waits: Vec<String>,
+}
+
+impl Standing {
+    fn enter(&mut self, event: &Progress) {
+        match event {
+            Progress::Planned { sessions, finished } => {
+                (self.sessions, self.finished) = (*sessions, *finished);
             }
-            bar.inc(1);
+            Progress::SessionStarted {
+                persona,
+                run,
+                session,
+            } => self.at(persona, *run, session, 1),
+            Progress::TurnFinished {
+                persona,
+                run,
+                session,
+                turn,
+            } => self.at(persona, *run, session, turn + 1),
+            Progress::SessionFinished {
+                persona,
+                run,
+                proc,
+                comp,
+                spent,
+                ..
+            } => {
+                self.finished += 1;
+                self.playing.remove(&(persona.clone(), *run));
+                self.spent = Some(*spent);
+                add(&mut self.proc, *proc);
+                add(&mut self.comp, *comp);
+            }
+            Progress::Pulse {
+                calls,
+                tokens,
+                spent,
+                waits,
+            } => {
+                (self.calls, self.tokens) = (*calls, *tokens);
+                self.spent = Some(*spent);
+                self.waits.clone_from(waits);
+            }
+            Progress::Preflight(_) | Progress::Compiling { .. } | Progress::Compiled { .. } => {}
         }
+    }
+
+    fn at(&mut self, persona: &str, run: u32, session: &str, turn: u32) {
+        let place = (persona.to_owned(), run);
+        self.playing.insert(place, (session.to_owned(), turn));
+    }
+
+    /// A line where nothing ended for a while.
+    fn line(&self) -> String {
+        let Self {
+            sessions, finished, ..
+        } = self;
+        format!("{finished} of {sessions} sessions; {}", self.under_way())
+    }
+
+    /// What is at work, what is waited for, what was used, the mean scores of the sessions that ended.
+    fn under_way(&self) -> String {
+        let mut parts = Vec::new();
+        // What keeps everything up is seen first: a terminal cuts the end.
+        if let Some(first) = self.waits.first() {
+            let more = match self.waits.len() {
+                1 => String::new(),
+                all => format!(" and {} more", all - 1),
+            };
+            parts.push(format!("{}{more}", escape::line(first)));
+        }
+        if self.calls > 0 {
+            let calls = if self.calls == 1 { "call" } else { "calls" };
+            parts.push(format!("{} {calls} in flight", self.calls));
+        }
+        if self.tokens > 0 {
+            parts.push(format!("{} tokens", self.tokens));
+        }
+        match self.spent {
+            Some(Spent::Known(spent)) => parts.push(spent.to_string()),
+            Some(Spent::Unknown) => parts.push("cost unknown".into()),
+            Some(Spent::Nothing) | None => {}
+        }
+        for (name, (sum, count)) in [("Proc", self.proc), ("Comp", self.comp)] {
+            if count > 0 {
+                parts.push(format!("{name} {:.1} so far", sum / count as f64 * 100.0));
+            }
+        }
+        let at = self.playing.iter();
+        let at =
+            at.map(|((persona, _), (session, turn))| format!("{persona}/{session} turn {turn}"));
+        let at: Vec<String> = at.collect();
+        if !at.is_empty() {
+            parts.push(format!("{} at work: {}", at.len(), at.join(", ")));
+        }
+        parts.join("; ")
+    }
+}
+
+fn add((sum, count): &mut (f64, usize), score: Option<f64>) {
+    if let Some(score) = score {
+        *sum += score;
+        *count += 1;
     }
 }
 
@@ -119,14 +243,20 @@ fn line(event: &Progress) -> Option<String> {
                 Spent::Unknown => "; cost unknown".into(),
             };
             let outcome = serde_json::to_value(outcome).unwrap_or_default();
-            let comp = comp.map_or_else(|| "-".into(), |comp| format!("{:.1}", comp * 100.0));
+            let score = |score: &Option<f64>| {
+                score.map_or_else(|| "-".into(), |score| format!("{:.1}", score * 100.0))
+            };
+            let what = if *turns == 1 { "turn" } else { "turns" };
             Some(format!(
-                "{persona}/{session} run {run}: {}, {turns} turns, Proc {:.1}, Comp {comp}{spent}",
+                "{persona}/{session} run {run}: {}, {turns} {what}, Proc {}, Comp {}{spent}",
                 outcome.as_str().unwrap_or_default(),
-                proc * 100.0,
+                score(proc),
+                score(comp),
             ))
         }
-        Progress::SessionStarted { .. } | Progress::TurnFinished { .. } => None,
+        Progress::SessionStarted { .. }
+        | Progress::TurnFinished { .. }
+        | Progress::Pulse { .. } => None,
     }
 }
 
@@ -145,13 +275,61 @@ mod tests {
             session: "s".into(),
             outcome: Outcome::MaxTurns,
             turns: 30,
-            proc: 0.25,
+            proc: Some(0.25),
             comp: None,
             spent: Spent::Known(MicroUsd(1_500_000)),
         };
         assert_eq!(
             line(&event).unwrap(),
             "p/s run 2: max_turns, 30 turns, Proc 25.0, Comp -; 1.50 USD so far"
+        );
+    }
+
+    #[test]
+    fn what_is_under_way_names_waits_first_and_no_score_that_there_is_not() {
+        let mut state = Standing::default();
+        let (sessions, finished) = (3, 0);
+        state.enter(&Progress::Planned { sessions, finished });
+        let started = |persona: &str| Progress::SessionStarted {
+            persona: persona.into(),
+            run: 1,
+            session: "s".into(),
+        };
+        state.enter(&started("p"));
+        state.enter(&started("q"));
+        let ended = |persona: &str, outcome, proc| Progress::SessionFinished {
+            persona: persona.into(),
+            run: 1,
+            session: "s".into(),
+            outcome,
+            turns: 1,
+            proc,
+            comp: None,
+            spent: Spent::Unknown,
+        };
+        state.enter(&ended("p", Outcome::JudgeFault, None));
+        assert_eq!(
+            state.line(),
+            "1 of 3 sessions; cost unknown; 1 at work: q/s turn 1"
+        );
+        state.enter(&ended("q", Outcome::Complete, Some(0.5)));
+        state.enter(&Progress::Pulse {
+            calls: 2,
+            tokens: 1200,
+            spent: Spent::Known(MicroUsd(840_000)),
+            waits: vec![
+                "openai: status 429, waiting 12 s, try 3 of 7".into(),
+                "b".into(),
+            ],
+        });
+        assert_eq!(
+            state.line(),
+            "2 of 3 sessions; openai: status 429, waiting 12 s, try 3 of 7 and 1 more; 2 calls in flight; 1200 tokens; 0.84 USD; Proc 50.0 so far"
+        );
+        let one = line(&ended("p", Outcome::JudgeFault, None)).unwrap();
+        assert_eq!(
+            one,
+            "p/s run 1: judge_fault, 1 turn, Proc -, Comp -; cost unknown"
         );
     }
 }

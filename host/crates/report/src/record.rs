@@ -11,7 +11,9 @@ use super::table::marked;
 use pibench_core::player::Mark;
 use pibench_core::vocabulary::Category;
 use pibench_record::event::Event;
-use pibench_record::folder::{FolderError, Manifest, read_manifest, read_outline, read_results};
+use pibench_record::folder::{
+    FolderError, Manifest, is_worked_on, read_manifest, read_outline, read_results,
+};
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
 use pibench_record::results::{RunResults, SessionLine};
@@ -154,8 +156,10 @@ impl RunRecord {
     pub fn state(&self, line: &SessionLine) -> State {
         if trajectory_path(&self.dir, line).is_some_and(|path| path.exists()) {
             State::Finished
-        } else if line.turns > 0 {
+        } else if line.turns > 0 && is_worked_on(&self.dir) {
             State::Playing
+        } else if line.turns > 0 {
+            State::Interrupted
         } else {
             State::Waiting
         }
@@ -200,6 +204,8 @@ impl RunRecord {
 pub enum State {
     Waiting,
     Playing,
+    /// It was played, and nobody goes on with it.
+    Interrupted,
     Finished,
 }
 

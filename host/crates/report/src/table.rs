@@ -1,6 +1,6 @@
 //! The final table: Proc and Comp per persona, and what broke.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::cost;
 use super::escape::line;
@@ -88,11 +88,19 @@ pub fn agents(runs: &[&RunResults]) -> String {
     parts.join("\n\n")
 }
 
-fn table(header: &[&str]) -> Table {
+/// A table that is no wider than a terminal: it is wrapped where it would be.
+pub fn fitting() -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
-        .set_header(header.to_vec());
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
+    table
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = fitting();
+    table.set_header(header.to_vec());
     for (column, title) in table.column_iter_mut().zip(header) {
         if !matches!(*title, "agent" | "persona" | "session" | "outcome") {
             column.set_cell_alignment(CellAlignment::Right);
@@ -103,13 +111,19 @@ fn table(header: &[&str]) -> Table {
 
 fn sessions(sessions: &[SessionLine]) -> String {
     let mut table = table(&[
-        "persona", "session", "run", "Proc", "pooled", "Comp", "turns", "outcome",
+        "session", "run", "Proc", "pooled", "Comp", "turns", "outcome",
     ]);
+    let mut last = None;
     for session in sessions {
         let mark = if session.no_offline_matcher { " *" } else { "" };
+        // A persona has a line of its own, where its sessions begin.
+        let begins = Some((&session.persona, session.run));
+        if last != begins {
+            table.add_row([line(&session.persona)]);
+            last = begins;
+        }
         table.add_row([
-            line(&session.persona),
-            format!("{}{mark}", line(&session.id)),
+            format!("  {}{mark}", line(&session.id)),
             session.run.to_string(),
             score(session.proc),
             score(session.proc_scored),

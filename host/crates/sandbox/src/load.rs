@@ -600,7 +600,13 @@ impl Plugins {
             reason,
         };
         let most = self.terms.limits.load.component_bytes;
-        let file = std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
+        let file = std::fs::File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => failed(
+                "there is no such file; if it is yours, build it with `pibench-host plugin build`"
+                    .into(),
+            ),
+            _ => failed(error.to_string()),
+        })?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         let mut wasm = Vec::with_capacity(usize::try_from(length).unwrap_or(most).min(most) + 1);
         let mut limited = std::io::Read::take(file, most as u64 + 1);

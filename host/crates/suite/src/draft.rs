@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_is_no_id_is_refused() {
-        for bad in ["", "A", "../x", "a b", "é"] {
+        for bad in ["", "A", "a b", "é"] {
             assert!(
                 matches!(suite(Utf8Path::new(bad)), Err(DraftError::Id(_))),
                 "{bad}"

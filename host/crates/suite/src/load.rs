@@ -878,7 +878,8 @@ fn plugins(
         if !is_id(name) {
             report.add_with_help(place.span(), format!("`{name}` is no id"), ID_RULE);
         } else if !path.is_file() {
-            report.add(place.span(), format!("no such plugin file: {path}"));
+            let help = "if it is yours, build it with `pibench-host plugin build`";
+            report.add_with_help(place.span(), format!("no such plugin file: {path}"), help);
         }
         plugins.insert(name.clone(), path);
     }

@@ -158,7 +158,11 @@ fn check_session_names(suite: &Suite, args: &CheckArgs) -> Result<(), Failure> {
     match args.session.iter().find(|id| !known.contains(id.as_str())) {
         None => Ok(()),
         Some(id) => {
-            Err(anyhow!("find session `{id}`: {} has none", suite.path)).or_exit(Exit::Usage)
+            let path = &suite.path;
+            Err(anyhow!(
+                "find session `{id}`: {path} has no such session; `pibench-host list sessions {path}` names those that it has"
+            ))
+            .or_exit(Exit::Usage)
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use anyhow::anyhow;
 use camino::Utf8Path;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::Table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use pibench_engine::plan::{Settled, agents, at_once, settle};
 use pibench_record::Manifest;
 use pibench_record::folder::PluginMark;
 use pibench_report::escape;
+use pibench_report::table::fitting;
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
 use pibench_suite::manifest::LimitOverrides;
@@ -60,11 +61,8 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_BORDERS_ONLY)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["setting", "value", "from"]);
+    let mut table = fitting();
+    table.set_header(["setting", "value", "from"]);
     for Row { key, value, from } in rows {
         let value = match value {
             Value::Null => "-".into(),

@@ -1,10 +1,11 @@
 //! Tables for a terminal.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::CellAlignment;
 
 use super::{heading, joined, parts};
 use crate::escape::line;
-use crate::sheet::{Cell, Figure, Rank, Sheet};
+use crate::sheet::{Cell, Column, Figure, Rank, Sheet};
+use crate::table::{WIDTH, fitting};
 
 pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
     let mut parts: Vec<String> = banner.iter().map(|banner| line(banner)).collect();
@@ -17,28 +18,15 @@ fn sheet(sheet: &Sheet) -> String {
     if let Some(missing) = &sheet.missing {
         return format!("{text}\n{}", line(missing));
     }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    // The parts stand below the title: tables are wide enough.
-    table.set_header(sheet.columns.iter().map(|column| match parts(column) {
-        Some(parts) => format!("{}\n{parts}", line(&column.title)),
-        None => line(&column.title),
-    }));
-    for (column, of) in table.column_iter_mut().zip(&sheet.columns) {
-        if !of.parts.is_empty() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    let cells: Vec<Vec<String>> = sheet
+        .rows
+        .iter()
+        .map(|row| row.cells.iter().map(cell).collect())
+        .collect();
+    let ranked = cells.iter().flatten().any(|cell| cell.contains(['¹', '²']));
+    for columns in pages(sheet, &cells) {
+        text = format!("{text}\n{}", page(sheet, &cells, &columns));
     }
-    let mut ranked = false;
-    for (at, row) in sheet.rows.iter().enumerate() {
-        if let Some(heading) = heading(sheet, at) {
-            table.add_row([format!("({heading})")]);
-        }
-        let cells: Vec<String> = row.cells.iter().map(cell).collect();
-        ranked |= cells.iter().any(|cell| cell.contains(['¹', '²']));
-        table.add_row(cells);
-    }
-    text = format!("{text}\n{table}");
     if ranked {
         text.push_str("\n¹ best, ² second best");
     }
@@ -46,6 +34,65 @@ fn sheet(sheet: &Sheet) -> String {
         text = format!("{text}\n{}", line(note));
     }
     text
+}
+
+/// The title of a column, and its parts below it.
+fn title(column: &Column) -> String {
+    match parts(column) {
+        Some(parts) => format!("{}\n{parts}", line(&column.title)),
+        None => line(&column.title),
+    }
+}
+
+/// What stands between two columns: a blank on either side, and the line's place.
+const BETWEEN: usize = 3;
+
+/// The columns of each part of a table that is wider than a terminal: the first one, which names the rows, stands in each.
+fn pages(sheet: &Sheet, cells: &[Vec<String>]) -> Vec<Vec<usize>> {
+    let widest = |at: usize| {
+        let title = title(&sheet.columns[at]);
+        let own = cells.iter().filter_map(|row| row.get(at));
+        let own = own.map(|cell| cell.chars().count());
+        let own = own.chain(title.lines().map(|line| line.chars().count()));
+        own.max().unwrap_or_default() + BETWEEN
+    };
+    let first = if sheet.columns.is_empty() {
+        0
+    } else {
+        widest(0)
+    };
+    let mut pages: Vec<Vec<usize>> = vec![vec![0]];
+    let mut used = first;
+    for at in 1..sheet.columns.len() {
+        let width = widest(at);
+        let last = pages.len() - 1;
+        if used + width >= usize::from(WIDTH) && pages[last].len() > 1 {
+            pages.push(vec![0, at]);
+            used = first + width;
+        } else {
+            pages[last].push(at);
+            used += width;
+        }
+    }
+    pages
+}
+
+fn page(sheet: &Sheet, cells: &[Vec<String>], columns: &[usize]) -> String {
+    let mut table = fitting();
+    table.set_header(columns.iter().map(|at| title(&sheet.columns[*at])));
+    for (column, at) in table.column_iter_mut().zip(columns) {
+        if !sheet.columns[*at].parts.is_empty() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for (row, own) in cells.iter().enumerate() {
+        if let Some(heading) = heading(sheet, row) {
+            table.add_row([format!("({heading})")]);
+        }
+        let shown = columns.iter().map(|at| own.get(*at).cloned());
+        table.add_row(shown.map(Option::unwrap_or_default));
+    }
+    table.to_string()
 }
 
 fn cell(cell: &Cell) -> String {

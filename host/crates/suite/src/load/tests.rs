@@ -500,7 +500,9 @@ fn checks_the_suites_settings() {
         SUITE_PATH,
         "id =",
         "plugins.x = \"x.wasm\"\nid =",
-        &["suite.toml:2:13: no such plugin file: x.wasm"],
+        &[
+            "suite.toml:2:13: no such plugin file: x.wasm (if it is yours, build it with `pibench-host plugin build`)",
+        ],
     );
     check(
         SUITE_PATH,

@@ -1,0 +1,203 @@
+//! What stands in a terminal: tables that fit it, words that say what is wrong and what to do, and how far a run is.
+
+use std::fs;
+
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::scene::{Scene, expect, stderr};
+
+fn said(scene: &Scene, args: &[&str]) -> String {
+    let output = scene.run(args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The lines of tables, by what they are drawn with.
+fn check_width(text: &str) {
+    let drawn = text
+        .lines()
+        .filter(|line| line.starts_with(['│', '┌', '╞', '└']));
+    let wide: Vec<&str> = drawn.filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(text.contains('│'), "no table: {text}");
+}
+
+#[test]
+fn every_table_fits_a_terminal_of_80_columns() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    for agent in ["reference", "reactive"] {
+        let args = ["run", "mine/suite.toml", "--agent", agent, "--out", agent];
+        check_width(&said(&scene, &args));
+    }
+    for args in [
+        &["compare", "reference", "reactive"][..],
+        &["report", "reference", "reactive", "--all"],
+        &["show", "--once", "reference"],
+        &["run", "mine/suite.toml", "--print-config"],
+    ] {
+        check_width(&said(&scene, args));
+    }
+}
+
+#[test]
+fn a_report_prints_what_is_asked_first_and_names_the_rest() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    said(&scene, &["run", "mine/suite.toml", "--out", "a"]);
+    let short = said(&scene, &["report", "a"]);
+    assert!(short.contains("Table 1: ") && short.contains("How sure the scores are"));
+    assert!(
+        short.contains("- Table 7: ") && short.contains("--all"),
+        "{short}"
+    );
+    assert!(!short.contains("Provided"), "{short}");
+    let all = said(&scene, &["report", "a", "--all"]);
+    assert!(all.len() > short.len() && !all.contains("--all"), "{all}");
+    // GPT-5.4 of the paper stands whole, however many columns there are.
+    assert!(all.contains("Gemini 3.1 Pro"), "{all}");
+}
+
+#[test]
+fn a_comparison_ends_with_what_it_comes_to() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    for agent in ["reference", "nop"] {
+        said(
+            &scene,
+            &["run", "mine/suite.toml", "--agent", agent, "--out", agent],
+        );
+    }
+    let text = said(&scene, &["compare", "reference", "reference"]);
+    assert!(
+        text.trim_end().ends_with("in Comp there is no difference."),
+        "{text}"
+    );
+    let text = said(&scene, &["compare", "reference", "nop"]);
+    assert!(text.contains("In short: "), "{text}");
+}
+
+#[test]
+fn a_slip_of_the_pen_is_answered_with_what_was_meant() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let run = |args: &[&str]| scene.run(&[&["run", "mine/suite.toml"], args].concat());
+    let said = ["`refrence`", "did you mean `reference`", "PROVIDER/MODEL"];
+    expect(&run(&["--agent", "refrence"]), 2, &said);
+    let judged = [
+        "--agent", "gpt-5.4", "--user", "lexical", "--judge", "lexcal",
+    ];
+    expect(
+        &run(&judged),
+        2,
+        &["judge `lexcal`", "did you mean `lexical`"],
+    );
+    let args = [
+        "run",
+        "mine/suite.toml",
+        "--agent",
+        "openai/m",
+        "--user",
+        "lexical",
+        "--judge",
+        "lexical",
+    ];
+    let wrong = [
+        ("OPENAI_BASE_URL", "127.0.0.1:8000"),
+        ("OPENAI_API_KEY", "key-of-nobody"),
+    ];
+    let told = ["OPENAI_BASE_URL", "`127.0.0.1:8000`", "want http://"];
+    expect(&scene.run_with(&args, &wrong), 2, &told);
+    let secret = [
+        ("OPENAI_BASE_URL", "me:hidden@host"),
+        ("OPENAI_API_KEY", "key-of-nobody"),
+    ];
+    let output = scene.run_with(&args, &secret);
+    assert!(!stderr(&output).contains("hidden"), "{}", stderr(&output));
+    let absent = scene.run(&["check", "mine/suite.toml", "--session", "none"]);
+    expect(&absent, 2, &["has no such session", "list sessions"]);
+    scene.replace(
+        "mine/suite.toml",
+        "[\"personas/first\"]",
+        "[\"personas/first\"]\n[plugins]\nown = \"own.wasm\"",
+    );
+    scene.replace(
+        "mine/personas/first/persona.toml",
+        "files =",
+        "tools = [\"own__*\"]\nfiles =",
+    );
+    expect(&run(&[]), 3, &["own.wasm", "pibench-host plugin build"]);
+}
+
+#[test]
+fn serve_offers_no_option_that_it_refuses() {
+    let help = said(&Scene::new(), &["serve", "--help"]);
+    for option in ["--agent", "--dry-run", "--temperature"] {
+        assert!(!help.contains(option), "{option}: {help}");
+    }
+    assert!(help.contains("--user"), "{help}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_not_there_is_told() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let server = MockServer::start().await;
+    let missing = ResponseTemplate::new(404);
+    Mock::given(any())
+        .respond_with(missing)
+        .mount(&server)
+        .await;
+    let url = format!("{}/api", server.uri());
+    let args = [
+        "run",
+        "mine/suite.toml",
+        "--agent",
+        "lab/m",
+        "--base-url",
+        &url,
+        "--user",
+        "lexical",
+        "--judge",
+        "lexical",
+    ];
+    expect(&scene.run(&args), 10, &["/api/chat/completions"]);
+}
+
+#[test]
+fn a_run_that_nobody_plays_is_interrupted_and_says_how_to_go_on() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    said(
+        &scene,
+        &[
+            "run",
+            "mine/suite.toml",
+            "--agent",
+            "reactive",
+            "--out",
+            "a",
+        ],
+    );
+    let journal = scene.path("a/journal/first.r1.jsonl");
+    let whole = fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    fs::write(&journal, lines[..3].concat()).unwrap();
+    fs::remove_file(scene.path("a/results.json")).unwrap();
+    fs::remove_dir_all(scene.path("a/trajectories")).unwrap();
+    let text = said(&scene, &["show", "--once", "a"]);
+    assert!(
+        text.contains("│   first") && text.contains("interrupted"),
+        "{text}"
+    );
+    assert!(text.contains("run --resume a"), "{text}");
+    // Who holds the lock plays it.
+    let lock = fs::File::open(scene.path("a/lock")).unwrap();
+    lock.lock().unwrap();
+    let text = said(&scene, &["show", "--once", "a"]);
+    assert!(
+        text.contains("playing") && !text.contains("interrupted"),
+        "{text}"
+    );
+}
