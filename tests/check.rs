@@ -4,7 +4,7 @@
 use pibench_suite::suite::Grading;
 use serde_json::Value;
 
-use crate::scene::{Scene, expect, first_persona, hostile, stderr};
+use crate::scene::{Scene, embedded, expect, first_persona, hostile, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 const FOLDER: &str = "tasks/personas/law_trainee/sessions";
@@ -697,6 +697,21 @@ fn the_examples_of_rules_are_carried_out() {
     );
 }
 
+#[test]
+fn the_researchers_128_tools_take_less_than_12_000_tokens() {
+    let suite = embedded();
+    let path = suite.to_str().unwrap();
+    let output = Scene::new().run(&["check", path, "--session", "rebuttal-triage", "--json"]);
+    expect(&output, 0, &[]);
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let personas = printed["paths"][0]["holds"]["tools"].as_array().unwrap();
+    let mut personas = personas.iter();
+    let researcher = personas.find(|one| one["persona"] == "researcher").unwrap();
+    assert_eq!(researcher["tools"], 128, "{researcher}");
+    let tokens = researcher["tokens"].as_u64().unwrap();
+    assert!((6_000..12_000).contains(&tokens), "{researcher}");
+}
+
 const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
 const TOOLS: &str =
     r#"tools = ["simple_note__*", "gmail__*", "phone__*", "todoist__*", "splitwise__*"]"#;
@@ -743,7 +758,7 @@ fn a_persona_with_more_than_128_tools_is_refused_and_one_with_128_is_not() {
     let told = &value(&most)["paths"][0]["holds"]["tools"][0];
     assert_eq!(told["tools"], 128, "{told}");
     let tokens = told["tokens"].as_u64().unwrap();
-    assert!((5_000..15_500).contains(&tokens), "{tokens}");
+    assert!((5_000..13_500).contains(&tokens), "{tokens}");
 
     let output = offered(&[&some[..], &others, &["search_sellers"]].concat());
     let said = "the agent is offered 129 tools";

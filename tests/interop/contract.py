@@ -156,8 +156,9 @@ def tool_rules(form, body):
     if len(set(names)) < len(names):
         problems.append("two tools have one name")
     for tool in tools:
-        if len(tool["description"]) > LONGEST_DESCRIPTION:
-            problems.append(f"the description of `{tool['name']}` has {len(tool['description'])} characters")
+        description = tool.get("description", "")
+        if len(description) > LONGEST_DESCRIPTION:
+            problems.append(f"the description of `{tool['name']}` has {len(description)} characters")
         if tool.get("parameters", tool.get("input_schema", {})).get("type") != "object":
             problems.append(f"the parameters of `{tool['name']}` are no object")
     return problems

@@ -1,8 +1,4 @@
 //! What the tools take. The comments are what a model reads.
-#![expect(
-    clippy::doc_markdown,
-    reason = "a model reads argument names as they are"
-)]
 
 use pibench_sdk::listing::{PageIndex, PageLimit};
 use schemars::JsonSchema;
@@ -59,8 +55,6 @@ pub(crate) struct SearchProducts {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// price, rating, num_product_reviews, num_product_questions, delivery_days, inventory_quantity, weight, name,
-    /// product_id.
     pub sort_by: Option<String>,
 }
 
@@ -148,7 +142,6 @@ pub(crate) struct ListOrders {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, paid_amount, order_id.
     pub sort_by: Option<String>,
 }
 
@@ -200,7 +193,6 @@ pub(crate) struct ListReviews {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, rating, review_id.
     pub sort_by: Option<String>,
 }
 
@@ -214,7 +206,6 @@ pub(crate) struct ListQuestions {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, num_answers, question_id.
     pub sort_by: Option<String>,
 }
 
@@ -230,6 +221,5 @@ pub(crate) struct ListAnswers {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, question_answer_id.
     pub sort_by: Option<String>,
 }

@@ -251,19 +251,15 @@ fn catalogue_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "search_product_types",
-            "Lists product types.",
+            "Searches product types.",
             Amazon::search_product_types,
         )
         .public(
             "search_products",
-            "Finds products: prices in USD, weights in kg, sizes in cm. variations are products of their own.",
+            "USD, kg, cm. variations are products of their own.",
             Amazon::search_products,
         )
-        .public(
-            "show_product",
-            "Shows a product.",
-            Amazon::show_product,
-        )
+        .public("show_product", "Shows a product.", Amazon::show_product)
         .public(
             "show_product_feature_choices",
             "Lists the colors, sizes and sellers that there are.",
@@ -271,7 +267,7 @@ fn catalogue_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         )
         .public(
             "search_sellers",
-            "Finds sellers.",
+            "Searches sellers.",
             Amazon::search_sellers,
         )
         .public("show_seller", "Shows a seller.", Amazon::show_seller)
@@ -291,7 +287,7 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .private(
             "show_cart",
-            "Shows the cart: prices of one piece, and total_cost with tax and fees.",
+            "Prices of one piece; total_cost with tax and fees.",
             Amazon::show_cart,
         )
         .private(
@@ -301,10 +297,10 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         )
         .private(
             "update_product_quantity_in_cart",
-            "Sets how many are in the cart; 0: none.",
+            "Sets how many; 0: none.",
             Amazon::update_product_quantity_in_cart,
         )
-        .private("clear_cart", "Empties the cart.", Amazon::clear_cart)
+        .private("clear_cart", "Clears the cart.", Amazon::clear_cart)
         .private(
             "show_wish_list",
             "Shows the wish list.",
@@ -332,17 +328,13 @@ fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         .private("show_account", "Shows your account.", Amazon::show_account)
         .private(
             "show_addresses",
-            "Lists your delivery addresses.",
+            "Shows your addresses.",
             Amazon::show_addresses,
         )
-        .private(
-            "add_address",
-            "Adds a delivery address.",
-            Amazon::add_address,
-        )
+        .private("add_address", "Adds an address.", Amazon::add_address)
         .private(
             "show_payment_cards",
-            "Lists your payment cards.",
+            "Shows your payment cards.",
             Amazon::show_payment_cards,
         )
         .private(
@@ -352,22 +344,14 @@ fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         )
         .private(
             "place_order",
-            "Buys all that is in the cart, for good.",
+            "Buys the cart, for good.",
             Amazon::place_order,
         )
-        .private(
-            "show_orders",
-            "Lists your orders, latest first.",
-            Amazon::show_orders,
-        )
-        .private(
-            "show_order",
-            "Shows an order: prices of one piece.",
-            Amazon::show_order,
-        )
+        .private("show_orders", "Latest first.", Amazon::show_orders)
+        .private("show_order", "Prices of one piece.", Amazon::show_order)
         .private(
             "show_product_purchases",
-            "Lists the products that you bought, latest first.",
+            "Latest first.",
             Amazon::show_product_purchases,
         )
         .private(
@@ -381,7 +365,7 @@ fn opinion_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "show_product_reviews",
-            "Lists a product's reviews, latest first.",
+            "Latest first.",
             Amazon::show_product_reviews,
         )
         .private(
@@ -391,12 +375,12 @@ fn opinion_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         )
         .public(
             "show_product_questions",
-            "Lists questions about a product, latest first.",
+            "Latest first.",
             Amazon::show_product_questions,
         )
         .public(
             "show_product_question_answers",
-            "Lists the answers to a question, latest first.",
+            "Latest first.",
             Amazon::show_product_question_answers,
         )
         .private(

@@ -11,7 +11,7 @@ use crate::path::MAX_PATH;
 pub(crate) struct CreateDirectory {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub directory_path: String,
-    /// With missing parents.
+    /// Parents, too.
     #[serde(default)]
     pub recursive: bool,
     #[serde(default = "yes")]
@@ -35,7 +35,6 @@ pub(crate) struct CreateFile {
 pub(crate) struct PlaceFile {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_file_path: String,
-    /// With its name.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_file_path: String,
     #[serde(default)]
@@ -50,7 +49,6 @@ pub(crate) struct PlaceFile {
 pub(crate) struct PlaceDirectory {
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub source_directory_path: String,
-    /// With its name.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub destination_directory_path: String,
     #[serde(default)]

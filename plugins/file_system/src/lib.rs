@@ -76,22 +76,18 @@ impl ToolApp for FileSystem {
             .login()
             .private(
                 "create_directory",
-                "Makes a directory. Paths begin with / or ~/ (your home).",
+                "Paths begin with / or ~/; destinations end in the new name.",
                 Self::create_directory,
             )
-            .private("create_file", "Writes a text file.", Self::create_file)
+            .private("create_file", "Creates a file.", Self::create_file)
             .private("copy_file", "Copies a file.", Self::copy_file)
-            .private("move_file", "Moves or renames a file.", Self::move_file)
+            .private("move_file", "Moves a file.", Self::move_file)
             .private(
                 "copy_directory",
-                "Copies a directory with all in it.",
+                "Copies a directory.",
                 Self::copy_directory,
             )
-            .private(
-                "move_directory",
-                "Moves or renames a directory.",
-                Self::move_directory,
-            )
+            .private("move_directory", "Moves a directory.", Self::move_directory)
     }
 
     /// Homes are as old as their accounts.

@@ -1,8 +1,4 @@
 //! What the tools take. The comments are what a model reads.
-#![expect(
-    clippy::doc_markdown,
-    reason = "a model reads argument names as they are"
-)]
 
 use pibench_sdk::listing::{PageIndex, PageLimit};
 use pibench_sdk::time::{Since, Until};
@@ -67,13 +63,10 @@ pub(crate) struct ListThreads {
     pub query: Option<String>,
     pub label: Option<String>,
     pub starred: Option<bool>,
-    /// null: both.
     #[serde(default = "not")]
     pub archived: Option<bool>,
-    /// null: both.
     #[serde(default = "not")]
     pub spam: Option<bool>,
-    /// null: both.
     #[serde(default = "not")]
     pub snoozed: Option<bool>,
     pub read: Option<bool>,
@@ -88,7 +81,6 @@ pub(crate) struct ListThreads {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, updated_at, email_thread_id.
     pub sort_by: Option<String>,
 }
 
@@ -112,7 +104,6 @@ pub(crate) struct ListStarredThreads {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, updated_at, email_thread_id.
     pub sort_by: Option<String>,
 }
 
@@ -230,7 +221,7 @@ pub(crate) struct UpdateDraft {
     pub body: Option<String>,
     pub belongs_to_email_thread_id: Option<u32>,
     pub response_to_email_id: Option<u32>,
-    /// YYYY-MM-DDTHH:MM:SS, or None.
+    /// Or None.
     pub scheduled_send_at: Option<String>,
 }
 
@@ -261,6 +252,5 @@ pub(crate) struct ListDrafts {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, updated_at, draft_id.
     pub sort_by: Option<String>,
 }

@@ -99,11 +99,7 @@ impl ToolApp for Gmail {
             .public("signup", "Creates an account.", Self::sign_up)
             .login()
             .logout()
-            .public(
-                "search_users",
-                "Finds people with an account.",
-                Self::search_users,
-            );
+            .public("search_users", "Searches users.", Self::search_users);
         email_tools(thread_tools(tools))
     }
 
@@ -138,28 +134,28 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
     tools
         .private(
             "show_inbox_threads",
-            "Lists threads with received emails, latest change first.",
+            "Received emails; latest change first; null: both.",
             Gmail::show_inbox_threads,
         )
         .private(
             "show_outbox_threads",
-            "Lists threads with sent emails, latest change first.",
+            "Sent emails; latest change first; null: both.",
             Gmail::show_outbox_threads,
         )
         .private(
             "show_starred_threads",
-            "Lists starred threads, latest change first.",
+            "Latest change first.",
             Gmail::show_starred_threads,
         )
         .private(
             "show_thread",
-            "Shows a thread's emails, oldest first, and drafts; it stays unread.",
+            "Oldest first; it stays unread.",
             Gmail::show_thread,
         )
         .private("show_email", "Shows an email.", Gmail::show_email)
         .private(
             "show_category_sizes",
-            "Counts threads and drafts.",
+            "Shows category sizes.",
             Gmail::show_category_sizes,
         )
         .private(
@@ -174,66 +170,50 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
         )
         .private(
             "mark_thread_starred",
-            "Stars a thread.",
+            "Marks a thread as starred.",
             Gmail::mark_thread_starred,
         )
         .private(
             "mark_thread_archived",
-            "Takes a thread out of the inbox until new mail comes in.",
+            "Until new mail comes in.",
             Gmail::mark_thread_archived,
         )
         .private(
             "label_thread",
-            "Gives a thread its one label.",
+            "A thread has one label.",
             Gmail::label_thread,
         )
         .private(
             "unlabel_thread",
-            "Takes its label away.",
+            "Unlabels a thread.",
             Gmail::unlabel_thread,
         )
-        .private(
-            "search_labels",
-            "Lists the labels in use.",
-            Gmail::search_labels,
-        )
+        .private("search_labels", "Searches labels.", Gmail::search_labels)
 }
 
 /// Emails and drafts.
 fn email_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
     tools
-        .private(
-            "send_email",
-            "Sends an email, in a new thread.",
-            Gmail::send_email,
-        )
+        .private("send_email", "In a new thread.", Gmail::send_email)
         .private(
             "reply_to_email",
-            "Answers an email of a thread, in that thread.",
+            "Replies to an email.",
             Gmail::reply_to_email,
         )
         .private(
             "forward_email_thread",
-            "Sends a thread's emails as one, in a new thread.",
+            "As one email, in a new thread.",
             Gmail::forward_email_thread,
         )
-        .private(
-            "create_draft",
-            "Saves an email, to be sent later.",
-            Gmail::create_draft,
-        )
-        .private("update_draft", "Changes a draft.", Gmail::update_draft)
+        .private("create_draft", "Creates a draft.", Gmail::create_draft)
+        .private("update_draft", "Updates a draft.", Gmail::update_draft)
         .private(
             "send_email_from_draft",
-            "Sends a draft now.",
+            "Sends an email from a draft.",
             Gmail::send_email_from_draft,
         )
         .private("show_draft", "Shows a draft.", Gmail::show_draft)
-        .private(
-            "show_drafts",
-            "Lists your drafts, latest change first.",
-            Gmail::show_drafts,
-        )
+        .private("show_drafts", "Latest change first.", Gmail::show_drafts)
 }
 
 #[cfg(test)]

@@ -1,8 +1,4 @@
 //! What the tools take. The comments are what a model reads.
-#![expect(
-    clippy::doc_markdown,
-    reason = "a model reads argument names as they are"
-)]
 
 use pibench_sdk::listing::{PageIndex, PageLimit};
 use pibench_sdk::time::{Since, Until};
@@ -14,7 +10,7 @@ use crate::alarms::Weekday;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Login {
-    /// Your phone number.
+    /// Phone number.
     pub username: String,
     pub password: String,
 }
@@ -26,7 +22,6 @@ pub(crate) struct AddContact {
     pub last_name: String,
     pub phone_number: Option<String>,
     pub email: Option<String>,
-    /// Such as friend.
     pub relationships: Option<Vec<String>>,
     /// YYYY-MM-DD.
     pub birthday: Option<String>,
@@ -43,7 +38,6 @@ pub(crate) struct UpdateContact {
     pub phone_number: Option<String>,
     pub email: Option<String>,
     pub relationships: Option<Vec<String>>,
-    /// YYYY-MM-DD.
     pub birthday: Option<String>,
     pub home_address: Option<String>,
     pub work_address: Option<String>,
@@ -77,7 +71,7 @@ pub(crate) struct TextMessageId {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchTextMessages {
     pub query: Option<String>,
-    /// The other person's.
+    /// The other's.
     pub phone_number: Option<String>,
     #[serde(default)]
     pub only_latest_per_contact: bool,
@@ -85,7 +79,6 @@ pub(crate) struct SearchTextMessages {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, text_message_id.
     pub sort_by: Option<String>,
 }
 
@@ -140,7 +133,6 @@ pub(crate) struct CreateAlarm {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateAlarm {
     pub alarm_id: u32,
-    /// HH:MM.
     pub time: Option<String>,
     /// None: once.
     pub repeat_days: Option<Vec<Weekday>>,

@@ -94,18 +94,18 @@ impl ToolApp for Phone {
             .public("login", pibench_sdk::tool::LOGIN, Self::log_in)
             .public(
                 "get_current_date_and_time",
-                "Tells date and time.",
+                "Gets date and time.",
                 get_current_date_and_time,
             )
             .private(
                 "search_contacts",
-                "Lists your contacts, by name.",
+                "Searches contacts.",
                 Self::search_contacts,
             )
             .private("add_contact", "Adds a contact.", Self::add_contact)
             .private(
                 "update_contact",
-                "Changes a contact; an empty text takes a field away.",
+                "An empty text takes a field away.",
                 Self::update_contact,
             )
             .private(
@@ -120,17 +120,17 @@ impl ToolApp for Phone {
             )
             .private(
                 "search_text_messages",
-                "Lists text messages, sent and received, latest first.",
+                "Latest first.",
                 Self::search_text_messages,
             )
             .private(
                 "show_text_message_window",
-                "Lists the messages with one number; each page oldest first.",
+                "Each page oldest first.",
                 Self::show_text_message_window,
             )
-            .private("create_alarm", "Sets an alarm.", Self::create_alarm)
+            .private("create_alarm", "Creates an alarm.", Self::create_alarm)
             .private("show_alarm", "Shows an alarm.", Self::show_alarm)
-            .private("update_alarm", "Changes an alarm.", Self::update_alarm)
+            .private("update_alarm", "Updates an alarm.", Self::update_alarm)
     }
 
     fn open(accounts: Accounts) -> Self {

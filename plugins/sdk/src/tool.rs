@@ -208,17 +208,7 @@ impl<A: ToolApp> Tools<A> {
             description: tool.description,
             schema: (tool.schema)(),
         };
-        let mut declared: Vec<Declaration> = self.tools.iter().map(declare).collect();
-        let has_lists = declared
-            .iter()
-            .any(|tool| tool.schema["properties"]["page_limit"].is_object());
-        for tool in declared
-            .iter_mut()
-            .filter(|tool| has_lists && tool.description == LOGIN)
-        {
-            tool.description = LOGIN_OF_LISTS;
-        }
-        declared
+        self.tools.iter().map(declare).collect()
     }
 
     /// Runs a tool.
@@ -230,11 +220,16 @@ impl<A: ToolApp> Tools<A> {
 }
 
 /// What every login says.
-pub const LOGIN: &str = "Gives the access_token that this app's other tools take.";
+pub const LOGIN: &str = "Gives the access_token.";
 
-/// What a login says where there are lists: what holds for all of them.
-const LOGIN_OF_LISTS: &str = "Gives the access_token that this app's other tools take. In lists any word of query matches, the best \
-                              first; sort_by is + or - (descending) and a field; page_limit is 5, at most 20.";
+/// What arguments of lists mean that say nothing of their own. The same words about the same name are shown to a model
+/// once, however many lists have it.
+const OF_LISTS: [(&str, &str); 4] = [
+    ("query", "Any word matches; the best come first."),
+    ("sort_by", "+ or - (descending) and a field."),
+    ("page_index", "From 0."),
+    ("page_limit", "5, at most 20."),
+];
 
 /// For tools without arguments of their own.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -244,7 +239,7 @@ pub struct NoArguments {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Login {
-    /// Email address.
+    /// Email.
     username: String,
     password: String,
 }
@@ -305,7 +300,25 @@ fn schema<T: JsonSchema>() -> Value {
     if schema.get("properties").is_none() {
         schema.insert("properties".to_owned(), json!({}));
     }
-    schema.to_value()
+    let mut schema = schema.to_value();
+    describe_lists(&mut schema);
+    schema
+}
+
+fn describe_lists(schema: &mut Value) {
+    let Some(arguments) = schema["properties"].as_object_mut() else {
+        return;
+    };
+    let is_list = arguments.contains_key("page_limit") || arguments.contains_key("sort_by");
+    for (name, meaning) in OF_LISTS.iter().filter(|_| is_list) {
+        if let Some(Value::Object(argument)) = arguments.get_mut(*name) {
+            argument.entry("description").or_insert((*meaning).into());
+        }
+    }
+    if let Some(Value::Object(limit)) = arguments.get_mut("page_limit") {
+        // In the words above.
+        limit.remove("default");
+    }
 }
 
 /// Whether it is the end of time or of numbers: what a bound is that was not given.
@@ -326,7 +339,7 @@ fn public_schema<T: JsonSchema>() -> Value {
 
 fn private_schema<T: JsonSchema>() -> Value {
     let mut schema = schema::<T>();
-    schema["properties"]["access_token"] = json!({"type": "string"});
+    schema["properties"]["access_token"] = json!({"type": "string", "description": "From login."});
     schema
 }
 

@@ -1,8 +1,4 @@
 //! What the tools take. The comments are what a model reads.
-#![expect(
-    clippy::doc_markdown,
-    reason = "a model reads argument names as they are"
-)]
 
 use pibench_sdk::listing::{PageIndex, PageLimit};
 use schemars::JsonSchema;
@@ -26,7 +22,6 @@ pub(crate) struct SearchNotes {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, updated_at, title, note_id.
     pub sort_by: Option<String>,
 }
 

@@ -90,38 +90,22 @@ impl ToolApp for SimpleNote {
         Tools::new()
             .login()
             .logout()
-            .private(
-                "show_account",
-                "Shows your account.",
-                Self::show_account,
-            )
-            .public(
-                "show_profile",
-                "Shows who has an account.",
-                Self::show_profile,
-            )
+            .private("show_account", "Shows your account.", Self::show_account)
+            .public("show_profile", "Shows a profile.", Self::show_profile)
             .private(
                 "search_notes",
-                "Finds notes by title, content and tags, latest change first; shown without content.",
+                "By title, content and tags, latest change first.",
                 Self::search_notes,
             )
-            .private(
-                "show_note",
-                "Shows a note with its content.",
-                Self::show_note,
-            )
+            .private("show_note", "Shows a note.", Self::show_note)
             .private("create_note", "Creates a note.", Self::create_note)
-            .private(
-                "update_note",
-                "Replaces what is given of a note.",
-                Self::update_note,
-            )
+            .private("update_note", "Updates a note.", Self::update_note)
             .private(
                 "add_content_to_note",
-                "Adds text after or before a note's content, on a line of its own.",
+                "On a line of its own.",
                 Self::add_content_to_note,
             )
-            .private("delete_note", "Deletes a note for good.", Self::delete_note)
+            .private("delete_note", "Deletes it for good.", Self::delete_note)
     }
 
     fn open(accounts: Accounts) -> Self {

@@ -56,7 +56,7 @@ pub(crate) struct RecordExpense {
     pub description: String,
     pub paid_amount: Money,
     pub payer_email: String,
-    /// All who share, the payer too if a part is the payer's own.
+    /// All who share, the payer too if that is one.
     #[schemars(length(min = 1, max = MAX_MEMBERS))]
     pub debtor_emails: Vec<String>,
     /// In their order, in sum paid_amount. Default: equal.
@@ -114,7 +114,6 @@ pub(crate) struct ListExpenses {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, amount, description, expense_id.
     pub sort_by: Option<String>,
 }
 

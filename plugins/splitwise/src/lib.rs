@@ -87,33 +87,25 @@ impl ToolApp for Splitwise {
             .login()
             .private(
                 "search_users",
-                "Finds people with an account, and your balance with each.",
+                "With your balance with each.",
                 Self::search_users,
             )
-            .private(
-                "create_group",
-                "Creates a group that shares expenses.",
-                Self::create_group,
-            )
+            .private("create_group", "Creates a group.", Self::create_group)
             .private(
                 "add_member_to_group",
-                "Adds somebody with an account; earlier expenses stay.",
+                "Earlier expenses stay.",
                 Self::add_member_to_group,
             )
             .private("show_group", "Shows a group.", Self::show_group)
-            .private(
-                "show_groups",
-                "Lists your groups, newest first.",
-                Self::show_groups,
-            )
+            .private("show_groups", "Newest first.", Self::show_groups)
             .private(
                 "record_expense",
-                "Records what somebody paid for several. A repayment: payer_email paid, the one debtor received.",
+                "A repayment: payer_email paid, the one debtor received.",
                 Self::record_expense,
             )
             .private(
                 "update_expense",
-                "Changes an expense, as in record_expense.",
+                "Updates an expense.",
                 Self::update_expense,
             )
             .private(
@@ -123,22 +115,22 @@ impl ToolApp for Splitwise {
             )
             .private(
                 "show_group_expenses",
-                "Lists a group's expenses, latest first.",
+                "Latest first.",
                 Self::show_group_expenses,
             )
             .private(
                 "show_group_balance",
-                "Shows what each member owes and is owed.",
+                "Of each member.",
                 Self::show_group_balance,
             )
             .private(
                 "show_people_balance",
-                "Shows what you owe and are owed, in all and by person.",
+                "In all and by person.",
                 Self::show_people_balance,
             )
             .private(
                 "show_person_balance",
-                "Shows how you stand with a person, in all and by group (null: outside).",
+                "In all and by group (null: outside).",
                 Self::show_person_balance,
             )
     }

@@ -118,7 +118,6 @@ pub(crate) struct SearchSongs {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// song_id, title, duration, release_date, play_count, rating, like_count, review_count.
     pub sort_by: Option<String>,
 }
 
@@ -145,7 +144,6 @@ pub(crate) struct SearchAlbums {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// album_id, title, release_date, rating, like_count, review_count.
     pub sort_by: Option<String>,
 }
 
@@ -162,7 +160,6 @@ pub(crate) struct SearchArtists {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// artist_id, name, follower_count, created_at.
     pub sort_by: Option<String>,
 }
 
@@ -185,7 +182,6 @@ pub(crate) struct SearchPlaylists {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// playlist_id, title, created_at, rating, like_count, review_count.
     pub sort_by: Option<String>,
 }
 
@@ -197,7 +193,6 @@ pub(crate) struct ShowSongLibrary {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// added_at, song_id, title, duration, release_date, play_count, rating, like_count, review_count.
     pub sort_by: Option<String>,
 }
 
@@ -209,7 +204,6 @@ pub(crate) struct ShowAlbumLibrary {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// added_at, album_id, title, release_date, rating, like_count, review_count.
     pub sort_by: Option<String>,
 }
 
@@ -222,7 +216,6 @@ pub(crate) struct ShowPlaylistLibrary {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// playlist_id, title, created_at, rating, like_count, review_count.
     pub sort_by: Option<String>,
 }
 
@@ -233,7 +226,6 @@ pub(crate) struct ShowLikedSongs {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// liked_at, song_id, title, duration, release_date, play_count, rating, like_count, review_count.
     #[serde(default = "latest_liked_first")]
     pub sort_by: Option<String>,
 }
@@ -318,6 +310,5 @@ pub(crate) struct ShowSongReviews {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// created_at, rating, song_review_id.
     pub sort_by: Option<String>,
 }

@@ -217,25 +217,21 @@ impl ToolApp for Spotify {
 
 fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
+        .public("search_users", "Searches users.", Spotify::search_users)
+        .public("search_songs", "Searches songs.", Spotify::search_songs)
+        .public("search_albums", "Searches albums.", Spotify::search_albums)
         .public(
-            "search_users",
-            "Finds people with an account.",
-            Spotify::search_users,
+            "search_artists",
+            "Searches artists.",
+            Spotify::search_artists,
         )
-        .public("search_songs", "Finds songs.", Spotify::search_songs)
-        .public("search_albums", "Finds albums.", Spotify::search_albums)
-        .public("search_artists", "Finds artists.", Spotify::search_artists)
-        .public("show_genres", "Lists all genres.", Spotify::show_genres)
+        .public("show_genres", "Shows all genres.", Spotify::show_genres)
         .public("show_song", "Shows a song.", Spotify::show_song)
-        .public(
-            "show_album",
-            "Shows an album with its songs.",
-            Spotify::show_album,
-        )
+        .public("show_album", "Shows an album.", Spotify::show_album)
         .public("show_artist", "Shows an artist.", Spotify::show_artist)
         .public(
             "show_song_reviews",
-            "Lists a song's reviews, latest first.",
+            "Latest first.",
             Spotify::show_song_reviews,
         )
         .public(
@@ -250,7 +246,7 @@ fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "update_song_review",
-            "Changes your review.",
+            "Updates your review.",
             Spotify::update_song_review,
         )
 }
@@ -259,12 +255,12 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .private(
             "show_song_library",
-            "Lists the songs of your library, latest added first.",
+            "Latest added first.",
             Spotify::show_song_library,
         )
         .private(
             "show_album_library",
-            "Lists the albums of your library, latest added first.",
+            "Latest added first.",
             Spotify::show_album_library,
         )
         .private(
@@ -284,14 +280,10 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "show_liked_songs",
-            "Lists songs that you like.",
+            "Shows your liked songs.",
             Spotify::show_liked_songs,
         )
-        .private(
-            "like_song",
-            "Likes a song, apart from the library.",
-            Spotify::like_song,
-        )
+        .private("like_song", "Apart from the library.", Spotify::like_song)
         .private(
             "like_album",
             "Likes an album, not its single songs.",
@@ -314,27 +306,23 @@ fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
         .open(
             "search_playlists",
-            "Finds public playlists, with the access_token your own too.",
+            "Public; with access_token yours too.",
             Spotify::search_playlists,
         )
-        .open(
-            "show_playlist",
-            "Shows a playlist with its songs.",
-            Spotify::show_playlist,
-        )
+        .open("show_playlist", "Shows a playlist.", Spotify::show_playlist)
         .private(
             "show_playlist_library",
-            "Lists your playlists, latest first.",
+            "Latest first.",
             Spotify::show_playlist_library,
         )
         .private(
             "create_playlist",
-            "Makes an empty playlist.",
+            "Creates a playlist.",
             Spotify::create_playlist,
         )
         .private(
             "add_song_to_playlist",
-            "Adds a song at the end, at most once.",
+            "At the end, at most once.",
             Spotify::add_song_to_playlist,
         )
         .private(

@@ -1,8 +1,4 @@
 //! What the tools take. The comments are what a model reads.
-#![expect(
-    clippy::doc_markdown,
-    reason = "a model reads argument names as they are"
-)]
 
 use pibench_sdk::listing::{PageIndex, PageLimit};
 use pibench_sdk::time::{Since, Until};
@@ -51,7 +47,6 @@ pub(crate) struct ShowProjects {
     pub page_index: PageIndex,
     #[serde(default)]
     pub page_limit: PageLimit,
-    /// name, created_at, project_id.
     pub sort_by: Option<String>,
 }
 
@@ -89,7 +84,7 @@ pub(crate) struct SectionId {
 pub(crate) struct CreateSection {
     pub project_id: u32,
     pub name: String,
-    /// From 0; -1: last.
+    /// -1: last.
     #[serde(default)]
     pub order_index: OrderIndex,
 }
@@ -99,7 +94,7 @@ pub(crate) struct CreateSection {
 pub(crate) struct UpdateSection {
     pub section_id: u32,
     pub name: Option<String>,
-    /// From 0; -1: last.
+    /// -1: last.
     pub order_index: Option<OrderIndex>,
 }
 
@@ -127,7 +122,6 @@ pub(crate) struct ShowTasks {
     pub min_due_date: Since,
     #[serde(default)]
     pub max_due_date: Until,
-    /// order_index, due_date, priority, title, created_at, task_id.
     #[serde(default = "by_order")]
     pub sort_by: String,
 }
@@ -144,7 +138,7 @@ pub(crate) struct CreateTask {
     #[schemars(range(min = 0, max = 1_000_000))]
     pub duration: Option<f64>,
     pub duration_unit: Option<DurationUnit>,
-    /// From 0; -1: last.
+    /// -1: last.
     #[serde(default)]
     pub order_index: OrderIndex,
     #[serde(default)]
@@ -157,14 +151,14 @@ pub(crate) struct UpdateTask {
     pub task_id: u32,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// YYYY-MM-DD, or None.
+    /// Or None.
     pub due_date: Option<String>,
     /// 0: none.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub duration: Option<f64>,
     pub duration_unit: Option<DurationUnit>,
     pub is_completed: Option<bool>,
-    /// From 0; -1: last.
+    /// -1: last.
     pub order_index: Option<OrderIndex>,
     pub priority: Option<Priority>,
 }
@@ -188,14 +182,13 @@ pub(crate) struct CreateSubTask {
     pub task_id: u32,
     pub title: String,
     pub description: Option<String>,
-    /// YYYY-MM-DD.
     pub due_date: Option<String>,
     #[schemars(range(min = 0, max = 1_000_000))]
     pub duration: Option<f64>,
     pub duration_unit: Option<DurationUnit>,
     #[serde(default)]
     pub priority: Priority,
-    /// From 0; -1: last.
+    /// -1: last.
     #[serde(default)]
     pub order_index: OrderIndex,
 }
@@ -206,7 +199,7 @@ pub(crate) struct UpdateSubTask {
     pub sub_task_id: u32,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// YYYY-MM-DD, or None.
+    /// Or None.
     pub due_date: Option<String>,
     /// 0: none.
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -214,7 +207,7 @@ pub(crate) struct UpdateSubTask {
     pub duration_unit: Option<DurationUnit>,
     pub priority: Option<Priority>,
     pub is_completed: Option<bool>,
-    /// From 0; -1: last.
+    /// -1: last.
     pub order_index: Option<OrderIndex>,
 }
 
@@ -224,7 +217,7 @@ pub(crate) struct SearchLabels {
     pub query: Option<String>,
     pub task_id: Option<u32>,
     pub color: Option<Color>,
-    /// False: those that the task lacks.
+    /// False: those that it lacks.
     #[serde(default = "yes")]
     pub task_attached: bool,
     #[serde(default)]

@@ -192,14 +192,10 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_projects",
-            "Lists your projects with their sections, the Inbox and shared ones too, oldest first.",
+            "Shared ones too, oldest first.",
             Todoist::show_projects,
         )
-        .private(
-            "show_project",
-            "Shows a project with sections and people.",
-            Todoist::show_project,
-        )
+        .private("show_project", "Shows a project.", Todoist::show_project)
         .private(
             "create_project",
             "Creates a project.",
@@ -215,14 +211,10 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
             "Deletes your project for good, with its sections and tasks.",
             Todoist::delete_project,
         )
-        .private(
-            "show_sections",
-            "Lists a project's sections.",
-            Todoist::show_sections,
-        )
+        .private("show_sections", "Shows sections.", Todoist::show_sections)
         .private(
             "create_section",
-            "Adds a section to a project.",
+            "Creates a section.",
             Todoist::create_section,
         )
         .private(
@@ -239,22 +231,10 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
 
 fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
-        .private(
-            "show_tasks",
-            "Lists a project's tasks by section.",
-            Todoist::show_tasks,
-        )
+        .private("show_tasks", "By section.", Todoist::show_tasks)
         .private("show_task", "Shows a task.", Todoist::show_task)
-        .private(
-            "create_task",
-            "Adds a task to a project.",
-            Todoist::create_task,
-        )
-        .private(
-            "update_task",
-            "Changes, moves or completes a task.",
-            Todoist::update_task,
-        )
+        .private("create_task", "Creates a task.", Todoist::create_task)
+        .private("update_task", "Updates a task.", Todoist::update_task)
         .private(
             "delete_task",
             "Deletes a task for good, with sub-tasks and comments.",
@@ -262,22 +242,22 @@ fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "assign_or_unassign_task",
-            "Assigns a task to one person or, without, to nobody.",
+            "Without assignee_email: to nobody.",
             Todoist::assign_or_unassign_task,
         )
         .private(
             "show_sub_tasks",
-            "Lists a task's sub-tasks.",
+            "Shows a task's sub-tasks.",
             Todoist::show_sub_tasks,
         )
         .private(
             "create_sub_task",
-            "Adds a sub-task.",
+            "Creates a sub-task.",
             Todoist::create_sub_task,
         )
         .private(
             "update_sub_task",
-            "Changes, moves or completes a sub-task.",
+            "Updates a sub-task.",
             Todoist::update_sub_task,
         )
         .private(
@@ -291,7 +271,7 @@ fn label_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "search_labels",
-            "Lists your labels or a task's.",
+            "Yours, or a task's.",
             Todoist::search_labels,
         )
         .private("create_label", "Creates a label.", Todoist::create_label)
@@ -316,7 +296,7 @@ fn comment_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_task_comments",
-            "Lists a task's comments, oldest first.",
+            "Oldest first.",
             Todoist::show_task_comments,
         )
         .private(
@@ -326,7 +306,7 @@ fn comment_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "post_task_comment",
-            "Comments on a task.",
+            "Posts a comment.",
             Todoist::post_task_comment,
         )
         .private(
@@ -345,7 +325,7 @@ fn notification_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_notifications",
-            "Lists your notifications, latest first; they stay unread.",
+            "Latest first; they stay unread.",
             Todoist::show_notifications,
         )
         .private(

@@ -32,9 +32,12 @@ const SHORTEST: u32 = 60;
 /// No job is later: a search for the next moment looks four years ahead, and time ends with the year 9999.
 const LAST_YEAR: i16 = 9990;
 
-/// Jobs that wake you between sessions with your message. add takes message and one of `every_seconds`, `cron_expr` and `at`;
-/// remove takes `job_id`.
+/// Wakes you between sessions with message. add: message and one of every_seconds, cron_expr, at; remove: job_id.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[expect(
+    clippy::doc_markdown,
+    reason = "a model reads argument names as they are"
+)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct CronArguments {
     action: Action,
@@ -43,14 +46,14 @@ pub(super) struct CronArguments {
     /// At least 60.
     #[serde(default)]
     every_seconds: Option<u32>,
-    /// Such as 0 8 * * MON-FRI.
+    /// 0 8 * * MON-FRI.
     #[serde(default)]
     cron_expr: Option<String>,
-    /// Such as 2026-03-02T09:00:00.
+    /// 2026-03-02T09:00:00.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     at: Option<String>,
-    /// Of `cron_expr`, such as Europe/Paris; the session's clock is then UTC.
+    /// Of cron_expr, such as Europe/Paris; the session's clock is then UTC.
     #[serde(default)]
     tz: Option<String>,
     #[serde(default)]

@@ -68,8 +68,8 @@ impl Toolbox {
             Builtin::named(&spec.name).is_some_and(|tool| !NOT_OF_SUBAGENTS.contains(&tool))
         };
         let subagents = own.into_iter().filter(of_subagent).collect();
-        let subagents = Self::of(subagents, &checks, None);
-        Ok(Self::of(specs, &checks, Some(subagents)))
+        let subagents = Self::of(ToolSpec::shown(subagents), &checks, None);
+        Ok(Self::of(ToolSpec::shown(specs), &checks, Some(subagents)))
     }
 
     /// The box of these tools; `checks` has theirs among others.

@@ -442,10 +442,10 @@ mod tests {
                 "type": "object",
                 "properties": {
                     "path": {"type": "string"},
-                    "offset": {"description": "The first line.", "type": "integer", "minimum": 1},
-                    "limit": {"description": "Lines.", "type": "integer", "minimum": 1, "default": 2000},
+                    "offset": {"description": "From 1.", "type": "integer"},
+                    "limit": {"description": "Lines.", "type": "integer", "default": 2000},
                     "pages": {
-                        "description": "Pages, slides or sheets, such as 21-40: at most 20, by default the first.",
+                        "description": "Slides, sheets, too: 21-40, at most 20, by default the first.",
                         "type": "string",
                     },
                 },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cost::{MicroUsd, Price, Tokens};
-use crate::schema::Schema;
+use crate::schema::{self, Said, Schema};
 
 /// Whom a model plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -123,9 +123,30 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
+    /// Empty where the name says it all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Of type `object`.
     pub parameters: Schema,
+}
+
+impl ToolSpec {
+    /// All tools of a request as a model is shown them: without descriptions that say a name again, and with the same
+    /// words about the same name said once. Of tools, the name is that within the app.
+    pub fn shown(tools: Vec<Self>) -> Vec<Self> {
+        let mut said = Said::default();
+        let one = |mut tool: Self| {
+            let own_name = tool.name.rsplit("__").next().unwrap_or_default();
+            if !schema::says_more(&tool.name, &tool.description)
+                || !said.first(own_name, &tool.description)
+            {
+                tool.description.clear();
+            }
+            tool.parameters.say_once(&mut said);
+            tool
+        };
+        tools.into_iter().map(one).collect()
+    }
 }
 
 /// One question to a model.
@@ -236,5 +257,53 @@ impl std::ops::AddAssign for Usage {
         self.cache_write_tokens += cache_write_tokens;
         self.cost += cost;
         self.unpriced_calls += unpriced_calls;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_same_words_about_the_same_name_are_shown_once_and_others_each_time() {
+        let tool = |name: &str, description: &str, about: &str| {
+            ToolSpec {
+            name: name.into(),
+            description: description.into(),
+            parameters: json!({"type": "object", "properties": {"query": {"type": "string", "description": about}}})
+                .into(),
+        }
+        };
+        let tools = ToolSpec::shown(vec![
+            tool("a__find", "Finds by words.", "Any word."),
+            tool("b__find", "Finds by words.", "Any word."),
+            tool("b__list", "Finds by words.", "A part."),
+            tool("b__list_songs", "Lists songs.", "Any word."),
+        ]);
+        let told = |tool: &ToolSpec| {
+            let shown: Value = serde_json::from_str(tool.parameters.text()).unwrap();
+            let about = &shown["properties"]["query"]["description"];
+            (tool.description.clone(), about.as_str().map(str::to_owned))
+        };
+        let told: Vec<_> = tools.iter().map(told).collect();
+        let about = |words: &str| Some(words.to_owned());
+        assert_eq!(
+            told,
+            [
+                ("Finds by words.".into(), about("Any word.")),
+                (String::new(), None),
+                ("Finds by words.".into(), about("A part.")),
+                (String::new(), None),
+            ]
+        );
+        // What a call is checked against is whole.
+        assert_eq!(
+            tools[1].parameters["properties"]["query"]["description"],
+            "Any word."
+        );
+        let sent = serde_json::to_value(&tools[1]).unwrap();
+        assert_eq!(sent.get("description"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! JSON Schemas of tools.
 
+use std::collections::HashSet;
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,35 @@ impl Schema {
     pub fn text(&self) -> &str {
         self.text.get()
     }
+
+    /// Leaves out of what is shown the descriptions of arguments that are said already.
+    pub(crate) fn say_once(&mut self, said: &mut Said) {
+        let mut shown: Value = serde_json::from_str(self.text()).unwrap_or_default();
+        let Some(arguments) = shown["properties"].as_object_mut() else {
+            return;
+        };
+        for (name, argument) in arguments {
+            let description = argument["description"].as_str().unwrap_or_default();
+            if !description.is_empty()
+                && !said.first(name, description)
+                && let Some(fields) = argument.as_object_mut()
+            {
+                fields.shift_remove("description");
+            }
+        }
+        self.text = to_raw_value(&shown).unwrap_or_default();
+    }
+}
+
+/// What the tools of a request have said so far: names with their descriptions.
+#[derive(Debug, Default)]
+pub(crate) struct Said(HashSet<(String, String)>);
+
+impl Said {
+    /// Whether these words about this name are the first.
+    pub(crate) fn first(&mut self, name: &str, description: &str) -> bool {
+        self.0.insert((name.to_owned(), description.to_owned()))
+    }
 }
 
 impl Serialize for Schema {
@@ -53,10 +83,11 @@ impl Serialize for Schema {
 /// From here on a number or length bounds what nobody asks for: a call beyond it is told so.
 const FAR: f64 = 100_000.0;
 
-/// A schema without what tells a model nothing: names of types, widths of numbers, that a number is not negative, that a
-/// text is not endless, null where leaving out is the same, a default that is nothing or a bound, that other arguments
-/// are refused (a call with one is told so), and arguments that are deprecated. Names, types, bounds that matter,
-/// enumerations, other defaults and what is required stay.
+/// A schema without what tells a model nothing: names of types, widths of numbers, that a number is not negative or that
+/// counts begin at one, the bounds of ranges that are searched, that a text is not endless, null where leaving out is the same, a default that is nothing or a
+/// bound, that other arguments are refused (a call with one is told so), descriptions that say the argument's name again,
+/// and arguments that are deprecated. Names, types, bounds that matter, enumerations, other defaults and what is required
+/// stay.
 fn shown(schema: &Value) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
@@ -66,7 +97,7 @@ fn shown(schema: &Value) -> Value {
         let part = match key.as_str() {
             "$schema" | "title" | "maxLength" | "maxItems" => continue,
             "format" if is_number(fields) => continue,
-            "minimum" if is_zero(value) => continue,
+            "minimum" if is_zero(value) || value.as_f64() == Some(1.0) => continue,
             "maximum" if value.as_f64() >= Some(FAR) => continue,
             "minLength" | "minItems" if *value == 1 => continue,
             "additionalProperties" if *value == false => continue,
@@ -95,7 +126,7 @@ fn is_zero(value: &Value) -> bool {
     value.as_f64() == Some(0.0)
 }
 
-/// Whether a default is what anybody takes leaving out for: null, nothing of its type, or one of the bounds. Where null
+/// Whether a default is what anybody takes leaving out for: null, nothing of its type, this folder, or one of the bounds. Where null
 /// may be given too, and is another thing, each default is told.
 fn is_plain(default: &Value, schema: &Map<String, Value>) -> bool {
     if default.is_null() {
@@ -104,8 +135,11 @@ fn is_plain(default: &Value, schema: &Map<String, Value>) -> bool {
     if schema.get("type").is_some_and(Value::is_array) {
         return false;
     }
-    let nothing =
-        *default == false || is_zero(default) || *default == json!("") || *default == json!([]);
+    let nothing = *default == false
+        || is_zero(default)
+        || *default == json!("")
+        || *default == json!([])
+        || *default == json!(".");
     let is_bound = |key| schema.get(key).and_then(Value::as_f64) == default.as_f64();
     nothing || (default.is_number() && (is_bound("minimum") || is_bound("maximum")))
 }
@@ -138,14 +172,58 @@ fn properties(properties: &Value, required: Option<&Value>) -> Value {
         .filter(|(name, one)| is_required(name) || one["deprecated"] != true);
     let shown = in_use.map(|(name, one)| {
         let null_is_left_out = !is_required(name) && one["default"].is_null();
-        let one = if null_is_left_out {
+        let mut one = if null_is_left_out {
             without_null(shown(one))
         } else {
             shown(one)
         };
+        if let Value::Object(fields) = &mut one
+            && let Some(Value::String(description)) = fields.get("description")
+            && !says_more(name, description)
+        {
+            fields.shift_remove("description");
+        }
+        if let Value::Object(fields) = &mut one
+            && is_filter(name, properties)
+        {
+            fields.shift_remove("minimum");
+            fields.shift_remove("maximum");
+        }
         (name.clone(), one)
     });
     Value::Object(shown.collect())
+}
+
+/// Whether an argument is an end of a range: the bounds of `min_rating` and `max_rating` are those of ratings, and beyond
+/// them nothing is found.
+fn is_filter(name: &str, properties: &Map<String, Value>) -> bool {
+    let other = match name.split_at_checked(4) {
+        Some(("min_", what)) => format!("max_{what}"),
+        Some(("max_", what)) => format!("min_{what}"),
+        _ => return false,
+    };
+    properties.contains_key(&other)
+}
+
+/// Words that say nothing by themselves.
+const SMALL: [&str; 7] = ["a", "an", "the", "of", "your", "as", "s"];
+
+/// Whether a description says more than the name that it stands beside: `show_song` says all of "Shows a song."
+pub fn says_more(name: &str, description: &str) -> bool {
+    let known: Vec<String> = name.split('_').map(root).collect();
+    let words = description.split(|letter: char| !letter.is_alphanumeric());
+    let mut words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
+    words.any(|word| !SMALL.contains(&word.as_str()) && !known.contains(&root(&word)))
+}
+
+/// A word without its ending: of `copies` and `copy` the same.
+fn root(word: &str) -> String {
+    let word = word.strip_suffix('s').unwrap_or(word);
+    let word = word.strip_suffix('e').unwrap_or(word);
+    match word.strip_suffix('y') {
+        Some(start) => format!("{start}i"),
+        None => word.to_owned(),
+    }
 }
 
 fn without_null(mut schema: Value) -> Value {
@@ -201,11 +279,16 @@ mod tests {
                     "id": {"type": ["integer", "null"], "format": "uint32", "minimum": 0},
                     "share": {"type": "number", "format": "double", "minimum": 0, "maximum": 1e9},
                     "stars": {"type": "integer", "minimum": 1, "maximum": 5, "default": 1},
-                    "lines": {"type": "integer", "minimum": 1, "default": 200},
+                    "place": {"type": "integer", "minimum": -1},
+                    "lines": {"type": "integer", "minimum": 1, "default": 200, "description": "Lines."},
                     "flag": {"type": "boolean", "default": false},
                     "on": {"type": "boolean", "default": true},
                     "text": {"type": "string", "minLength": 1, "maxLength": 512, "default": ""},
                     "when": {"type": "string", "format": "date", "description": "A day."},
+                    "folder": {"type": "string", "default": "."},
+                    "min_price": {"type": "number", "maximum": 5},
+                    "max_price": {"type": "number", "minimum": 1, "maximum": 5},
+                    "max_chars": {"type": "integer", "minimum": 100, "maximum": 500},
                     "title": {"type": ["string", "null"], "default": null},
                     "kind": {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
                     "color": {"type": ["string", "null"], "enum": ["red", null]},
@@ -222,12 +305,17 @@ mod tests {
                     "count": {"type": "integer", "maximum": 9},
                     "id": {"type": "integer"},
                     "share": {"type": "number"},
-                    "stars": {"type": "integer", "minimum": 1, "maximum": 5},
-                    "lines": {"type": "integer", "minimum": 1, "default": 200},
+                    "stars": {"type": "integer", "maximum": 5},
+                    "place": {"type": "integer", "minimum": -1},
+                    "lines": {"type": "integer", "default": 200},
                     "flag": {"type": "boolean"},
                     "on": {"type": "boolean", "default": true},
                     "text": {"type": "string"},
                     "when": {"type": "string", "format": "date", "description": "A day."},
+                    "folder": {"type": "string"},
+                    "min_price": {"type": "number"},
+                    "max_price": {"type": "number"},
+                    "max_chars": {"type": "integer", "minimum": 100, "maximum": 500},
                     "title": {"type": "string"},
                     "kind": {"type": "string", "enum": ["a", "b"]},
                     "color": {"type": "string", "enum": ["red"]},
@@ -237,6 +325,29 @@ mod tests {
                 },
             }),
         );
+    }
+
+    #[test]
+    fn a_description_says_more_than_a_name_or_nothing() {
+        for (name, description, expected) in [
+            ("show_song", "Shows a song.", false),
+            (
+                "spotify__show_liked_songs",
+                "Shows your liked songs.",
+                false,
+            ),
+            ("copy_file", "Copies a file.", false),
+            ("update_sub_task", "Updates a sub-task.", false),
+            ("show_addresses", "Shows your addresses.", false),
+            ("title", "", false),
+            ("show_song", "Shows a song with its album.", true),
+            ("delete_note", "Deletes it for good.", true),
+            ("show_orders", "Latest first.", true),
+            ("read", "Unread.", true),
+            ("delete", "Not deleted.", true),
+        ] {
+            assert_eq!(says_more(name, description), expected, "{description}");
+        }
     }
 
     #[test]

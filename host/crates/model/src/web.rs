@@ -19,7 +19,7 @@ use recording::Asked;
 
 use pibench_suite::suite::Page;
 
-/// Searches the web: title, address and an excerpt of the best pages.
+/// Title, address, excerpt of the best pages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SearchArguments {
@@ -33,11 +33,10 @@ fn five() -> usize {
     5
 }
 
-/// Shows the readable content of a page of the web.
+/// Its readable content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct FetchArguments {
-    /// http or https.
     pub url: String,
     #[serde(default)]
     pub extract_mode: ExtractMode,
@@ -50,7 +49,7 @@ fn fifty_thousand() -> usize {
     50_000
 }
 
-/// How a page is shown.
+// How a page is shown. A model reads the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

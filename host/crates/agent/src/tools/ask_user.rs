@@ -8,12 +8,11 @@ use super::{MOST_LISTED, Refusal, bounded};
 /// What a question without words is answered with.
 const NO_QUESTION: &str = "`question` is empty, so nothing was asked: write what you want to know";
 
-/// Asks the user a question and ends the turn; the answer comes as this call's result.
+/// Ends the turn; the answer comes as this call's result.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Arguments {
     question: String,
-    /// To choose from.
     #[serde(default)]
     options: Vec<String>,
 }

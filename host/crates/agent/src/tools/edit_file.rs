@@ -15,7 +15,7 @@ use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::Workspace;
 
 pub(super) const DESCRIPTION: &str = "\
-    Replaces old_text, which must stand exactly once unless replace_all is true; white space may differ.";
+    old_text must stand there exactly once, unless replace_all; white space may differ.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

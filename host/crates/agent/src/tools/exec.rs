@@ -13,10 +13,9 @@ use pibench_sandbox::shell::{CommandLine, Output, Shell, TIMEOUT};
 use pibench_sandbox::workspace::Workspace;
 
 pub(super) const DESCRIPTION: &str = "\
-    Runs a command line in a sandboxed bash with the usual commands (sed, awk, jq, tar, diff, ...) and python3 with \
-    its standard library and PyYAML. Files in /workspace stay; variables, /tmp and background jobs do not. Python \
-    has no /tmp, threads, processes, sockets, signals, ssl, bz2, lzma, ctypes or tkinter; pools and asyncio work one \
-    by one. sed, awk and sort need UTF-8. No network; nothing can be installed.";
+    A sandboxed bash with sed, awk, jq, tar and so on, python3 with its standard library and PyYAML. /workspace stays; \
+    variables, /tmp and background jobs do not. Python has no /tmp, threads, processes, sockets, signals, ssl, bz2, \
+    lzma, ctypes, tkinter; pools and asyncio work one by one. sed, awk, sort need UTF-8. No network, no installing.";
 
 /// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
 const MAX_SHOWN: usize = 10_000;

@@ -8,8 +8,7 @@ use super::search::{Pattern, depth, entries, page};
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Finds files by a pattern such as cases/**/*.{md,csv}, or without a slash by name. .git, node_modules and such \
-    are passed over.";
+    Such as cases/**/*.{md,csv}; without a slash by name. Passes over .git, node_modules and such.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -16,8 +16,7 @@ use pibench_core::pattern::states;
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Searches text files by line for a regular expression. .git, node_modules and such, binary files and those above \
-    8 MiB are passed over.";
+    A regular expression, by line. Passes over .git and such, binary files and those above 8 MiB.";
 
 /// A larger file is passed over: an agent reads such a one in parts, or by a program.
 const MAX_FILE: u64 = 8 << 20;
@@ -63,11 +62,11 @@ pub(crate) struct Arguments {
     fixed_strings: bool,
     #[serde(default)]
     output_mode: OutputMode,
-    /// Lines around a match of content.
+    /// Lines around content.
     #[serde(default)]
     #[schemars(range(max = 20))]
     context: usize,
-    /// Lines of the answer.
+    /// Lines.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1))]
     head_limit: usize,

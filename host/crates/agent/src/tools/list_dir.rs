@@ -9,7 +9,7 @@ use super::{MAX_CHARACTERS, Refusal, directory_path, refusal};
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
-    Lists a folder (`.` is the workspace): folders end in a slash, files have their size.";
+    Folders end in /, files have their size; . is the workspace.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,12 +7,12 @@ use super::{MOST_LISTED, Refusal, bounded};
 use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
 
-/// Tells the user something while the work goes on.
+/// While the work goes on.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Arguments {
     content: String,
-    /// Files that go with it.
+    /// Files.
     #[serde(default)]
     media: Vec<String>,
 }

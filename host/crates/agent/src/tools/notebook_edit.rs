@@ -11,8 +11,7 @@ use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::{Workspace, WorkspaceError};
 
 pub(super) const DESCRIPTION: &str = "\
-    Edits a cell of an .ipynb. replace drops its outputs; insert puts a cell behind cell_index, or first into an \
-    empty or missing notebook.";
+    Of an .ipynb: replace drops outputs; insert goes behind cell_index, or first into an empty or missing one.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

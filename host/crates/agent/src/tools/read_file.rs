@@ -19,21 +19,21 @@ use pibench_sandbox::workspace::Workspace;
 use pibench_sandbox::{Documents, GuestFault};
 
 pub(super) const DESCRIPTION: &str = "\
-    Reads a text, the text of a PDF, DOCX, XLSX, PPTX or .ipynb, or shows a PNG, JPEG, GIF or WebP. The number and \
-    `| ` before each line are not in the file; the end says how to go on.";
+    Also PDF, DOCX, XLSX, PPTX, .ipynb as text, and PNG, JPEG, GIF, WebP as pictures. The number and `| ` before a line \
+    are not in the file.";
 
 /// What a call asks for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     path: String,
-    /// The first line.
+    /// From 1.
     #[serde(default = "first_line")]
     offset: NonZeroUsize,
     /// Lines.
     #[serde(default = "default_limit")]
     limit: NonZeroUsize,
-    /// Pages, slides or sheets, such as 21-40: at most 20, by default the first.
+    /// Slides, sheets, too: 21-40, at most 20, by default the first.
     #[serde(default)]
     #[schemars(with = "String")]
     pages: Option<String>,

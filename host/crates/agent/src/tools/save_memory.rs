@@ -7,12 +7,12 @@ use serde::Deserialize;
 pub(crate) const NOT_NOW: &str =
     "save_memory is for the end of the session, when you are asked for it; nothing was saved";
 
-/// Saves what later sessions need to know; only when you are asked, at a session's end.
+/// What later sessions need; only when asked, at a session's end.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Saved {
-    /// One paragraph on the session.
+    /// One paragraph.
     pub(crate) history_entry: String,
-    /// The memory's whole new text; empty: as it is.
+    /// The whole new text; empty: as it is.
     #[serde(default)]
     pub(crate) memory_update: String,
 }

@@ -8,8 +8,7 @@ use super::bounded;
 /// Characters of a subagent's name where the agent gives none.
 const LABEL: usize = 40;
 
-/// Lets a subagent with the tools for files and the web do what task says, all that it knows; its result comes as a
-/// message.
+/// A subagent with the tools for files and the web does task, all that it knows; its result comes as a message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Arguments {

@@ -7,7 +7,7 @@ use super::{Refusal, count, file_path, refusal};
 use pibench_sandbox::workspace::{Workspace, WorkspaceError};
 
 pub(super) const DESCRIPTION: &str = "\
-    Writes a text file, in place of what it held, and makes missing folders.";
+    Replaces the file; makes missing folders.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
