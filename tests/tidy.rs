@@ -282,6 +282,36 @@ fn every_promise_of_the_security_policy_names_a_test_that_exists() {
     }
 }
 
+#[test]
+fn every_rule_of_the_protocols_names_tests_that_exist() {
+    let text = std::fs::read_to_string(root().join("docs/protocols.md")).unwrap();
+    let sources: Vec<String> = tracked()
+        .into_iter()
+        .filter(|(path, _)| path.ends_with("rs") || path.ends_with("py"))
+        .map(|(_, text)| text)
+        .collect();
+    let rules: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(2)
+        .collect();
+    assert!(rules.len() > 15, "{rules:?}");
+    for rule in rules {
+        let columns: Vec<&str> = rule.trim_matches('|').split('|').collect();
+        assert_eq!(columns.len(), 6, "{rule}");
+        let tests: Vec<&str> = columns[5].split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "no test: {rule}");
+        for test in tests {
+            let defined = [format!("fn {test}("), format!("def {test}(")];
+            let exists = |text: &String| defined.iter().any(|function| text.contains(function));
+            assert!(
+                sources.iter().any(exists),
+                "docs/protocols.md names {test}, which is no test"
+            );
+        }
+    }
+}
+
 /// A version of the interface that plugins are built against is frozen beside the tests: a change of `wit/` under the same
 /// version breaks plugins that nobody rebuilt. A new version is frozen by a copy; old ones stay.
 #[test]

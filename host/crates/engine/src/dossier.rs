@@ -41,6 +41,11 @@ impl<'a> Dossier<'a> {
         let background = Background {
             user: persona.name.clone(),
             facts: persona.plain_facts(),
+            intents: session
+                .intents
+                .iter()
+                .map(|intent| intent.content.clone())
+                .collect(),
             elsewhere: elsewhere(persona, session),
         };
         Self {

@@ -67,10 +67,16 @@ impl Checklist {
         }
     }
 
-    /// The items to grade now: not those that are met for good, and not those of the end before it.
-    pub(super) fn due<'a>(&self, items: &'a [Item], last: bool) -> Vec<(usize, &'a Item)> {
+    /// The items to grade now: not those that are met for good (the released code asks about these, too), and not those of
+    /// the end before it.
+    pub(super) fn due<'a>(
+        &self,
+        protocol: Protocol,
+        items: &'a [Item],
+        last: bool,
+    ) -> Vec<(usize, &'a Item)> {
         let due = |&(index, item): &(usize, &Item)| match item.when {
-            When::Ever => !self.met[index],
+            When::Ever => protocol == Protocol::PiBench || !self.met[index],
             When::End => last,
         };
         items.iter().enumerate().filter(due).collect()
@@ -266,5 +272,39 @@ fn verdict_of(item: &Item, verdicts: &[pibench_sandbox::grader::Verdict]) -> Ite
         pass: found.is_some_and(|verdict| verdict.pass),
         reason: found.map_or_else(missing, |verdict| verdict.reason.clone()),
         exchange: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(id: &str, when: When) -> Item {
+        Item {
+            id: id.into(),
+            criterion: id.into(),
+            weight: 1.0,
+            when,
+            grading: Grading::Rubric { met: None },
+        }
+    }
+
+    #[test]
+    fn the_released_code_asks_about_every_item_in_every_turn() {
+        let items = [
+            item("met", When::Ever),
+            item("open", When::Ever),
+            item("end", When::End),
+        ];
+        let checklist = Checklist {
+            met: vec![true, false, false],
+        };
+        let due = |protocol, last| -> Vec<usize> {
+            let due = checklist.due(protocol, &items, last);
+            due.into_iter().map(|(index, _)| index).collect()
+        };
+        assert_eq!(due(Protocol::PiBench, false), [0, 1]);
+        assert_eq!(due(Protocol::PiBench, true), [0, 1, 2]);
+        assert_eq!(due(Protocol::Paper, false), [1]);
     }
 }

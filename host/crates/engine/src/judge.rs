@@ -9,9 +9,10 @@ use crate::user::known;
 use crate::user::known::Asks;
 use crate::user::lexical;
 use crate::user::parse;
-use crate::user::parse::{Styles, Verdict};
+use crate::user::parse::{ListItem, Styles, Verdict};
 use crate::user::prompted::{Attempts, List};
 use crate::user::prompts::{Fields, PromptName, Prompts};
+use crate::user::released;
 use crate::user::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence, usages};
 use pibench_core::vocabulary::{Protocol, ToolEvidence};
 use pibench_model::client::Client;
@@ -135,7 +136,12 @@ async fn by_model(
         Protocol::PiBench => view(false).released_session(),
     };
     let format = parse::verdict_format(&nonce, Styles::Absent);
+    let intents = match evidence.protocol {
+        Protocol::Paper => Vec::new(),
+        Protocol::PiBench => ListItem::list(evidence.background.intents.iter().map(String::as_str)),
+    };
     let fields = Fields {
+        intents,
         shown,
         ..Fields::new(&nonce, format, evidence)
     };
@@ -145,6 +151,7 @@ async fn by_model(
         Protocol::PiBench => (Attempts::PI_BENCH_RUBRICS, true),
     };
     let list = List {
+        tags: released::RUBRICS,
         protocol: evidence.protocol,
         texts: &texts,
         known: &known,

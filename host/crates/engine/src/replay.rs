@@ -176,7 +176,8 @@ impl<'a> Replay<'a> {
     pub(super) fn due(&self, last: bool) -> Vec<(usize, &'a Item)> {
         let open = self.session.as_ref();
         open.map_or_else(Vec::new, |open| {
-            open.checklist.due(&open.session.checklist, last)
+            open.checklist
+                .due(self.plan.protocol, &open.session.checklist, last)
         })
     }
 

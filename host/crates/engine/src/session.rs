@@ -725,7 +725,9 @@ impl<'e, 'a> Play<'e, 'a> {
         if items.is_empty() {
             return Ok(());
         }
-        let due = self.checklist.due(items, turn.outcome.is_some());
+        let due = self
+            .checklist
+            .due(self.episode.plan.protocol, items, turn.outcome.is_some());
         self.grade_rules(turn, &due).await?;
         let judge = self.episode.judge.clone();
         let folder = &self.episode.plan.folder;

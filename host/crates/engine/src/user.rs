@@ -10,6 +10,7 @@ pub mod parse;
 pub(crate) mod prompted;
 pub mod prompts;
 pub(crate) mod questions;
+pub(crate) mod released;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -251,7 +252,11 @@ async fn asked(
         Protocol::PiBench => (PromptName::PiBenchQuestion, Styles::Wanted),
     };
     let nonce = evidence.delimiter(name);
-    let shown = View::new(evidence, &nonce, Subject::default(), false).dialogue();
+    let view = View::new(evidence, &nonce, Subject::default(), false);
+    let shown = match evidence.protocol {
+        Protocol::Paper => view.dialogue(),
+        Protocol::PiBench => view.released_question(),
+    };
     let fact = match evidence.protocol {
         Protocol::Paper => plain_fact(evidence),
         Protocol::PiBench => None,
@@ -290,7 +295,9 @@ async fn judge<T: From<Verdict>>(
         shown,
         ..Fields::new(&nonce, parse::verdict_format(&nonce, styles), evidence)
     };
+    let tags = released::INTENTS;
     let list = List {
+        tags,
         protocol: evidence.protocol,
         texts,
         known: &known,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::user::tests::{Script, block, evidence, matcher, outside_of_fences};
+use crate::user::tests::{Script, block, evidence, matcher, outside_of_fences, released_prompts};
 use pibench_core::matcher::{Matcher, Piece, Place};
 use pibench_core::vocabulary::When;
 use pibench_suite::suite::Rule;
@@ -74,7 +74,7 @@ async fn a_model_judges_the_conversation_and_what_was_selected() {
 #[tokio::test]
 async fn the_released_code_keeps_what_did_parse() {
     let first_only = block(1, "The letter is dated.", "YES") + &block(2, "Another item.", "YES");
-    let second_only = "Well:\n".to_owned() + &block(2, "The letter is signed.", "NO");
+    let second_only = block(1, "Another item.", "NO") + &block(2, "The letter is signed.", "NO");
     let script = Script::new(&[&first_only, &second_only]).await;
     let [first, second] = two();
     let turn = evidence(Protocol::PiBench, "Dated today.");
@@ -82,6 +82,53 @@ async fn the_released_code_keeps_what_did_parse() {
     let judged = judge.rubrics(&[&first, &second], &[], &turn).await.unwrap();
     assert_eq!(yes(&judged), [true, false]);
     assert_eq!(script.waits(), [1.0]);
+}
+
+#[tokio::test]
+async fn what_is_open_after_five_answers_that_could_be_read_is_no() {
+    let first_only = block(1, "The letter is dated.", "YES") + &block(2, "Another item.", "YES");
+    let script = Script::new(&[&first_only]).await;
+    let [first, second] = two();
+    let turn = evidence(Protocol::PiBench, "Dated today.");
+    let judge = Judge::Panel(vec![script.model()]);
+    let judged = judge.rubrics(&[&first, &second], &[], &turn).await.unwrap();
+    assert_eq!(yes(&judged), [true, false]);
+    assert_eq!(script.waits(), [1.0, 4.0, 16.0, 64.0]);
+    assert_eq!(judged.answers[1].reason, "no answer to it could be read");
+}
+
+#[tokio::test]
+async fn the_released_code_shows_its_judge_all_hidden_intents() {
+    let answer = block(1, "The letter is dated.", "YES") + &block(2, "The letter is signed.", "NO");
+    let [first, second] = two();
+    for (protocol, shows) in [(Protocol::PiBench, true), (Protocol::Paper, false)] {
+        let script = Script::new(&[&answer]).await;
+        let mut turn = evidence(protocol, "Dated today.");
+        std::sync::Arc::make_mut(&mut turn.background).intents = vec!["Use blue ink.".into()];
+        let judge = Judge::Panel(vec![script.model()]);
+        judge.rubrics(&[&first, &second], &[], &turn).await.unwrap();
+        let shown = script.prompts().await[0].concat();
+        assert_eq!(shown.contains("Use blue ink."), shows, "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn rubrics_are_answered_in_the_released_codes_blocks_where_the_prompts_ask_for_them() {
+    let block = |number: usize, text: &str, verdict: &str| {
+        format!(
+            "<c{number}>\n<criterion>{text}</criterion>\n<score>{verdict}</score>\n</c{number}>\n"
+        )
+    };
+    let answer = block(1, "The letter is dated.", "YES") + &block(2, "The letter is signed.", "NO");
+    let script = Script::new(&[&answer]).await;
+    let [first, second] = two();
+    let turn = evidence(Protocol::PiBench, "Dated today.");
+    let judge = Judge::Panel(vec![script.model_by(&released_prompts())]);
+    let judged = judge.rubrics(&[&first, &second], &[], &turn).await.unwrap();
+    assert_eq!(
+        (yes(&judged), script.waits()),
+        (vec![true, false], Vec::new())
+    );
 }
 
 #[tokio::test]

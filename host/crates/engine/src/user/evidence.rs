@@ -50,6 +50,8 @@ pub struct Background {
     pub user: String,
     /// What the user tells whoever asks, by what it is.
     pub facts: BTreeMap<String, String>,
+    /// All hidden intents of the session: what the released code shows its judge of rubrics.
+    pub intents: Vec<String>,
     /// What other sessions of the user ask for, and this one cannot be expected to give.
     pub elsewhere: Vec<String>,
 }

@@ -188,6 +188,11 @@ impl<'a> View<'a> {
         self.fitted(exhibits)
     }
 
+    /// The latest response alone: what the released code looks at in stage 2.
+    pub(crate) fn released_question(&self) -> Shown {
+        fit(vec![self.response()], ROOM)
+    }
+
     /// The session up to now, for the judge of rubrics.
     pub(crate) fn session(mut self) -> Shown {
         self.choose_pictures();

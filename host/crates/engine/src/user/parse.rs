@@ -44,6 +44,16 @@ pub struct Verdict {
     pub(crate) style: Option<Style>,
 }
 
+impl Verdict {
+    pub(crate) fn no(evidence: &str) -> Self {
+        Self {
+            yes: false,
+            evidence: evidence.to_owned(),
+            style: None,
+        }
+    }
+}
+
 /// Why a reply cannot be read. Read by people and by the model that is asked again, so no message repeats any of the
 /// reply: it may hold what somebody else wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -170,26 +180,18 @@ pub fn kept_verdicts(
     items.iter().map(only).collect()
 }
 
-/// Adds to `kept` what can be read, the first of each item standing; all of them once none is missing.
-pub(crate) fn keep_verdicts(
-    kept: &mut [Option<Verdict>],
+/// The same of a reply with one block per item; nothing of any other counts.
+pub(crate) fn each_verdict(
     reply: &str,
     nonce: &Nonce,
     items: &[ListItem],
     styles: Styles,
-) -> Result<Vec<Verdict>, ParseError> {
-    for (kept, fresh) in kept
-        .iter_mut()
-        .zip(kept_verdicts(reply, nonce, items, styles))
-    {
-        *kept = kept.take().or(fresh);
-    }
-    let all: Vec<Verdict> = kept.iter().flatten().cloned().collect();
-    let (found, wanted) = (all.len(), items.len());
-    if found < wanted {
+) -> Result<Vec<Option<Verdict>>, ParseError> {
+    let (found, wanted) = (Blocks::read(reply, nonce).blocks.len(), items.len());
+    if found != wanted {
         return Err(ParseError::Count { found, wanted });
     }
-    Ok(all)
+    Ok(kept_verdicts(reply, nonce, items, styles))
 }
 
 /// Reads the one item that was chosen: its index in `items`. The reason must be there, and stays in the raw reply.

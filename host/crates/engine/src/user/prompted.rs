@@ -13,6 +13,7 @@ use super::fence::Nonce;
 use super::parse::{self, ParseError, Styles, Verdict};
 use super::prompts::{Fields, Prompt, PromptError, PromptName, Prompts};
 use super::questions::Questions;
+use super::released::{self, Kept, Tags};
 use pibench_core::message::{ChatRequest, Message, Reply, Usage};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::ModelError;
@@ -188,6 +189,8 @@ impl Attempts {
 /// A list of items to be judged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List<'a> {
+    /// How the released code's answers to it are marked up.
+    pub(crate) tags: Tags,
     pub(crate) protocol: Protocol,
     pub(crate) texts: &'a [&'a str],
     /// The item whose answer is known.
@@ -307,6 +310,7 @@ impl Prompted {
         attempts: Attempts,
     ) -> Result<(Vec<Verdict>, Exchange), RoleError> {
         let List {
+            tags,
             protocol,
             texts,
             known,
@@ -319,12 +323,15 @@ impl Prompted {
             items: questions.items().to_vec(),
             ..fields
         };
-        let mut kept = vec![None; questions.items().len()];
+        let items = questions.items();
+        let mut kept = Kept::new(items.len(), attempts.count);
+        let by_released = self.prompts.asks_for_released(name);
         let read = |reply: &str| {
-            let verdicts = if keeps {
-                parse::keep_verdicts(&mut kept, reply, nonce, questions.items(), styles)
-            } else {
-                parse::verdicts(reply, nonce, questions.items(), styles)
+            let verdicts = match (keeps, by_released) {
+                (false, false) => parse::verdicts(reply, nonce, items, styles),
+                (false, true) => released::verdicts(reply, tags, items, styles),
+                (true, false) => kept.add(parse::each_verdict(reply, nonce, items, styles)),
+                (true, true) => kept.add(released::each_verdict(reply, tags, items, styles)),
             };
             questions.answers(verdicts?)
         };
@@ -348,11 +355,10 @@ impl Prompted {
             text: picture.head,
             image: Some(picture.image),
         });
-        let messages = [
-            Message::System { text: system },
-            Message::User { text: user },
-        ];
-        let messages: Vec<Message> = messages.into_iter().chain(pictures).collect();
+        // The released code's prompts are one text.
+        let system = (!system.is_empty()).then_some(Message::System { text: system });
+        let user = [Message::User { text: user }];
+        let messages: Vec<Message> = system.into_iter().chain(user).chain(pictures).collect();
         let request = ChatRequest {
             messages: &messages,
             tools: &[],

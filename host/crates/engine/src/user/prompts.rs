@@ -14,7 +14,7 @@ use super::parse::ListItem;
 
 /// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
 /// change of their texts.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
 const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
@@ -88,9 +88,10 @@ impl PromptName {
             Self::Reveal => &["format", "items", "error", "conversation"],
             Self::Answer => &["format", "items", "error", "persona.profile", "facts"],
             Self::Rubric => &["format", "items", "error", "conversation", "tools", "files"],
-            Self::PiBenchSatisfaction => &["format", "items", "response", "files"],
-            Self::PiBenchQuestion => &["format", "items", "response"],
-            Self::PiBenchRubric => &["format", "items", "conversation", "tools", "files"],
+            // One that leaves out our format asks for the released code's.
+            Self::PiBenchSatisfaction => &["items", "response", "files"],
+            Self::PiBenchQuestion => &["items", "response"],
+            Self::PiBenchRubric => &["items", "intents", "conversation", "tools", "files"],
         }
     }
 }
@@ -154,6 +155,8 @@ pub(crate) struct Fields {
     /// How to answer: `parse`'s own words.
     pub(crate) format: String,
     pub(crate) items: Vec<ListItem>,
+    /// All hidden intents of the session, for the judge of rubrics under `pi-bench`.
+    pub(crate) intents: Vec<ListItem>,
     pub(crate) shown: Shown,
     /// The user's name.
     pub(crate) persona_name: String,
@@ -171,6 +174,7 @@ impl Fields {
     fn context(&self) -> Value {
         let item = |item: &ListItem| context! { number => item.number, text => item.text.as_str() };
         let items: Vec<Value> = self.items.iter().map(item).collect();
+        let intents: Vec<Value> = self.intents.iter().map(item).collect();
         let fact = |(kind, value): (&String, &String)| context! { kind => kind.as_str(), value => value.as_str() };
         let facts: Vec<Value> = self.facts.iter().map(fact).collect();
         let Shown {
@@ -187,6 +191,7 @@ impl Fields {
             nonce => self.nonce.as_str(),
             format => self.format.as_str(),
             items => items,
+            intents => intents,
             response => response.as_str(),
             calls => calls.as_str(),
             changes => changes.as_str(),
@@ -220,6 +225,7 @@ impl Fields {
             nonce: mark("nonce"),
             format: mark("format"),
             items: ListItem::list([mark("items").as_str()].into_iter()),
+            intents: ListItem::list([mark("intents").as_str()].into_iter()),
             shown,
             persona_name: mark("persona.name"),
             persona_profile: mark("persona.profile"),
@@ -242,6 +248,8 @@ pub struct Prompts {
     own: BTreeMap<&'static str, String>,
     digest: String,
     version: Option<u32>,
+    /// Those that ask for answers in the released code's format.
+    released: Vec<PromptName>,
 }
 
 impl Prompts {
@@ -262,11 +270,23 @@ impl Prompts {
             digest: digest(&texts),
             version: folder.is_none().then_some(VERSION),
             environment: compile(texts)?,
+            released: Vec::new(),
         };
-        PromptName::ALL
-            .iter()
-            .try_for_each(|name| prompts.try_out(*name))?;
-        Ok(prompts)
+        let mut released = Vec::new();
+        for name in PromptName::ALL {
+            if !prompts.try_out(name)? {
+                released.push(name);
+            }
+        }
+        Ok(Self {
+            released,
+            ..prompts
+        })
+    }
+
+    /// Whether a prompt asks for answers in the released code's format.
+    pub(crate) fn asks_for_released(&self, name: PromptName) -> bool {
+        self.released.contains(&name)
     }
 
     /// A prompt of the agent's that the folder has.
@@ -302,13 +322,14 @@ impl Prompts {
         })
     }
 
-    fn try_out(&self, name: PromptName) -> Result<(), PromptError> {
+    /// Whether it shows our format, as all must but those of the released code's rules.
+    fn try_out(&self, name: PromptName) -> Result<bool, PromptError> {
         self.render(name, &Fields::default())?;
         let Prompt { system, user, .. } = self.render(name, &Fields::sample())?;
         let shown =
             |variable: &str| system.contains(&mark(variable)) || user.contains(&mark(variable));
         match name.must_show().iter().find(|variable| !shown(variable)) {
-            None => Ok(()),
+            None => Ok(shown("format")),
             Some(variable) => Err(PromptError::LeavesOut {
                 file: name.file(),
                 variable,
@@ -423,10 +444,10 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(3));
+        assert_eq!(prompts.version(), Some(4));
         assert_eq!(
             prompts.digest(),
-            "9edfd58043931a91208a97c5710be856e3bc2958b92dc7c51ee3cf591d0af68c"
+            "cfcb814f6ccacf8e171e3fea3281eac2df61012292131d9501adcc58b35b0bd3"
         );
         assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
@@ -495,7 +516,7 @@ mod tests {
             .replace("fact.value", "fact.text");
         check_error(
             &[("answer.md", &old)],
-            "never shows `{{ facts }}`, which the built-in prompts of version 3 do",
+            "never shows `{{ facts }}`, which the built-in prompts of version 4 do",
         );
     }
 

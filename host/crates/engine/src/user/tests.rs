@@ -84,8 +84,13 @@ impl Script {
     }
 
     pub(crate) fn model(&self) -> Prompted {
+        self.model_by(&Prompts::load(None).unwrap())
+    }
+
+    /// Asked by other prompts than the built-in ones.
+    pub(crate) fn model_by(&self, prompts: &Prompts) -> Prompted {
         let client = client(&self.server.uri(), Tape::Off, self.pause.clone());
-        Prompted::new(client, &Prompts::load(None).unwrap()).with_pause(self.pause.clone())
+        Prompted::new(client, prompts).with_pause(self.pause.clone())
     }
 
     fn user(&self) -> UserAgent {
@@ -125,6 +130,10 @@ impl Script {
 /// answer is known; a YES where the script says `{turned}`.
 fn fit(answer: &str, messages: &Value) -> String {
     let text = |at: usize| messages[at]["content"].as_str().unwrap().to_owned();
+    // A prompt of one text asks for the released code's blocks, which have none.
+    if messages.get(1).is_none() {
+        return answer.to_owned();
+    }
     let delimiter = Regex::new("=== ([0-9a-f]{16}) ").unwrap();
     let nonce = delimiter.captures(&text(0)).unwrap()[1].to_owned();
     let list = text(1).rsplit("\n# ").next().unwrap().to_owned();
@@ -512,6 +521,82 @@ async fn the_released_code_asks_for_styles_and_replies_verbatim() {
         ["Use the firm's letterhead.\nSend it by Friday."]
     );
     assert_eq!(script.prompts().await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_released_code_looks_for_questions_in_the_latest_response_only() {
+    let answer = good().replace("YES\n", "YES\nSTYLE: OPTIONS\n") + "STYLE: NONE";
+    let script = Script::new(&[&answer]).await;
+    let [first, second] = intents();
+    let turn = evidence(Protocol::PiBench, "Plain paper or letterhead?");
+    script
+        .user()
+        .asked(&[&first, &second], &turn)
+        .await
+        .unwrap();
+    let [_, shown] = &script.prompts().await[0];
+    assert!(shown.contains("| Plain paper or letterhead?"), "{shown}");
+    assert!(!shown.contains("Draft the letter."), "{shown}");
+
+    // The paper's user knows the conversation.
+    let script = Script::new(&[&good()]).await;
+    let turn = evidence(Protocol::Paper, "Plain paper or letterhead?");
+    script
+        .user()
+        .asked(&[&first, &second], &turn)
+        .await
+        .unwrap();
+    assert!(script.prompts().await[0][1].contains("Draft the letter."));
+}
+
+/// A folder of prompts that asks for the released code's blocks, as that code's own do.
+pub(crate) fn released_prompts() -> Prompts {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |text: &str, verdict: &str, rest: &str| {
+        format!(
+            "{{% block system %}}{{% endblock %}}{{% block user %}}{rest}\
+             {{% for item in items %}}<c{{{{ item.number }}}}><{text}>{{{{ item.text }}}}</{text}>\
+             <{verdict}>YES or NO</{verdict}></c{{{{ item.number }}}}>{{% endfor %}}{{% endblock %}}"
+        )
+    };
+    let rubric = "{{ conversation }}{{ tools }}{{ files }}{% for intent in intents %}{{ intent.text }}{% endfor %}";
+    for (file, text) in [
+        (
+            "pi-bench-satisfaction.md",
+            list("content", "decision", "{{ response }}{{ files }}"),
+        ),
+        (
+            "pi-bench-question.md",
+            list("content", "decision", "{{ response }}"),
+        ),
+        ("pi-bench-rubric.md", list("criterion", "score", rubric)),
+    ] {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    Prompts::load(camino::Utf8Path::from_path(folder.path())).unwrap()
+}
+
+#[tokio::test]
+async fn prompts_that_ask_for_the_released_codes_blocks_are_answered_in_them() {
+    let block = |number: usize, text: &str, verdict: &str| {
+        format!("<c{number}><content>{text}</content><decision>{verdict}</decision></c{number}>")
+    };
+    let asked_for = "Use the firm's letterhead.";
+    let satisfied = block(1, asked_for, "NO") + &block(2, "Send it by Friday.", "YES");
+    let question = satisfied.replace("YES</decision>", "YES</decision><style>Clarify</style>");
+    let script = Script::new(&[&good(), &satisfied, &question]).await;
+    let [first, second] = intents();
+    let turn = evidence(Protocol::PiBench, "By Friday?");
+    let user = UserAgent::Prompted(script.model_by(&released_prompts()));
+    let found = user.satisfied(&[&first, &second], &turn).await.unwrap();
+    // Our own format is none there.
+    assert_eq!(
+        (yes(&found), script.waits()),
+        (vec![false, true], vec![1.0])
+    );
+    let found = user.asked(&[&first, &second], &turn).await.unwrap().judged;
+    let style = Some(Style::Clarify);
+    assert_eq!(asked(&found), [Asked::No, Asked::Yes { style }]);
 }
 
 #[tokio::test]
