@@ -4,6 +4,7 @@
 mod examples;
 mod expected;
 mod guests;
+mod play;
 mod plays;
 mod reading;
 
@@ -12,7 +13,7 @@ use std::error::Error;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::dispatcher::RunError;
+use crate::error::RunError;
 use crate::plan::{Machine, PlanError};
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::Suite;

@@ -12,18 +12,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use super::episode::{self, EpisodeError};
+use super::error::{EpisodeError, RunError};
 use super::outline::outline;
 use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
-use super::results;
 use super::session::spent;
+use super::{course, results};
 use pibench_core::message::Role;
 use pibench_core::progress::Progress;
 use pibench_model::ModelError;
-use pibench_record::JournalError;
+use pibench_record::EpisodeState;
 use pibench_record::event::RoleUsage;
-use pibench_record::folder::FolderError;
 use pibench_record::journal;
 use pibench_record::results::RunResults;
 use pibench_record::standing::EpisodeResults;
@@ -32,19 +31,6 @@ const PULSE: Duration = Duration::from_secs(1);
 
 /// The exit code of a process that its user interrupted: 128 and the signal's number, as shells have it.
 pub const INTERRUPTED: u8 = 130;
-
-/// Why a run cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    #[error(transparent)]
-    Episode(#[from] EpisodeError),
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    #[error("play an episode: its task ended without an answer: {0}")]
-    Task(#[from] tokio::task::JoinError),
-}
 
 /// How a run ended.
 #[derive(Debug)]
@@ -104,7 +90,7 @@ pub async fn play_all(
         let episode = async move {
             let agent = &plan.roles.agent_name;
             let span = tracing::info_span!("episode", %agent, %persona, run);
-            let played = episode::play(&plan, &persona, run, resume, opening, &progress);
+            let played = course::play(&plan, &persona, run, resume, opening, &progress);
             let played = played.instrument(span).await;
             let named = |result| EpisodeResults::from([((run, persona.clone()), result)]);
             (of, played.map(named))
@@ -333,7 +319,7 @@ fn report_planned(
             if resume && path.exists() {
                 let events = journal::events(&path)?;
                 plan.spending.enter(&events);
-                finished += episode::finished_sessions(&events);
+                finished += EpisodeState::of(&events, plan.ablate).finished.len();
             }
         }
     }

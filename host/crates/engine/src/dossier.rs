@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::contents::Contents;
 use super::plan::Plan;
-use super::record;
-use super::session::is_kept_result;
+use super::turn::{final_text, is_kept_result};
 use crate::user::{Background, TurnEvidence};
 use pibench_core::record::{CallRecord, FileChange, Utterance};
 use pibench_core::vocabulary::Scope;
@@ -86,7 +85,7 @@ impl<'a> Dossier<'a> {
             protocol: self.plan.protocol,
             turn: turn.turn,
             response: turn.response.clone(),
-            final_text: record::final_text(turn),
+            final_text: final_text(turn),
             files,
             files_read: self.session.files_read.clone(),
             messages,

@@ -1,5 +1,5 @@
-//! One persona's episode in one run: opens the workspace and the apps, plays the sessions in order, and can go on where a
-//! journal ends.
+//! One persona's episode in one run: its workspace, its apps and its journal, opened as they are at the start or where the
+//! journal ends. Sessions and wakes are played on it; it knows neither.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,116 +7,31 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use jiff::civil::DateTime;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tracing::Instrument;
+use tokio::sync::mpsc;
 
+use super::error::{EpisodeError, Spot};
 use super::grading::{self, Graders};
 use super::outline;
 use super::plan::Plan;
-use super::spending::LimitReached;
-use super::tools::toolbox;
+use super::turn::is_kept_result;
 use super::words::OwnWords;
-use super::{session, wake};
 use crate::judge::Judge;
 use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
-use pibench_agent::{AgentPromptError, Environment};
+use pibench_agent::{Channel, Environment, Setup};
 use pibench_core::path::WorkspacePath;
 use pibench_core::progress::Progress;
 use pibench_core::record::{FileChange, GuestCall};
-use pibench_core::vocabulary::Ablation;
-use pibench_model::ModelError;
 use pibench_model::place::Place;
 use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, VERSION};
-use pibench_record::folder::FolderError;
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
 use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock};
-use pibench_sandbox::app::{OpenError, app_key};
+use pibench_sandbox::app::app_key;
 use pibench_sandbox::shell::SHELL;
 use pibench_sandbox::workspace::{Quota, Workspace, WorkspaceError};
-use pibench_sandbox::{App, Documents, Grader, LoadError, Shell};
-use pibench_suite::manifest::{Person, Reset};
-use pibench_suite::suite::{Persona, Session, USER_MD};
-
-/// Why an episode cannot go on. What was journaled stays; `--resume` goes on from there.
-#[derive(Debug, thiserror::Error)]
-pub enum EpisodeError {
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error("prepare the tools of persona `{persona}`: {reason}")]
-    Tools { persona: String, reason: String },
-    #[error(transparent)]
-    Workspace(#[from] WorkspaceError),
-    #[error(transparent)]
-    Prompt(#[from] AgentPromptError),
-    #[error("go on with {persona} in run {run}: {reason}")]
-    Record {
-        persona: String,
-        run: u32,
-        reason: String,
-    },
-    /// The run may cost no more. Nothing is lost.
-    #[error(transparent)]
-    Spent(#[from] LimitReached),
-    /// A model's server rejects what it is asked: the operator has to mend it. The turn in flight is not journaled.
-    #[error("play {persona}/{session}, turn {turn}: {reason}")]
-    Setup {
-        persona: String,
-        session: String,
-        turn: u32,
-        reason: String,
-    },
-    /// Something outside broke. The turn in flight is lost, and nothing else.
-    #[error("play {persona}/{session}, turn {turn}: {reason}")]
-    Infrastructure {
-        persona: String,
-        session: String,
-        turn: u32,
-        reason: String,
-    },
-}
-
-impl EpisodeError {
-    /// What ended a turn (0 between turns) before its model had answered.
-    pub(super) fn unanswered(persona: &str, session: &str, turn: u32, error: &ModelError) -> Self {
-        let (persona, session) = (persona.to_owned(), session.to_owned());
-        let reason = format!("failed to {error}");
-        match error {
-            ModelError::Setup { .. } => Self::Setup {
-                persona,
-                session,
-                turn,
-                reason,
-            },
-            ModelError::Infrastructure { .. } | ModelError::Refused { .. } => {
-                Self::Infrastructure {
-                    persona,
-                    session,
-                    turn,
-                    reason,
-                }
-            }
-        }
-    }
-
-    /// Whether going on later may succeed.
-    pub fn is_infrastructure(&self) -> bool {
-        match self {
-            Self::Infrastructure { .. } => true,
-            Self::Load(LoadError::Fault { fault, .. })
-            | Self::Open(
-                OpenError::Fault { fault, .. } | OpenError::Load(LoadError::Fault { fault, .. }),
-            ) => fault.is_infrastructure(),
-            _ => false,
-        }
-    }
-}
+use pibench_sandbox::{App, Documents, Grader, Shell};
+use pibench_suite::manifest::Person;
+use pibench_suite::suite::{Persona, USER_MD};
 
 /// An episode in play. One task owns it, with its workspace and the stores of its apps.
 pub(super) struct Episode<'a> {
@@ -136,14 +51,6 @@ pub(super) struct Episode<'a> {
     pub(super) words: Option<OwnWords>,
     /// The journal's events, as far as scores are made of them.
     tally: EpisodeTally,
-}
-
-/// How many sessions a journal has finished.
-pub(super) fn finished_sessions(events: &[Event]) -> usize {
-    events
-        .iter()
-        .filter(|event| matches!(event, Event::SessionFinished(_)))
-        .count()
 }
 
 /// The first line of an episode's journal.
@@ -169,72 +76,25 @@ pub(super) fn started(plan: &Plan, persona: &Persona, run: u32) -> EpisodeStarte
     }
 }
 
-/// Plays an episode, from its start or from where its journal ends, and says what came of it. `opening` bounds how many
-/// are opened at once.
-pub(super) async fn play(
+/// What an episode's lines come to.
+pub(super) fn result(
     plan: &Plan,
-    persona: &str,
+    persona: &Persona,
     run: u32,
-    resume: bool,
-    opening: OwnedSemaphorePermit,
-    progress: &mpsc::UnboundedSender<Progress>,
-) -> Result<EpisodeResult, EpisodeError> {
-    let persona = plan
-        .suite
-        .personas
-        .iter()
-        .find(|other| other.id == persona)
-        .ok_or_else(|| {
-            let reason = "the suite has no such persona".into();
-            EpisodeError::Record {
-                persona: persona.into(),
-                run,
-                reason,
-            }
-        })?;
-    let path = plan.folder.journal(&persona.id, run);
-    let (journal, events) = if resume && path.exists() {
-        Journal::resume(&path)?
-    } else {
-        (Journal::create(&path)?, Vec::new())
-    };
-    let past = EpisodeState::of(&events, plan.ablate);
-    let tally = EpisodeTally::of(&events);
-    let result = |tally: EpisodeTally| {
-        let outline = outline::persona(plan, persona);
-        tally.result(plan.protocol, &outline, run)
-    };
-    if past.over {
-        return Ok(result(tally));
-    }
-    let place = Place::new(&persona.id, run);
-    let mut episode = Episode {
-        user: plan.roles.user.at(&place),
-        judge: plan.roles.judge.at(&place),
-        words: plan.roles.lexical().then(|| OwnWords::new(plan.protocol)),
-        place,
-        plan,
-        persona,
-        run,
-        environment: open(plan, persona, run, &past).await?,
-        graders: Arc::new(grading::load(plan, plan.sessions(persona))?),
-        journal,
-        progress,
-        tally,
-    };
-    drop(opening);
-    episode.play(past).await?;
-    Ok(result(episode.tally))
+    tally: EpisodeTally,
+) -> EpisodeResult {
+    let outline = outline::persona(plan, persona);
+    tally.result(plan.protocol, &outline, run)
 }
 
-async fn open(
+async fn open_environment(
     plan: &Plan,
     persona: &Persona,
     run: u32,
     past: &EpisodeState,
 ) -> Result<Environment, EpisodeError> {
     let workspace = open_workspace(&plan.folder, persona, run, past)?;
-    let toolbox = toolbox(plan, persona).await?;
+    let toolbox = plan.toolbox(persona).await?;
     let mut apps = BTreeMap::new();
     for name in persona.app_names() {
         let plugin = plan.plugins.get(&name)?;
@@ -388,44 +248,55 @@ pub(super) fn write(
     workspace.write(&path, content)
 }
 
-impl Episode<'_> {
-    async fn play(&mut self, mut past: EpisodeState) -> Result<(), EpisodeError> {
-        if !past.started {
-            self.start()?;
-        }
-        for session in self.plan.sessions(self.persona) {
-            if past.finished.contains(&session.id) {
-                continue;
-            }
-            let in_flight = past.take_open_session();
-            if in_flight.is_none() && self.plan.ablate == Some(Ablation::Dependencies) {
-                self.begin_anew().await?;
-            } else if in_flight.is_none() {
-                if self.plan.suite.reset == Reset::Session {
-                    self.reset_apps(session.clock).await?;
-                }
-                let span = tracing::debug_span!("wake", before = %session.id);
-                let woken = std::mem::take(&mut past.woken);
-                let played = wake::play(self, session.clock, woken);
-                played.instrument(span).await?;
-            }
-            let span = tracing::info_span!("session", session = %session.id);
-            let played = session::play(self, session, in_flight);
-            played.instrument(span).await?;
-        }
-        Ok(self.append(&Event::EpisodeFinished)?)
+impl<'a> Episode<'a> {
+    /// Opens it as `past` left it, with the journal in which it goes on.
+    pub(super) async fn open(
+        plan: &'a Plan,
+        persona: &'a Persona,
+        run: u32,
+        past: &EpisodeState,
+        journal: Journal,
+        tally: EpisodeTally,
+        progress: &'a mpsc::UnboundedSender<Progress>,
+    ) -> Result<Self, EpisodeError> {
+        let place = Place::new(&persona.id, run);
+        Ok(Self {
+            user: plan.roles.user.at(&place),
+            judge: plan.roles.judge.at(&place),
+            words: plan.roles.lexical().then(|| OwnWords::new(plan.protocol)),
+            place,
+            plan,
+            persona,
+            run,
+            environment: open_environment(plan, persona, run, past).await?,
+            graders: Arc::new(grading::load(plan, plan.sessions(persona))?),
+            journal,
+            progress,
+            tally,
+        })
     }
 
-    /// Whether a session comes after this one that can know of it.
-    pub(super) fn is_followed(&self, session: &Session) -> bool {
-        let alone = self.plan.ablate == Some(Ablation::Dependencies);
-        let last = self.plan.sessions(self.persona).last();
-        !alone && last.is_some_and(|last| last.id != session.id)
+    /// What it came to.
+    pub(super) fn result(self) -> EpisodeResult {
+        result(self.plan, self.persona, self.run, self.tally)
     }
 
-    fn start(&mut self) -> Result<(), EpisodeError> {
-        let started = started(self.plan, self.persona, self.run);
-        Ok(self.append(&Event::EpisodeStarted(started))?)
+    /// How the agent is set up in each of its sessions.
+    pub(super) fn setup(&self, channel: Channel) -> Setup {
+        Setup {
+            protocol: self.plan.protocol,
+            window: self.plan.suite.session.window_tokens as usize,
+            channel,
+        }
+    }
+
+    /// A session of it, for errors.
+    pub(super) fn spot<'s>(&'s self, session: &'s str) -> Spot<'s> {
+        Spot {
+            persona: &self.persona.id,
+            run: self.run,
+            session,
+        }
     }
 
     /// Adds an event to the journal.
@@ -436,14 +307,15 @@ impl Episode<'_> {
     }
 
     /// All as at the episode's start, for a session that is played alone.
-    async fn begin_anew(&mut self) -> Result<(), EpisodeError> {
+    pub(super) async fn begin_anew(&mut self) -> Result<(), EpisodeError> {
         self.reset_apps(first_clock(self.persona)).await?;
         self.reset_workspace()?;
         self.environment.jobs.open.clear();
         Ok(())
     }
 
-    async fn reset_apps(&mut self, clock: DateTime) -> Result<(), EpisodeError> {
+    /// The apps as at the start, at this moment.
+    pub(super) async fn reset_apps(&mut self, clock: DateTime) -> Result<(), EpisodeError> {
         for (name, app) in &mut self.environment.apps {
             let plugin = self.plan.plugins.get(name)?;
             let key = app_key(self.plan.seed, self.run, &self.persona.id, name);
@@ -476,7 +348,7 @@ impl Episode<'_> {
             };
             let path = change.path.to_string();
             // What a file of the scaffold's own gained stands in the call's record.
-            let added = if session::is_kept_result(&path) {
+            let added = if is_kept_result(&path) {
                 String::new()
             } else {
                 change.added
@@ -547,32 +419,4 @@ impl Episode<'_> {
 pub(super) struct Marks {
     pub(super) apps: BTreeMap<String, AppMark>,
     pub(super) faults: Vec<Fault>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pibench_sandbox::GuestFault;
-
-    #[test]
-    fn an_app_that_got_no_time_to_open_is_tried_again_and_one_that_traps_is_not() {
-        let open = |fault| {
-            EpisodeError::from(OpenError::Fault {
-                app: "a".into(),
-                fault,
-            })
-        };
-        let load = |fault| {
-            EpisodeError::from(LoadError::Fault {
-                name: "a".into(),
-                fault,
-            })
-        };
-        let (late, greedy) = (
-            GuestFault::Timeout { limit_ms: 1 },
-            GuestFault::Fuel { limit: 1 },
-        );
-        assert!(open(late.clone()).is_infrastructure() && load(late).is_infrastructure());
-        assert!(!open(greedy.clone()).is_infrastructure() && !load(greedy).is_infrastructure());
-    }
 }

@@ -1,10 +1,9 @@
 //! Collects what an estimate needs from a plan: the sizes of its sessions' material. It plays nothing and asks no model;
 //! apps are only asked for their tools.
 
-use super::episode::EpisodeError;
+use super::error::EpisodeError;
 use super::plan::Plan;
 use super::preflight::tool_lists;
-use super::tools::toolbox;
 use pibench_agent::Toolbox;
 use pibench_core::estimate;
 use pibench_core::estimate::{BYTES_PER_TOKEN, Estimate, Material};
@@ -39,7 +38,7 @@ pub async fn estimate(plan: &Plan) -> Result<Estimate, EpisodeError> {
 
 /// The tools' schemas and the system prompt of an empty workspace.
 async fn frame(plan: &Plan, persona: &Persona) -> Result<u64, EpisodeError> {
-    let schemas = schema_tokens(&toolbox(plan, persona).await?);
+    let schemas = schema_tokens(&plan.toolbox(persona).await?);
     let prompt = plan.roles.agent_prompts.template();
     Ok(schemas + tokens(prompt) + tokens(&persona.user_md))
 }

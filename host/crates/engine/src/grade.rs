@@ -8,10 +8,11 @@ use std::sync::Arc;
 use futures::StreamExt;
 use tokio::sync::mpsc;
 
-use super::dispatcher::RunError;
 use super::dossier::Dossier;
-use super::episode::{self, EpisodeError};
-use super::grading::{self, JUDGE, Unanswered};
+use super::episode;
+use super::error::RunError;
+use super::error::{EpisodeError, Spot};
+use super::grading::{self, JUDGE};
 use super::plan::Plan;
 use super::record::{self, RecordedSession};
 use super::replay::Replay;
@@ -171,7 +172,9 @@ impl<'a> Episode<'a> {
     async fn begin(&mut self, started: &SessionStarted) -> Result<(), EpisodeError> {
         let faults = self.replay.begin(started).await?;
         if let Some(fault) = faults.first() {
-            return Err(self.infrastructure(&started.session, 0, &fault.message));
+            return Err(self
+                .spot(&started.session)
+                .infrastructure(0, &fault.message));
         }
         let recorded = self.sessions.get(self.at);
         let recorded = recorded.filter(|one| one.session.id == started.session);
@@ -200,7 +203,9 @@ impl<'a> Episode<'a> {
         let faults = found.unread.into_iter().chain(found.faults);
         for fault in faults {
             if fault.kind == FaultKind::Infrastructure {
-                return Err(self.infrastructure(&turn.session, turn.turn, &fault.message));
+                return Err(self
+                    .spot(&turn.session)
+                    .infrastructure(turn.turn, &fault.message));
             }
             if !graded.faults.contains(&fault) {
                 graded.faults.push(fault);
@@ -212,13 +217,7 @@ impl<'a> Episode<'a> {
         let (judge, folder) = (&self.judge, &self.plan.folder);
         match grading::rubrics(judge, folder, session, &due, &evidence, &mut graded).await {
             Ok(()) => Ok(graded),
-            Err(Unanswered::Folder(error)) => Err(error.into()),
-            Err(Unanswered::Model(error)) => {
-                let (persona, session) = (&self.persona.id, &turn.session);
-                Err(EpisodeError::unanswered(
-                    persona, session, turn.turn, &error,
-                ))
-            }
+            Err(error) => Err(error.at(self.spot(&turn.session), turn.turn)),
         }
     }
 
@@ -234,8 +233,10 @@ impl<'a> Episode<'a> {
             Some(dossier) => recorded.evidence(self.plan, dossier, at, faults).await,
             None => return Err(self.record("a turn outside of a session")),
         };
-        let made =
-            made.map_err(|fault| self.infrastructure(&turn.session, turn.turn, &fault.message))?;
+        let made = made.map_err(|fault| {
+            self.spot(&turn.session)
+                .infrastructure(turn.turn, &fault.message)
+        })?;
         Ok(TurnEvidence {
             pieces: self.words.get(at).cloned().unwrap_or_default(),
             all_pieces: Arc::new(self.words[..upto].concat()),
@@ -301,20 +302,15 @@ impl<'a> Episode<'a> {
         Ok(graded)
     }
 
-    fn record(&self, reason: &str) -> EpisodeError {
-        EpisodeError::Record {
-            persona: self.persona.id.clone(),
+    fn spot<'s>(&'s self, session: &'s str) -> Spot<'s> {
+        Spot {
+            persona: &self.persona.id,
             run: self.run,
-            reason: reason.into(),
+            session,
         }
     }
 
-    fn infrastructure(&self, session: &str, turn: u32, reason: &str) -> EpisodeError {
-        EpisodeError::Infrastructure {
-            persona: self.persona.id.clone(),
-            session: session.into(),
-            turn,
-            reason: reason.into(),
-        }
+    fn record(&self, reason: &str) -> EpisodeError {
+        self.spot("").record(reason)
     }
 }

@@ -18,6 +18,7 @@ use pibench_sandbox::workspace::View;
 use pibench_sandbox::{Grader, LoadError};
 use pibench_suite::suite::{Grading, Item, Rule, Session};
 
+use super::error::{EpisodeError, Spot};
 use super::plan::Plan;
 
 /// The judge's name in faults.
@@ -159,6 +160,16 @@ pub(super) enum Unanswered {
     /// Its model could not be reached, or its server rejects what it is asked.
     Model(ModelError),
     Folder(FolderError),
+}
+
+impl Unanswered {
+    /// What it ends the episode with, in a turn of a session.
+    pub(super) fn at(self, spot: Spot<'_>, turn: u32) -> EpisodeError {
+        match self {
+            Self::Model(error) => spot.unanswered(turn, &error),
+            Self::Folder(error) => error.into(),
+        }
+    }
 }
 
 impl From<FolderError> for Unanswered {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::episode::EpisodeError;
+use super::error::EpisodeError;
 use super::plan::Plan;
 use pibench_agent::builtin;
 use pibench_core::message::ToolSpec;

@@ -25,12 +25,13 @@ pub use resolve::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::error::EpisodeError;
 use super::log::Log;
 use super::spending::Spending;
-use super::tools::Toolboxes;
+use super::tools::{Toolboxes, list_tools};
 use crate::judge::Judge;
 use crate::user::UserAgent;
-use pibench_agent::AgentPrompts;
+use pibench_agent::{AgentPrompts, Toolbox};
 use pibench_core::player;
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
@@ -203,6 +204,13 @@ struct Made<'a> {
 }
 
 impl Plan {
+    /// The built-in tools of its profile, and those that the persona lists of its apps'.
+    pub(super) async fn toolbox(&self, persona: &Persona) -> Result<Toolbox, EpisodeError> {
+        let place = self.toolboxes.of(&persona.id);
+        let make = || list_tools(persona, &self.plugins, self.app_limits, self.scaffold);
+        place.get_or_try_init(make).await.cloned()
+    }
+
     /// The plan that a manifest says; the suite's own settings were decided when that was made.
     fn of(manifest: &Manifest, made: Made<'_>) -> Self {
         let Made {

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 
-use super::episode::EpisodeError;
+use super::error::EpisodeError;
 use super::plan::{AgentRole, Plan};
-use super::tools::toolbox;
 use pibench_agent::Toolbox;
 use pibench_core::message::{ChatRequest, Message, Role, ToolSpec, Usage};
 use pibench_model::ModelError;
@@ -69,7 +68,7 @@ pub(super) async fn tool_lists(plan: &Plan) -> Result<Vec<ToolList>, EpisodeErro
         if plan.sessions(persona).next().is_none() {
             continue;
         }
-        let toolbox = toolbox(plan, persona).await?;
+        let toolbox = plan.toolbox(persona).await?;
         let same = |list: &&mut ToolList| list.toolbox.specs() == toolbox.specs();
         match lists.iter_mut().find(same) {
             Some(list) => list.personas.push(persona.id.clone()),

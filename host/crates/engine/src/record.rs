@@ -4,16 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::dossier::{Dossier, Past};
 use super::plan::Plan;
+use super::turn::{calls, messages};
 use super::words::OwnWords;
 use crate::user::TurnEvidence;
-use pibench_agent::tools::{ASK_USER, MESSAGE};
 use pibench_core::matcher::Piece;
-use pibench_core::record::{CallRecord, CallStatus, Speaker, Utterance};
-use pibench_record::event::{Event, Fault, SessionFinished, SessionStarted, Step, Turn};
+use pibench_record::event::{Event, Fault, SessionFinished, SessionStarted, Turn};
 use pibench_record::folder::FolderError;
 use pibench_record::journal;
 use pibench_record::journal::JournalError;
@@ -186,54 +183,4 @@ impl<'a> RecordedSession<'a> {
         let read = |path: &str| plan.folder.blob(files.get(path)?).ok();
         dossier.evidence(turn, past, read, faults).await
     }
-}
-
-/// The calls of a turn, in order.
-pub(super) fn calls(turn: &Turn) -> impl Iterator<Item = &CallRecord> {
-    turn.steps.iter().flat_map(Step::calls)
-}
-
-/// What was said in a turn, in order.
-pub(super) fn messages(turn: &Turn) -> [Utterance; 2] {
-    let said = |speaker, text: &str| Utterance {
-        turn: turn.turn,
-        speaker,
-        text: text.to_owned(),
-    };
-    [
-        said(Speaker::User, &turn.message),
-        said(Speaker::Agent, &turn.response),
-    ]
-}
-
-/// The last text to the user alone: the answer without calls, else the last message or question.
-pub(super) fn final_text(turn: &Turn) -> String {
-    if let Some(Step::Notice { text }) = turn.steps.last() {
-        return text.clone();
-    }
-    // An answer that was cut off was gone on with: its parts are one text.
-    let parts = turn.steps.iter().rev().map_while(|step| match step {
-        Step::Reply { text, calls, .. } if calls.is_empty() => Some(text.as_str()),
-        Step::Nudge { .. } => Some(""),
-        _ => None,
-    });
-    let parts: Vec<&str> = parts.collect();
-    if !parts.is_empty() {
-        return parts.into_iter().rev().collect();
-    }
-    let told = calls(turn).filter(|call| {
-        call.status == CallStatus::Ok && matches!(call.tool.as_str(), MESSAGE | ASK_USER)
-    });
-    let Some(last) = told.last() else {
-        return String::new();
-    };
-    let text = |key: &str| last.arguments[key].as_str().unwrap_or_default().to_owned();
-    let options = last.arguments["options"].as_array().into_iter().flatten();
-    let options = options.filter_map(Value::as_str);
-    let asked = options.fold(text("content") + &text("question"), |text, option| {
-        format!("{text}\n- {option}")
-    });
-    let media = last.arguments["media"].as_array().into_iter().flatten();
-    let media = media.filter_map(Value::as_str);
-    media.fold(asked, |text, file| format!("{text}\n[file: {file}]"))
 }

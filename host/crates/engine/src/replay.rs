@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 
-use super::episode::{EpisodeError, write};
+use super::episode::write;
+use super::error::EpisodeError;
 use super::grading::{self, Checklist, Graders, RuleGrades};
 use super::plan::Plan;
+use super::turn;
 use pibench_agent::environment::guest_fault;
 use pibench_core::path::WorkspacePath;
 use pibench_core::record::FileChange;
@@ -213,8 +215,8 @@ impl<'a> Replay<'a> {
         };
         let apps: Vec<AppState> = open.before.iter().map(state).collect();
         let turns = || record.turns.iter();
-        let calls: Vec<_> = turns().flat_map(super::record::calls).cloned().collect();
-        let messages: Vec<_> = turns().flat_map(super::record::messages).collect();
+        let calls: Vec<_> = turns().flat_map(turn::calls).cloned().collect();
+        let messages: Vec<_> = turns().flat_map(turn::messages).collect();
         let changes: Vec<_> = turns().flat_map(|turn| turn.changes.clone()).collect();
         let evidence = Evidence {
             turn: record.turns.last().map_or(0, |turn| turn.turn),

@@ -1,7 +1,7 @@
 //! The scores of a run that this process plays or looks at: made from its journals, as `pibench_record::standing` makes
 //! them for anybody.
 
-use super::dispatcher::RunError;
+use super::error::RunError;
 use super::outline::personas;
 use super::plan::Plan;
 use pibench_record::event::Event;

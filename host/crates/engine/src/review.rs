@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::plan::Plan;
-use super::record::{RecordedSession, calls, sessions};
+use super::record::{RecordedSession, sessions};
+use super::turn::calls;
 use pibench_agent::tools::ASK_USER;
 use pibench_core::record::{Outcome, Status};
 use pibench_record::event::{Stage, Turn};

@@ -9,27 +9,29 @@ use serde_json::json;
 use tracing::Instrument;
 
 use super::dossier::{Dossier, Past};
-use super::episode::{Episode, EpisodeError, write};
-use super::grading::{self, Checklist, JUDGE, Unanswered};
+use super::episode::{Episode, write};
+use super::error::{EpisodeError, Spot};
+use super::grading::{self, Checklist, JUDGE};
 use super::plan::{AgentRole, Plan};
+use super::stages::Stages;
+use super::turn;
 use super::wake::HEARTBEAT;
 use super::words;
-use crate::user::{Asking, Judged, RoleError, TurnEvidence};
+use crate::user::TurnEvidence;
 use pibench_agent::environment::guest_fault;
-use pibench_agent::{Agent, Channel, RESULTS_FOLDER, Setup, TurnDone, TurnEnd, TurnLimits};
+use pibench_agent::{Agent, Channel, TurnDone, TurnEnd, TurnLimits};
 use pibench_core::matcher::Piece;
-use pibench_core::message::Usage;
 use pibench_core::path::WorkspacePath;
 use pibench_core::progress::{Progress, Spent};
-use pibench_core::record::{CallRecord, FileChange, Outcome, Speaker, Status, Utterance};
+use pibench_core::record::{CallRecord, FileChange, Outcome, Utterance};
 use pibench_core::score;
 use pibench_core::score::IntentCounts;
-use pibench_core::session::{Asked, Next, SessionError, Tracker};
+use pibench_core::session::{Next, SessionError, Tracker};
 use pibench_model::scripted::Scripted;
 use pibench_model::{Model, ModelError};
 use pibench_record::event::{
-    AppMark, Fault, FaultKind, Inputs, IntentJudgement, IntentStatus, RoleUsage, SessionFinished,
-    SessionStarted, Stage, Step, Turn,
+    AppMark, Fault, FaultKind, Inputs, IntentStatus, RoleUsage, SessionFinished, SessionStarted,
+    Turn,
 };
 use pibench_record::folder::Timing;
 use pibench_record::state::SessionState;
@@ -39,10 +41,7 @@ use pibench_sandbox::App;
 use pibench_sandbox::app::app_key;
 use pibench_sandbox::grader::{AppState, Evidence};
 use pibench_suite::manifest::{Reset, Trigger};
-use pibench_suite::suite::{Intent, Item, Persona, Session};
-
-/// The user agent's name in faults.
-const USER: &str = "user agent";
+use pibench_suite::suite::{Item, Persona, Session};
 
 /// A session in play.
 struct Play<'e, 'a> {
@@ -66,11 +65,12 @@ struct Play<'e, 'a> {
     turns: Vec<Turn>,
 }
 
-/// Plays a session to its end, or on from where it was cut off.
+/// Plays a session to its end, or on from where it was cut off. `follows`: whether another one does that can know of it.
 pub(super) async fn play<'a>(
     episode: &mut Episode<'a>,
     session: &'a Session,
     in_flight: Option<SessionState>,
+    follows: bool,
 ) -> Result<(), EpisodeError> {
     let _ = episode.progress.send(Progress::SessionStarted {
         persona: episode.plan.shown(&episode.persona.id),
@@ -97,7 +97,7 @@ pub(super) async fn play<'a>(
     let model = model(episode, session);
     let system = String::from_utf8_lossy(&episode.plan.folder.blob(&started.system)?).into_owned();
     let toolbox = episode.environment.toolbox.clone();
-    let setup = setup(episode.plan, channel(session));
+    let setup = episode.setup(channel(session));
     let mut agent = Agent::new(&model, setup, &toolbox, system.clone());
     let mut play = Play::new(episode, session, &started, before, &system);
     for turn in &turns {
@@ -115,7 +115,7 @@ pub(super) async fn play<'a>(
         message = next;
     }
     play.episode.place.begin(&session.id, 0);
-    play.finish(&mut agent).await
+    play.finish(&mut agent, follows).await
 }
 
 fn model(episode: &Episode<'_>, session: &Session) -> Model {
@@ -131,15 +131,6 @@ fn model(episode: &Episode<'_>, session: &Session) -> Model {
         AgentRole::Nop => Scripted::Nop,
         AgentRole::Cheat => Scripted::Cheat,
     })
-}
-
-/// How the agent is set up in every session.
-pub(super) fn setup(plan: &Plan, channel: Channel) -> Setup {
-    Setup {
-        protocol: plan.protocol,
-        window: plan.suite.session.window_tokens as usize,
-        channel,
-    }
 }
 
 fn channel(session: &Session) -> Channel {
@@ -269,7 +260,7 @@ fn none_outside(
 ) -> Result<(), EpisodeError> {
     let outside = |fault: &&Fault| fault.kind == FaultKind::Infrastructure;
     match faults.iter().find(outside) {
-        Some(fault) => Err(infrastructure(episode, session, 0, &fault.message)),
+        Some(fault) => Err(episode.spot(&session.id).infrastructure(0, &fault.message)),
         None => Ok(()),
     }
 }
@@ -286,20 +277,6 @@ fn opening(session: &Session) -> String {
             )
         }
         Trigger::Heartbeat => format!("{HEARTBEAT}\n{}", session.request),
-    }
-}
-
-fn infrastructure(
-    episode: &Episode<'_>,
-    session: &Session,
-    turn: u32,
-    reason: &str,
-) -> EpisodeError {
-    EpisodeError::Infrastructure {
-        persona: episode.persona.id.clone(),
-        session: session.id.clone(),
-        turn,
-        reason: reason.to_owned(),
     }
 }
 
@@ -355,29 +332,33 @@ impl<'e, 'a> Play<'e, 'a> {
             message = turn.next.clone().unwrap_or_default();
         }
         self.tracker = tracker(self.episode.plan, self.session, turns)
-            .map_err(|error| self.record(&error.to_string()))?;
+            .map_err(|error| self.spot().record(error.to_string()))?;
         Ok(message)
     }
 
     /// What matchers are held against: nothing, where there are none.
+    /// Where it is, for errors.
+    fn spot(&self) -> Spot<'_> {
+        self.episode.spot(&self.session.id)
+    }
+
+    fn user_stages(&mut self) -> Stages<'_> {
+        Stages {
+            spot: self.episode.spot(&self.session.id),
+            folder: &self.episode.plan.folder,
+            persona: self.episode.persona,
+            session: self.session,
+            user: &self.episode.user,
+            tracker: &mut self.tracker,
+        }
+    }
+
     fn own_words(&mut self, turn: &Turn) -> Vec<Piece> {
         if self.session.matchers().next().is_none() {
             return Vec::new();
         }
         let words = self.episode.words.as_mut();
         words.map(|words| words.pieces(turn)).unwrap_or_default()
-    }
-
-    fn record(&self, reason: &str) -> EpisodeError {
-        EpisodeError::Record {
-            persona: self.episode.persona.id.clone(),
-            run: self.episode.run,
-            reason: reason.into(),
-        }
-    }
-
-    fn rules(&self, error: &SessionError) -> EpisodeError {
-        self.record(&format!("the session's rules refused a step: {error}"))
     }
 
     /// Plays and journals one turn; the user's next message, or None at the end.
@@ -405,7 +386,7 @@ impl<'e, 'a> Play<'e, 'a> {
         self.keep(&turn);
         self.end_of_turn(&done, number)?;
         let evidence = self.evidence(&mut turn, pieces).await?;
-        turn.next = self.user_moves(&mut turn, &evidence).await?;
+        turn.next = self.user_stages().play(&mut turn, &evidence).await?;
         turn.outcome = self.tracker.outcome();
         self.grade(&mut turn, &evidence).await?;
         if let Some(fault) = turn
@@ -413,12 +394,7 @@ impl<'e, 'a> Play<'e, 'a> {
             .iter()
             .find(|fault| fault.kind == FaultKind::Infrastructure)
         {
-            return Err(infrastructure(
-                self.episode,
-                self.session,
-                number,
-                &fault.message,
-            ));
+            return Err(self.spot().infrastructure(number, &fault.message));
         }
         self.usage += turn.usage;
         self.checklist.take(&self.session.checklist, &turn.items);
@@ -477,17 +453,9 @@ impl<'e, 'a> Play<'e, 'a> {
     }
 
     fn keep(&mut self, turn: &Turn) {
-        let said = |speaker, text: &str| Utterance {
-            turn: turn.turn,
-            speaker,
-            text: text.to_owned(),
-        };
         // What judges were shown of the last turn is gone: nothing is copied here.
-        let messages = Arc::make_mut(&mut self.messages);
-        messages.push(said(Speaker::User, &turn.message));
-        messages.push(said(Speaker::Agent, &turn.response));
-        let calls = turn.steps.iter().flat_map(Step::calls).cloned();
-        Arc::make_mut(&mut self.calls).extend(calls);
+        Arc::make_mut(&mut self.messages).extend(turn::messages(turn));
+        Arc::make_mut(&mut self.calls).extend(turn::calls(turn).cloned());
         Arc::make_mut(&mut self.changes).extend(turn.changes.clone());
         self.checklist.take(&self.session.checklist, &turn.items);
     }
@@ -500,16 +468,16 @@ impl<'e, 'a> Play<'e, 'a> {
             TurnEnd::Model(ModelError::Refused { .. }) => {
                 self.tracker.break_off(Outcome::ModelFault).map(drop)
             }
-            TurnEnd::Model(error) => return Err(self.unanswered(turn, error)),
+            TurnEnd::Model(error) => return Err(self.spot().unanswered(turn, error)),
             TurnEnd::Infrastructure => {
                 let reason = done
                     .faults
                     .last()
                     .map_or("a guest timed out", |fault| &fault.message);
-                return Err(infrastructure(self.episode, self.session, turn, reason));
+                return Err(self.spot().infrastructure(turn, reason));
             }
         };
-        told.map_err(|error| self.rules(&error))
+        told.map_err(|error| self.spot().rules(&error))
     }
 
     /// What judges may look at: this turn, and the session so far.
@@ -529,189 +497,12 @@ impl<'e, 'a> Play<'e, 'a> {
         let mut faults = Vec::new();
         let made = self.dossier.evidence(turn, past, read, &mut faults).await;
         turn.faults.extend(faults);
-        let made = made.map_err(|fault| {
-            infrastructure(self.episode, self.session, turn.turn, &fault.message)
-        })?;
+        let spot = self.spot();
+        let made = made.map_err(|fault| spot.infrastructure(turn.turn, &fault.message))?;
         Ok(TurnEvidence {
             pieces,
             all_pieces: Arc::clone(&self.pieces),
             ..made
-        })
-    }
-
-    /// The user agent's two stages; its next message, or None at the session's end.
-    async fn user_moves(
-        &mut self,
-        turn: &mut Turn,
-        evidence: &TurnEvidence,
-    ) -> Result<Option<String>, EpisodeError> {
-        let known = self.tracker.changes().len();
-        let moved = self.stages(turn, evidence).await;
-        let message = match moved {
-            Ok(message) => message,
-            Err(Stopped::Role(error)) => {
-                self.user_failed(turn, error)?;
-                None
-            }
-            Err(Stopped::Episode(error)) => return Err(*error),
-        };
-        turn.intents = self.tracker.changes()[known..].to_vec();
-        Ok(message)
-    }
-
-    async fn stages(
-        &mut self,
-        turn: &mut Turn,
-        evidence: &TurnEvidence,
-    ) -> Result<Option<String>, Stopped> {
-        let persona = self.episode.persona;
-        let user = self.episode.user.clone();
-        let mut message = None;
-        loop {
-            match self.tracker.next().clone() {
-                Next::JudgeSatisfaction { open } => {
-                    let judged = user.satisfied(&self.intents(&open), evidence).await?;
-                    let exchange =
-                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
-                    let yes: Vec<bool> = judged.answers.iter().map(|found| found.yes).collect();
-                    let found = judged
-                        .answers
-                        .into_iter()
-                        .map(|found| (found.yes, found.reason));
-                    self.note(turn, Stage::Satisfaction, &open, found, exchange.as_deref());
-                    let told = self.tracker.satisfied(&yes).map(drop);
-                    told.map_err(|error| self.rules(&error))?;
-                }
-                Next::JudgeQuestions { open } => {
-                    let Asking { judged, fact } =
-                        user.asked(&self.intents(&open), evidence).await?;
-                    let exchange =
-                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
-                    let asked: Vec<Asked> =
-                        judged.answers.iter().map(|found| found.asked).collect();
-                    let found = judged
-                        .answers
-                        .into_iter()
-                        .map(|found| (found.asked != Asked::No, found.reason));
-                    self.note(turn, Stage::Question, &open, found, exchange.as_deref());
-                    let told = self.tracker.asked(&asked, fact).map(drop);
-                    told.map_err(|error| self.rules(&error))?;
-                }
-                Next::Reveal { among } => {
-                    let judged = user
-                        .reveal(persona, &self.intents(&among), evidence)
-                        .await?;
-                    turn.next_exchange =
-                        self.exchange(judged.exchange, judged.usage, &mut turn.usage.user)?;
-                    let revealed = judged.answers.into_iter().next();
-                    let (place, text) =
-                        revealed.ok_or_else(|| self.record("no intent was revealed"))?;
-                    message = Some(text);
-                    let intent = among.get(place).copied().unwrap_or(usize::MAX);
-                    let told = self.tracker.reveal(intent).map(drop);
-                    told.map_err(|error| self.rules(&error))?;
-                }
-                Next::FactMessage => {
-                    let judged = user.answer(persona, &[], evidence).await?;
-                    message = self.written(turn, judged)?;
-                    turn.answers_fact = true;
-                    let told = self.tracker.message_sent().map(drop);
-                    told.map_err(|error| self.rules(&error))?;
-                }
-                Next::UserMessage { intents, status } => {
-                    if status == Status::Inferred {
-                        let judged = user
-                            .answer(persona, &self.intents(&intents), evidence)
-                            .await?;
-                        message = self.written(turn, judged)?;
-                    }
-                    let told = self.tracker.message_sent().map(drop);
-                    told.map_err(|error| self.rules(&error))?;
-                }
-                Next::AgentTurn { .. } => return Ok(message),
-                Next::End(_) => return Ok(None),
-            }
-        }
-    }
-
-    fn intents(&self, indices: &[usize]) -> Vec<&'a Intent> {
-        indices
-            .iter()
-            .filter_map(|&index| self.session.intents.get(index))
-            .collect()
-    }
-
-    /// Keeps how the user's message was written; the message.
-    fn written(
-        &self,
-        turn: &mut Turn,
-        judged: Judged<String>,
-    ) -> Result<Option<String>, EpisodeError> {
-        let Judged {
-            answers,
-            exchange,
-            usage,
-        } = judged;
-        turn.next_exchange = self.exchange(exchange, usage, &mut turn.usage.user)?;
-        Ok(answers.into_iter().next())
-    }
-
-    /// Keeps an exchange with a model as a blob and counts its tokens.
-    fn exchange(
-        &self,
-        exchange: Option<String>,
-        usage: Usage,
-        role: &mut Usage,
-    ) -> Result<Option<String>, EpisodeError> {
-        *role += usage;
-        let Some(exchange) = exchange else {
-            return Ok(None);
-        };
-        Ok(Some(
-            self.episode.plan.folder.put_blob(exchange.as_bytes())?,
-        ))
-    }
-
-    fn note(
-        &self,
-        turn: &mut Turn,
-        stage: Stage,
-        open: &[usize],
-        found: impl Iterator<Item = (bool, String)>,
-        exchange: Option<&str>,
-    ) {
-        let intents = self.intents(open);
-        turn.judgements.extend(
-            intents
-                .into_iter()
-                .zip(found)
-                .map(|(intent, (yes, reason))| IntentJudgement {
-                    intent: intent.id.clone(),
-                    stage,
-                    yes,
-                    reason,
-                    exchange: exchange.map(str::to_owned),
-                }),
-        );
-    }
-
-    /// The user agent gave no answer: the session cannot go on, and ends unscored.
-    fn user_failed(&mut self, turn: &mut Turn, error: RoleError) -> Result<(), EpisodeError> {
-        let failed = grading::without_answer(&self.episode.plan.folder, turn, USER, error);
-        self.outside(turn, failed)?;
-        let told = self.tracker.break_off(Outcome::JudgeFault).map(drop);
-        told.map_err(|error| self.rules(&error))
-    }
-
-    fn unanswered(&self, turn: u32, error: &ModelError) -> EpisodeError {
-        EpisodeError::unanswered(&self.episode.persona.id, &self.session.id, turn, error)
-    }
-
-    /// What its model did not get to see ends the episode.
-    fn outside(&self, turn: &Turn, asked: Result<(), Unanswered>) -> Result<(), EpisodeError> {
-        asked.map_err(|error| match error {
-            Unanswered::Model(error) => self.unanswered(turn.turn, &error),
-            Unanswered::Folder(error) => error.into(),
         })
     }
 
@@ -732,7 +523,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let judge = self.episode.judge.clone();
         let folder = &self.episode.plan.folder;
         let asked = grading::rubrics(&judge, folder, self.session, &due, evidence, turn).await;
-        self.outside(turn, asked)
+        asked.map_err(|error| error.at(self.spot(), turn.turn))
     }
 
     async fn grade_rules(
@@ -796,13 +587,12 @@ impl<'e, 'a> Play<'e, 'a> {
     }
 
     /// The memory step, if another session follows, the scores, the last line of the session.
-    async fn finish(mut self, agent: &mut Agent<'_>) -> Result<(), EpisodeError> {
+    async fn finish(mut self, agent: &mut Agent<'_>, follows: bool) -> Result<(), EpisodeError> {
         let outcome = outcome(&self.tracker, &self.turns).unwrap_or(Outcome::MaxTurns);
-        let follows = self.episode.is_followed(self.session);
         let remembered = agent
             .finish(&mut self.episode.environment, follows)
             .await
-            .map_err(|error| self.unanswered(self.tracker.turns(), &error))?;
+            .map_err(|error| self.spot().unanswered(self.tracker.turns(), &error))?;
         self.usage.agent += remembered.usage;
         let changes = self.episode.take_changes(0)?;
         let scores = self.checklist.scores(&self.session.checklist);
@@ -882,29 +672,6 @@ pub(super) fn spent(plan: &Plan) -> Spent {
     }
     let known = plan.spending.meter.known();
     known.map_or(Spent::Unknown, Spent::Known)
-}
-
-/// Why the user agent's move ended early.
-enum Stopped {
-    Role(RoleError),
-    Episode(Box<EpisodeError>),
-}
-
-impl From<RoleError> for Stopped {
-    fn from(error: RoleError) -> Self {
-        Self::Role(error)
-    }
-}
-
-impl From<EpisodeError> for Stopped {
-    fn from(error: EpisodeError) -> Self {
-        Self::Episode(Box::new(error))
-    }
-}
-
-/// A file of the scaffold's own, which repeats what a call gave.
-pub(super) fn is_kept_result(path: &str) -> bool {
-    path.split('/').next() == Some(RESULTS_FOLDER)
 }
 
 /// Whether the judge of rubrics gave no answer in this turn, which leaves the session unscored.

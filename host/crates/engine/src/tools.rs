@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use super::episode::EpisodeError;
-use super::plan::Plan;
+use super::error::EpisodeError;
 use pibench_agent::Toolbox;
 use pibench_core::message::ToolSpec;
 use pibench_core::vocabulary::Scaffold;
@@ -19,17 +18,10 @@ pub struct Toolboxes(Mutex<BTreeMap<String, Arc<OnceCell<Toolbox>>>>);
 
 impl Toolboxes {
     /// The place of a persona's toolbox, in which the first of its episodes makes it while the others wait.
-    fn of(&self, persona: &str) -> Arc<OnceCell<Toolbox>> {
+    pub(super) fn of(&self, persona: &str) -> Arc<OnceCell<Toolbox>> {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(places.entry(persona.to_owned()).or_default())
     }
-}
-
-/// The built-in tools of the plan's profile, and those that the persona lists of its apps'.
-pub(super) async fn toolbox(plan: &Plan, persona: &Persona) -> Result<Toolbox, EpisodeError> {
-    let place = plan.toolboxes.of(&persona.id);
-    let made = || list_tools(persona, &plan.plugins, plan.app_limits, plan.scaffold);
-    place.get_or_try_init(made).await.cloned()
 }
 
 /// The built-in tools of a profile, and those that a persona lists of its apps'.

@@ -2,8 +2,9 @@
 //! of hashes and the blobs are checked, the session's rules and the graders run again, and what they give is compared
 //! with what is written. What a model judged is taken as it stands: its replies are in the blobs.
 
-use super::dispatcher::RunError;
-use super::episode::{self, EpisodeError};
+use super::episode;
+use super::error::EpisodeError;
+use super::error::RunError;
 use super::grading::is_rubric;
 use super::outline::outline;
 use super::plan::Plan;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use jiff::ToSpan;
 use jiff::civil::{DateTime, Time};
 
-use super::episode::{Episode, EpisodeError};
+use super::episode::Episode;
+use super::error::EpisodeError;
 use super::plan::AgentRole;
-use super::session::setup;
 use pibench_agent::{Agent, Channel, TurnDone, TurnEnd, TurnLimits, schedule};
 use pibench_core::path::WorkspacePath;
 use pibench_model::place::Place;
@@ -121,6 +121,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
         folded,
     } = due;
     episode.place.begin(&format!("wake by {by} at {at}"), 0);
+    let setup = episode.setup(channel);
     let environment = &mut episode.environment;
     environment.clock = SessionClock::new(at);
     environment.calls = 0;
@@ -134,7 +135,6 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
         iterations: limits.max_iterations,
         timeout: Duration::from_secs(limits.turn_timeout_s),
     };
-    let setup = setup(episode.plan, channel);
     let mut agent = Agent::new(&model, setup, &environment.toolbox, system);
     let done = agent.turn(environment, 0, &message, limits).await;
     let faults = faults(episode, &by, &done)?;
@@ -173,12 +173,7 @@ fn model(role: &AgentRole, place: &Place) -> Model {
 /// What broke. A broken connection or machine ends the episode: the wake is not journaled, and resume plays it again.
 fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>, EpisodeError> {
     let session = format!("the wake by {by}");
-    let broken = |reason: String| EpisodeError::Infrastructure {
-        persona: episode.persona.id.clone(),
-        session: session.clone(),
-        turn: 0,
-        reason,
-    };
+    let spot = episode.spot(&session);
     let mut faults = done.faults.clone();
     let (cause, message) = match &done.end {
         TurnEnd::Answered => return Ok(faults),
@@ -190,12 +185,13 @@ fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>
             ("refused", format!("failed to {error}"))
         }
         TurnEnd::Model(error) => {
-            let persona = &episode.persona.id;
-            return Err(EpisodeError::unanswered(persona, &session, 0, error));
+            return Err(spot.unanswered(0, error));
         }
         TurnEnd::Infrastructure => {
             let reason = done.faults.last().map(|fault| fault.message.clone());
-            return Err(broken(reason.unwrap_or_else(|| "a guest timed out".into())));
+            return Err(
+                spot.infrastructure(0, reason.unwrap_or_else(|| "a guest timed out".into()))
+            );
         }
     };
     faults.push(Fault {

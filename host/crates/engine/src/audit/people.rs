@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::contents::Contents;
-use super::super::record::calls;
-use super::super::session::is_kept_result;
+use super::super::turn::{calls, is_kept_result};
 use super::sample::{Drawn, Key, Sample};
 use super::{Audited, compared, rated_items};
 use crate::user::Content;

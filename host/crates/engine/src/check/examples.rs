@@ -1,7 +1,7 @@
 //! The examples of rules, each carried out by itself: what an author says must pass does, and what must not does not. All of
 //! them are one play of a suite that has a persona for each.
 
-use super::plays::{End, play};
+use super::play::{End, play};
 use super::{CheckError, Ground};
 use pibench_core::record::CallStatus;
 use pibench_record::event::{Step, Turn};

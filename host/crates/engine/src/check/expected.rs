@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ground;
-use super::plays::End;
+use super::play::End;
 use pibench_core::record::{Outcome, Status};
 use pibench_record::event::{FaultKind, ItemVerdict, SessionFinished, Turn};
 use pibench_suite::problem::Problem;

@@ -1,22 +1,13 @@
 //! The scripted agents on a suite: what each must score says whether intents, matchers, items and workflows hold what they
-//! promise. Every play has a run folder of its own that is gone afterwards.
+//! promise.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
-use camino::Utf8PathBuf;
 use futures::future::{join, join_all};
 use serde::Serialize;
-use tokio::sync::mpsc;
 
-use super::{CheckError, Ground, Told, examples, expected};
-use crate::dispatcher;
-use crate::dispatcher::Finished;
-use crate::plan::{Answers, Seat, Wanted, resolve};
+use super::{CheckError, Ground, Told, examples, expected, play};
 use pibench_core::player;
-use pibench_core::vocabulary::Protocol;
-use pibench_record::event::{Event, SessionFinished, Turn};
-use pibench_record::journal;
 use pibench_record::results::RunResults;
 use pibench_suite::manifest::FilterFile;
 use pibench_suite::problem::Problem;
@@ -44,21 +35,6 @@ pub struct AgentPlay {
     pub turns: BTreeMap<(String, String), u32>,
 }
 
-/// One play, with all that is asked of it.
-pub(super) struct Play {
-    results: RunResults,
-    pub(super) ends: Vec<End>,
-    journals: Vec<Vec<u8>>,
-    seconds: f64,
-}
-
-/// How one session was played.
-pub(super) struct End {
-    pub(super) persona: String,
-    pub(super) finished: SessionFinished,
-    pub(super) turns: Vec<Turn>,
-}
-
 /// Plays all of them; sessions without a reference workflow are left out.
 pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, CheckError> {
     let mut told = Told::default();
@@ -68,7 +44,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         return Ok(told);
     }
     // Side by side: they share nothing.
-    let plays = player::SCRIPTED.map(|agent| play(&suite, agent, &sessions, ground));
+    let plays = player::SCRIPTED.map(|agent| play::play(&suite, agent, &sessions, ground));
     let (plays, examples) = join(join_all(plays), examples::check(&suite, &sessions, ground)).await;
     for (agent, play) in player::SCRIPTED.into_iter().zip(plays) {
         let play = match play {
@@ -82,7 +58,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         told.problems
             .extend(ends.flat_map(|end| expected::told(agent, end, ground)));
         if agent == "reference" {
-            let again = self::play(&suite, agent, &sessions, ground).await?;
+            let again = play::play(&suite, agent, &sessions, ground).await?;
             told.plays.seconds = again.seconds;
             if again.journals != play.journals {
                 let message =
@@ -156,82 +132,4 @@ fn playable(suite: &Suite, ground: &Ground<'_>) -> Vec<String> {
         .filter(|session| !session.reference.is_empty())
         .map(|session| session.id.clone())
         .collect()
-}
-
-/// Plays these sessions by one agent, in a run folder that is gone afterwards.
-pub(super) async fn play(
-    suite: &Suite,
-    agent: &'static str,
-    sessions: &[String],
-    ground: &Ground<'_>,
-) -> Result<Play, CheckError> {
-    let dir = tempfile::tempdir().map_err(CheckError::disk)?;
-    let out = Utf8PathBuf::try_from(dir.path().join("run")).map_err(CheckError::disk)?;
-    let mut suite = suite.clone();
-    suite.user = Some(player::LEXICAL.into());
-    suite.judge = Some(player::LEXICAL.into());
-    suite.filter.sessions = sessions.to_vec();
-    suite.runs = Some(1);
-    suite.protocol = Protocol::Paper;
-    let trial = Wanted {
-        plugins: ground.plugins.map(ToOwned::to_owned),
-        ..Wanted::default()
-    };
-    let seat = Seat {
-        agent: agent.into(),
-        out: Some(out.clone()),
-        answers: Answers::None,
-    };
-    let plan = resolve(ground.machine, &suite, &trial, seat).await?;
-    // Of a persona that none of the sessions belongs to there is no journal.
-    let personas: Vec<String> = plan
-        .personas()
-        .filter(|persona| persona.sessions.iter().any(|it| sessions.contains(&it.id)))
-        .map(|persona| persona.id.clone())
-        .collect();
-    // Nobody looks at the progress.
-    let (progress, _) = mpsc::unbounded_channel();
-    let started = Instant::now();
-    let ended = dispatcher::play(plan, false, progress).await?;
-    let seconds = started.elapsed().as_secs_f64();
-    let results = match ended {
-        Finished::All {
-            results, broken, ..
-        } if broken.is_empty() => *results,
-        Finished::All { broken, .. } => {
-            let reasons = broken.join("; ");
-            return Err(CheckError::Broken { agent, reasons });
-        }
-        Finished::Interrupted => return Err(CheckError::Interrupted { agent }),
-    };
-    let (mut ends, mut journals) = (Vec::new(), Vec::new());
-    for persona in &personas {
-        let path = out.join(format!("journal/{persona}.r1.jsonl"));
-        let events = journal::events(path.as_std_path()).map_err(CheckError::disk)?;
-        ends.extend(sessions_of(persona, events));
-        journals.push(std::fs::read(&path).map_err(CheckError::disk)?);
-    }
-    Ok(Play {
-        results,
-        ends,
-        journals,
-        seconds,
-    })
-}
-
-/// How each session of an episode was played.
-fn sessions_of(persona: &str, events: Vec<Event>) -> Vec<End> {
-    let (mut ends, mut turns) = (Vec::new(), Vec::new());
-    for event in events {
-        match event {
-            Event::Turn(turn) => turns.push(*turn),
-            Event::SessionFinished(finished) => ends.push(End {
-                persona: persona.to_owned(),
-                finished: *finished,
-                turns: std::mem::take(&mut turns),
-            }),
-            _ => {}
-        }
-    }
-    ends
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::one_line;
-use super::remedy::Mend;
+use super::remedy::{CONTEXT, Mend};
 use pibench_core::message::Usage;
 
 /// What servers say when it was the content, in lower case; with a status of 400 or 403, or without one. Anything else that
@@ -36,34 +36,6 @@ const CONTENT: [&str; 23] = [
     "sensitive content",
     "new_sensitive",
     "sensitive information",
-];
-
-/// What they say when the chat is longer than the model's context, in lower case.
-pub(super) const CONTEXT: [&str; 18] = [
-    // OpenAI, and those who speak as it does: DeepSeek, vLLM, OpenRouter.
-    "context_length_exceeded",
-    "maximum context length",
-    "exceeds the context window",
-    "input tokens exceed the configured limit",
-    "longer than the maximum model length",
-    // Anthropic.
-    "prompt is too long",
-    "exceed context limit",
-    // litellm.
-    "contextwindowexceedederror",
-    // Gemini.
-    "exceeds the maximum number of tokens allowed",
-    // llama.cpp and its Python server.
-    "available context size",
-    "context size has been exceeded",
-    "exceed context window",
-    // DashScope, Moonshot, MiniMax, Z.ai, Ark.
-    "range of input length should be",
-    "exceeded model token limit",
-    "input token length too long",
-    "context window exceeds limit",
-    "prompt exceeds max length",
-    "outofcontexterror",
 ];
 
 /// What they say with a status of 429 when no waiting helps, in lower case: the account is empty or stopped.

@@ -1,9 +1,36 @@
 //! What the operator has to mend when a server rejects a request, and how to say it. It decides nothing about what happens
 //! next.
 
-use super::failure::CONTEXT;
 use crate::provider::Endpoint;
 use pibench_core::message::Role;
+
+/// What they say when the chat is longer than the model's context, in lower case.
+pub(super) const CONTEXT: [&str; 18] = [
+    // OpenAI, and those who speak as it does: DeepSeek, vLLM, OpenRouter.
+    "context_length_exceeded",
+    "maximum context length",
+    "exceeds the context window",
+    "input tokens exceed the configured limit",
+    "longer than the maximum model length",
+    // Anthropic.
+    "prompt is too long",
+    "exceed context limit",
+    // litellm.
+    "contextwindowexceedederror",
+    // Gemini.
+    "exceeds the maximum number of tokens allowed",
+    // llama.cpp and its Python server.
+    "available context size",
+    "context size has been exceeded",
+    "exceed context window",
+    // DashScope, Moonshot, MiniMax, Z.ai, Ark.
+    "range of input length should be",
+    "exceeded model token limit",
+    "input token length too long",
+    "context window exceeds limit",
+    "prompt exceeds max length",
+    "outofcontexterror",
+];
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,93 @@
+//! An episode from its start, or from where its journal ends, to its last line: wakes and sessions in their order.
+
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tracing::Instrument;
+
+use super::episode::{self, Episode};
+use super::error::EpisodeError;
+use super::plan::Plan;
+use super::{session, wake};
+use pibench_core::progress::Progress;
+use pibench_core::vocabulary::Ablation;
+use pibench_record::event::Event;
+use pibench_record::standing::{EpisodeResult, EpisodeTally};
+use pibench_record::{EpisodeState, Journal};
+use pibench_suite::manifest::Reset;
+use pibench_suite::suite::Session;
+
+/// Plays an episode, from its start or from where its journal ends, and says what came of it. `opening` bounds how many
+/// are opened at once.
+pub(super) async fn play(
+    plan: &Plan,
+    persona: &str,
+    run: u32,
+    resume: bool,
+    opening: OwnedSemaphorePermit,
+    progress: &mpsc::UnboundedSender<Progress>,
+) -> Result<EpisodeResult, EpisodeError> {
+    let persona = plan
+        .suite
+        .personas
+        .iter()
+        .find(|other| other.id == persona)
+        .ok_or_else(|| {
+            let reason = "the suite has no such persona".into();
+            EpisodeError::Record {
+                persona: persona.into(),
+                run,
+                reason,
+            }
+        })?;
+    let path = plan.folder.journal(&persona.id, run);
+    let (journal, events) = if resume && path.exists() {
+        Journal::resume(&path)?
+    } else {
+        (Journal::create(&path)?, Vec::new())
+    };
+    let past = EpisodeState::of(&events, plan.ablate);
+    let tally = EpisodeTally::of(&events);
+    if past.over {
+        return Ok(episode::result(plan, persona, run, tally));
+    }
+    let mut episode = Episode::open(plan, persona, run, &past, journal, tally, progress).await?;
+    drop(opening);
+    play_sessions(&mut episode, past).await?;
+    Ok(episode.result())
+}
+
+/// Plays the sessions that are not finished, each after what wakes the agent before it.
+async fn play_sessions(
+    episode: &mut Episode<'_>,
+    mut past: EpisodeState,
+) -> Result<(), EpisodeError> {
+    if !past.started {
+        let started = episode::started(episode.plan, episode.persona, episode.run);
+        episode.append(&Event::EpisodeStarted(started))?;
+    }
+    let plan = episode.plan;
+    let alone = plan.ablate == Some(Ablation::Dependencies);
+    let sessions: Vec<&Session> = plan.sessions(episode.persona).collect();
+    for (at, &session) in sessions.iter().enumerate() {
+        if past.finished.contains(&session.id) {
+            continue;
+        }
+        let in_flight = past.take_open_session();
+        if in_flight.is_none() && alone {
+            episode.begin_anew().await?;
+        } else if in_flight.is_none() {
+            if plan.suite.reset == Reset::Session {
+                episode.reset_apps(session.clock).await?;
+            }
+            let span = tracing::debug_span!("wake", before = %session.id);
+            let woken = std::mem::take(&mut past.woken);
+            let played = wake::play(episode, session.clock, woken);
+            played.instrument(span).await?;
+        }
+        let span = tracing::info_span!("session", session = %session.id);
+        // A session that is played alone is followed by none that can know of it.
+        let follows = !alone && at + 1 < sessions.len();
+        let played = session::play(episode, session, in_flight, follows);
+        played.instrument(span).await?;
+    }
+    Ok(episode.append(&Event::EpisodeFinished)?)
+}

@@ -1,0 +1,63 @@
+//! What a turn of the record says, for those who show it to judges: its calls, what was said, its last text.
+
+use serde_json::Value;
+
+use pibench_agent::RESULTS_FOLDER;
+use pibench_agent::tools::{ASK_USER, MESSAGE};
+use pibench_core::record::{CallRecord, CallStatus, Speaker, Utterance};
+use pibench_record::event::{Step, Turn};
+
+/// The calls of a turn, in order.
+pub(super) fn calls(turn: &Turn) -> impl Iterator<Item = &CallRecord> {
+    turn.steps.iter().flat_map(Step::calls)
+}
+
+/// What was said in a turn, in order.
+pub(super) fn messages(turn: &Turn) -> [Utterance; 2] {
+    let said = |speaker, text: &str| Utterance {
+        turn: turn.turn,
+        speaker,
+        text: text.to_owned(),
+    };
+    [
+        said(Speaker::User, &turn.message),
+        said(Speaker::Agent, &turn.response),
+    ]
+}
+
+/// The last text to the user alone: the answer without calls, else the last message or question.
+pub(super) fn final_text(turn: &Turn) -> String {
+    if let Some(Step::Notice { text }) = turn.steps.last() {
+        return text.clone();
+    }
+    // An answer that was cut off was gone on with: its parts are one text.
+    let parts = turn.steps.iter().rev().map_while(|step| match step {
+        Step::Reply { text, calls, .. } if calls.is_empty() => Some(text.as_str()),
+        Step::Nudge { .. } => Some(""),
+        _ => None,
+    });
+    let parts: Vec<&str> = parts.collect();
+    if !parts.is_empty() {
+        return parts.into_iter().rev().collect();
+    }
+    let told = calls(turn).filter(|call| {
+        call.status == CallStatus::Ok && matches!(call.tool.as_str(), MESSAGE | ASK_USER)
+    });
+    let Some(last) = told.last() else {
+        return String::new();
+    };
+    let text = |key: &str| last.arguments[key].as_str().unwrap_or_default().to_owned();
+    let options = last.arguments["options"].as_array().into_iter().flatten();
+    let options = options.filter_map(Value::as_str);
+    let asked = options.fold(text("content") + &text("question"), |text, option| {
+        format!("{text}\n- {option}")
+    });
+    let media = last.arguments["media"].as_array().into_iter().flatten();
+    let media = media.filter_map(Value::as_str);
+    media.fold(asked, |text, file| format!("{text}\n[file: {file}]"))
+}
+
+/// A file of the scaffold's own, which repeats what a call gave.
+pub(super) fn is_kept_result(path: &str) -> bool {
+    path.split('/').next() == Some(RESULTS_FOLDER)
+}
