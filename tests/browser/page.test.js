@@ -4,11 +4,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, readJson, report, run, shot } from "./scene.js";
+import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, readJson, report, ROOT, run, shot } from "./scene.js";
 
 const SESSION = "#/session/1/law_trainee/1/saltmarsh-statement";
 const PAGES = ["#/", "#/sessions", SESSION, "#/tables", "#/compare/0/1", "#/compare/0/1/law_trainee/saltmarsh-statement"];
+
+/** The rules of axe-core, run in the page. */
+const AXE = readFileSync(join(ROOT, "tests/browser/node_modules/axe-core/axe.min.js"), "utf8");
 
 let browser, url;
 
@@ -110,7 +114,8 @@ test("the keyboard alone goes everywhere", async () => {
   await page.waitForSelector(".turn");
   const first = page.url();
   await page.keyboard.press("n");
-  await page.waitForFunction((first) => location.href !== first, first);
+  // The page of the next one is there when it leads back.
+  await page.waitForFunction((first) => location.href !== first && document.querySelector("a[rel=prev]")?.href === first, first);
   await page.keyboard.press("p");
   await page.waitForFunction((first) => location.href === first, first);
   await page.keyboard.press("?");
@@ -121,6 +126,50 @@ test("the keyboard alone goes everywhere", async () => {
   await page.waitForSelector(".compare table");
   await page.keyboard.press("d");
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  assert.deepEqual(page.troubles, []);
+});
+
+test("a column sorts, up and down and back, each block by itself", async () => {
+  const page = await open(browser, url + "#/tables/table-1");
+  const published = () => page.locator("#table-1 tbody tr.published > :first-child").allTextContents();
+  const asWritten = await published();
+  const head = page.locator("#table-1 th button", { hasText: /^Proc$/ });
+  await head.click();
+  assert.equal(await page.locator("#table-1 th[aria-sort=descending]").count(), 1);
+  const falling = await published();
+  assert.equal(falling[0], "GPT-5.4");
+  await page.locator("#table-1 th button", { hasText: /^Proc$/ }).click();
+  assert.equal((await published())[0], "Kimi K2.5");
+  await page.locator("#table-1 th button", { hasText: /^Proc$/ }).click();
+  assert.deepEqual(await published(), asWritten);
+  assert.deepEqual(page.troubles, []);
+});
+
+test("words stay whole in tables, and a phone scrolls beside the first column and jumps to the transcript", async () => {
+  const page = await open(browser, url + "#/tables/table-8", { viewport: { width: 390, height: 844 } });
+  const [inside, seen, left] = await page.locator("#table-8 .scroll").evaluate((box) => {
+    box.scrollLeft = 200;
+    return [box.scrollWidth, box.clientWidth, box.querySelector("tbody tr > :first-child").getBoundingClientRect().left - box.getBoundingClientRect().left];
+  });
+  assert.ok(inside > seen, inside + " in " + seen);
+  assert.ok(Math.abs(left) < 2, "the first column stays: " + left);
+  const lines = await page.locator("#table-8 thead button").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height / 20));
+  assert.ok(Math.max(...lines) < 6, lines.join());
+  await go(page, SESSION, ".jump");
+  await page.locator(".jump").click();
+  await page.waitForFunction(() => Math.abs(document.getElementById("transcript").getBoundingClientRect().top) < 200);
+  await page.context().close();
+});
+
+test("a group's path shows where evidence was and where it was used", async () => {
+  const page = await open(browser, url + SESSION);
+  await page.waitForSelector(".path summary");
+  await page.locator(".path summary").click();
+  await page.waitForSelector(".path table");
+  assert.equal(await page.locator(".path thead th").count(), 4);
+  assert.ok(await page.locator(".path tbody tr").count() >= 6);
+  assert.ok(await page.locator(".path td .tag", { hasText: "evidence" }).count() > 0);
+  assert.ok(await page.locator(".path td .tag", { hasText: ", turn " }).count() > 3);
   assert.deepEqual(page.troubles, []);
 });
 
@@ -137,6 +186,7 @@ test("two runs are compared, either way round, and one session of both", async (
 });
 
 test("every page is readable in light, in dark and on a phone", async () => {
+  const told = [];
   const looks = { light: {}, dark: { colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } };
   for (const [look, options] of Object.entries(looks)) {
     const page = await open(browser, url, options);
@@ -147,11 +197,16 @@ test("every page is readable in light, in dark and on a phone", async () => {
       assert.ok(wide <= window, look + " " + hash + " is " + wide + " wide");
       const poor = await page.evaluate(poorContrast);
       assert.deepEqual(poor, [], look + " " + hash);
+      await page.evaluate(AXE);
+      const found = await page.evaluate(() => axe.run());
+      const first = (one) => one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(" | ");
+      told.push(...found.violations.map((one) => look + " " + hash + " " + one.id + ": " + first(one)));
       await shot(page, look + "-" + number);
     }
     assert.deepEqual(page.troubles, []);
     await page.context().close();
   }
+  assert.deepEqual(told, []);
 });
 
 /** Texts whose contrast with what is behind them is below 4.5 (WCAG 2.2, 1.4.3). */

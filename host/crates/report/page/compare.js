@@ -53,7 +53,7 @@ function comparison(a, b) {
     ["proc", "comp"].map((name) => el("p", { class: "note" }, verdict(name === "proc" ? "Proc" : "Comp", pair[name]))),
     el("h2", {}, "Sessions, the largest difference first"),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Sessions" }, el("table", { class: "pairs" },
-      el("thead", {}, el("tr", {}, ["Session", "Proc A", "B", "B − A", "Comp A", "B", "B − A", ""].map((title, at) => el("th", { scope: "col", class: at ? "num" : null }, title)))),
+      el("thead", {}, el("tr", {}, ["Session", "Proc A", "B", "B − A", "Comp A", "B", "B − A", "Both"].map((title, at) => el("th", { scope: "col", class: at ? "num" : null }, title)))),
       el("tbody", {}, sorted.map((session) => pairRow(a, b, session))))),
   ];
 }
@@ -121,7 +121,7 @@ function sideBySide(a, b, persona, id) {
 function pairTable(title, contexts, rows) {
   if (!rows.length) return null;
   return [el("h2", {}, title), el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, el("table", {},
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, ""), contexts.map(({ session }, at) => el("th", { scope: "col" }, "AB"[at] + ": " + data.runs[session.in].label)))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "What"), contexts.map(({ session }, at) => el("th", { scope: "col" }, "AB"[at] + ": " + data.runs[session.in].label)))),
     el("tbody", {}, rows)))];
 }
 

@@ -116,6 +116,11 @@ function statusBar(intents) {
   return svg;
 }
 
+/** What the colours of such bars mean. */
+function statusLegend() {
+  return el("p", { class: "legend" }, "Hidden intents:", STATUSES.map((status) => el("span", {}, el("i", { class: "s-" + status }), status)));
+}
+
 const STATUSES = ["completed", "inferred", "provided", "open"];
 
 /** Something folded; its content is made when it is first opened. */

@@ -4,6 +4,7 @@ function overviewPage() {
   return el("div", { class: "overview" },
     el("h1", {}, data.runs.length === 1 ? data.runs[0].label : count(data.runs.length, "model")),
     el("p", { class: "lead" }, lead()),
+    statusLegend(),
     el("div", { class: "cards" }, data.runs.map(runCard)),
     data.runs.length === 2 && data.comparisons.length > 0 &&
       el("p", {}, link(["compare", 0, 1], { class: "button" }, "Compare the two runs")),
@@ -39,7 +40,7 @@ function runCard(run, place) {
       run.marks.map((mark) => tag("warn", mark)),
       run.ablated && tag("warn", "without dependencies"),
       run.prompt && tag("warn", run.prompt + " prompt"),
-      !run.complete && tag("live", "playing"),
+      !run.complete && (run.interrupted ? tag("plain", "interrupted") : tag("live", "playing")),
       tag("plain", words(run.protocol)),
       tag("plain", count(run.runs, "run"))),
     el("dl", { class: "scores" },
@@ -74,8 +75,8 @@ function figures() {
     el("h2", {}, "Figures"),
     el("div", { class: "figures" }, data.figures.map((figure) =>
       el("figure", { class: figure.id },
-        el("img", { class: "for-light", src: figure.light, alt: figure.title, loading: "lazy" }),
-        el("img", { class: "for-dark", src: figure.dark, alt: figure.title, loading: "lazy" }),
+        el("img", { class: "for-light", src: figure.light, alt: figure.description, loading: "lazy" }),
+        el("img", { class: "for-dark", src: figure.dark, alt: figure.description, loading: "lazy" }),
         el("figcaption", {}, figure.title)))));
 }
 

@@ -69,8 +69,9 @@ function others(session) {
 function sessionBody(session, record) {
   const context = contextOf(session, record);
   return el("div", { class: "columns" },
-    el("aside", { class: "side" }, intentList(context), checklist(context), usageBox(record.trajectory.finished && record.trajectory.finished.usage, "Whole session")),
-    el("div", { class: "turns" },
+    el("div", { class: "side" }, el("button", { type: "button", class: "jump", click: () => document.getElementById("transcript").scrollIntoView() }, "To the transcript ↓"),
+      intentList(context), groupPath(context), checklist(context), usageBox(record.trajectory.finished && record.trajectory.finished.usage, "Whole session")),
+    el("div", { class: "turns", id: "transcript" },
       record.cut && el("p", { class: "note" }, "Long texts are cut to " + record.cut + " characters here; the run folder has them whole."),
       opening(context),
       record.trajectory.turns.map((turn) => turnView(turn, context)),
@@ -148,6 +149,47 @@ function placesView(context, intent) {
     el("li", {}, placeText(place),
       place.kind !== "question" && [": ", place.opened === null ? "never opened" : place.opened === 0 ? "told at the start"
         : ["opened in ", toTurn(context, place.opened, "turn " + place.opened)]])));
+}
+
+/** The sessions of this one's group in their order; empty where it has none. */
+function groupOf(session) {
+  const outline = data.outlines.flatMap((one) => one.personas).find((persona) => persona.id === session.persona);
+  const all = outline ? outline.sessions : [];
+  const last = all.find((one) => one.depends_on.length && (one.id === session.id || one.depends_on.includes(session.id)));
+  if (!last) return [];
+  return all.filter((one) => one.id === last.id || last.depends_on.includes(one.id));
+}
+
+/** Through a group's sessions: where each hidden intent's evidence was, and where it was used. Made when it is opened. */
+function groupPath(context) {
+  const group = groupOf(context.session);
+  if (group.length < 2) return null;
+  return fold("Evidence and use across the group", () => {
+    const box = el("div", {}, el("p", { class: "loading", role: "status" }, "Unpacking …"));
+    const { session } = context;
+    const played = group.map((one) => data.sessions.find((other) => other.in === session.in && other.run === session.run && other.persona === session.persona && other.id === one.id));
+    Promise.all(played.map((one) => (one ? loadSession(one) : null))).then((records) => {
+      replace(box, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Evidence and use across the group" }, pathTable(group, played, records)));
+    });
+    return box;
+  }, { class: "path" });
+}
+
+function pathTable(group, played, records) {
+  const head = group.map((one, at) => el("th", { scope: "col" }, played[at] ? el("a", { href: sessionRoute(played[at]) }, one.title) : one.title));
+  const rows = group.flatMap((own, place) => own.intents.map((intent, number) => {
+    const turns = records[place] && records[place].trajectory ? records[place].trajectory.turns : [];
+    const used = turns.flatMap((turn) => (turn.intents || []).filter((change) => change.intent === number).map((change) => ({ turn: turn.turn, status: change.status })))[0];
+    const places = intent.found_in || [];
+    return el("tr", {}, el("th", { scope: "row" }, intent.id),
+      group.map((column, at) => el("td", {},
+        places.filter((one) => one.kind === "session" && one.session === column.id).length > 0 && el("p", {}, tag("plain", "evidence")),
+        at === place && [
+          places.filter((one) => one.kind !== "session").map((one) => el("p", { class: "small" }, placeText(one))),
+          el("p", {}, used ? el("a", { href: sessionRoute(played[place], used.turn) }, tag("s-" + used.status, used.status + ", turn " + used.turn)) : tag("s-open", "open")),
+        ])));
+  }));
+  return el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Hidden intent"), head)), el("tbody", {}, rows));
 }
 
 function placeText(place) {

@@ -16,7 +16,7 @@ function sessionsPage(query) {
     category: query.get("category") || "", outcome: query.get("outcome") || "", order: query.get("order") || "",
     deep: query.get("deep") || "",
   };
-  const list = el("div", { class: "list", role: "list" });
+  const list = el("div", { class: "list" });
   const told = el("p", { class: "small", role: "status" });
   const summary = el("div");
   let run = 0;
@@ -54,7 +54,7 @@ function sessionsPage(query) {
       select("outcome", "Outcome", unique((session) => session.outcome).map((outcome) => [outcome, words(outcome)])),
       select("order", "Order", Object.entries(ORDERS).map(([name, [text]]) => [name, text]), "as played"),
       el("label", { class: "check" }, deep, " search transcripts too")),
-    told, summary, list);
+    told, summary, statusLegend(), list);
 }
 
 function filtered(filter) {
@@ -136,7 +136,7 @@ function rowsOf(list, found) {
 }
 
 function sessionRow(session) {
-  return el("a", { class: "row", role: "listitem", href: sessionRoute(session) },
+  return el("a", { class: "row", href: sessionRoute(session) },
     el("span", { class: "letter", title: session.category ? (data.categoryOf.get(session.category) || {}).title : "no category" }, session.category || "·"),
     el("span", { class: "what" },
       el("b", {}, session.title),

@@ -9,8 +9,14 @@ function sheetView(sheet, options = {}) {
   }
   const hasPublished = sheet.rows.some((row) => row.origin === "published") || sheet.columns.some((column) => column.origin === "published");
   let shown = options.published !== false;
+  let order = null;
   const table = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": sheet.title });
-  const paint = () => replace(table, sheetTable(sheet, shown));
+  const sort = (at) => {
+    order = order && order.at === at && !order.up ? { at, up: true } : order && order.at === at ? null : { at, up: false };
+    paint();
+    table.querySelectorAll("th button")[at]?.focus();
+  };
+  const paint = () => replace(table, sheetTable(sheet, shown, order, sort));
   paint();
   if (hasPublished) {
     const toggle = el("input", { type: "checkbox", change: (event) => { shown = event.target.checked; paint(); } });
@@ -24,14 +30,37 @@ function sheetView(sheet, options = {}) {
   return box;
 }
 
-function sheetTable(sheet, published) {
+/** What a cell is sorted by; null where it has nothing. */
+function sortKey(cell) {
+  if (!cell) return null;
+  if (cell.words !== undefined) return cell.words;
+  if (cell.count !== undefined) return cell.count;
+  const figure = cell.figures.find((one) => one);
+  return figure ? figure.value : null;
+}
+
+/** Rows by a column, each block by itself: largest first, or words from A; what has nothing comes last. */
+function sorted(rows, order) {
+  if (!order) return rows;
+  const blocks = [...new Set(rows.map((row) => row.origin))];
+  const way = order.up ? -1 : 1;
+  const compare = (one, other) => {
+    const [a, b] = [sortKey(one.cells[order.at]), sortKey(other.cells[order.at])];
+    if (a === null || b === null) return (a === null) - (b === null);
+    return way * (typeof a === "string" ? String(a).localeCompare(String(b)) : b - a);
+  };
+  return blocks.flatMap((block) => rows.filter((row) => row.origin === block).sort(compare));
+}
+
+function sheetTable(sheet, published, order, sort) {
   const columns = sheet.columns.map((column, at) => at).filter((at) => published || sheet.columns[at].origin !== "published");
-  const rows = sheet.rows.filter((row) => published || row.origin !== "published");
+  const rows = sorted(sheet.rows.filter((row) => published || row.origin !== "published"), order);
   const head = columns.map((at) => {
     const column = sheet.columns[at];
     const parts = column.parts.map((part) => part.name).filter(Boolean);
-    return el("th", { scope: "col", class: headClass(column) },
-      column.title, parts.length > 1 && el("small", {}, parts.join(" / ")));
+    const way = order && order.at === at ? (order.up ? "ascending" : "descending") : null;
+    return el("th", { scope: "col", class: headClass(column), "aria-sort": way },
+      el("button", { type: "button", click: () => sort(at) }, column.title), parts.length > 1 && el("small", {}, parts.join(" / ")));
   });
   let opened = "measured";
   const body = [];
@@ -40,7 +69,7 @@ function sheetTable(sheet, published) {
       opened = row.origin;
       body.push(el("tr", { class: "divider" }, el("td", { colspan: columns.length }, data.headings[opened])));
     }
-    body.push(el("tr", { class: row.origin },
+    body.push(el("tr", { class: row.origin.replace("_", "-") },
       columns.map((at) => sheetCell(row.cells[at], sheet.columns[at], at))));
   }
   return el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));

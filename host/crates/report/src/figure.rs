@@ -20,6 +20,8 @@ pub struct Figure {
     /// `figure-3`: also its file's name.
     pub id: &'static str,
     pub title: &'static str,
+    /// What it shows, for who does not see it.
+    pub description: String,
     pub svg: String,
 }
 
@@ -27,7 +29,15 @@ pub struct Figure {
 pub fn figures(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Vec<Figure> {
     let banner = banner.map(line);
     let banner = banner.as_deref();
-    let figure = |id, title, svg| Figure { id, title, svg };
+    let figure = |id, title: &'static str, svg: String| {
+        let description = described(title, runs, id == "figure-4");
+        Figure {
+            id,
+            title,
+            svg: named(&svg, title, &description),
+            description,
+        }
+    };
     vec![
         figure(
             "figure-3",
@@ -50,6 +60,43 @@ pub fn figures(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Vec
             by_category(runs, theme, banner),
         ),
     ]
+}
+
+/// What a figure says of the runs, in words.
+fn described(title: &str, runs: &[Measured<'_>], turns: bool) -> String {
+    let mean = |spread: Option<super::measures::Spread>| {
+        spread.map_or_else(|| "none".into(), |spread| format!("{:.1}", spread.mean))
+    };
+    let of_all = runs.iter().map(|one| {
+        let (label, overall) = (run_label(one.run), &one.measures.overall);
+        let (proc, comp) = (mean(overall.proc), mean(overall.comp));
+        let second = if turns {
+            format!("turns {}", mean(one.measures.turns))
+        } else {
+            format!("Comp {comp}")
+        };
+        format!("{label}: Proc {proc}, {second}")
+    });
+    format!("{title}. {}.", of_all.collect::<Vec<_>>().join("; "))
+}
+
+/// The figure with a title and a description in it, which readers of screens read.
+fn named(svg: &str, title: &str, description: &str) -> String {
+    let Some(end) = svg.find('>') else {
+        return svg.to_owned();
+    };
+    let (head, rest) = svg.split_at(end + 1);
+    let head = head.replacen("<svg ", "<svg role=\"img\" ", 1);
+    let (title, description) = (markup(title), markup(description));
+    format!("{head}\n<title>{title}</title>\n<desc>{description}</desc>{rest}")
+}
+
+/// A text inside of an element.
+fn markup(text: &str) -> String {
+    line(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// In place of a figure that the runs cannot support.
@@ -76,21 +123,31 @@ fn point(run: &RunRecord, scores: Option<&Scores>, place: usize) -> Option<Point
     Some(Point {
         x: scores.proc?.mean,
         y: scores.comp?.mean,
+        spread: (scores.proc?.std, scores.comp?.std),
         label: run_label(run),
         series: Some(place),
-        apart: run.is_apart(),
+        apart: run.is_apart() || run.results.ablate.is_some(),
     })
 }
 
 /// A run's name with its marks, which no shortness takes away.
 fn run_label(run: &RunRecord) -> String {
-    marked(&label(&run.label), run.results.players)
+    let name = marked(&label(&run.label), run.results.players);
+    match run.results.ablate {
+        Some(_) => format!("{name} (without dependencies)"),
+        None => name,
+    }
 }
 
 /// Says how runs that stand apart are drawn, if there are any.
 fn note_of_apart(canvas: &mut Canvas, runs: &[Measured<'_>]) {
     if runs.iter().any(|one| one.run.is_apart()) {
         canvas.note("Triangle: scripted or judged by patterns, not comparable with the others.");
+    } else if runs.iter().any(|one| one.run.results.ablate.is_some()) {
+        canvas.note("Triangle: without dependencies, not comparable with the others.");
+    }
+    if runs.iter().any(|one| one.run.results.runs > 1) {
+        canvas.note("Bars: the standard deviation over a model's runs.");
     }
 }
 
@@ -103,6 +160,7 @@ fn overall(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String 
     points.extend(published().model.iter().map(|model| Point {
         x: model.proc,
         y: model.comp,
+        spread: (Some(model.proc_std), Some(model.comp_std)),
         label: model.name.clone(),
         series: None,
         apart: false,
@@ -139,6 +197,7 @@ fn by_category(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Str
                 Some(Point {
                     x,
                     y,
+                    spread: (None, None),
                     label: String::new(),
                     series: None,
                     apart: false,
@@ -175,9 +234,10 @@ fn turns(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
             Some(Point {
                 x: one.measures.turns?.mean,
                 y: one.measures.overall.proc?.mean,
+                spread: (one.measures.turns?.std, one.measures.overall.proc?.std),
                 label: run_label(one.run),
                 series: Some(at),
-                apart: one.run.is_apart(),
+                apart: one.run.is_apart() || one.run.results.ablate.is_some(),
             })
         })
         .collect();

@@ -72,7 +72,7 @@ fn document(title: &str, banner: Option<&str>, data: &str, connect: &str) -> Str
     );
     let banner = banner.map_or_else(String::new, |banner| {
         format!(
-            "<p class=\"banner\" role=\"note\">{}</p>\n",
+            "<aside class=\"banner\" aria-label=\"Caution\">{}</aside>\n",
             escape::html(banner)
         )
     });

@@ -79,19 +79,22 @@ pub enum Origin {
     Measured,
     /// By those of them whose agent was scripted, or judged by patterns.
     Apart,
+    /// By runs of final sessions without those that they depend on.
+    Ablated,
     /// By the paper.
     Published,
 }
 
 impl Origin {
     /// In the order of tables, where each is a block of its own.
-    pub const ALL: [Self; 3] = [Self::Measured, Self::Apart, Self::Published];
+    pub const ALL: [Self; 4] = [Self::Measured, Self::Ablated, Self::Apart, Self::Published];
 
     /// What stands above its block.
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Self::Measured => None,
             Self::Apart => Some("scripted or judged by patterns, not comparable"),
+            Self::Ablated => Some("without dependencies, no competitors"),
             Self::Published => Some(MARK),
         }
     }

@@ -92,6 +92,8 @@ fn name(run: &RunRecord) -> String {
 fn origin(run: &RunRecord) -> Origin {
     if run.is_apart() {
         Origin::Apart
+    } else if run.results.ablate.is_some() {
+        Origin::Ablated
     } else {
         Origin::Measured
     }

@@ -74,6 +74,8 @@ impl Theme {
 pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
+    /// How far the bars reach on either side of it, along x and along y.
+    pub(super) spread: (Option<f64>, Option<f64>),
     pub(super) label: String,
     /// Its colour; None for a published figure, which is hollow.
     pub(super) series: Option<usize>,
@@ -274,6 +276,21 @@ impl Canvas {
         // Measured ones last, so that they lie above.
         let mut points: Vec<&Point> = plot.points.iter().collect();
         points.sort_by_key(|point| point.series.is_some());
+        for point in points.iter().filter(|_| !small) {
+            let colour = match point.series {
+                Some(at) => theme.series(at),
+                None => theme.pale(),
+            };
+            let (dx, dy) = (point.spread.0.unwrap_or(0.0), point.spread.1.unwrap_or(0.0));
+            let arms = [
+                [(point.x - dx, point.y), (point.x + dx, point.y)],
+                [(point.x, point.y - dy), (point.x, point.y + dy)],
+            ];
+            let bars = arms.into_iter().zip([dx, dy]);
+            let bars = bars.filter(|(_, reach)| *reach > 0.0);
+            let bars = bars.map(|(arm, _)| PathElement::new(arm, colour.mix(0.5).stroke_width(1)));
+            chart.draw_series(bars)?;
+        }
         for point in &points {
             let style = match point.series {
                 Some(at) => theme.series(at).filled(),
@@ -309,7 +326,8 @@ impl Canvas {
             .collect();
         let width = i32::try_from(area.dim_in_pixel().0).unwrap_or(i32::MAX);
         for (point, (x, y)) in named.iter().rev() {
-            let long = 8 * i32::try_from(point.label.chars().count()).unwrap_or(0);
+            // Plotters takes a size for pixels of another height: letters come out some 6.8 wide.
+            let long = 68 * i32::try_from(point.label.chars().count()).unwrap_or(0) / 10;
             // Around the point, and where there is no room, farther away on a line.
             let places: Vec<(i32, i32)> = [0, 22, 44, 66]
                 .into_iter()
@@ -340,7 +358,8 @@ impl Canvas {
             };
             if at >= 8 {
                 let near = (place.0.max(*x).min(place.0 + long), place.1 + 8);
-                let line = PathElement::new([(*x, *y), near], self.theme.grid().stroke_width(1));
+                let line =
+                    PathElement::new([(*x, *y), near], self.theme.pale().mix(0.7).stroke_width(1));
                 area.draw(&line)?;
             }
             area.draw_text(&point.label, &style(15, colour), place)?;

@@ -37,7 +37,9 @@ pub(super) fn sheet(sheet: &Sheet, banner: Option<&str>) -> String {
         let mut record: Vec<String> = columns.iter().map(|column| column.of(row)).collect();
         record.push(match (row.origin, banner) {
             (Origin::Published, _) => MARK.into(),
-            (Origin::Measured | Origin::Apart, banner) => spreadsheet(banner.unwrap_or_default()),
+            (Origin::Measured | Origin::Ablated | Origin::Apart, banner) => {
+                spreadsheet(banner.unwrap_or_default())
+            }
         });
         records.push(record);
     }

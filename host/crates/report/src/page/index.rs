@@ -13,6 +13,7 @@ use crate::measures::Measures;
 use crate::record::RunRecord;
 use crate::sheet::Origin;
 use pibench_core::player::Mark;
+use pibench_record::folder::is_worked_on;
 use pibench_record::folder::read_timings;
 use pibench_record::outline::Outline;
 
@@ -77,6 +78,7 @@ fn run_entry(run: &RunRecord, measures: &Measures, outline: Option<usize>) -> Va
         "apart": run.is_apart(),
         "protocol_version": results.protocol_version,
         "complete": run.complete,
+        "interrupted": !run.complete && !is_worked_on(&run.dir),
         "ablated": run.results.ablate.is_some(),
         "scored": results.scored,
         "measures": measures,
@@ -135,6 +137,6 @@ fn images(report: &Report) -> Value {
     let uri = |svg: &str| format!("data:image/svg+xml;base64,{}", BASE64.encode(svg));
     let light = figures(&measured, Theme::Light, banner);
     let dark = figures(&measured, Theme::Dark, banner);
-    let image = |(light, dark): (&crate::figure::Figure, &crate::figure::Figure)| json!({ "id": light.id, "title": light.title, "light": uri(&light.svg), "dark": uri(&dark.svg) });
+    let image = |(light, dark): (&crate::figure::Figure, &crate::figure::Figure)| json!({ "id": light.id, "title": light.title, "description": light.description, "light": uri(&light.svg), "dark": uri(&dark.svg) });
     light.iter().zip(&dark).map(image).collect()
 }
