@@ -1,7 +1,9 @@
 //! Looking at the judges of a run: doubtful moves of the simulator, and a sample judged again.
 
+use pibench_suite::suite::Grading;
 use regex::Regex;
 use serde_json::Value;
+
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{is_known, play, run, server};
@@ -337,4 +339,44 @@ fn a_folder_of_several_agents_is_sampled_over_all_of_them() {
     assert_eq!(silent.count(), 2);
     let named = sheet("named.html", &["both/nop", "both/reference"], "4");
     assert_eq!(named, some, "no order of runs has a part");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_are_held_against_the_verdicts_of_models() {
+    let scene = Scene::new().with_short();
+    let server = server(play).await;
+    let first = ["run", "tasks/suite.toml", "--runs", "1", "--out", "run"];
+    let output = run(&scene, &[&first[..], &ALL[..]].concat(), &server);
+    expect(&output, 0, &[]);
+    let against = || {
+        let one = ["check", "tasks", "--session", "corrie-extension"];
+        let output = scene.run(&[&one[..], &["--against", "run"]].concat());
+        expect(&output, 0, &[]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // The model has done nothing, and its judge says yes to every item and to no intent.
+    let text = against();
+    let persona = first_persona();
+    let items = persona.sessions.iter().flat_map(|session| {
+        let items = session.checklist.iter();
+        items.filter(|item| !matches!(item.grading, Grading::Rule(_)))
+    });
+    let items = items.count();
+    let said = format!("(100.0%) of intents and 0 of {items} (0.0%) of rubrics.");
+    assert!(text.contains(&said), "`{said}` is not in:\n{text}");
+    assert!(text.contains("corrie-extension, run 1, gauge-log: met, by patterns not met"));
+
+    // Patterns may change after the run; a session that asks for something else is left out.
+    let session = "tasks/personas/law_trainee/sessions/saltmarsh-exhibit/session.toml";
+    scene.replace(session, "earliest paper first", "oldest paper first");
+    let text = against();
+    assert!(
+        text.contains("saltmarsh-exhibit, run 1: left out"),
+        "{text}"
+    );
+
+    let played = ["run", "tasks/suite.toml", "--out", "patterns"];
+    expect(&scene.run(&played), 0, &[]);
+    let output = scene.run(&["check", "tasks", "--against", "patterns"]);
+    expect(&output, 2, &["patterns judged it"]);
 }

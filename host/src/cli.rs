@@ -338,6 +338,10 @@ pub struct CheckArgs {
     /// What plugins of others may use. Default: nothing.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<Utf8PathBuf>,
+    /// Hold the suite's patterns against the verdicts of a run that models judged (may be repeated): how far they agree,
+    /// and where not.
+    #[arg(long, value_name = "RUN")]
+    pub against: Vec<Utf8PathBuf>,
     /// Print everything as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,

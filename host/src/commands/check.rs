@@ -1,5 +1,6 @@
 //! `pibench-host check`: everything that is wrong with task files and plugins, at once.
 
+mod against;
 mod plugin;
 mod suite;
 

@@ -13,6 +13,7 @@ use pibench_report::bundle::Report;
 use pibench_report::escape;
 use pibench_report::format::render;
 use pibench_report::record::{RecordError, RunRecord};
+use pibench_report::sheet::Sheet;
 use pibench_report::tables::Audit;
 
 /// Prints the tables, and writes everything where a folder is named.
@@ -34,11 +35,11 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut sheets = report.sheets.clone();
     let is_short = *format == FormatArg::Text && out.is_none() && !all;
     if is_short {
-        sheets.retain(|sheet| FIRST.contains(&sheet.id.as_str()));
+        sheets.retain(|sheet| comes_first(sheet, !audit.is_empty()));
     }
     let mut text = render((*format).into(), &sheets, report.banner.as_deref());
     if is_short {
-        text.push_str(&rest(&report));
+        text.push_str(&rest(&report, !audit.is_empty()));
     }
     // A reader that stops reading, as `head` does, is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
@@ -49,11 +50,13 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
-/// What a person asks first: the scores, and how sure they are.
-const FIRST: [&str; 2] = ["table-1", "certainty"];
+/// What a person asks first: the scores, and how sure they are; of audits, if any were given.
+fn comes_first(sheet: &Sheet, audited: bool) -> bool {
+    ["table-1", "certainty"].contains(&sheet.id.as_str()) || (audited && sheet.id == "table-6")
+}
 
 /// What else there is, and what broke.
-fn rest(report: &Report) -> String {
+fn rest(report: &Report, audited: bool) -> String {
     let broken = report.runs.iter().filter_map(|run| {
         let what = match run.results.faults.len() {
             0 => return None,
@@ -66,7 +69,7 @@ fn rest(report: &Report) -> String {
         ))
     });
     let others = report.sheets.iter();
-    let others = others.filter(|sheet| !FIRST.contains(&sheet.id.as_str()));
+    let others = others.filter(|sheet| !comes_first(sheet, audited));
     let others = others.map(|sheet| format!("- {}", escape::line(&sheet.title)));
     let told =
         "There are more, printed by --all, and written by --out DIR with figures and a page:";

@@ -2,6 +2,7 @@
 //! (paper, section F.1 and Table 6)? What the agent did is taken as it stands, turn by turn, and so is what was asked
 //! about it; only the verdicts are made anew. No score of the run changes.
 
+mod against;
 mod people;
 mod sample;
 
@@ -19,8 +20,10 @@ use pibench_core::statistics::agreement::{Agreement, Rating, agreement};
 use pibench_model::ModelError;
 use pibench_model::place::Place;
 use pibench_record::event::{RoleUsage, Stage, Turn};
+use pibench_record::folder::FolderError;
 use pibench_suite::suite::{Intent, Item};
 
+pub use against::{Against, AgainstError, Disagreement, hold_against};
 pub use people::{audit_by_people, ballot};
 pub use sample::Sample;
 
@@ -118,6 +121,11 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
     let session = recorded.session;
     let mut usage = RoleUsage::default();
     let mut dossier = recorded.dossier(plan);
+    // Models read the evidence itself.
+    let words = match plan.roles.lexical() {
+        true => recorded.own_words(plan).map_err(unreadable)?,
+        false => Vec::new(),
+    };
     let mut found = vec![Status::Open; session.intents.len()];
     let mut met: BTreeSet<&str> = BTreeSet::new();
     for (at, one) in recorded.turns.iter().enumerate() {
@@ -130,6 +138,7 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
             server: fault.source,
             reason: fault.message,
         })?;
+        let evidence = evidence.with_pieces(&words, at);
         let open = asked_about(turn, Stage::Satisfaction, &session.intents);
         let judged = user.satisfied(&texts(&open), &evidence).await?;
         usage.user += judged.usage;
@@ -172,6 +181,13 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
         intents: intent_ratings(recorded, &found),
         usage,
     })
+}
+
+fn unreadable(error: FolderError) -> ModelError {
+    ModelError::Infrastructure {
+        server: "the run folder".into(),
+        reason: error.to_string(),
+    }
 }
 
 /// The first status that an intent gets stands.

@@ -3,7 +3,6 @@
 //! when it is made, so that a grading that was cut off goes on.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use futures::StreamExt;
 use tokio::sync::mpsc;
@@ -227,7 +226,6 @@ impl<'a> Episode<'a> {
         faults: &mut Vec<Fault>,
     ) -> Result<TurnEvidence, EpisodeError> {
         let at = (turn.turn as usize).saturating_sub(1);
-        let upto = self.words.len().min(at + 1);
         let recorded = &self.sessions[self.at];
         let made = match &mut self.dossier {
             Some(dossier) => recorded.evidence(self.plan, dossier, at, faults).await,
@@ -237,11 +235,7 @@ impl<'a> Episode<'a> {
             self.spot(&turn.session)
                 .infrastructure(turn.turn, &fault.message)
         })?;
-        Ok(TurnEvidence {
-            pieces: self.words.get(at).cloned().unwrap_or_default(),
-            all_pieces: Arc::new(self.words[..upto].concat()),
-            ..made
-        })
+        Ok(made.with_pieces(&self.words, at))
     }
 
     fn faults_of_play(&self, turn: &Turn) -> Vec<Fault> {

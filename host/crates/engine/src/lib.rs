@@ -33,7 +33,10 @@ mod verify;
 mod wake;
 mod words;
 
-pub use audit::{Audited, Sample, audit, audit_by_people, ballot};
+pub use audit::{
+    Against, AgainstError, Audited, Disagreement, Sample, audit, audit_by_people, ballot,
+    hold_against,
+};
 pub use dispatcher::{Finished, INTERRUPTED, play, play_all};
 pub use episode::app_seed;
 pub use error::{EpisodeError, RunError};

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use super::Found;
+use super::{Found, against};
 use crate::cli::CheckArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
@@ -85,7 +85,9 @@ pub(super) fn check(
         problems.push(unplayed(&suite, error)?);
     }
     let names: Vec<String> = there.tools.into_iter().map(|tool| tool.name).collect();
-    Ok(held(&suite, &names, &offered, &plays, problems))
+    let mut found = held(&suite, &names, &offered, &plays, problems);
+    against::hold(&file, args, &mut found)?;
+    Ok(found)
 }
 
 /// What a suite holds, with what was found wrong of it.

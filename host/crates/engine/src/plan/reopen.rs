@@ -10,7 +10,7 @@ use super::cast::{Names, cast, clients};
 use super::resolve::{log, only, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
 use crate::user::prompts::Prompts;
-use pibench_core::player::ModelSettings;
+use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::client::Clients;
 use pibench_record::folder::FolderError;
@@ -26,6 +26,9 @@ pub enum Purpose<'a> {
     Look { suite: Option<&'a Utf8Path> },
     /// To write what follows from its journals: nothing is asked.
     Write,
+    /// To hold the patterns of a suite as it is now against the verdicts of the record: nothing is asked or written, and the
+    /// suite may have changed.
+    Against { suite: &'a Utf8Path },
     /// To judge it again by this judge, who is its user agent too: nothing is written. `again`: a recording is gone on with.
     Judge {
         judge: &'a str,
@@ -51,29 +54,33 @@ pub struct GoingOn {
 pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result<Plan, PlanError> {
     let (folder, mut manifest) = match purpose {
         Purpose::Write => RunFolder::open(dir.as_std_path()),
-        Purpose::Look { .. } | Purpose::Judge { .. } => RunFolder::read(dir.as_std_path()),
+        _ => RunFolder::read(dir.as_std_path()),
     }
     .map_err(of_folder)?;
-    if let Purpose::Look { suite: Some(suite) } = purpose {
+    if let Purpose::Look { suite: Some(suite) } | Purpose::Against { suite } = purpose {
         suite.as_str().clone_into(&mut manifest.suite_path);
     }
-    let opened = Opened::of(machine, dir, folder, manifest, None)?;
+    let opened = if let Purpose::Against { .. } = purpose {
+        Opened::read(machine, dir, folder, manifest, None)?
+    } else {
+        Opened::of(machine, dir, folder, manifest, None)?
+    };
     let played = Names::played(&opened.manifest);
+    if matches!(purpose, Purpose::Against { .. })
+        && [&played.user, &played.judge].contains(&&LEXICAL.to_owned())
+    {
+        return Err(PlanError::asked(format!(
+            "hold patterns against {dir}: patterns judged it; name a run that models judged"
+        )));
+    }
     let (names, tape) = match purpose {
         Purpose::Look { .. } | Purpose::Write => (played, Answers::None.tape(true)?),
+        Purpose::Against { .. } => (judged_by(played, LEXICAL), Answers::None.tape(true)?),
         Purpose::Judge {
             judge,
             answers,
             again,
-        } => {
-            let names = Names {
-                agent: "nop".into(),
-                user: judge.to_owned(),
-                judge: judge.to_owned(),
-                ..played
-            };
-            (names, answers.tape(again)?)
-        }
+        } => (judged_by(played, judge), answers.tape(again)?),
     };
     let (roles, spending) = cast(
         names,
@@ -97,6 +104,16 @@ pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result
             most: None,
         },
     ))
+}
+
+/// Nothing is played, and all is judged by one.
+fn judged_by(played: Names, judge: &str) -> Names {
+    Names {
+        agent: "nop".into(),
+        user: judge.to_owned(),
+        judge: judge.to_owned(),
+        ..played
+    }
 }
 
 /// The plan of a run that is gone on with.
@@ -178,6 +195,19 @@ impl Opened {
         manifest: Manifest,
         jobs: Option<u32>,
     ) -> Result<Self, PlanError> {
+        let opened = Self::read(machine, dir, folder, manifest, jobs)?;
+        opened.check_same(machine, dir)?;
+        Ok(opened)
+    }
+
+    /// As it is now, whatever it was.
+    fn read(
+        machine: &Machine,
+        dir: &Utf8Path,
+        folder: RunFolder,
+        manifest: Manifest,
+        jobs: Option<u32>,
+    ) -> Result<Self, PlanError> {
         if manifest.imported.is_some() {
             return Err(PlanError::input(format!(
                 "go on with {dir}: it was imported and not played here; report, compare, view and verify take it"
@@ -191,18 +221,6 @@ impl Opened {
         let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
         let policy = manifest.policy.as_deref().map(Utf8Path::new);
         let guests = Guests::of(machine, &suite, plugin_dirs(machine, &manifest), policy)?;
-        let agent_prompts = Names::played(&manifest).agent_prompts(&prompts)?;
-        let then = manifest.scaffold_prompt_digest.as_ref();
-        let now = Manifest {
-            suite_digest: suite.digest.clone(),
-            suite_parts: suite.parts.clone(),
-            prompts_digest: prompts.digest().to_owned(),
-            scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
-            plugins: guests.marks(machine, &suite)?,
-            limits: guests.recorded_limits(),
-            ..manifest.clone()
-        };
-        same_run(dir, &manifest, &now)?;
         Ok(Self {
             folder,
             manifest,
@@ -210,6 +228,28 @@ impl Opened {
             prompts,
             guests,
         })
+    }
+
+    fn check_same(&self, machine: &Machine, dir: &Utf8Path) -> Result<(), PlanError> {
+        let Self {
+            manifest,
+            suite,
+            prompts,
+            guests,
+            ..
+        } = self;
+        let agent_prompts = Names::played(manifest).agent_prompts(prompts)?;
+        let then = manifest.scaffold_prompt_digest.as_ref();
+        let now = Manifest {
+            suite_digest: suite.digest.clone(),
+            suite_parts: suite.parts.clone(),
+            prompts_digest: prompts.digest().to_owned(),
+            scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
+            plugins: guests.marks(machine, suite)?,
+            limits: guests.recorded_limits(),
+            ..manifest.clone()
+        };
+        same_run(dir, manifest, &now)
     }
 }
 

@@ -43,6 +43,19 @@ pub struct TurnEvidence {
     pub nonce: String,
 }
 
+impl TurnEvidence {
+    /// The same with the agent's own words of a session, turn by turn; `at` is the index of this turn.
+    #[must_use]
+    pub(crate) fn with_pieces(self, words: &[Vec<Piece>], at: usize) -> Self {
+        let upto = words.len().min(at + 1);
+        Self {
+            pieces: words.get(at).cloned().unwrap_or_default(),
+            all_pieces: Arc::new(words[..upto].concat()),
+            ..self
+        }
+    }
+}
+
 /// What stands behind every turn of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Background {

@@ -1,0 +1,145 @@
+//! How far the patterns of a suite as it is now agree with those who judged a run: for its author, who writes patterns that
+//! shall do as a reader would. It changes no score.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{judge, rated_items};
+use crate::plan::Plan;
+use crate::record::{RecordedSession, sessions};
+use crate::user::RoleError;
+use pibench_core::record::Status;
+use pibench_record::folder::{FolderError, read_outline};
+use pibench_record::outline::SessionOutline;
+
+/// What came of holding patterns against a run.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Against {
+    /// Hidden intents: how many have the status by patterns that they have in the record, of all.
+    pub intents: (usize, usize),
+    /// Rubric items, met or not: the same.
+    pub rubrics: (usize, usize),
+    pub disagreements: Vec<Disagreement>,
+    /// Sessions whose intents or items are other ones now, by name: nothing is said of them.
+    pub changed: Vec<String>,
+}
+
+/// One intent or item on which patterns and record differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Disagreement {
+    /// Persona, session and run.
+    pub session: String,
+    /// The intent's or item's id.
+    pub id: String,
+    /// What the record says: `completed`, `inferred`, `provided`, `open`, `met` or `not met`.
+    pub recorded: &'static str,
+    /// What patterns say.
+    pub patterns: &'static str,
+}
+
+/// Why a run cannot be held against. Reads after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum AgainstError {
+    #[error("read the run's outline: {0}")]
+    Outline(#[from] FolderError),
+    #[error("read a journal: {0}")]
+    Journal(#[from] pibench_record::JournalError),
+    #[error("judge {session}: {reason}")]
+    Judge { session: String, reason: RoleError },
+}
+
+/// Judges every session of a run by patterns. The plan is that of `Purpose::Against`.
+pub async fn hold_against(plan: &Plan) -> Result<Against, AgainstError> {
+    let outline = read_outline(plan.folder.root())?;
+    let then: BTreeMap<(&str, &str), &SessionOutline> = outline
+        .iter()
+        .flat_map(|outline| &outline.personas)
+        .flat_map(|persona| {
+            let sessions = persona.sessions.iter();
+            sessions.map(|session| ((persona.id.as_str(), session.id.as_str()), session))
+        })
+        .collect();
+    let mut found = Against::default();
+    for recorded in sessions(plan)? {
+        let then = then.get(&(recorded.persona.id.as_str(), recorded.session.id.as_str()));
+        if !then.is_some_and(|then| asks_the_same(then, &recorded)) {
+            found.changed.push(recorded.name());
+            continue;
+        }
+        found.add(plan, &recorded).await?;
+    }
+    Ok(found)
+}
+
+/// Whether a session had these intents and items when it was played. How patterns find them may be another way now.
+fn asks_the_same(then: &SessionOutline, recorded: &RecordedSession<'_>) -> bool {
+    let now = recorded.session;
+    let intents = now.intents.iter().map(|one| (&one.id, &one.content));
+    let items = now.checklist.iter().map(|one| (&one.id, &one.criterion));
+    then.intents
+        .iter()
+        .map(|one| (&one.id, &one.content))
+        .eq(intents)
+        && then
+            .checklist
+            .iter()
+            .map(|one| (&one.id, &one.criterion))
+            .eq(items)
+}
+
+impl Against {
+    async fn add(
+        &mut self,
+        plan: &Plan,
+        recorded: &RecordedSession<'_>,
+    ) -> Result<(), AgainstError> {
+        let ratings = judge(plan, recorded).await;
+        let ratings = ratings.map_err(|reason| AgainstError::Judge {
+            session: recorded.name(),
+            reason,
+        })?;
+        let intents = recorded.session.intents.iter().zip(&ratings.intents);
+        for (intent, rating) in intents {
+            let said = [rating.first, rating.second].map(status);
+            self.intents = self.count(self.intents, recorded, &intent.id, said);
+        }
+        for ((item, _), rating) in rated_items(recorded).zip(&ratings.checklist) {
+            let said = [rating.first, rating.second].map(met);
+            self.rubrics = self.count(self.rubrics, recorded, &item.id, said);
+        }
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        (agreed, all): (usize, usize),
+        recorded: &RecordedSession<'_>,
+        id: &str,
+        [said, patterns]: [&'static str; 2],
+    ) -> (usize, usize) {
+        if said == patterns {
+            return (agreed + 1, all + 1);
+        }
+        self.disagreements.push(Disagreement {
+            session: recorded.name(),
+            id: id.to_owned(),
+            recorded: said,
+            patterns,
+        });
+        (agreed, all + 1)
+    }
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Open => "open",
+        Status::Completed => "completed",
+        Status::Inferred => "inferred",
+        Status::Provided => "provided",
+    }
+}
+
+fn met(met: bool) -> &'static str {
+    if met { "met" } else { "not met" }
+}
