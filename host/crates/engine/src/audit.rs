@@ -122,9 +122,11 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
     let mut usage = RoleUsage::default();
     let mut dossier = recorded.dossier(plan);
     // Models read the evidence itself.
-    let words = match plan.roles.lexical() {
-        true => recorded.own_words(plan).map_err(unreadable)?,
-        false => Vec::new(),
+    let words = if plan.roles.lexical() {
+        let words = recorded.own_words(plan);
+        words.map_err(|error| unreadable(&error))?
+    } else {
+        Vec::new()
     };
     let mut found = vec![Status::Open; session.intents.len()];
     let mut met: BTreeSet<&str> = BTreeSet::new();
@@ -183,7 +185,7 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
     })
 }
 
-fn unreadable(error: FolderError) -> ModelError {
+fn unreadable(error: &FolderError) -> ModelError {
     ModelError::Infrastructure {
         server: "the run folder".into(),
         reason: error.to_string(),

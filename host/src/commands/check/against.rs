@@ -46,11 +46,11 @@ fn render(run: &Utf8Path, against: &Against) -> String {
             patterns,
         } = one;
         let line = format!("{session}, {id}: {recorded}, by patterns {patterns}");
-        text.push_str(&format!("  {}\n", escape::line(&line)));
+        text.push_str(&["  ", &escape::line(&line), "\n"].concat());
     }
     for session in &against.changed {
         let line = format!("{session}: left out, its intents or items are other ones now");
-        text.push_str(&format!("  {}\n", escape::line(&line)));
+        text.push_str(&["  ", &escape::line(&line), "\n"].concat());
     }
     text
 }

@@ -75,12 +75,12 @@ pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result
     }
     let (names, tape) = match purpose {
         Purpose::Look { .. } | Purpose::Write => (played, Answers::None.tape(true)?),
-        Purpose::Against { .. } => (judged_by(played, LEXICAL), Answers::None.tape(true)?),
+        Purpose::Against { .. } => (judged_by(&played, LEXICAL), Answers::None.tape(true)?),
         Purpose::Judge {
             judge,
             answers,
             again,
-        } => (judged_by(played, judge), answers.tape(again)?),
+        } => (judged_by(&played, judge), answers.tape(again)?),
     };
     let (roles, spending) = cast(
         names,
@@ -107,12 +107,12 @@ pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result
 }
 
 /// Nothing is played, and all is judged by one.
-fn judged_by(played: Names, judge: &str) -> Names {
+fn judged_by(played: &Names, judge: &str) -> Names {
     Names {
         agent: "nop".into(),
         user: judge.to_owned(),
         judge: judge.to_owned(),
-        ..played
+        scaffold_prompt: played.scaffold_prompt,
     }
 }
 
