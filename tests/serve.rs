@@ -230,3 +230,35 @@ async fn the_server_wants_its_token_and_no_other_host() {
         403
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_connections_keep_no_agent_out() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let mut server = Server::start(&scene, &["--json"]);
+    let place = tokio::task::block_in_place(|| server.line());
+    let (url, token) = (
+        place["url"].as_str().unwrap(),
+        place["token"].as_str().unwrap(),
+    );
+    let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let mut idle = Vec::new();
+    for _ in 0..300 {
+        idle.push(std::net::TcpStream::connect(address).unwrap());
+    }
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ping = async |token: &str| {
+        let request = client
+            .post(url)
+            .header("accept", "application/json, text/event-stream")
+            .bearer_auth(token)
+            .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(ping(token).await, 200);
+    assert_eq!(ping("wrong").await, 401);
+    let closed = |stream: &mut std::net::TcpStream| {
+        matches!(std::io::Read::read(stream, &mut [0]), Ok(0) | Err(_))
+    };
+    assert!(closed(&mut idle[0]));
+}

@@ -107,3 +107,26 @@ async fn a_run_that_plays_is_followed_line_by_line() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn idle_connections_keep_no_reader_out() {
+    let scene = Scene::new();
+    scene.play("run", &["--persona", "law_trainee"]);
+    viewed(vec![scene.path("run")], |url| async move {
+        let address = url.trim_start_matches("http://").split('/').next().unwrap();
+        let mut idle = Vec::new();
+        for _ in 0..300 {
+            idle.push(tokio::net::TcpStream::connect(address).await.unwrap());
+        }
+        let version = json(&format!("{url}version")).await;
+        assert_eq!(version["complete"], true);
+        let client = Client::new();
+        let stranger = client.get(format!("http://{address}/")).send().await;
+        assert_eq!(stranger.unwrap().status(), StatusCode::NOT_FOUND);
+        // The oldest was sent away: there is nothing more to read.
+        idle[0].readable().await.unwrap();
+        let read = idle[0].try_read(&mut [0]);
+        assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+    })
+    .await;
+}

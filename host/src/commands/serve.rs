@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use super::run::{Output, plan_of, played};
 use crate::cli::ServeArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_door::Door;
 use pibench_engine::AgentRole;
 use pibench_engine::serve;
 use pibench_engine::serve::{ServeError, Service};
@@ -91,18 +91,17 @@ async fn until_over(
             ended = over => ended,
         };
     }
-    let listener = serve::listen(port).await?;
-    announce(&listener, &token);
+    let door = Door::open(port).await?;
+    announce(&door, &token);
     tokio::select! {
-        ended = serve::http(service, listener, token) => ended,
+        () = serve::http(service, door, token) => Ok(()),
         ended = over => ended,
     }
 }
 
 /// Where the server is and what it wants, in one line for a program to read.
-fn announce(listener: &TcpListener, token: &str) {
-    let port = listener.local_addr().map_or(0, |address| address.port());
-    let url = format!("http://127.0.0.1:{port}/mcp");
+fn announce(door: &Door, token: &str) {
+    let url = format!("http://{}/mcp", door.address());
     eprintln!("Serving at {url}; every request needs the header `Authorization: Bearer {token}`.");
     println!("{}", json!({ "url": url, "token": token }));
 }

@@ -2,15 +2,14 @@
 //! server; the conversation is one more, `converse`. The server listens on 127.0.0.1 and wants a token, or speaks on
 //! standard input and output; it plays nothing itself and reaches the session only through `model/external`.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -22,10 +21,10 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Notify};
 
 use pibench_core::message::ToolSpec;
+use pibench_door::{Door, DoorError, Guest};
 use pibench_model::external::{Called, Outside, Over, Told};
 
 /// The tool that the conversation runs through.
@@ -70,15 +69,10 @@ struct Conversation {
 /// Why nothing can be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("listen on {address}: {source}")]
-    Listen {
-        address: SocketAddr,
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Door(#[from] DoorError),
     #[error("serve on standard input and output: {0}")]
     Stdio(String),
-    #[error("serve: {0}")]
-    Http(std::io::Error),
 }
 
 impl Service {
@@ -234,20 +228,9 @@ fn converse_tool() -> Tool {
     Tool::new(CONVERSE, CONVERSE_DESCRIPTION, schema)
 }
 
-/// A listener on a port of its own, reachable from this machine only.
-pub async fn listen(port: u16) -> Result<TcpListener, ServeError> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|source| ServeError::Listen { address, source })
-}
-
 /// Serves `/mcp` to whoever has the token, until the future is dropped. No page of a browser is let in: neither one of
 /// another origin, nor one whose name was pointed at this machine.
-pub async fn http(
-    service: Service,
-    listener: TcpListener,
-    token: String,
-) -> Result<(), ServeError> {
+pub async fn http(service: Service, door: Door, token: String) {
     // Without sessions and streams: each message is one request, and its answer one JSON text.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -263,11 +246,16 @@ pub async fn http(
             StreamableHttpService::new(connection, sessions, config),
         )
         .layer(middleware::from_fn_with_state(token, authorised));
-    axum::serve(listener, app).await.map_err(ServeError::Http)
+    door.serve(app).await;
 }
 
 /// Lets nobody in without the token.
-async fn authorised(State(token): State<Arc<str>>, request: Request, next: Next) -> Response {
+async fn authorised(
+    State(token): State<Arc<str>>,
+    Extension(guest): Extension<Guest>,
+    request: Request,
+    next: Next,
+) -> Response {
     let given = request
         .headers()
         .get(AUTHORIZATION)
@@ -275,6 +263,7 @@ async fn authorised(State(token): State<Arc<str>>, request: Request, next: Next)
         .unwrap_or_default();
     // Equal hashes mean equal tokens, and their comparison takes the same time whatever they are.
     if blake3::hash(given) == blake3::hash(token.as_bytes()) {
+        guest.admit();
         next.run(request).await
     } else {
         (StatusCode::UNAUTHORIZED, "a bearer token is needed").into_response()

@@ -1,37 +1,26 @@
 //! The page served on this machine, so that a run can be watched while it plays. It answers reads on 127.0.0.1 only, to
 //! whoever knows the address with its token, and writes nothing.
 
-use std::cell::RefCell;
-use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::header::{self, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderValue};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
+use pibench_door::{Door, DoorError, Guest};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
 
 use super::bundle::Report;
 use super::page::{episode_chunks, index, shell};
 use super::record::{RecordError, RunRecord};
 
-/// Connections at a time: a browser opens six; a page of others that tries to use up the rest waits.
-const CONNECTIONS: usize = 64;
-
 /// Why there is no viewer.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewerError {
-    #[error("listen on 127.0.0.1:{port}: {source}")]
-    Listen { port: u16, source: std::io::Error },
+    #[error(transparent)]
+    Door(#[from] DoorError),
     #[error("draw a token: {reason}")]
     Token { reason: String },
 }
@@ -39,8 +28,7 @@ pub enum ViewerError {
 /// A server that listens and does not answer yet.
 #[derive(Debug)]
 pub struct Viewer {
-    listener: TcpListener,
-    address: SocketAddr,
+    door: Door,
     /// 128 random bits, hex: other users and other pages of this machine cannot guess it.
     token: String,
 }
@@ -48,70 +36,46 @@ pub struct Viewer {
 impl Viewer {
     /// Takes a port; 0 for any that is free.
     pub async fn bind(port: u16) -> Result<Self, ViewerError> {
-        let failed = |source| ViewerError::Listen { port, source };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .await
-            .map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let door = Door::open(port).await?;
         let mut bits = [0; 16];
         getrandom::fill(&mut bits).map_err(|error| ViewerError::Token {
             reason: error.to_string(),
         })?;
         let token = format!("{:032x}", u128::from_be_bytes(bits));
-        Ok(Self {
-            listener,
-            address,
-            token,
-        })
+        Ok(Self { door, token })
     }
 
     /// Where a browser finds the page.
     pub fn url(&self) -> String {
-        format!("http://{}/{}/", self.address, self.token)
+        format!("http://{}/{}/", self.door.address(), self.token)
     }
 
-    /// Answers until the future is dropped. All connections are parts of this one task.
+    /// Answers until the future is dropped.
     pub async fn serve(self, dirs: Vec<PathBuf>, seed: u64) {
-        let desk = Rc::new(Desk {
-            hosts: [
-                format!("127.0.0.1:{}", self.address.port()),
-                format!("localhost:{}", self.address.port()),
-            ],
+        let port = self.door.address().port();
+        let desk = Arc::new(Desk {
+            hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
             token: self.token,
             dirs,
             seed,
-            kept: RefCell::new(None),
+            kept: Mutex::new(None),
         });
-        let mut open = FuturesUnordered::new();
-        loop {
-            tokio::select! {
-                Some(()) = open.next() => {}
-                accepted = self.listener.accept(), if open.len() < CONNECTIONS => {
-                    if let Ok((stream, _)) = accepted {
-                        open.push(connection(stream, Rc::clone(&desk)));
-                    }
-                }
-            }
-        }
+        let app = Router::new().fallback(answer).with_state(desk);
+        self.door.serve(app).await;
     }
 }
 
-async fn connection(stream: TcpStream, desk: Rc<Desk>) {
-    let service = service_fn(|request: Request<Incoming>| {
-        let response = desk.answer(request.method(), request.uri().path(), host(&request));
-        async move { Ok::<_, Infallible>(response) }
-    });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-    if let Err(error) = served {
-        tracing::debug!("a connection ended: {error}");
-    }
+async fn answer(
+    State(desk): State<Arc<Desk>>,
+    Extension(guest): Extension<Guest>,
+    request: Request,
+) -> Response {
+    let path = request.uri().path();
+    desk.answer(request.method(), path, host(request.headers()), &guest)
 }
 
-fn host(request: &Request<Incoming>) -> Option<&str> {
-    let mut hosts = request.headers().get_all(header::HOST).iter();
+fn host(headers: &HeaderMap) -> Option<&str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
         (Some(host), None) => host.to_str().ok(),
         _ => None,
@@ -124,11 +88,11 @@ struct Desk {
     token: String,
     dirs: Vec<PathBuf>,
     seed: u64,
-    kept: RefCell<Option<(String, Rc<Report>)>>,
+    kept: Mutex<Option<(String, Arc<Report>)>>,
 }
 
 impl Desk {
-    fn answer(&self, method: &Method, path: &str, host: Option<&str>) -> Response<Full<Bytes>> {
+    fn answer(&self, method: &Method, path: &str, host: Option<&str>, guest: &Guest) -> Response {
         // Another site whose name leads here (DNS rebinding) sends its own name.
         if !host.is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
             return refused(StatusCode::MISDIRECTED_REQUEST, "unknown host");
@@ -141,6 +105,7 @@ impl Desk {
         if blake3::hash(token.as_bytes()) != blake3::hash(self.token.as_bytes()) {
             return refused(StatusCode::NOT_FOUND, "the address needs its token");
         }
+        guest.admit();
         if method != Method::GET {
             return refused(StatusCode::METHOD_NOT_ALLOWED, "read only");
         }
@@ -153,7 +118,7 @@ impl Desk {
         }
     }
 
-    fn page(&self, path: &str) -> Result<Response<Full<Bytes>>, RecordError> {
+    fn page(&self, path: &str) -> Result<Response, RecordError> {
         let json = |value: &Value| response(StatusCode::OK, "application/json", value.to_string());
         Ok(match path {
             "" => response(
@@ -174,17 +139,18 @@ impl Desk {
     }
 
     /// The report of what is on disk now.
-    fn report(&self) -> Result<Rc<Report>, RecordError> {
+    fn report(&self) -> Result<Arc<Report>, RecordError> {
         let version = self.version();
-        if let Some((kept, report)) = &*self.kept.borrow()
-            && *kept == version
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, report)) = &*kept
+            && *of == version
         {
-            return Ok(Rc::clone(report));
+            return Ok(Arc::clone(report));
         }
         let runs: Result<Vec<RunRecord>, RecordError> =
             self.dirs.iter().map(|dir| RunRecord::so_far(dir)).collect();
-        let report = Rc::new(Report::new(runs?, &[], self.seed));
-        *self.kept.borrow_mut() = Some((version, Rc::clone(&report)));
+        let report = Arc::new(Report::new(runs?, &[], self.seed));
+        *kept = Some((version, Arc::clone(&report)));
         Ok(report)
     }
 
@@ -236,13 +202,12 @@ fn session(report: &Report, mut place: usize) -> Value {
     Value::Null
 }
 
-fn refused(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
+fn refused(status: StatusCode, why: &str) -> Response {
     response(status, "text/plain; charset=utf-8", why.to_owned())
 }
 
-fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
+fn response(status: StatusCode, kind: &'static str, body: String) -> Response {
+    let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_TYPE, kind),

@@ -1,0 +1,317 @@
+//! The one way in over HTTP: it takes connections on 127.0.0.1 and lends each to an application, which says who it lets in.
+//! Until then a connection is a stranger's: there are few of them, each has little time, and none keeps anybody else out or
+//! takes the descriptors of a run. It answers nothing itself, and starts no task.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::{Extension, Router};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+/// Connections at a time, all in all: a browser opens six, an agent one or two. Each is a descriptor of the process.
+const CONNECTIONS: usize = 128;
+
+/// Strangers at a time. With one more, the one that has waited longest is sent away: who has the token needs a moment only.
+const STRANGERS: usize = 64;
+
+/// Strangers of one address. With one more, the oldest of that address is sent away: none of another's.
+const STRANGERS_OF_PEER: usize = 32;
+
+/// How long a stranger has to send the head of a request with a token.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a connection may rest between two requests, and take for the head of one.
+const REST: Duration = Duration::from_mins(1);
+
+/// How long no connection is taken when the system gives none, such as without descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Bytes of a request's head, and its header lines.
+const HEAD: usize = 64 << 10;
+const HEADERS: usize = 64;
+
+/// Why nobody can come in.
+#[derive(Debug, thiserror::Error)]
+#[error("listen on {address}: {source}")]
+pub struct DoorError {
+    address: SocketAddr,
+    source: std::io::Error,
+}
+
+/// A port that is listened on; nobody is let in yet.
+#[derive(Debug)]
+pub struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// Whoever is behind a connection: an extension of each of its requests. The application admits whom it knows by its token;
+/// who is not admitted in time, or while too many others come, is sent away.
+#[derive(Debug, Clone, Default)]
+pub struct Guest(Arc<Standing>);
+
+#[derive(Debug, Default)]
+struct Standing {
+    admitted: AtomicBool,
+    gone: AtomicBool,
+    sent_away: Notify,
+}
+
+impl Guest {
+    /// The request had the token: the connection may stay.
+    pub fn admit(&self) {
+        self.0.admitted.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stranger(&self) -> bool {
+        !self.0.admitted.load(Ordering::Relaxed) && !self.0.gone.load(Ordering::Relaxed)
+    }
+
+    fn send_away(&self) {
+        self.0.sent_away.notify_one();
+    }
+
+    /// Ends when the guest is sent away, or was a stranger for too long.
+    async fn overstay(&self, patience: Duration) {
+        tokio::select! {
+            () = self.0.sent_away.notified() => return,
+            () = sleep(patience) => {}
+        }
+        if !self.is_stranger() {
+            self.0.sent_away.notified().await;
+        }
+    }
+}
+
+/// The strangers that are in, the oldest first.
+#[derive(Debug, Default)]
+struct Strangers(VecDeque<(IpAddr, Guest)>);
+
+impl Strangers {
+    /// Takes one more, for whom another may have to go.
+    fn add(&mut self, peer: IpAddr, guest: Guest) {
+        self.0.retain(|(_, other)| other.is_stranger());
+        let of_peer = self.0.iter().filter(|(other, _)| *other == peer).count();
+        let oldest = if of_peer >= STRANGERS_OF_PEER {
+            self.0.iter().position(|(other, _)| *other == peer)
+        } else {
+            (self.0.len() >= STRANGERS).then_some(0)
+        };
+        if let Some((_, oldest)) = oldest.and_then(|place| self.0.remove(place)) {
+            oldest.send_away();
+        }
+        self.0.push_back((peer, guest));
+    }
+}
+
+impl Door {
+    /// Takes a port of this machine's own address; 0 for any that is free.
+    pub async fn open(port: u16) -> Result<Self, DoorError> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let failed = |source| DoorError { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Lets the application answer, until the future is dropped. All connections are parts of this one future.
+    pub async fn serve(self, app: Router) {
+        self.serve_patiently(app, PATIENCE).await;
+    }
+
+    async fn serve_patiently(self, app: Router, patience: Duration) {
+        let mut open = FuturesUnordered::new();
+        let mut strangers = Strangers::default();
+        loop {
+            tokio::select! {
+                Some(()) = open.next() => {}
+                accepted = self.listener.accept(), if open.len() < CONNECTIONS => match accepted {
+                    Ok((stream, peer)) => {
+                        let guest = Guest::default();
+                        strangers.add(peer.ip(), guest.clone());
+                        open.push(attend(stream, app.clone(), guest, patience));
+                    }
+                    Err(error) => {
+                        tracing::warn!("no connection was taken: {error}");
+                        // Those that are open are served meanwhile.
+                        let pause = sleep(PAUSE);
+                        let serving = async { while open.next().await.is_some() {} };
+                        let _ = tokio::time::timeout_at(pause.deadline(), serving).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn attend(stream: TcpStream, app: Router, guest: Guest, patience: Duration) {
+    let service = TowerToHyperService::new(app.layer(Extension(guest.clone())));
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REST)
+        .max_buf_size(HEAD)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::select! {
+        served = serving => if let Err(error) = served {
+            tracing::debug!("a connection ended: {error}");
+        },
+        () = guest.overstay(patience) => tracing::debug!("a stranger was sent away"),
+    }
+    guest.0.gone.store(true, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::extract::Request;
+    use axum::http::StatusCode;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    const KNOWN: &[u8] = b"GET /known HTTP/1.1\r\nHost: a\r\n\r\n";
+    const UNKNOWN: &[u8] = b"GET /unknown HTTP/1.1\r\nHost: a\r\n\r\n";
+
+    /// Lets in who asks for `/known`.
+    async fn answer(Extension(guest): Extension<Guest>, request: Request) -> StatusCode {
+        if request.uri().path() != "/known" {
+            return StatusCode::NOT_FOUND;
+        }
+        guest.admit();
+        StatusCode::OK
+    }
+
+    async fn at_door<F: Future>(visit: impl FnOnce(SocketAddr) -> F) -> F::Output {
+        at_door_for(PATIENCE, visit).await
+    }
+
+    async fn at_door_for<F: Future>(
+        patience: Duration,
+        visit: impl FnOnce(SocketAddr) -> F,
+    ) -> F::Output {
+        let door = Door::open(0).await.unwrap();
+        let address = door.address();
+        let app = Router::new().fallback(answer);
+        tokio::select! {
+            () = door.serve_patiently(app, patience) => unreachable!("it serves until it is dropped"),
+            output = visit(address) => output,
+        }
+    }
+
+    async fn connect(address: SocketAddr) -> TcpStream {
+        TcpStream::connect(address).await.unwrap()
+    }
+
+    /// The status of an answer; None when the connection was closed instead.
+    async fn ask(stream: &mut TcpStream, request: &[u8]) -> Option<String> {
+        stream.write_all(request).await.ok()?;
+        let mut head = [0; 512];
+        let length = stream.read(&mut head).await.ok()?;
+        let head = String::from_utf8_lossy(&head[..length]).into_owned();
+        Some(head.split(' ').nth(1)?.to_owned())
+    }
+
+    async fn is_closed(stream: &mut TcpStream) -> bool {
+        let mut rest = [0; 1];
+        matches!(stream.read(&mut rest).await, Ok(0) | Err(_))
+    }
+
+    #[tokio::test]
+    async fn idle_connections_without_end_keep_nobody_out_and_are_closed_themselves() {
+        at_door(async |address| {
+            let mut idle = Vec::new();
+            for _ in 0..3 * CONNECTIONS {
+                idle.push(connect(address).await);
+                let mut known = connect(address).await;
+                assert_eq!(ask(&mut known, KNOWN).await.as_deref(), Some("200"));
+            }
+            for stream in &mut idle[..3 * CONNECTIONS - STRANGERS_OF_PEER] {
+                assert!(is_closed(stream).await);
+            }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn who_was_admitted_stays_however_many_strangers_come() {
+        at_door(async |address| {
+            let mut known = connect(address).await;
+            assert_eq!(ask(&mut known, KNOWN).await.as_deref(), Some("200"));
+            let mut unknown = connect(address).await;
+            assert_eq!(ask(&mut unknown, UNKNOWN).await.as_deref(), Some("404"));
+            let mut idle = Vec::new();
+            for _ in 0..CONNECTIONS {
+                idle.push(connect(address).await);
+            }
+            assert!(is_closed(&mut unknown).await);
+            assert_eq!(ask(&mut known, UNKNOWN).await.as_deref(), Some("404"));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn an_address_that_floods_sends_away_its_own_and_none_of_another() {
+        let (peer, flood) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let mut strangers = Strangers::default();
+        strangers.add(peer, Guest::default());
+        for _ in 0..3 * STRANGERS {
+            strangers.add(flood, Guest::default());
+        }
+        assert_eq!(strangers.0.len(), STRANGERS_OF_PEER + 1);
+        assert_eq!(strangers.0[0].0, peer);
+        for last in 3..=200 {
+            strangers.add(IpAddr::from([127, 0, 0, last]), Guest::default());
+        }
+        assert_eq!(strangers.0.len(), STRANGERS);
+    }
+
+    #[tokio::test]
+    async fn a_stranger_that_sends_half_a_head_is_closed_when_its_time_is_over() {
+        let half = async |address| {
+            let mut slow = connect(address).await;
+            slow.write_all(&KNOWN[..9]).await.unwrap();
+            slow
+        };
+        at_door_for(Duration::ZERO, async |address| {
+            assert!(is_closed(&mut half(address).await).await);
+        })
+        .await;
+        at_door(async |address| {
+            let mut slow = half(address).await;
+            let answer = ask(&mut slow, &KNOWN[9..]).await;
+            assert_eq!(answer.as_deref(), Some("200"));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_head_without_end_is_refused_and_one_of_common_size_is_not() {
+        at_door(async |address| {
+            let head = |length: usize| {
+                let filler = "x".repeat(length);
+                format!("GET /known HTTP/1.1\r\nHost: a\r\nFiller: {filler}\r\n\r\n")
+            };
+            let mut long = connect(address).await;
+            let answer = ask(&mut long, head(2 * HEAD).as_bytes()).await;
+            assert_ne!(answer.as_deref(), Some("200"));
+            let mut common = connect(address).await;
+            let answer = ask(&mut common, head(8 << 10).as_bytes()).await;
+            assert_eq!(answer.as_deref(), Some("200"));
+        })
+        .await;
+    }
+}
