@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use pibench_core::path::WorkspacePath;
-use pibench_core::record::{CallRecord, CallStatus};
+use pibench_core::record::{CallRecord, CallStatus, exact};
 use pibench_sandbox::grader::{Evidence, Verdict};
 use pibench_sandbox::workspace::{Quota, Workspace};
 use pibench_sandbox::{Grader, GuestFault, Limits, Plugins};
@@ -31,6 +31,7 @@ fn grader(limits: Limits) -> Option<Grader> {
 fn call(number: u32, turn: u32, tool: &str, status: CallStatus, result: &str) -> CallRecord {
     let arguments = json!({ "email_addresses": ["a@b.example"], "number": number });
     CallRecord {
+        exact: None,
         number,
         turn,
         tool: tool.into(),
@@ -306,4 +307,68 @@ async fn a_script_leaves_nothing_to_the_next_one() {
         let verdicts = grade(&grader, script, "paper", &[]).await.unwrap();
         assert!(verdicts[0].pass, "{script}");
     }
+}
+
+/// What the fixed part of the limits alone would end at a tenth of this.
+#[tokio::test]
+async fn a_hundred_thousand_calls_and_a_hundred_megabytes_are_graded() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let script = "def score(h):\n    return {'last': int(bool(h) and h[-1]['result']['response']['rows'][-1]['id'] == len(h))}\n";
+    let graded = async |count: u32, rows: usize| {
+        let filler = vec![json!({"id": 0, "name": "abc"}); rows];
+        let result = |number: u32| {
+            let mut rows = filler.clone();
+            rows.push(json!({ "id": number }));
+            json!({ "rows": rows }).to_string()
+        };
+        let calls: Vec<CallRecord> = (1..=count)
+            .map(|number| {
+                call(
+                    number,
+                    1,
+                    "gmail__send_email",
+                    CallStatus::Ok,
+                    &result(number),
+                )
+            })
+            .collect();
+        let bytes: usize = calls.iter().map(|call| call.result.len()).sum();
+        let verdicts = grade(&grader, script, "paper", &calls).await.unwrap();
+        (verdicts[0].pass, bytes)
+    };
+    assert!(graded(100_000, 0).await.0);
+    let (passed, bytes) = graded(10, 460_000).await;
+    assert!(passed && bytes > 100_000_000, "{bytes}");
+}
+
+#[tokio::test]
+async fn evidence_is_no_licence_to_run_for_ever() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let endless = "def score(h):\n    while h: pass\n    return {'done': 1}\n";
+    let calls = [call(1, 1, "read_file", CallStatus::Ok, &"x".repeat(1000))];
+    let fault = grade(&grader, endless, "paper", &calls).await.unwrap_err();
+    assert_eq!(fault.kind(), "fuel", "{fault:?}");
+}
+
+#[tokio::test]
+async fn integers_of_any_size_reach_the_script_as_they_were_written() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let id = "1".repeat(40);
+    let script = format!(
+        "def score(h):\n    return {{'exact': int(bool(h) and h[0]['call']['id'] == {id} == h[0]['result']['response'])}}\n"
+    );
+    let written = format!("{{\"id\": {id}}}");
+    let calls = [CallRecord {
+        arguments: serde_json::from_str(&written).unwrap(),
+        exact: exact(&written),
+        ..call(1, 1, "gmail__send_email", CallStatus::Ok, &id)
+    }];
+    let verdicts = grade(&grader, &script, "paper", &calls).await.unwrap();
+    assert!(verdicts[0].pass);
 }

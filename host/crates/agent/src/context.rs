@@ -123,7 +123,9 @@ pub(super) fn tool_result(record: &CallRecord, protocol: Protocol) -> String {
         result,
         ..
     } = record;
-    if protocol == Protocol::PiBench && tool.contains("__") {
+    // What the schema refused never came to the app.
+    let answered = *status != CallStatus::ToolError || *code != 0;
+    if protocol == Protocol::PiBench && tool.contains("__") && answered {
         let response = match status {
             CallStatus::Ok => result.clone(),
             CallStatus::ToolError | CallStatus::Failed => {
@@ -154,6 +156,7 @@ mod tests {
 
     fn record(tool: &str, status: CallStatus, code: u16, result: &str) -> CallRecord {
         CallRecord {
+            exact: None,
             number: 1,
             turn: 1,
             tool: tool.into(),

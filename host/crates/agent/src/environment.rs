@@ -22,7 +22,7 @@ use super::tools::{
     notebook_edit, save_memory, write_file,
 };
 use pibench_core::message::ToolCall;
-use pibench_core::record::{CallRecord, CallStatus};
+use pibench_core::record::{CallRecord, CallStatus, exact};
 use pibench_record::SessionClock;
 use pibench_record::event::{Fault, FaultKind, Jobs, Step};
 use pibench_sandbox::document::DOCUMENT;
@@ -238,7 +238,9 @@ impl Environment {
         };
         self.calls += 1;
         self.clock.call();
+        let exact = exact(&request.call.arguments).filter(|_| request.arguments.is_object());
         let record = CallRecord {
+            exact,
             number: self.calls,
             turn,
             tool: request.call.name.clone(),

@@ -199,6 +199,7 @@ mod tests {
 
     fn call(turn: u32, tool: &str, arguments: Value, result: &str) -> CallRecord {
         CallRecord {
+            exact: None,
             number: 1,
             turn,
             tool: tool.into(),

@@ -15,12 +15,52 @@ pub struct CallRecord {
     pub tool: String,
     /// An object; a text where the model wrote no JSON.
     pub arguments: Value,
+    /// The arguments as they were written, where they hold integers of more than 64 bits: `arguments` has these as floating-point
+    /// numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact: Option<Box<str>>,
     pub status: CallStatus,
     /// The HTTP-like status of an app's refusal: 401, 409, 422; 0 elsewhere.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub code: u16,
     /// JSON of an app, plain text of a built-in tool; the message of a refusal.
     pub result: String,
+}
+
+/// A text of JSON, where a value would not keep its integers.
+pub fn exact(json: &str) -> Option<Box<str>> {
+    let mut rest = json;
+    while let Some(start) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
+        let here = &rest[start..];
+        if let Some(text) = here.strip_prefix('"') {
+            rest = after_string(text);
+            continue;
+        }
+        let in_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
+        let end = here.find(|c| !in_number(c)).unwrap_or(here.len());
+        let (number, after) = here.split_at(end);
+        let whole = !number.contains(['.', 'e', 'E']);
+        let kept = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
+        if whole && !kept && number.len() > 18 {
+            return Some(json.into());
+        }
+        rest = after;
+    }
+    None
+}
+
+/// What follows a text of JSON, whose first quotation mark is taken off.
+fn after_string(text: &str) -> &str {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return &text[at + 1..],
+            _ => {}
+        }
+    }
+    ""
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -176,4 +216,28 @@ pub enum GuestOutcome {
     /// No place became free in time.
     Overloaded,
     HostError,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_integers_beyond_64_bits_need_their_text() {
+        for json in [
+            "{}",
+            r#"{"id": 18446744073709551615, "low": -9223372036854775808}"#,
+            r#"{"text": "99999999999999999999 \\" 99999999999999999999", "n": 1}"#,
+            r#"{"real": 99999999999999999999.5, "power": 12345678901234567890e9}"#,
+        ] {
+            assert_eq!(exact(json), None, "{json}");
+        }
+        for json in [
+            r#"{"id": 18446744073709551616}"#,
+            r#"[-9223372036854775809]"#,
+            r#"{"a": "\\", "id": 123456789012345678901234567890}"#,
+        ] {
+            assert_eq!(exact(json).as_deref(), Some(json));
+        }
+    }
 }

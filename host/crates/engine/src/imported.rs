@@ -429,12 +429,14 @@ fn step_of(step: &PlayedStep, turn: u32, number: &mut u32) -> Step {
             id,
             tool,
             arguments,
+            exact,
             result,
         } => {
             *number += 1;
             Step::Call {
                 id: id.clone(),
                 record: CallRecord {
+                    exact: exact.clone(),
                     number: *number,
                     turn,
                     tool: tool.clone(),

@@ -160,6 +160,7 @@ mod tests {
 
     fn call(tool: &str, arguments: serde_json::Value, result: &str) -> Step {
         let record = CallRecord {
+            exact: None,
             number: 1,
             turn: 1,
             tool: tool.into(),

@@ -109,6 +109,8 @@ pub enum PlayedStep {
         id: String,
         tool: String,
         arguments: Value,
+        /// Their text, where they hold integers that a value does not keep.
+        exact: Option<Box<str>>,
         result: String,
     },
 }

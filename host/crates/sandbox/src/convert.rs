@@ -207,7 +207,10 @@ fn call(call: &CallRecord) -> wit::Call {
         number: call.number,
         turn: call.turn,
         tool: call.tool.clone(),
-        arguments: call.arguments.to_string(),
+        arguments: match &call.exact {
+            Some(text) => text.to_string(),
+            None => call.arguments.to_string(),
+        },
         status: match call.status {
             CallStatus::Ok => wit::CallStatus::Ok,
             CallStatus::ToolError => wit::CallStatus::ToolError,

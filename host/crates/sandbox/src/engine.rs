@@ -44,6 +44,9 @@ pub struct EngineLimits {
 
 const KIB: usize = 1 << 10;
 
+/// What a rule script's limit of memory may grow to with the evidence; a place in the pool is address space, no memory.
+pub(super) const MOST_OF_PYTHON: usize = 2 << 30;
+
 impl EngineLimits {
     const APP: Self = Self {
         table_elements: 20_000,
@@ -57,7 +60,7 @@ impl EngineLimits {
 
     /// Python's own recursion limit (1,000 frames) must come before the end of the wasm stack.
     const PYTHON: Self = Self {
-        memory: Limits::PYTHON.memory,
+        memory: MOST_OF_PYTHON,
         wasm_stack: 8 << 20,
         async_stack: (8 << 20) + 1536 * KIB,
         ..Self::APP

@@ -26,6 +26,31 @@ pub struct Evidence<'a> {
     pub apps: &'a [AppState],
 }
 
+impl Evidence<'_> {
+    /// Of all its texts.
+    fn bytes(&self) -> usize {
+        let call = |call: &CallRecord| call.result.len() + size_of_json(&call.arguments);
+        let calls: usize = self.calls.iter().map(call).sum();
+        let messages: usize = self.messages.iter().map(|message| message.text.len()).sum();
+        let changes: usize = self.changes.iter().map(|change| change.path.len()).sum();
+        let apps = self.apps.iter().map(|app| app.before.len() + app.now.len());
+        calls + messages + changes + apps.sum::<usize>()
+    }
+}
+
+/// About as many bytes as a value has as text.
+fn size_of_json(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| 1 + size_of_json(item)).sum(),
+        Value::Object(fields) => {
+            let field = |(key, value): (&String, &Value)| key.len() + 4 + size_of_json(value);
+            fields.iter().map(field).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
 /// The state of one app, as JSON texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppState {
@@ -82,10 +107,15 @@ impl Grader {
     pub async fn list_checks(&self, config: &Value) -> Result<Vec<Check>, GuestFault> {
         let config = config.to_string();
         let checks = self
-            .call("list-checks", None, async |live: &mut Live<Guest>| {
-                let grading = live.guest.pibench_plugin_grading();
-                grading.call_list_checks(&mut live.store, &config).await
-            })
+            .call(
+                "list-checks",
+                self.limits,
+                None,
+                async |live: &mut Live<Guest>| {
+                    let grading = live.guest.pibench_plugin_grading();
+                    grading.call_list_checks(&mut live.store, &config).await
+                },
+            )
             .await?;
         let convert = |check: grading::Check| Check {
             id: bounded(&check.id),
@@ -120,15 +150,34 @@ impl Grader {
         workspace: &View,
     ) -> Result<Vec<Verdict>, GuestFault> {
         let config = config.to_string();
+        // Scripts in Python are shown calls alone.
+        let evidence = match self.plugin.interpreter {
+            Some(_) => &Evidence {
+                messages: &[],
+                changes: &[],
+                apps: &[],
+                ..*evidence
+            },
+            None => evidence,
+        };
+        let most = self.plugin.profile.limits().memory;
+        let limits = self
+            .limits
+            .grown(evidence.calls.len(), evidence.bytes(), most);
         let evidence = convert::evidence(evidence);
         let workspace = Some(workspace.clone());
         let verdicts = self
-            .call("grade", workspace, async |live: &mut Live<Guest>| {
-                let grading = live.guest.pibench_plugin_grading();
-                grading
-                    .call_grade(&mut live.store, &config, &evidence)
-                    .await
-            })
+            .call(
+                "grade",
+                limits,
+                workspace,
+                async |live: &mut Live<Guest>| {
+                    let grading = live.guest.pibench_plugin_grading();
+                    grading
+                        .call_grade(&mut live.store, &config, &evidence)
+                        .await
+                },
+            )
             .await?;
         let convert = |verdict: grading::Verdict| Verdict {
             check: bounded(&verdict.check),
@@ -142,12 +191,13 @@ impl Grader {
     async fn call<T>(
         &self,
         function: &str,
+        limits: Limits,
         workspace: Option<View>,
         call: impl AsyncFnOnce(&mut Live<Guest>) -> wasmtime::Result<Result<Vec<T>, String>>,
     ) -> Result<Vec<T>, GuestFault> {
         let name = &self.plugin.name;
         let began = Instant::now();
-        let mut live = match self.instantiate(workspace).await {
+        let mut live = match self.instantiate(limits, workspace).await {
             Ok(live) => live,
             Err(fault) => {
                 self.measure(not_run(name, function.to_owned(), &fault, began.elapsed()));
@@ -155,7 +205,7 @@ impl Grader {
             }
         };
         let made = began.elapsed();
-        let ran = live.call(self.limits, NOW, call).await;
+        let ran = live.call(limits, NOW, call).await;
         let log = live.store.data().log.take();
         if !log.is_empty() {
             tracing::info!(grader = name, "{log}");
@@ -179,20 +229,20 @@ impl Grader {
         measured.unwrap_or_else(PoisonError::into_inner).push(call);
     }
 
-    async fn instantiate(&self, workspace: Option<View>) -> Result<Live<Guest>, GuestFault> {
+    async fn instantiate(
+        &self,
+        limits: Limits,
+        workspace: Option<View>,
+    ) -> Result<Live<Guest>, GuestFault> {
         let Pre::Grader(pre) = &self.plugin.pre else {
             return Err(GuestFault::Host {
                 reason: format!("`{}` is no grader", self.plugin.name),
             });
         };
         // A grader draws nothing at random: the same evidence gives the same verdicts, whatever the seed.
-        Live::new(
-            &self.plugin,
-            self.limits,
-            [0; 32],
-            workspace,
-            async |store| pre.instantiate_async(store).await,
-        )
+        Live::new(&self.plugin, limits, [0; 32], workspace, async |store| {
+            pre.instantiate_async(store).await
+        })
         .await
     }
 }

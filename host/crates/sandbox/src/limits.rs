@@ -100,6 +100,31 @@ impl Limits {
         ..Self::GRADER
     };
 
+    /// A grader's limits on evidence of this size: what it reads it has to take in first. `most`: bytes of memory that its
+    /// engine has.
+    #[must_use]
+    pub(super) fn grown(self, calls: usize, bytes: usize, most: usize) -> Self {
+        let sum = |each: u64, per_byte: u64| {
+            (calls as u64)
+                .saturating_mul(each)
+                .saturating_add((bytes as u64).saturating_mul(per_byte))
+        };
+        // Read from JSON, a call takes 150,000 units, and a byte of small values 540; a script looks at it twice or so.
+        let fuel = sum(400_000, 1200);
+        // At 6 units a nanosecond, a sixth of what was seen.
+        let wall = Duration::from_nanos(fuel);
+        // A dictionary of each call; objects of nine times their text.
+        let memory = usize::try_from(sum(4096, 12)).unwrap_or(usize::MAX);
+        Self {
+            fuel: self.fuel.saturating_add(fuel),
+            wall: self.wall.saturating_add(wall),
+            memory: self
+                .memory
+                .max(most.min(self.memory.saturating_add(memory))),
+            ..self
+        }
+    }
+
     /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
     pub fn lowered(self, by: LimitOverride) -> Result<Self, String> {
         let LimitOverride {

@@ -40,6 +40,7 @@ fn result(id: &str, tool: &str, text: &str, file: Option<&str>) -> Step {
     Step::Call {
         id: id.into(),
         record: CallRecord {
+            exact: None,
             number: 1,
             turn: 1,
             tool: tool.into(),

@@ -192,6 +192,7 @@ async fn attacks_from_every_side_stay_inside_their_fences() {
         turn.files = [(path.clone(), crate::user::Content::Text(text.into()))].into();
         turn.files_read = vec![path];
         turn.all_calls = vec![pibench_core::record::CallRecord {
+            exact: None,
             number: 1,
             turn: 1,
             tool: format!("send\n{text}"),

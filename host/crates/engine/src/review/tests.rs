@@ -133,6 +133,7 @@ fn an_answer_without_a_question_is_doubtful() {
 #[test]
 fn a_question_by_a_tool_is_a_question() {
     let call = CallRecord {
+        exact: None,
         number: 1,
         turn: 1,
         tool: ASK_USER.into(),

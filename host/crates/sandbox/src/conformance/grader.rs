@@ -352,6 +352,7 @@ fn call(number: u32, turn: u32, draw: &mut Draw) -> CallRecord {
         arguments = draw.odd();
     }
     CallRecord {
+        exact: None,
         number,
         turn,
         tool: TOOLS[draw.below(TOOLS.len())].into(),

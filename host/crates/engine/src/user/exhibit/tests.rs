@@ -8,6 +8,7 @@ use pibench_core::vocabulary::Protocol;
 
 fn call(number: u32, turn: u32, tool: &str, result: &str) -> CallRecord {
     CallRecord {
+        exact: None,
         number,
         turn,
         tool: tool.into(),

@@ -9,6 +9,7 @@ use super::super::source::{ChatMessage, Folder, ToolStep, TurnFile, text_of};
 use super::super::{PlayedStep, PlayedTurn};
 use super::Found;
 use crate::tasks::TOOL_PREFIX;
+use pibench_core::record::exact;
 
 /// Adds the steps of every turn; the system prompt.
 pub(super) fn read(
@@ -167,6 +168,7 @@ fn steps(file: &TurnFile) -> (Vec<PlayedStep>, bool) {
             id: format!("step-{number}"),
             tool: plain(&step.name),
             arguments: step.arguments.clone(),
+            exact: None,
             result: bare(&plain(&step.name), text_of(&step.result)),
         });
     }
@@ -196,6 +198,7 @@ fn call(
     listed: Option<&ToolStep>,
     asked: Option<Asked>,
 ) -> PlayedStep {
+    let exact = asked.as_ref().and_then(|(_, text)| exact(text));
     let arguments = match (listed, asked) {
         (Some(step), _) => step.arguments.clone(),
         (None, Some((_, text))) => serde_json::from_str(&text).unwrap_or_else(|_| text.into()),
@@ -210,6 +213,7 @@ fn call(
         ),
         tool,
         arguments,
+        exact,
         id: message.tool_call_id.clone().unwrap_or_default(),
     }
 }
