@@ -254,12 +254,12 @@ fn examples_are_tried() {
 
 #[test]
 fn items_that_look_like_several_or_alike_are_hinted_at() {
-    let old = "criterion = \"The total is GBP 21,335\"";
+    let old = "criterion = \"The statement adds the loss up to GBP 21,335\"";
     let file = session("saltmarsh-statement");
     check(
         &file,
         old,
-        "criterion = \"The total is GBP 21,335. The sum is in figures\"",
+        "criterion = \"The statement adds the loss up to GBP 21,335. The sum is in figures\"",
         0,
         &["warning: the item `total` looks like several: 2 sentences"],
     );
@@ -602,7 +602,7 @@ fn a_session_that_no_episode_names_is_hinted_at() {
 fn an_item_or_intent_that_leans_on_another_is_hinted_at() {
     check(
         &session("saltmarsh-statement"),
-        "criterion = \"The total is GBP 21,335\"",
+        "criterion = \"The statement adds the loss up to GBP 21,335\"",
         "criterion = \"It is GBP 21,335\"",
         0,
         &["warning: the item `total` does not stand alone: \"it\" needs a text before it"],
