@@ -66,6 +66,27 @@ async fn a_loop_anywhere_uses_up_its_fuel() {
     assert!(error.to_string().contains("fuel"), "{error}");
 }
 
+/// What the host does on behalf of a guest is charged to it, whatever the guest's own loop costs.
+#[tokio::test]
+async fn lines_for_the_log_use_up_the_fuel_of_their_writer() {
+    let limits = Limits {
+        fuel: 100_000_000,
+        ..Limits::APP
+    };
+    let logs = |more: &str| {
+        let write = "(call $log (i32.const 1) (i32.const 1025) (i32.const 1000))";
+        Guest::honest()
+            .answering(format!("\"{}\"", "x".repeat(3000)))
+            .with(r#"(import "pibench:plugin/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#)
+            .doing("call", &more.replace("WRITE", write))
+    };
+    let endless = logs("(loop $on WRITE (br $on)) (unreachable)");
+    let fault = endless.call(limits).await.unwrap_err();
+    assert_eq!(fault.kind(), "fuel", "{fault}");
+    let thrice = logs("WRITE WRITE WRITE (i32.const 160)");
+    assert!(thrice.call(limits).await.is_ok());
+}
+
 #[tokio::test]
 async fn a_loop_in_restore_uses_up_its_fuel() {
     let plugin = Guest::honest().doing("restore", LOOP).load().unwrap();

@@ -31,6 +31,40 @@ fn equal_runs_differ_by_nothing_and_different_ones_by_what_they_scored() {
 }
 
 #[test]
+fn what_was_changed_since_it_was_sealed_is_said_by_compare_and_by_report() {
+    let scene = Scene::new();
+    scene.play("a", &["--session", "saltmarsh-exhibit"]);
+    let said = |args: &[&str]| {
+        let output = scene.run(args);
+        expect(&output, 0, &[]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let words = "changed since it was sealed";
+    for args in [&["compare", "a", "a"][..], &["report", "a"]] {
+        let whole = said(args);
+        assert!(!whole.contains(words), "{whole}");
+    }
+    let journals = scene.path("a/journal");
+    let journal = std::fs::read_dir(journals).unwrap().next().unwrap();
+    let journal = journal.unwrap().path();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, format!("{text} ")).unwrap();
+    for args in [
+        &["compare", "a", "a"][..],
+        &["compare", "a", "a", "--json"],
+        &["report", "a"],
+        &["report", "a", "--format", "json"],
+    ] {
+        let changed = said(args);
+        assert!(changed.contains(words), "{changed}");
+        assert!(changed.contains("pibench-host verify a"), "{changed}");
+    }
+    std::fs::write(&journal, text).unwrap();
+    let again = said(&["report", "a"]);
+    assert!(!again.contains(words), "{again}");
+}
+
+#[test]
 fn runs_under_another_protocol_are_not_compared() {
     let scene = Scene::new();
     scene.play("a", &[]);

@@ -437,7 +437,12 @@ async fn async_stack() {
                 (call $down (i32.add (local.get $n) (i32.const 1))))"#,
         )
         .doing("call", "(call $down (i32.const 0)) (i32.const 160)");
-    let fault = fault(&guest, Limits::APP).await;
+    // Each line of the log is paid for, and the stack is to end first.
+    let limits = Limits {
+        fuel: 1 << 40,
+        ..Limits::APP
+    };
+    let fault = fault(&guest, limits).await;
     assert!(
         matches!(&fault, GuestFault::Trap { trap } if trap.contains("stack")),
         "{fault:?}"

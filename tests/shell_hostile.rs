@@ -348,6 +348,49 @@ async fn work_of_the_host_is_charged_too() {
     desk.check("cp big copy; wc -c < copy", "8388608\n").await;
 }
 
+/// A folder is renamed in one call of the host, which looks at each file below it.
+#[tokio::test]
+async fn renames_of_large_folders_are_charged_by_their_files() {
+    let mut desk = Desk::with(
+        Limits {
+            fuel: 2_000_000_000,
+            ..Limits::SHELL
+        },
+        Quota::default(),
+    );
+    for number in 0..2000 {
+        desk.put(&format!("many/{number}"), "x");
+    }
+    let line = "for i in {1..200}; do mv many more; mv more many; done";
+    match desk.attempt(line, 60).await {
+        Err(fault) => assert_eq!(fault.kind(), "fuel"),
+        Ok(output) => assert!(output.stopped.is_some(), "{output:?}"),
+    }
+    desk.check(
+        "mkdir one; echo granted > one/a; mv one two; cat two/a",
+        "granted\n",
+    )
+    .await;
+}
+
+/// Each listing that stays open holds the names of its folder.
+#[tokio::test]
+async fn listings_left_open_are_bounded_and_closed_ones_are_not() {
+    let mut desk = Desk::new();
+    if desk.run("python3 --version").await.exit_code != 0 {
+        eprintln!("skipped: no python plugin");
+        return;
+    }
+    for number in 0..5000 {
+        desk.put(&format!("many/{number}"), "x");
+    }
+    let open = "import os; kept = [os.scandir('many') for _ in range(100)]";
+    desk.fails(&format!("python3 -c \"{open}\""), "Error").await;
+    let one_by_one = "import os; print(sum(len(os.listdir('many')) for _ in range(60)))";
+    desk.check(&format!("python3 -c \"{one_by_one}\""), "300000\n")
+        .await;
+}
+
 #[tokio::test]
 async fn python_is_held_to_the_same() {
     let mut desk = Desk::with(

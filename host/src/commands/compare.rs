@@ -8,6 +8,7 @@ use crate::cli::CompareArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::statistics::compare as compare_scores;
 use pibench_core::vocabulary::Ablation;
+use pibench_record::RunFolder;
 use pibench_record::folder::{read_manifest, read_results};
 use pibench_record::identity::{incomparable, listed};
 use pibench_record::results::RunResults;
@@ -35,7 +36,11 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let (left, right) = (results(a)?, results(b)?);
     let (a_scores, b_scores) = comparable_scores(&left, &right);
     let found = compare_scores(&a_scores, &b_scores, *seed);
-    let cautions = cautions(&of_a, &of_b);
+    let mut cautions = cautions(&of_a, &of_b);
+    for dir in [a, b] {
+        let changed = RunFolder::changed_since_sealed(dir.as_std_path());
+        cautions.extend(changed.or_exit(Exit::InvalidInput)?);
+    }
     if *json {
         let mut found = serde_json::to_value(&found).or_exit(Exit::Bug)?;
         found["cautions"] = json!(cautions);

@@ -7,6 +7,7 @@ use camino::Utf8PathBuf;
 
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::RunFolder;
 use pibench_record::folder::{FolderError, runs_in};
 use pibench_report::bundle;
 use pibench_report::bundle::Report;
@@ -31,7 +32,15 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .map(|dir| RunRecord::finished(&dir))
         .collect();
-    let report = Report::new(records.map_err(failure)?, &audits(audit)?, *seed);
+    let records = records.map_err(failure)?;
+    let mut changed = Vec::new();
+    for record in &records {
+        changed.extend(RunFolder::changed_since_sealed(&record.dir).or_exit(Exit::InvalidInput)?);
+    }
+    let mut report = Report::new(records, &audits(audit)?, *seed);
+    // Above all else, in every format.
+    changed.extend(report.banner.take());
+    report.banner = (!changed.is_empty()).then(|| changed.join(" "));
     let mut sheets = report.sheets.clone();
     let is_short = *format == FormatArg::Text && out.is_none() && !all;
     if is_short {

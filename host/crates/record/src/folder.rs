@@ -481,6 +481,23 @@ impl RunFolder {
         Ok(broken)
     }
 
+    /// Says that a finished run's files are not those that were sealed, and which is the first; None where they are.
+    pub fn changed_since_sealed(path: &Path) -> Result<Option<String>, FolderError> {
+        let broken = Self::read(path)?.0.broken_seals()?;
+        let Some(((name, what), others)) = broken.split_first() else {
+            return Ok(None);
+        };
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let dir = path.display();
+        Ok(Some(format!(
+            "{dir} was changed since it was sealed ({name}: {what}{more}): `pibench-host verify {dir}` tells whether its scores follow \
+             from its record."
+        )))
+    }
+
     fn digest(&self, path: &str) -> Result<String, FolderError> {
         let path = self.root.join(path);
         let bytes = fs::read(&path);

@@ -5,6 +5,7 @@ pub(super) mod tool_app {
     wasmtime::component::bindgen!({
         path: "../../../wit",
         world: "tool-app",
+        imports: { "pibench:plugin/log": trappable },
         exports: { default: async },
     });
 }

@@ -26,9 +26,10 @@ impl random::Host for State {
 }
 
 impl log::Host for State {
-    fn write(&mut self, level: log::Level, message: String) {
+    fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
+        self.charge(message.len())?;
         if !self.granted(Grant::Log) {
-            return;
+            return Ok(());
         }
         let level = match level {
             log::Level::Debug => "debug",
@@ -38,5 +39,6 @@ impl log::Host for State {
         };
         self.log
             .write(format!("{level}: {}\n", bounded(&message)).as_bytes());
+        Ok(())
     }
 }

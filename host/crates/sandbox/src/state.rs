@@ -52,6 +52,8 @@ pub(super) struct State {
     /// The exit code of a guest that left by WASI's door.
     pub(super) exited: Option<u8>,
     pub(super) work: HostWork,
+    /// In the listings that are open.
+    pub(super) names: usize,
     pub(super) key: [u8; 32],
     grants: Grants,
     /// The interface that the guest used in this call and was not granted.
@@ -119,6 +121,7 @@ impl State {
             python,
             exited: None,
             work: HostWork::new(limits.fuel),
+            names: 0,
             key,
             grants,
             denied: None,
@@ -227,6 +230,15 @@ pub(super) struct HostWork(Arc<AtomicU64>);
 
 /// What a call costs beside its bytes: about the time in which a guest does as many instructions.
 const HOST_CALL: u64 = 50_000;
+
+/// What an entry of a listing costs, in bytes: its name is looked up.
+pub(super) const ENTRY: usize = 4096;
+
+/// What an entry below a folder costs that is moved, in bytes: its content is remembered as it was.
+pub(super) const MOVED: usize = 50_000;
+
+/// Names in the listings that a guest holds open. One more listing is refused.
+pub(super) const MOST_NAMES: usize = 200_000;
 
 impl HostWork {
     fn new(fuel: u64) -> Self {

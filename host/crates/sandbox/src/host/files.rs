@@ -2,7 +2,7 @@
 //! that of a shell which moves more bytes than its fuel allows, and that of a machine which has no room.
 
 use super::super::bindings::shell::pibench::plugin::files::{self, FileError};
-use super::super::state::State;
+use super::super::state::{ENTRY, MOVED, State};
 use crate::workspace::{Entry, EntryKind, Workspace, WorkspaceError};
 use pibench_core::path::WorkspacePath;
 use pibench_core::vocabulary::Grant;
@@ -95,12 +95,11 @@ impl files::Host for State {
             Ok(to) => to,
             Err(error) => return Ok(Err(FileError::Denied(error.to_string()))),
         };
-        self.with_files(0, &from, |workspace, from| workspace.rename(&from, &to))
+        let moved = self.with_files(0, &from, |workspace, from| workspace.rename(&from, &to))?;
+        self.charge(*moved.as_ref().unwrap_or(&0) * MOVED)?;
+        Ok(moved.map(drop))
     }
 }
-
-/// What an entry of a listing costs, in bytes.
-const ENTRY: usize = 256;
 
 /// The door makes folders above a new file; a shell expects an error.
 pub(super) fn require_parent(

@@ -17,7 +17,7 @@ use wasmtime_wasi::p2::{
     StreamError, StreamResult,
 };
 
-use super::super::state::{HostWork, State};
+use super::super::state::{ENTRY, HostWork, MOST_NAMES, MOVED, State};
 use super::files::require_parent;
 use crate::workspace::{EntryKind, View, Workspace, WorkspaceError};
 use pibench_core::path::ROOT;
@@ -49,7 +49,11 @@ struct Open {
 }
 
 /// What stands in the table for a listing.
-struct Entries(VecDeque<types::DirectoryEntry>);
+struct Entries {
+    left: VecDeque<types::DirectoryEntry>,
+    /// Names when it was opened.
+    names: usize,
+}
 
 impl State {
     fn opened(&mut self, open: Open) -> wasmtime::Result<Descriptor> {
@@ -325,14 +329,20 @@ impl types::HostDescriptor for State {
     async fn read_directory(&mut self, descriptor: Descriptor) -> FsResult<Listing> {
         let path = self.below(&descriptor, "")?;
         let entries = self.see(0, |view| view.list(&path, false))?;
+        self.charge(entries.len() * ENTRY).map_err(FsError::trap)?;
+        let names = entries.len();
+        if self.names + names > MOST_NAMES {
+            return Err(ErrorCode::InsufficientMemory.into());
+        }
         let entry = |entry: &crate::workspace::Entry| {
             let type_ = kind(entry.kind).ok()?;
             let (_, name) = entry.path.split_last()?;
             let name = name.to_owned();
             Some(types::DirectoryEntry { type_, name })
         };
-        let entries = Entries(entries.iter().filter_map(entry).collect());
-        let own = self.table_mut().push(entries)?;
+        let left = entries.iter().filter_map(entry).collect();
+        let own = self.table_mut().push(Entries { left, names })?;
+        self.names += names;
         Ok(Resource::new_own(own.rep()))
     }
 
@@ -455,7 +465,8 @@ impl types::HostDescriptor for State {
     ) -> FsResult<()> {
         let from = self.below(&descriptor, &path)?;
         let to = self.below(&other, &new_path)?;
-        self.act(0, |workspace| workspace.rename(&from, &to))
+        let moved = self.act(0, |workspace| workspace.rename(&from, &to))?;
+        self.charge(moved * MOVED).map_err(FsError::trap)
     }
 
     async fn symlink_at(
@@ -511,12 +522,13 @@ impl types::HostDirectoryEntryStream for State {
         listing: Listing,
     ) -> FsResult<Option<types::DirectoryEntry>> {
         let own = Resource::<Entries>::new_borrow(listing.rep());
-        Ok(self.table_mut().get_mut(&own)?.0.pop_front())
+        Ok(self.table_mut().get_mut(&own)?.left.pop_front())
     }
 
     fn drop(&mut self, listing: Listing) -> wasmtime::Result<()> {
         let own = Resource::<Entries>::new_own(listing.rep());
-        self.table_mut().delete(own)?;
+        let closed = self.table_mut().delete(own)?;
+        self.names = self.names.saturating_sub(closed.names);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! a machine that has no room ends the call.
 
 use super::super::bindings::grader::pibench::plugin::{evidence, workspace};
-use super::super::state::State;
+use super::super::state::{ENTRY, State};
 use crate::workspace::{Entry, EntryKind, View, WorkspaceError};
 use pibench_core::path::{PathError, WorkspacePath};
 use pibench_core::vocabulary::Grant;
@@ -16,9 +16,6 @@ const ENTRIES: usize = 10_000;
 impl evidence::Host for State {}
 
 type Answer<T> = wasmtime::Result<Result<T, workspace::WorkspaceError>>;
-
-/// What an entry of a listing costs, in bytes.
-const ENTRY: usize = 256;
 
 impl State {
     /// Looks at the workspace. What the machine is to blame for ends the call.

@@ -75,6 +75,20 @@ impl Tracker {
         Ok(())
     }
 
+    /// A file is no longer there: if it was not there before this period either, nothing is to be remembered of it. So no
+    /// one fills the memory with names that come and go.
+    pub(super) fn gone(&mut self, path: &WorkspacePath) {
+        if matches!(self.before.get(path), Some(Before::Absent)) {
+            self.before.remove(path);
+        }
+    }
+
+    /// How many files are remembered.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.before.len()
+    }
+
     /// What changed since the last call, sorted by path.
     pub(super) fn take(&mut self, view: &View) -> Result<Vec<Change>, WorkspaceError> {
         let mut changes = Vec::new();

@@ -83,12 +83,12 @@ impl Workspace {
     }
 
     /// Renames a file or a folder with everything in it. A file, or an empty folder, that has the new name is replaced
-    /// by one of its kind.
+    /// by one of its kind. How many files were moved.
     pub fn rename(
         &mut self,
         from: &WorkspacePath,
         to: &WorkspacePath,
-    ) -> Result<(), WorkspaceError> {
+    ) -> Result<usize, WorkspaceError> {
         let (Some((from_parent, from_name)), Some((to_parent, to_name))) =
             (from.split_last(), to.split_last())
         else {
@@ -100,7 +100,7 @@ impl Workspace {
             found => Some(found?),
         };
         if from == to {
-            return Ok(());
+            return Ok(0);
         }
         for entry in [Some(&moved), replaced.as_ref()].into_iter().flatten() {
             if entry.kind == EntryKind::Refused {
@@ -108,7 +108,7 @@ impl Workspace {
             }
         }
         let mut books = self.books();
-        self.touch_moved(&mut books, &moved, to)?;
+        let files = self.touch_moved(&mut books, &moved, to)?;
         let target = self.view.directory(&to_parent)?;
         self.view
             .directory(&from_parent)?
@@ -118,21 +118,26 @@ impl Workspace {
             books.usage.files = books.usage.files.saturating_sub(1);
             books.usage.resize(replaced.size, 0);
         }
-        Ok(())
+        for file in &files {
+            books.tracker.gone(file);
+        }
+        Ok(files.len())
     }
 
-    /// Remembers every file that a move takes away or replaces, before it does.
+    /// Remembers every file that a move takes away or replaces, before it does; those that it takes away.
     fn touch_moved(
         &self,
         books: &mut Books,
         moved: &Entry,
         to: &WorkspacePath,
-    ) -> Result<(), WorkspaceError> {
+    ) -> Result<Vec<WorkspacePath>, WorkspaceError> {
         self.view.check_depth(to)?;
         if moved.kind == EntryKind::File {
             books.tracker.touch(&self.view, &moved.path)?;
-            return books.tracker.touch(&self.view, to);
+            books.tracker.touch(&self.view, to)?;
+            return Ok(vec![moved.path.clone()]);
         }
+        let mut files = Vec::new();
         for entry in self.view.list(&moved.path, true)? {
             let Some(rest) = entry.path.as_str().strip_prefix(moved.path.as_str()) else {
                 continue;
@@ -144,8 +149,9 @@ impl Workspace {
             if entry.kind == EntryKind::File {
                 books.tracker.touch(&self.view, &entry.path)?;
                 books.tracker.touch(&self.view, &target)?;
+                files.push(entry.path);
             }
         }
-        Ok(())
+        Ok(files)
     }
 }

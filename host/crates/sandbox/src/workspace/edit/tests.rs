@@ -104,6 +104,26 @@ fn folders_are_made_one_by_one() {
 }
 
 #[test]
+fn names_that_come_and_go_are_not_remembered() {
+    let mut fixture = Fixture::new();
+    fixture.workspace.write(&at("old/x"), b"x\n").unwrap();
+    fixture.workspace.take_changes().unwrap();
+    for number in 0..10 {
+        let name = at(&format!("n{number}"));
+        assert_eq!(fixture.workspace.rename(&at("old"), &name).unwrap(), 1);
+        assert_eq!(fixture.workspace.rename(&name, &at("old")).unwrap(), 1);
+        fixture.workspace.write(&name, b"new").unwrap();
+        fixture.workspace.remove(&name).unwrap();
+    }
+    let remembered = fixture.workspace.books().tracker.remembered();
+    assert_eq!(remembered, 1, "the file that was there");
+    assert_eq!(fixture.workspace.take_changes().unwrap(), []);
+    fixture.workspace.write(&at("n1"), b"new").unwrap();
+    let changes = fixture.workspace.take_changes().unwrap();
+    assert_eq!(changes[0].kind, ChangeKind::Created);
+}
+
+#[test]
 fn a_renamed_folder_takes_its_files_along_and_tells_of_each() {
     let mut fixture = Fixture::new();
     fixture.workspace.write(&at("a/x"), b"x\n").unwrap();
@@ -156,7 +176,7 @@ fn no_part_of_a_link_is_written() {
             fixture.workspace.append(&name, b"x"),
             fixture.workspace.write_at(&name, 0, b"x"),
             fixture.workspace.set_size(&name, 0),
-            fixture.workspace.rename(&name, &at("new")),
+            fixture.workspace.rename(&name, &at("new")).map(drop),
         ];
         for result in refused {
             assert!(matches!(result, Err(WorkspaceError::Link(_))), "{result:?}");
