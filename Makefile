@@ -11,11 +11,12 @@ VENV := target/venv
 PYTHON_PLUGIN := target/plugins/python.wasm
 CARGO_GUEST := cargo build --profile guest --locked --target wasm32-wasip2
 
+DENY := target/tools/bin/cargo-deny
 FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint ci clean
+.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -103,6 +104,11 @@ fuzz: setup
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+
+# Which crates, licences and sources the project may have. Known vulnerabilities are left out: their list is on the network.
+deny: setup
+	test -x $(DENY) || cargo install cargo-deny --version 0.20.2 --locked --debug --root target/tools
+	$(DENY) --config .config/deny.toml check --hide-inclusion-graph bans licenses sources
 
 ci:
 	./.ci/run
