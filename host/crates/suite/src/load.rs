@@ -24,7 +24,7 @@ use crate::manifest::{
 };
 use crate::pack::{Pack, ReadError, plain};
 use crate::problem::{Problem, Problems, Source};
-use crate::suite::{Persona, Session, Suite, USER_MD};
+use crate::suite::{Page, Persona, Session, Suite, USER_MD};
 use pibench_core::player;
 
 pub(super) use session::step;
@@ -285,63 +285,15 @@ impl Loader {
             let policy = beside("policy", &file.policy);
             let lock = beside("lock", &file.lock);
             let parts = identity::parts(&file, name, loader.pack.files());
-            // Every field by name, so that a new one has to be thought about here.
-            let SuiteFile {
-                version: _,
-                id,
-                title,
-                personas: _,
-                protocol,
-                scaffold,
-                scaffold_prompt,
-                agent,
-                user,
-                judge,
-                runs,
-                seed,
-                filter,
-                jobs,
-                session,
-                state,
-                ablate,
-                plugins: _,
-                policy: _,
-                lock: _,
-                limits,
-                providers,
-                models,
-                web,
-            } = file;
-            Some(Suite {
-                id,
-                title,
-                path: path.to_owned(),
-                digest: identity::digest(&parts),
+            let beside = Beside {
                 parts,
-                protocol,
-                scaffold,
-                scaffold_prompt,
-                agent,
-                user,
-                judge,
-                runs,
-                seed,
-                filter,
-                jobs,
-                session,
-                reset: state.reset,
-                ablate,
                 plugins,
                 policy,
                 lock,
-                limits,
-                providers,
-                models,
-                web,
                 corpus,
                 personas,
-                assigned: Vec::new(),
-            })
+            };
+            Some(assemble(file, path, beside))
         })
     }
 
@@ -549,6 +501,85 @@ impl Loader {
                 })
             })
             .collect()
+    }
+}
+
+/// What stands beside a suite file, read.
+struct Beside {
+    parts: identity::Parts,
+    plugins: BTreeMap<String, camino::Utf8PathBuf>,
+    policy: Option<camino::Utf8PathBuf>,
+    lock: Option<camino::Utf8PathBuf>,
+    corpus: Vec<Page>,
+    personas: Vec<Persona>,
+}
+
+/// The suite of a file that was read and checked.
+fn assemble(file: SuiteFile, path: &Utf8Path, beside: Beside) -> Suite {
+    let Beside {
+        parts,
+        plugins,
+        policy,
+        lock,
+        corpus,
+        personas,
+    } = beside;
+    // Every field by name, so that a new one has to be thought about here.
+    let SuiteFile {
+        version: _,
+        id,
+        title,
+        personas: _,
+        protocol,
+        scaffold,
+        scaffold_prompt,
+        agent,
+        user,
+        judge,
+        runs,
+        seed,
+        filter,
+        jobs,
+        session,
+        state,
+        ablate,
+        plugins: _,
+        policy: _,
+        lock: _,
+        limits,
+        providers,
+        models,
+        web,
+    } = file;
+    Suite {
+        id,
+        title,
+        path: path.to_owned(),
+        digest: identity::digest(&parts),
+        parts,
+        protocol,
+        scaffold,
+        scaffold_prompt,
+        agent,
+        user,
+        judge,
+        runs,
+        seed,
+        filter,
+        jobs,
+        session,
+        reset: state.reset,
+        ablate,
+        plugins,
+        policy,
+        lock,
+        limits,
+        providers,
+        models,
+        web,
+        corpus,
+        personas,
+        assigned: Vec::new(),
     }
 }
 

@@ -47,28 +47,7 @@ pub fn regrade(
     let (played, was) = RunFolder::read(dir.as_std_path()).map_err(PlanError::input)?;
     same_rules("grade", dir, &was)?;
     check_whole(dir, &played)?;
-    let path = by.suite.map(ToOwned::to_owned);
-    let path = path.unwrap_or_else(|| was.suite_path.clone().into());
-    let mut suite = load(machine, &path, &assignments(&was)?)?;
-    if suite.id != was.suite {
-        return Err(PlanError::input(format!(
-            "grade {dir} by {path}: it is the suite `{}`, and `{}` was played",
-            suite.id, was.suite
-        )));
-    }
-    // What the run has, until an option says otherwise.
-    suite.protocol = was.protocol;
-    suite.judge = Some(was.judge.clone());
-    suite.policy = was.policy.as_ref().map(Utf8PathBuf::from);
-    suite.put(by.chosen).map_err(PlanError::asked)?;
-    let outline = read_outline(played.root()).map_err(PlanError::input)?;
-    let outline = outline.ok_or_else(|| format!("grade {dir}: it has no outline.json"));
-    same_play(&outline.map_err(PlanError::input)?, &suite).map_err(PlanError::input)?;
-    if was.imported.is_some() && suite.judge.as_deref() == Some(UNKNOWN) {
-        return Err(PlanError::input(format!(
-            "grade {dir}: it is imported and does not say who judged; name a judge by --judge"
-        )));
-    }
+    let suite = load_suite(machine, dir, &played, &was, by)?;
     let own_prompts = was.prompts.as_deref().map(Utf8Path::new);
     let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
     let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;
@@ -118,6 +97,39 @@ pub fn regrade(
         },
     );
     Ok((played, plan))
+}
+
+/// The suite with the rules and rubrics to grade by, and what the options say: it must be the one that was played.
+fn load_suite(
+    machine: &Machine,
+    dir: &Utf8Path,
+    played: &RunFolder,
+    was: &Manifest,
+    by: &Grading<'_>,
+) -> Result<Suite, PlanError> {
+    let path = by.suite.map(ToOwned::to_owned);
+    let path = path.unwrap_or_else(|| was.suite_path.clone().into());
+    let mut suite = load(machine, &path, &assignments(was)?)?;
+    if suite.id != was.suite {
+        return Err(PlanError::input(format!(
+            "grade {dir} by {path}: it is the suite `{}`, and `{}` was played",
+            suite.id, was.suite
+        )));
+    }
+    // What the run has, until an option says otherwise.
+    suite.protocol = was.protocol;
+    suite.judge = Some(was.judge.clone());
+    suite.policy = was.policy.as_ref().map(Utf8PathBuf::from);
+    suite.put(by.chosen).map_err(PlanError::asked)?;
+    let outline = read_outline(played.root()).map_err(PlanError::input)?;
+    let outline = outline.ok_or_else(|| format!("grade {dir}: it has no outline.json"));
+    same_play(&outline.map_err(PlanError::input)?, &suite).map_err(PlanError::input)?;
+    if was.imported.is_some() && suite.judge.as_deref() == Some(UNKNOWN) {
+        return Err(PlanError::input(format!(
+            "grade {dir}: it is imported and does not say who judged; name a judge by --judge"
+        )));
+    }
+    Ok(suite)
 }
 
 /// Who played is named and not asked; the judge is, and what it costs is counted.

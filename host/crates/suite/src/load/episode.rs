@@ -1,6 +1,7 @@
 //! The order of an episode: which session may depend on which. Looks at ids, checklists and clocks only.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::document::{Place, Report};
 use crate::manifest::EpisodeEntry;
@@ -37,15 +38,7 @@ pub(super) fn check(
                 continue;
             }
             let Some(&target) = positions.get(name.as_str()) else {
-                let known = positions
-                    .keys()
-                    .copied()
-                    .filter(|known| *known != entry.session);
-                let help = match crate::shape::nearest(name, known) {
-                    Some(nearest) => format!("did you mean `{nearest}`?"),
-                    None => "name an earlier session of the episode".to_owned(),
-                };
-                report.add_with_help(span, format!("unknown session `{name}`"), help);
+                report_unknown(name, entry, positions.keys().copied(), span, report);
                 continue;
             };
             if target == index {
@@ -61,28 +54,8 @@ pub(super) fn check(
                 report.add_with_help(span, message, "a session depends on earlier ones only");
                 continue;
             }
-            if !episode[target].depends_on.is_empty() {
-                let message = format!("`{name}` has a `depends_on` of its own");
-                report.add_with_help(
-                    span.clone(),
-                    message,
-                    "only a group's final session has one; name all sessions of the group there",
-                );
-            }
-            if sessions[target]
-                .as_ref()
-                .is_some_and(|session| !session.checklist.is_empty())
-            {
-                let message = format!(
-                    "`{}` depends on `{name}`, which has a checklist",
-                    entry.session
-                );
-                report.add_with_help(
-                    span.clone(),
-                    message,
-                    "the checklist stands on a group's final session alone",
-                );
-            }
+            let depended = (&episode[target], sessions[target].as_ref());
+            check_depended(entry, depended, &span, report);
             if let Some(other) = finals.insert(name, &entry.session) {
                 let message = format!("`{name}` belongs to the group of `{other}` already");
                 report.add_with_help(span, message, "a session belongs to one dependency group");
@@ -96,6 +69,49 @@ pub(super) fn check(
         .map(|(index, session)| session.as_ref().filter(|_| !is_cyclic(index)))
         .collect();
     check_checklists(episode, &straight, place, report);
+}
+
+/// Reports a session that the episode has not.
+fn report_unknown<'e>(
+    name: &str,
+    entry: &EpisodeEntry,
+    known: impl Iterator<Item = &'e str>,
+    span: Range<usize>,
+    report: &mut Report<'_>,
+) {
+    let known = known.filter(|known| *known != entry.session);
+    let help = match crate::shape::nearest(name, known) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "name an earlier session of the episode".to_owned(),
+    };
+    report.add_with_help(span, format!("unknown session `{name}`"), help);
+}
+
+/// Reports what keeps a session from being one that `entry` depends on.
+fn check_depended(
+    entry: &EpisodeEntry,
+    (depended, session): (&EpisodeEntry, Option<&Session>),
+    span: &Range<usize>,
+    report: &mut Report<'_>,
+) {
+    let name = &depended.session;
+    if !depended.depends_on.is_empty() {
+        report.add_with_help(
+            span.clone(),
+            format!("`{name}` has a `depends_on` of its own"),
+            "only a group's final session has one; name all sessions of the group there",
+        );
+    }
+    if session.is_some_and(|session| !session.checklist.is_empty()) {
+        report.add_with_help(
+            span.clone(),
+            format!(
+                "`{}` depends on `{name}`, which has a checklist",
+                entry.session
+            ),
+            "the checklist stands on a group's final session alone",
+        );
+    }
 }
 
 /// The final session of a group carries its checklist; a session that nothing depends on would score nothing without.
