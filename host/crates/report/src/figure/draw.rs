@@ -1,6 +1,7 @@
 //! Points, bars and their axes on an SVG canvas. It knows nothing of runs.
 
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -116,6 +117,7 @@ pub(super) struct Canvas {
 /// Plotters fails only where bytes cannot be written, and a text takes them all.
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 const LINE: i32 = 20;
 
@@ -272,39 +274,13 @@ impl Canvas {
                 chart.draw_series(line)?;
             }
         }
-        let radius = if small { 3 } else { 5 };
         // Measured ones last, so that they lie above.
         let mut points: Vec<&Point> = plot.points.iter().collect();
         points.sort_by_key(|point| point.series.is_some());
-        for point in points.iter().filter(|_| !small) {
-            let colour = match point.series {
-                Some(at) => theme.series(at),
-                None => theme.pale(),
-            };
-            let (dx, dy) = (point.spread.0.unwrap_or(0.0), point.spread.1.unwrap_or(0.0));
-            let arms = [
-                [(point.x - dx, point.y), (point.x + dx, point.y)],
-                [(point.x, point.y - dy), (point.x, point.y + dy)],
-            ];
-            let bars = arms.into_iter().zip([dx, dy]);
-            let bars = bars.filter(|(_, reach)| *reach > 0.0);
-            let bars = bars.map(|(arm, _)| PathElement::new(arm, colour.mix(0.5).stroke_width(1)));
-            chart.draw_series(bars)?;
+        if !small {
+            draw_spreads(&mut chart, theme, &points)?;
         }
-        for point in &points {
-            let style = match point.series {
-                Some(at) => theme.series(at).filled(),
-                None => theme.pale().stroke_width(1),
-            };
-            let at = (point.x, point.y);
-            if point.apart {
-                let mark = TriangleMarker::new(at, radius + 2, style);
-                chart.draw_series(std::iter::once(mark))?;
-            } else {
-                let dot = Circle::new(at, radius, style);
-                chart.draw_series(std::iter::once(dot))?;
-            }
-        }
+        draw_points(&mut chart, theme, &points, if small { 3 } else { 5 })?;
         if plot.labels {
             let places: Vec<(i32, i32)> = points
                 .iter()
@@ -408,6 +384,44 @@ impl Canvas {
         }
         Ok(())
     }
+}
+
+/// Draws how far each point may be off.
+fn draw_spreads(chart: &mut Chart<'_, '_>, theme: Theme, points: &[&Point]) -> Drawn {
+    for point in points {
+        let colour = match point.series {
+            Some(at) => theme.series(at),
+            None => theme.pale(),
+        };
+        let (dx, dy) = (point.spread.0.unwrap_or(0.0), point.spread.1.unwrap_or(0.0));
+        let arms = [
+            [(point.x - dx, point.y), (point.x + dx, point.y)],
+            [(point.x, point.y - dy), (point.x, point.y + dy)],
+        ];
+        let bars = arms.into_iter().zip([dx, dy]);
+        let bars = bars.filter(|(_, reach)| *reach > 0.0);
+        let bars = bars.map(|(arm, _)| PathElement::new(arm, colour.mix(0.5).stroke_width(1)));
+        chart.draw_series(bars)?;
+    }
+    Ok(())
+}
+
+fn draw_points(chart: &mut Chart<'_, '_>, theme: Theme, points: &[&Point], radius: i32) -> Drawn {
+    for point in points {
+        let style = match point.series {
+            Some(at) => theme.series(at).filled(),
+            None => theme.pale().stroke_width(1),
+        };
+        let at = (point.x, point.y);
+        if point.apart {
+            let mark = TriangleMarker::new(at, radius + 2, style);
+            chart.draw_series(std::iter::once(mark))?;
+        } else {
+            let dot = Circle::new(at, radius, style);
+            chart.draw_series(std::iter::once(dot))?;
+        }
+    }
+    Ok(())
 }
 
 fn style(size: i32, colour: RGBColor) -> TextStyle<'static> {
