@@ -15,19 +15,27 @@ def walk(value, songs):
             walk(part, songs)
 
 
+def made(item, key):
+    """The id of what a call made; None of one that was refused."""
+    result = item["result"]
+    response = result.get("response") if isinstance(result, dict) else None
+    return response.get(key) if isinstance(response, dict) else None
+
+
 def score(tools_history):
-    songs, lists, titles = {}, {}, {}
+    songs, lists = {}, {}
     for item in tools_history:
         walk(item["result"], songs)
         name = item["tool_name"].rpartition("__")[2]
         call = item["call"]
         if name == "create_playlist":
-            made = item["result"]["response"]["playlist_id"]
-            lists[made], titles[made] = [], call.get("title", "")
-        elif name == "add_song_to_playlist" and call["playlist_id"] in lists:
-            lists[call["playlist_id"]].append(call["song_id"])
-        elif name == "remove_song_from_playlist" and call["playlist_id"] in lists:
-            if call["song_id"] in lists[call["playlist_id"]]:
+            new = made(item, "playlist_id")
+            if new is not None:
+                lists[new] = []
+        elif name == "add_song_to_playlist" and call.get("playlist_id") in lists:
+            lists[call["playlist_id"]].append(call.get("song_id"))
+        elif name == "remove_song_from_playlist" and call.get("playlist_id") in lists:
+            if call.get("song_id") in lists[call["playlist_id"]]:
                 lists[call["playlist_id"]].remove(call["song_id"])
     ids = max(lists.values(), key=len) if lists else []
     chosen = [songs[i] for i in ids if i in songs]

@@ -9,6 +9,13 @@ PEOPLE = {
 OWN = "anselm.brodie@carrowbank.example"
 
 
+def made(item, key):
+    """The id of what a call made; None of one that was refused."""
+    result = item["result"]
+    response = result.get("response") if isinstance(result, dict) else None
+    return response.get(key) if isinstance(response, dict) else None
+
+
 def expenses(history):
     found = {}
     for item in history:
@@ -17,9 +24,11 @@ def expenses(history):
             continue
         call = item["call"]
         if name.endswith("record_expense"):
-            found[item["result"]["response"]["expense_id"]] = dict(call)
-        elif name.endswith("update_expense"):
-            found.setdefault(call["expense_id"], {}).update(call)
+            new = made(item, "expense_id")
+            if new is not None:
+                found[new] = dict(call)
+        elif name.endswith("update_expense") and call.get("expense_id") in found:
+            found[call["expense_id"]].update(call)
     return [e for e in found.values() if "paid_amount" in e and "debtor_emails" in e and "payer_email" in e]
 
 
