@@ -267,8 +267,12 @@ pub struct RunArgs {
     pub no_preflight: bool,
     #[command(flatten)]
     pub tape: TapeArgs,
-    /// The run folder. Default: runs/<suite>-<UTC time>.
-    #[arg(long, value_name = "DIR")]
+    // Not as documentation, which would take the angles for markup.
+    #[arg(
+        long,
+        value_name = "DIR",
+        help = "The run folder. Default: runs/<suite>-<UTC time>"
+    )]
     pub out: Option<Utf8PathBuf>,
     /// What goes into log.jsonl of the run folder: off, error, warn, info, debug or trace. Default: info.
     #[arg(long, value_name = "LEVEL")]

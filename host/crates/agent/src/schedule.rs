@@ -251,7 +251,7 @@ fn remove(jobs: &mut Jobs, id: Option<String>) -> Result<String, String> {
 pub struct Due<'a> {
     pub job: &'a Job,
     pub at: DateTime,
-    /// Its moments before this one that it did not fire at; [`COUNTED`] stands for more, too.
+    /// Its moments before this one that it did not fire at; 1000 stands for more, too.
     pub folded: u32,
 }
 
