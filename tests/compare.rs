@@ -65,6 +65,22 @@ fn what_was_changed_since_it_was_sealed_is_said_by_compare_and_by_report() {
 }
 
 #[test]
+fn what_a_killed_process_left_of_a_run_folder_is_removed_and_one_in_the_making_is_not() {
+    let scene = Scene::new();
+    scene.write("runs/.new-run-killed/lock", "");
+    scene.write("runs/.new-run-killed/manifest.json", "{}");
+    let lock = scene.write("runs/.new-run-played/lock", "");
+    let held = std::fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    scene.play("runs/a", &["--session", "saltmarsh-exhibit"]);
+    assert!(!scene.path("runs/.new-run-killed").exists());
+    assert!(lock.exists());
+    drop(held);
+    scene.play("runs/b", &["--session", "saltmarsh-exhibit"]);
+    assert!(!lock.exists());
+}
+
+#[test]
 fn runs_under_another_protocol_are_not_compared() {
     let scene = Scene::new();
     scene.play("a", &[]);

@@ -261,21 +261,24 @@ impl RunFolder {
             path: parent.to_owned(),
             source,
         })?;
+        remove_abandoned(parent);
         let new = tempfile::Builder::new()
-            .prefix(".new-run-")
+            .prefix(NEW)
             .tempdir_in(parent)
             .map_err(failed)?;
         for dir in ["journal", "blobs", "workspaces", "trajectories"] {
             fs::create_dir(new.path().join(dir)).map_err(failed)?;
         }
         write_json(&new.path().join("manifest.json"), manifest)?;
-        File::create(new.path().join("lock")).map_err(failed)?;
+        let held = File::create(new.path().join("lock")).map_err(failed)?;
+        held.lock().map_err(failed)?;
         for part in parts {
             adopt(new.path(), &part.root)?;
         }
         fs::rename(new.path(), path).map_err(failed)?;
         // The folder has another name now: nothing is left to clean up.
         let _ = new.keep();
+        drop(held);
         Self::lock(path)
     }
 
@@ -579,6 +582,21 @@ impl RunFolder {
         let mut line = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         file.write_all(&line).map_err(failed)
+    }
+}
+
+/// How the name of a run folder starts that is not whole yet.
+const NEW: &str = ".new-run-";
+
+/// Removes what killed processes left of run folders that they made here. One that is being made holds its lock.
+fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_new = entry.file_name().to_string_lossy().starts_with(NEW);
+        let lock = File::open(entry.path().join("lock"));
+        if is_new && lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            // It is in nobody's way.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
