@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve browser bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export browser bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -71,6 +71,10 @@ interop: $(HOST)
 # What is sent and read, against the types of the official SDKs; needs PyPI for the first time.
 interop-types: $(HOST)
 	sh tests/interop/types.sh
+
+# What `export` writes, read by inspect_ai and pandas; needs PyPI for the first time.
+interop-export: $(HOST)
+	sh tests/interop/export.sh
 
 # A real language model in all roles; needs PyPI for the first time.
 interop-llm: $(HOST)

@@ -74,6 +74,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Make tables, figures and a page to look at from finished runs.
     Report(ReportArgs),
+    /// Write finished runs in the formats of other tools.
+    Export(ExportArgs),
     /// Look at runs in a browser, also while they play.
     View(ViewArgs),
     /// Follow runs in the terminal while another process plays them.
@@ -501,6 +503,37 @@ impl From<FormatArg> for Format {
             FormatArg::Csv => Self::Csv,
             FormatArg::Json => Self::Json,
             FormatArg::Latex => Self::Latex,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Run folders, or folders that hold those of several agents.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<Utf8PathBuf>,
+    /// What is written: `inspect` a log for each run that `inspect view` opens, `jsonl` tables as JSON lines, `hf` a data-set
+    /// folder of these with its card.
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+    /// The new folder; must not be there yet.
+    #[arg(long, value_name = "DIR")]
+    pub out: Utf8PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    Inspect,
+    Jsonl,
+    Hf,
+}
+
+impl From<ExportFormat> for pibench_report::export::Format {
+    fn from(format: ExportFormat) -> Self {
+        match format {
+            ExportFormat::Inspect => Self::Inspect,
+            ExportFormat::Jsonl => Self::Jsonl,
+            ExportFormat::Hf => Self::Hf,
         }
     }
 }

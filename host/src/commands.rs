@@ -8,6 +8,7 @@ mod compare;
 mod compile_component;
 mod completions;
 mod doctor;
+mod export;
 mod grade;
 mod import;
 mod list;
@@ -66,6 +67,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Show(args) => show::show(&args),
         Command::Trajectory(args) => trajectory::trajectory(&args),
         Command::View(args) => view::view(&args),

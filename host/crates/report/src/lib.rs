@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod cost;
 pub mod escape;
 pub mod estimate;
+pub mod export;
 pub mod failure;
 pub mod figure;
 pub mod follow;

@@ -64,12 +64,13 @@ impl Guests {
     }
 
     /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the
-    /// agent's own tools are looked for only: what is the program's own and not compiled yet is compiled while the first
-    /// turns play. What one asked for and did not get is told.
+    /// agent's own tools are looked for only: with `beside`, what is the program's own and not compiled yet is compiled while
+    /// the first turns play. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is told.
     pub(super) fn marks(
         &self,
         machine: &Machine,
         suite: &Suite,
+        beside: bool,
     ) -> Result<BTreeMap<String, PluginMark>, PlanError> {
         let needed = suite.plugin_names();
         // The largest first.
@@ -79,7 +80,8 @@ impl Guests {
         let papers = |&name: &&str| {
             let papers = self.plugins.papers(name)?;
             let own = papers.pinned && papers.origin == Origin::Own;
-            let later = own && OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
+            let later =
+                beside && own && OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
             if needed.contains(name) && !later {
                 self.plugins.get(name).map(|plugin| plugin.papers())
             } else {

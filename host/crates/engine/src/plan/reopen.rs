@@ -245,7 +245,7 @@ impl Opened {
             suite_parts: suite.parts.clone(),
             prompts_digest: prompts.digest().to_owned(),
             scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
-            plugins: guests.marks(machine, suite)?,
+            plugins: guests.marks(machine, suite, false)?,
             limits: guests.recorded_limits(),
             ..manifest.clone()
         };

@@ -1,0 +1,189 @@
+//! A run as Inspect's log: one sample for each session, one epoch for each run, our scores beside their means. It writes what
+//! its reader wants and nothing of its own making: ids stand in the metadata.
+
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::{ExportError, Played, messages, write};
+use crate::record::RunRecord;
+use pibench_core::message::Usage;
+
+/// Writes the log of one run.
+pub(super) fn log(
+    at: usize,
+    run: &RunRecord,
+    played: &[Played<'_>],
+    out: &Path,
+) -> Result<PathBuf, ExportError> {
+    // A suite's id and an agent's name may be anybody's words: the file is named by the run's place.
+    let path = out.join(format!("run-{at}.eval"));
+    let samples: Vec<(String, Value)> = played
+        .iter()
+        .map(|one| {
+            let (id, epoch) = (sample_id(one), one.line.run);
+            (format!("samples/{id}_epoch_{epoch}.json"), sample(run, one))
+        })
+        .collect();
+    let summaries: Vec<Value> = samples.iter().map(|(_, sample)| summary(sample)).collect();
+    let header = header(run, played);
+    let start = json!({ "version": 2, "eval": header["eval"], "plan": header["plan"] });
+    let mut files = vec![
+        ("_journal/start.json".to_owned(), start),
+        ("summaries.json".to_owned(), summaries.into()),
+        ("header.json".to_owned(), header),
+    ];
+    files.extend(samples);
+    let packed = pack(&files).map_err(|source| ExportError::Pack {
+        path: path.clone(),
+        source,
+    })?;
+    write(&path, &packed)?;
+    Ok(path)
+}
+
+fn pack(files: &[(String, Value)]) -> zip::result::ZipResult<Vec<u8>> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    for (name, content) in files {
+        zip.start_file(name.as_str(), options)?;
+        zip.write_all(content.to_string().as_bytes())?;
+    }
+    Ok(zip.finish()?.into_inner())
+}
+
+fn sample_id(played: &Played<'_>) -> String {
+    format!("{}-{}", played.line.persona, played.line.id)
+}
+
+/// Where the run began, as a moment with its zone.
+fn started(run: &RunRecord) -> &str {
+    &run.manifest.started
+}
+
+fn header(run: &RunRecord, played: &[Played<'_>]) -> Value {
+    let results = &run.results;
+    let mut ids: Vec<String> = played.iter().map(sample_id).collect();
+    ids.sort();
+    ids.dedup();
+    let id = &run.manifest.suite_digest;
+    let score = |name: &str, mean: f64| {
+        json!({
+            "name": name, "scorer": name, "params": {},
+            "metrics": { "mean": { "name": "mean", "value": mean, "params": {} } },
+        })
+    };
+    let scores: Vec<Value> = [("proc", results.proc), ("comp", results.comp)]
+        .into_iter()
+        .filter_map(|(name, mean)| Some(score(name, mean?)))
+        .collect();
+    json!({
+        "version": 2,
+        "status": "success",
+        "eval": {
+            "eval_id": format!("{}{}", &id[..16], results.agent), "run_id": run.dir.display().to_string(),
+            "created": started(run), "task": results.suite, "task_id": results.suite, "task_version": 0,
+            "task_attribs": {}, "task_args": {},
+            "dataset": { "name": results.suite, "samples": ids.len(), "sample_ids": ids, "shuffled": false },
+            "model": format!("pibench/{}", results.agent), "model_args": {},
+            "config": { "epochs": results.runs },
+            "packages": { "pibench-host": run.manifest.host },
+            "metadata": {
+                "user": results.user, "judge": results.judge, "scripted": results.scripted,
+                "suite_digest": run.manifest.suite_digest, "folder": run.dir.display().to_string(),
+                "proc_std": results.proc_std, "comp_std": results.comp_std,
+            },
+        },
+        "plan": { "name": "plan", "steps": [], "config": {} },
+        "results": {
+            "total_samples": played.len(), "completed_samples": played.len(), "scores": scores,
+        },
+        "stats": {
+            "started_at": started(run), "completed_at": started(run),
+            "model_usage": { (format!("pibench/{}", results.agent)): usage(&results.usage.agent) },
+        },
+    })
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "input_tokens_cache_read": usage.cached_tokens, "reasoning_tokens": usage.reasoning_tokens,
+    })
+}
+
+fn sample(run: &RunRecord, played: &Played<'_>) -> Value {
+    let Played { line, trajectory } = played;
+    let turns = &trajectory.turns;
+    let all: Vec<Value> = turns.iter().flat_map(messages).collect();
+    let last = turns.last().map_or("", |turn| turn.response.as_str());
+    let model = format!("pibench/{}", run.results.agent);
+    let mut scores = Map::new();
+    for (name, value) in [("proc", line.proc), ("comp", line.comp)] {
+        if let Some(value) = value {
+            let score =
+                json!({ "value": value, "answer": last, "explanation": null, "metadata": {} });
+            scores.insert(name.into(), score);
+        }
+    }
+    json!({
+        "id": sample_id(played), "epoch": line.run, "input": trajectory.started.message, "target": "",
+        "messages": all,
+        "output": {
+            "model": model,
+            "choices": [{ "message": { "role": "assistant", "content": last, "source": "generate" }, "stop_reason": "stop" }],
+        },
+        "scores": scores, "store": {}, "events": events(played), "attachments": {},
+        "model_usage": { (model): usage(&line.usage.agent) },
+        "metadata": {
+            "persona": line.persona, "session": line.id, "run": line.run, "title": trajectory.title,
+            "category": trajectory.category, "outcome": line.outcome, "turns": line.turns, "weight": line.weight,
+            "proc_scored": line.proc_scored,
+            "intents": trajectory.finished.intents, "checklist": trajectory.finished.items,
+        },
+    })
+}
+
+/// The calls of tools, on the session's clock.
+fn events(played: &Played<'_>) -> Vec<Value> {
+    let turns = played.trajectory.turns.iter();
+    let calls = turns.flat_map(|turn| {
+        let calls = turn
+            .steps
+            .iter()
+            .flat_map(pibench_record::event::Step::calls);
+        calls.map(move |call| {
+            let arguments = call.arguments.as_object().cloned().unwrap_or_default();
+            json!({
+                "event": "tool", "type": "function", "id": format!("{}-{}", turn.turn, call.number),
+                "function": call.tool, "arguments": arguments, "result": call.result, "events": [],
+                // The session's clock has no zone; it is told as UTC.
+                "timestamp": format!("{}+00:00", turn.clock), "working_start": 0.0,
+            })
+        })
+    });
+    calls.collect()
+}
+
+/// What lists of samples show.
+fn summary(sample: &Value) -> Value {
+    let keys = [
+        "id",
+        "epoch",
+        "input",
+        "target",
+        "scores",
+        "metadata",
+        "model_usage",
+    ];
+    let mut all: Map<String, Value> = keys
+        .into_iter()
+        .map(|key| (key.to_owned(), sample[key].clone()))
+        .collect();
+    all.insert("completed".into(), true.into());
+    all.into()
+}

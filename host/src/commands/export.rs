@@ -1,0 +1,31 @@
+//! `pibench-host export`: runs in the formats of other tools.
+
+use super::report::failure;
+use crate::cli::ExportArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::folder::runs_in;
+use pibench_report::export::{ExportError, export as write};
+use pibench_report::record::{RecordError, RunRecord};
+
+pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
+    let ExportArgs { runs, format, out } = args;
+    let records: Result<Vec<RunRecord>, RecordError> = runs
+        .iter()
+        .flat_map(|dir| runs_in(dir.as_std_path()))
+        .map(|dir| RunRecord::finished(&dir))
+        .collect();
+    let records = records.map_err(failure)?;
+    let written = write(&records, (*format).into(), out.as_std_path());
+    let exit = |error: &ExportError| match error {
+        ExportError::Folder(_) => Exit::InvalidInput,
+        ExportError::Write { .. } | ExportError::Pack { .. } => Exit::Io,
+    };
+    let written = written.or_else(|error| {
+        let exit = exit(&error);
+        Err(error).or_exit(exit)
+    })?;
+    for path in written {
+        println!("{}", path.display());
+    }
+    Ok(Exit::Complete)
+}
