@@ -348,6 +348,9 @@ pub struct CheckArgs {
     /// and where not.
     #[arg(long, value_name = "RUN")]
     pub against: Vec<Utf8PathBuf>,
+    /// Print how that run went as an entry of this name for `pilots.toml` beside the suite file.
+    #[arg(long, value_name = "ID", requires = "against")]
+    pub pilot: Option<String>,
     /// Print everything as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! `pibench-host check`: everything that is wrong with task files and plugins, at once.
 
 mod against;
+mod pilots;
 mod plugin;
 mod suite;
 

@@ -3,6 +3,7 @@
 //! and graders exist: that is for those who load plugins.
 
 mod episode;
+pub mod pilots;
 mod policy;
 pub mod seed;
 mod session;

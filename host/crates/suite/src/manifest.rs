@@ -276,6 +276,64 @@ fn named(limits: &impl Serialize) -> Vec<(String, u64)> {
     limits.into_iter().filter_map(set).collect()
 }
 
+/// `pilots.toml`: what blind plays of the suite's sessions came to, for its authors.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PilotsFile {
+    /// The format's version: 1.
+    pub version: u32,
+    #[serde(default)]
+    pub pilots: Vec<Pilot>,
+}
+
+/// One play.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Pilot {
+    pub id: String,
+    /// What kind of model or reader the agent was.
+    pub agent: String,
+    /// The same of user agent and judge.
+    pub judge: String,
+    /// The suite's digest when it was played.
+    pub suite: String,
+    pub sessions: Vec<PilotSession>,
+}
+
+/// How one session went in a pilot. Intents are named by their ids, as they were then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PilotSession {
+    pub persona: String,
+    pub session: String,
+    pub turns: u32,
+    /// Met or asked about in the first turn.
+    pub first: Vec<String>,
+    pub completed: Vec<String>,
+    pub inferred: Vec<String>,
+    pub provided: Vec<String>,
+    pub open: Vec<String>,
+    /// Percent of the session's own intents.
+    pub proc: f64,
+    /// Percent; left out without a checklist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comp: Option<f64>,
+}
+
+impl PilotSession {
+    /// Every intent of the session, as it was then.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        let lists = [&self.completed, &self.inferred, &self.provided, &self.open];
+        lists.into_iter().flatten().map(String::as_str)
+    }
+
+    /// Whether an intent was satisfied or asked about before it was told.
+    pub fn met(&self, intent: &str) -> bool {
+        let mut met = self.completed.iter().chain(&self.inferred);
+        met.any(|one| one == intent)
+    }
+}
+
 /// `policy.toml`: what the operator lets plugins of others have. A plugin gets what it asks for by its imports and is
 /// granted here; without an entry, nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

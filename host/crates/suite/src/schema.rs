@@ -3,16 +3,17 @@
 use schemars::schema_for;
 use serde_json::Value;
 
-use crate::manifest::{PersonaFile, PolicyFile, SessionFile, SuiteFile};
+use crate::manifest::{PersonaFile, PilotsFile, PolicyFile, SessionFile, SuiteFile};
 
 /// A format's name and what makes its schema.
 pub type Format = (&'static str, fn() -> Value);
 
 /// The task formats by name.
-pub const FORMATS: [Format; 4] = [
+pub const FORMATS: [Format; 5] = [
     ("suite", || schema_for!(SuiteFile).to_value()),
     ("persona", || schema_for!(PersonaFile).to_value()),
     ("session", || schema_for!(SessionFile).to_value()),
+    ("pilots", || schema_for!(PilotsFile).to_value()),
     ("policy", || schema_for!(PolicyFile).to_value()),
 ];
 

@@ -9,7 +9,9 @@ use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Purpose, reopen};
 use pibench_engine::{Against, Disagreement, hold_against};
+use pibench_record::RunFolder;
 use pibench_report::escape;
+use pibench_suite::manifest::{Pilot, PilotsFile};
 use serde_json::{Value, json};
 
 /// Adds to what a suite holds how far its patterns agree with each run.
@@ -22,6 +24,9 @@ pub(super) fn hold(suite: &Utf8Path, args: &CheckArgs, found: &mut Found) -> Res
             .map_err(|error| anyhow!(error))
             .or_exit(Exit::InvalidInput)?;
         found.text.push_str(&render(run, &against));
+        if let Some(id) = &args.pilot {
+            found.text.push_str(&entry(id, run, &against)?);
+        }
         values.push(json!({ "run": run, "agreement": against }));
     }
     if let Value::Object(holds) = &mut found.value
@@ -30,6 +35,24 @@ pub(super) fn hold(suite: &Utf8Path, args: &CheckArgs, found: &mut Found) -> Res
         holds.insert("against".into(), values.into());
     }
     Ok(())
+}
+
+/// An entry of `pilots.toml`.
+fn entry(id: &str, run: &Utf8Path, against: &Against) -> Result<String, Failure> {
+    let (_, manifest) = RunFolder::read(run.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let pilot = Pilot {
+        id: id.to_owned(),
+        agent: manifest.agent,
+        judge: manifest.judge,
+        suite: manifest.suite_digest,
+        sessions: against.sessions.clone(),
+    };
+    let file = PilotsFile {
+        version: 1,
+        pilots: vec![pilot],
+    };
+    let text = toml::to_string(&file).or_exit(Exit::Bug)?;
+    Ok(format!("\n{text}"))
 }
 
 fn render(run: &Utf8Path, against: &Against) -> String {

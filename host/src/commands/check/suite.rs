@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use super::{Found, against};
+use super::{Found, against, pilots};
 use crate::cli::CheckArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
@@ -85,7 +85,10 @@ pub(super) fn check(
         problems.push(unplayed(&suite, error)?);
     }
     let names: Vec<String> = there.tools.into_iter().map(|tool| tool.name).collect();
+    let (table, of_pilots) = pilots::read(&file, &suite);
+    problems.extend(of_pilots);
     let mut found = held(&suite, &names, &offered, &plays, problems);
+    found.text.push_str(&table);
     against::hold(&file, args, &mut found)?;
     Ok(found)
 }

@@ -12,15 +12,18 @@ use crate::user::RoleError;
 use pibench_core::record::Status;
 use pibench_record::folder::{FolderError, read_outline};
 use pibench_record::outline::SessionOutline;
+use pibench_suite::manifest::PilotSession;
 
 /// What came of holding patterns against a run.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Against {
     /// Hidden intents: how many have the status by patterns that they have in the record, of all.
     pub intents: (usize, usize),
     /// Rubric items, met or not: the same.
     pub rubrics: (usize, usize),
     pub disagreements: Vec<Disagreement>,
+    /// How the run's sessions went, as `pilots.toml` keeps it.
+    pub sessions: Vec<PilotSession>,
     /// Sessions whose intents or items are other ones now, by name: nothing is said of them.
     pub changed: Vec<String>,
 }
@@ -62,6 +65,7 @@ pub async fn hold_against(plan: &Plan) -> Result<Against, AgainstError> {
         .collect();
     let mut found = Against::default();
     for recorded in sessions(plan)? {
+        found.sessions.push(pilot(&recorded));
         let then = then.get(&(recorded.persona.id.as_str(), recorded.session.id.as_str()));
         if !then.is_some_and(|then| asks_the_same(then, &recorded)) {
             found.changed.push(recorded.name());
@@ -70,6 +74,41 @@ pub async fn hold_against(plan: &Plan) -> Result<Against, AgainstError> {
         found.add(plan, &recorded).await?;
     }
     Ok(found)
+}
+
+/// How one session went.
+fn pilot(recorded: &RecordedSession<'_>) -> PilotSession {
+    let finished = &recorded.finished;
+    let ended = |status: Status| {
+        let intents = finished.intents.iter();
+        let ended = intents.filter(move |intent| intent.status == status);
+        ended.map(|intent| intent.intent.clone()).collect()
+    };
+    let first = recorded.turns.first().into_iter();
+    let first = first
+        .flat_map(|one| &one.turn.intents)
+        .filter_map(|change| {
+            let met = matches!(change.status, Status::Completed | Status::Inferred);
+            let intent = finished.intents.get(change.intent)?;
+            met.then(|| intent.intent.clone())
+        });
+    PilotSession {
+        persona: recorded.persona.id.clone(),
+        session: recorded.session.id.clone(),
+        turns: finished.turns,
+        first: first.collect(),
+        completed: ended(Status::Completed),
+        inferred: ended(Status::Inferred),
+        provided: ended(Status::Provided),
+        open: ended(Status::Open),
+        proc: tenths(finished.proc),
+        comp: finished.comp.map(tenths),
+    }
+}
+
+/// A share as percent, to one place.
+fn tenths(share: f64) -> f64 {
+    (share * 1000.0).round() / 10.0
 }
 
 /// Whether a session had these intents and items when it was played. How patterns find them may be another way now.
