@@ -373,7 +373,7 @@ async fn patterns_are_held_against_the_verdicts_of_models() {
     let from = text.find("version = 1\n").unwrap();
     let to = text.find("tasks: 0 errors").unwrap();
     let pilot = &text[from..to];
-    let (_, again) = pilot.split_once("\n").unwrap();
+    let (_, again) = pilot.split_once('\n').unwrap();
     let again = again.replace("id = \"a\"", "id = \"b\"");
     scene.write("tasks/pilots.toml", &format!("{pilot}\n{again}"));
     let output = scene.run(&one);

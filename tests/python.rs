@@ -316,12 +316,12 @@ async fn a_hundred_thousand_calls_and_a_hundred_megabytes_are_graded() {
         return;
     };
     let script = "def score(h):\n    return {'last': int(bool(h) and h[-1]['result']['response']['rows'][-1]['id'] == len(h))}\n";
-    let graded = async |count: u32, rows: usize| {
+    let verdict_of = async |count: u32, rows: usize| {
         let filler = vec![json!({"id": 0, "name": "abc"}); rows];
         let result = |number: u32| {
-            let mut rows = filler.clone();
-            rows.push(json!({ "id": number }));
-            json!({ "rows": rows }).to_string()
+            let mut table = filler.clone();
+            table.push(json!({ "id": number }));
+            json!({ "rows": table }).to_string()
         };
         let calls: Vec<CallRecord> = (1..=count)
             .map(|number| {
@@ -338,8 +338,8 @@ async fn a_hundred_thousand_calls_and_a_hundred_megabytes_are_graded() {
         let verdicts = grade(&grader, script, "paper", &calls).await.unwrap();
         (verdicts[0].pass, bytes)
     };
-    assert!(graded(100_000, 0).await.0);
-    let (passed, bytes) = graded(10, 460_000).await;
+    assert!(verdict_of(100_000, 0).await.0);
+    let (passed, bytes) = verdict_of(10, 460_000).await;
     assert!(passed && bytes > 100_000_000, "{bytes}");
 }
 

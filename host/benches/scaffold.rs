@@ -7,14 +7,13 @@ use std::time::Duration;
 use camino::Utf8Path;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
-use pibench_agent::{
-    Agent, AgentPrompts, Channel, Environment, SessionClock, Setup, Toolbox, TurnLimits,
-};
+use pibench_agent::{Agent, AgentPrompts, Channel, Environment, Setup, Toolbox, TurnLimits};
 use pibench_core::path::WorkspacePath;
 use pibench_core::vocabulary::{Protocol, Scaffold, ScaffoldPrompt};
 use pibench_model::Model;
 use pibench_model::scripted::Scripted;
 use pibench_model::web::{Corpus, Web};
+use pibench_record::SessionClock;
 use pibench_record::event::Jobs;
 use pibench_sandbox::workspace::{Quota, Workspace};
 use pibench_sandbox::{Documents, Limits, Plugins, Shell};

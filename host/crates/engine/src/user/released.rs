@@ -247,6 +247,7 @@ mod tests {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "written out at each call")]
     fn check(reply: &str, expected: Result<[bool; 2], ParseError>) {
         let read = verdicts(reply, INTENTS, &two(), Styles::Absent);
         assert_eq!(

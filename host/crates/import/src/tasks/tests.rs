@@ -702,7 +702,7 @@ fn one_bad_task_among_many_costs_itself_alone() {
     for number in 3..60 {
         let task = TASK_1.replace("Task_1", &format!("Task_{number}"));
         data.write(&format!("tasks/Task_{number}/task.yaml"), &task);
-        episode += &format!("  - task_id: Task_{number}\n");
+        episode += &["  - task_id: Task_", &number.to_string(), "\n"].concat();
     }
     episode += "  - no task at all\n  - {task_id: Task_3}\n  - {task_id: '--'}\n";
     data.write("episode.yaml", &episode);
