@@ -81,6 +81,12 @@ async def work(client, workflow):
     return "\n\n".join(part for part in said if part) or "Done."
 
 
+def opens(session, message):
+    """Whether a message is a session's first. A request that is a signal stands escaped in JSON, where line ends are not."""
+    line = session["request"].strip().split("\n")[0]
+    return line in message or json.dumps(line, ensure_ascii=False)[1:-1] in message
+
+
 async def play(client, suite):
     await client.initialize()
     offered = {tool.name for tool in (await client.list_tools()).tools}
@@ -89,8 +95,7 @@ async def play(client, suite):
     message = json.loads(await call(client, "converse", {}))
     while not message["over"]:
         answer = "Done."
-        # A request that is a signal stands escaped in JSON: its first line is the same there.
-        if "instructions" in message and left and left[0]["request"].strip().split("\n")[0] in message["message"]:
+        if "instructions" in message and left and opens(left[0], message["message"]):
             answer = await work(client, left.pop(0).get("reference", []))
         message = json.loads(await call(client, "converse", {"answer": answer}))
     assert not left, f"{len(left)} sessions were not played"
