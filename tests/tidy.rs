@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::scene::{files, root};
+use crate::scene::{Scene, files, root};
 
 /// The files that the project keeps, by path from its root.
 #[expect(clippy::disallowed_methods, reason = "a test asks git what is tracked")]
@@ -260,6 +260,27 @@ fn the_readme_names_every_exit_code_and_command() {
         assert!(
             text.contains(&format!("pibench-host {command}")),
             "README.md lacks {command}"
+        );
+    }
+}
+
+#[test]
+fn the_page_for_dashboards_names_every_field_of_the_results() {
+    let printed = Scene::new().run(&["schema", "results"]).stdout;
+    let schema: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/results.md")).unwrap();
+    let (_, fields) = text.split_once("## `results.json`").unwrap();
+    let (fields, _) = fields.split_once("\n## ").unwrap();
+    let parts = schema["$defs"].as_object().unwrap().values();
+    let objects = parts
+        .chain([&schema])
+        .filter_map(|part| part["properties"].as_object());
+    let names: Vec<&String> = objects.flat_map(serde_json::Map::keys).collect();
+    assert!(names.len() > 50, "{names:?}");
+    for name in names {
+        assert!(
+            fields.contains(&format!("`{name}`")),
+            "docs/results.md lacks {name}"
         );
     }
 }
