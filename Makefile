@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export browser bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export browser wheel dist bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -87,6 +87,18 @@ interop-serve: $(HOST)
 # Says so and passes where neither browser nor Node.js can be installed.
 browser: $(HOST)
 	sh tests/browser/run.sh
+
+# `PROFILE=dist` gives a smaller program, of a slow build of its own.
+PROFILE ?= release
+
+# Tried in a fresh environment; needs PyPI for the first time.
+wheel: $(HOST)
+	sh host/packages/wheel.sh $(PROFILE)
+
+# An archive with completions, manual pages, licence notices and digests, unpacked and tried again.
+dist: $(HOST)
+	cargo build --profile $(PROFILE) --locked --bins
+	sh host/packages/dist.sh target/$(PROFILE)/pibench-host
 
 # In memory where there is such a folder: on a disk that many files were deleted from lately, the disk is measured.
 BENCH_DIR ?= $(firstword $(wildcard /dev/shm) /tmp)
