@@ -45,6 +45,12 @@ pub struct Limits {
 
 const MIB: usize = 1 << 20;
 
+/// The part of a growth that a limit gets which was lowered from `full` to `now`; all of it where it was not.
+fn share(growth: u64, now: u128, full: u128) -> u64 {
+    let part = u128::from(growth).saturating_mul(now.min(full)) / full.max(1);
+    u64::try_from(part).unwrap_or(growth)
+}
+
 impl Limits {
     /// One call of a tool app.
     pub const APP: Self = Self {
@@ -100,8 +106,8 @@ impl Limits {
         ..Self::GRADER
     };
 
-    /// A grader's limits on evidence of this size: what it reads it has to take in first. `most`: bytes of memory that its
-    /// engine has.
+    /// A grader's limits on evidence of this size: what it reads it has to take in first. Where a suite or a policy lowered a
+    /// limit, it grows as much less. `most`: bytes of memory that its engine has.
     #[must_use]
     pub(super) fn grown(self, calls: usize, bytes: usize, most: usize) -> Self {
         let sum = |each: u64, per_byte: u64| {
@@ -112,12 +118,18 @@ impl Limits {
         // Read from JSON, a call takes 150,000 units, and a byte of small values 540; a script looks at it twice or so.
         let fuel = sum(400_000, 1200);
         // At 6 units a nanosecond, a sixth of what was seen.
-        let wall = Duration::from_nanos(fuel);
+        let wall = share(fuel, self.wall.as_nanos(), Self::GRADER.wall.as_nanos());
+        let fuel = share(fuel, self.fuel.into(), Self::GRADER.fuel.into());
         // A dictionary of each call; objects of nine times their text.
-        let memory = usize::try_from(sum(4096, 12)).unwrap_or(usize::MAX);
+        let memory = share(
+            sum(4096, 12),
+            self.memory as u128,
+            Self::GRADER.memory as u128,
+        );
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         Self {
             fuel: self.fuel.saturating_add(fuel),
-            wall: self.wall.saturating_add(wall),
+            wall: self.wall.saturating_add(Duration::from_nanos(wall)),
             memory: self
                 .memory
                 .max(most.min(self.memory.saturating_add(memory))),
