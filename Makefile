@@ -72,7 +72,7 @@ interop: $(HOST)
 interop-types: $(HOST)
 	sh tests/interop/types.sh
 
-# What `export` writes, read by inspect_ai and pandas; needs PyPI for the first time.
+# What `export` writes, read by inspect_ai, pandas, pyarrow and harbor; needs PyPI for the first time.
 interop-export: $(HOST)
 	sh tests/interop/export.sh
 

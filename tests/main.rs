@@ -17,6 +17,7 @@ mod documents;
 mod drafts;
 mod embedded;
 mod evidence;
+mod export;
 mod failures;
 mod folder;
 mod foreign;

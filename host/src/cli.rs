@@ -515,8 +515,8 @@ pub struct ExportArgs {
     /// Run folders, or folders that hold those of several agents.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<Utf8PathBuf>,
-    /// What is written: `inspect` a log for each run that `inspect view` opens, `jsonl` tables as JSON lines, `hf` a data-set
-    /// folder of these with its card.
+    /// What is written: `inspect` a log for each run that `inspect view` opens, `atif` a trajectory for each session (ATIF-v1.8),
+    /// `parquet` tables with a type for each column, `jsonl` the same as JSON lines, `hf` a data-set folder of these with its card.
     #[arg(long, value_enum)]
     pub format: ExportFormat,
     /// The new folder; must not be there yet.
@@ -527,6 +527,8 @@ pub struct ExportArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
     Inspect,
+    Atif,
+    Parquet,
     Jsonl,
     Hf,
 }
@@ -535,6 +537,8 @@ impl From<ExportFormat> for pibench_report::export::Format {
     fn from(format: ExportFormat) -> Self {
         match format {
             ExportFormat::Inspect => Self::Inspect,
+            ExportFormat::Atif => Self::Atif,
+            ExportFormat::Parquet => Self::Parquet,
             ExportFormat::Jsonl => Self::Jsonl,
             ExportFormat::Hf => Self::Hf,
         }

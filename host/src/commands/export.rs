@@ -18,7 +18,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let written = write(&records, (*format).into(), out.as_std_path());
     let exit = |error: &ExportError| match error {
         ExportError::Folder(_) => Exit::InvalidInput,
-        ExportError::Write { .. } | ExportError::Pack { .. } => Exit::Io,
+        ExportError::Write { .. } | ExportError::Pack { .. } | ExportError::Columns { .. } => {
+            Exit::Io
+        }
     };
     let written = written.or_else(|error| {
         let exit = exit(&error);

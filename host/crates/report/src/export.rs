@@ -1,7 +1,10 @@
-//! Runs in the formats of other tools: tables as JSON lines, a data-set folder of them, and a log that Inspect reads. From
-//! records alone; ids are those of the run folder, in every format.
+//! Runs in the formats of other tools: tables as JSON lines and Parquet, a data-set folder of them, a log that Inspect reads,
+//! and trajectories. From records alone; ids are those of the run folder, in every format.
 
+mod atif;
 mod inspect;
+mod parquet;
+mod tables;
 
 use std::fs;
 use std::io::{self, Write};
@@ -24,6 +27,10 @@ pub enum Format {
     Hf,
     /// A log for each run, as `inspect_ai` writes it.
     Inspect,
+    /// A trajectory for each session, in the Agent Trajectory Interchange Format.
+    Atif,
+    /// One file for each table, a column of one type each.
+    Parquet,
 }
 
 /// Why nothing was written. Reads after "failed to".
@@ -37,6 +44,11 @@ pub enum ExportError {
     Pack {
         path: PathBuf,
         source: zip::result::ZipError,
+    },
+    #[error("write {}: {source}", path.display())]
+    Columns {
+        path: PathBuf,
+        source: ::parquet::errors::ParquetError,
     },
 }
 
@@ -54,7 +66,19 @@ pub fn export(runs: &[RunRecord], format: Format, out: &Path) -> Result<Vec<Path
     };
     fs::create_dir(out).map_err(failed)?;
     match format {
-        Format::Jsonl => tables(runs, out),
+        Format::Jsonl => lines(runs, out),
+        Format::Parquet => {
+            let tables = tables::tables(runs)?;
+            let files = tables.iter().map(|table| parquet::file(table, out));
+            files.collect()
+        }
+        Format::Atif => {
+            let mut written = Vec::new();
+            for (at, run) in runs.iter().enumerate() {
+                written.extend(atif::trajectories(at, run, &played(run)?, out)?);
+            }
+            Ok(written)
+        }
         Format::Hf => data_set(runs, out),
         Format::Inspect => {
             let logs = runs.iter().enumerate();
@@ -74,92 +98,16 @@ fn played(run: &RunRecord) -> Result<Vec<Played<'_>>, ExportError> {
     Ok(all)
 }
 
-/// The tables' names; each row has the keys of the one that it belongs to.
-const TABLES: [&str; 7] = [
-    "runs", "sessions", "turns", "calls", "intents", "verdicts", "usage",
-];
-
-/// What a run is called in every table: the number of its place among those that were named.
-fn tables(runs: &[RunRecord], out: &Path) -> Result<Vec<PathBuf>, ExportError> {
-    let mut rows: [Vec<Value>; 7] = Default::default();
-    for (at, run) in runs.iter().enumerate() {
-        enter(at, run, &mut rows)?;
-    }
+/// The tables as JSON lines.
+fn lines(runs: &[RunRecord], out: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let mut written = Vec::new();
-    for (name, rows) in TABLES.iter().zip(rows) {
-        let path = out.join(format!("{name}.jsonl"));
-        let lines = rows.iter().map(|row| format!("{row}\n"));
+    for table in tables::tables(runs)? {
+        let path = out.join(format!("{}.jsonl", table.name));
+        let lines = table.rows.iter().map(|row| format!("{row}\n"));
         write(&path, lines.collect::<String>().as_bytes())?;
         written.push(path);
     }
     Ok(written)
-}
-
-fn enter(at: usize, run: &RunRecord, tables: &mut [Vec<Value>; 7]) -> Result<(), ExportError> {
-    let [runs, sessions, turns, calls, intents, verdicts, usage] = tables;
-    let results = &run.results;
-    runs.push(json!({
-        "run_id": at, "folder": run.dir.display().to_string(), "suite": results.suite, "agent": results.agent,
-        "user": results.user, "judge": results.judge, "scripted": results.scripted, "runs": results.runs,
-        "proc": results.proc, "comp": results.comp, "proc_std": results.proc_std, "comp_std": results.comp_std,
-        "cost": results.cost, "started": run.manifest.started, "host": run.manifest.host,
-        "suite_digest": run.manifest.suite_digest,
-    }));
-    for Played { line, trajectory } in played(run)? {
-        let key = |more: Value| keyed(at, line, more);
-        sessions.push(key(json!({
-            "title": trajectory.title, "category": trajectory.category, "outcome": line.outcome, "turns": line.turns,
-            "proc": line.proc, "proc_scored": line.proc_scored, "comp": line.comp, "weight": line.weight,
-            "cost": line.cost,
-        })));
-        for (role, used) in [
-            ("agent", line.usage.agent),
-            ("user", line.usage.user),
-            ("judge", line.usage.judge),
-        ] {
-            usage.push(key(json!({
-                "role": role, "calls": used.calls, "input_tokens": used.input_tokens,
-                "cached_tokens": used.cached_tokens, "output_tokens": used.output_tokens,
-                "reasoning_tokens": used.reasoning_tokens, "cost": used.known_cost(),
-            })));
-        }
-        for status in &trajectory.finished.intents {
-            intents.push(key(
-                json!({ "intent": status.intent, "status": status.status }),
-            ));
-        }
-        for turn in &trajectory.turns {
-            turns.push(key(json!({
-                "turn": turn.turn, "clock": turn.clock, "message": turn.message, "response": turn.response,
-            })));
-            for call in turn.steps.iter().flat_map(Step::calls) {
-                calls.push(key(json!({
-                    "turn": turn.turn, "number": call.number, "tool": call.tool,
-                    // A text: a column of one type, whatever the tool takes.
-                    "arguments": call.arguments.to_string(), "status": call.status, "code": call.code,
-                    "result": call.result,
-                })));
-            }
-            for verdict in &turn.items {
-                verdicts.push(key(json!({
-                    "turn": turn.turn, "item": verdict.item, "pass": verdict.pass, "reason": verdict.reason,
-                })));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn keyed(at: usize, line: &SessionLine, more: Value) -> Value {
-    let mut row = Map::new();
-    row.insert("run_id".into(), at.into());
-    row.insert("persona".into(), line.persona.as_str().into());
-    row.insert("session".into(), line.id.as_str().into());
-    row.insert("run".into(), line.run.into());
-    if let Value::Object(more) = more {
-        row.extend(more);
-    }
-    row.into()
 }
 
 /// The tables below `data/`, and a card that says which file is which table.
@@ -169,10 +117,13 @@ fn data_set(runs: &[RunRecord], out: &Path) -> Result<Vec<PathBuf>, ExportError>
         path: data.clone(),
         source,
     })?;
-    let mut written = tables(runs, &data)?;
-    let configs = TABLES
-        .iter()
-        .map(|name| format!("- config_name: {name}\n  data_files: data/{name}.jsonl\n"));
+    let mut written = lines(runs, &data)?;
+    let names = written.iter().filter_map(|path| path.file_stem());
+    let configs = names.map(|name| {
+        let name = name.to_string_lossy();
+        format!("- config_name: {name}\n  data_files: data/{name}.jsonl\n")
+    });
+    let configs: String = configs.collect();
     let agents = runs.iter().enumerate().map(|(at, run)| {
         let name = super::escape::line(&run.marked());
         format!("- run_id {at}: {name}\n")
@@ -185,7 +136,7 @@ fn data_set(runs: &[RunRecord], out: &Path) -> Result<Vec<PathBuf>, ExportError>
     let card = format!(
         "---\nconfigs:\n{}---\n\n# Runs of pibench-host\n\n{banner}Hidden intents and checklists stand in these tables: do not \
          train on them what is to be measured by them.\n\n{}",
-        configs.collect::<String>(),
+        configs,
         agents.collect::<String>()
     );
     let path = out.join("README.md");
