@@ -12,9 +12,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
 pub use self::record::{databases, journal, outputs};
-use pibench_engine::user::fence::{Draw, Nonce};
-use pibench_engine::user::parse;
-use pibench_engine::user::parse::{ListItem, Styles};
+use pibench_engine::role::fence::{Draw, Nonce};
+use pibench_engine::role::parse;
+use pibench_engine::role::parse::{ListItem, Styles};
 use pibench_import::tasks::import as import_pi_bench;
 use pibench_sandbox::lock::Lock;
 use pibench_sandbox::{Limits, Plugins, convert};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::plan::Plan;
-use crate::user::Content;
+use crate::role::Content;
 use pibench_agent::environment::guest_fault;
 use pibench_core::message::Image;
 use pibench_core::vocabulary::Protocol;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::contents::Contents;
 use super::plan::Plan;
 use super::turn::{final_text, is_kept_result};
-use crate::user::{Background, TurnEvidence};
+use crate::role::{Background, TurnEvidence};
 use pibench_core::record::{CallRecord, FileChange, Utterance};
 use pibench_core::vocabulary::Scope;
 use pibench_record::event::{Fault, Turn};

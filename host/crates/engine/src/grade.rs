@@ -17,7 +17,7 @@ use super::record::{self, RecordedSession};
 use super::replay::Replay;
 use super::session::{outcome, spent, tracker};
 use crate::judge::Judge;
-use crate::user::TurnEvidence;
+use crate::role::TurnEvidence;
 use pibench_core::matcher::Piece;
 use pibench_core::message::Usage;
 use pibench_core::progress::Progress;

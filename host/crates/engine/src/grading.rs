@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::judge::Judge;
-use crate::user::{RoleError, TurnEvidence};
+use crate::role::{RoleError, TurnEvidence};
 use pibench_agent::environment::guest_fault;
 use pibench_core::score::ItemScore;
 use pibench_core::vocabulary::{Protocol, When};
@@ -201,7 +201,7 @@ pub(super) async fn rubrics(
             turn.usage.judge += judged.usage;
             let exchange = judged.exchange.map(|text| folder.put_blob(text.as_bytes()));
             let exchange = exchange.transpose()?;
-            let verdict = |(item, found): (&&Item, crate::user::Judgement)| ItemVerdict {
+            let verdict = |(item, found): (&&Item, crate::role::Judgement)| ItemVerdict {
                 item: item.id.clone(),
                 pass: found.yes,
                 reason: found.reason,

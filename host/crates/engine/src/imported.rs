@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::outline;
-use crate::user::Exchange;
+use crate::role::Exchange;
 use pibench_core::message::{Reasoning, ToolCall, Usage};
 use pibench_core::player::Players;
 use pibench_core::record::{CallRecord, CallStatus, Outcome, Status};

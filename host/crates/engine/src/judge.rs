@@ -4,16 +4,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::user::exhibit::{Subject, View};
-use crate::user::known;
-use crate::user::known::Asks;
-use crate::user::lexical;
-use crate::user::parse;
-use crate::user::parse::{ListItem, Styles, Verdict};
-use crate::user::prompted::{Attempts, List};
-use crate::user::prompts::{Fields, PromptName, Prompts};
-use crate::user::released;
-use crate::user::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence, usages};
+use crate::role::exhibit::{Subject, View};
+use crate::role::lexical;
+use crate::role::parse::{ListItem, Verdict};
+use crate::role::prompted::{List, usages};
+use crate::role::prompts::{PromptName, Prompts};
+use crate::role::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence};
 use pibench_core::vocabulary::{Protocol, ToolEvidence};
 use pibench_model::client::Client;
 use pibench_model::place::Place;
@@ -135,31 +131,17 @@ async fn by_model(
         Protocol::Paper => view(model.client().has_vision()).session(),
         Protocol::PiBench => view(false).released_session(),
     };
-    let format = parse::verdict_format(&nonce, Styles::Absent);
     let intents = match evidence.protocol {
         Protocol::Paper => Vec::new(),
         Protocol::PiBench => ListItem::list(evidence.background.intents.iter().map(String::as_str)),
     };
-    let fields = Fields {
+    let list = List {
+        name,
+        texts: &texts,
         intents,
         shown,
-        ..Fields::new(&nonce, format, evidence)
     };
-    let known = known::item(evidence, &texts, Asks::Work, &nonce);
-    let (attempts, keeps) = match evidence.protocol {
-        Protocol::Paper => (Attempts::PAPER, false),
-        Protocol::PiBench => (Attempts::PI_BENCH_RUBRICS, true),
-    };
-    let list = List {
-        tags: released::RUBRICS,
-        protocol: evidence.protocol,
-        texts: &texts,
-        known: &known,
-        styles: Styles::Absent,
-        keeps,
-        nonce: &nonce,
-    };
-    model.judge(name, fields, list, attempts).await
+    model.judge(list, evidence).await
 }
 
 fn subject<'a>(items: &[&'a Item], selection: &'a [ToolEvidence]) -> Subject<'a> {

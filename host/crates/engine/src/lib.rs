@@ -22,6 +22,7 @@ mod record;
 mod replay;
 mod results;
 mod review;
+pub mod role;
 pub mod serve;
 mod session;
 mod spending;

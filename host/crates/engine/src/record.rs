@@ -8,7 +8,7 @@ use super::dossier::{Dossier, Past};
 use super::plan::Plan;
 use super::turn::{calls, messages};
 use super::words::OwnWords;
-use crate::user::TurnEvidence;
+use crate::role::TurnEvidence;
 use pibench_core::matcher::Piece;
 use pibench_record::event::{Event, Fault, SessionFinished, SessionStarted, Turn};
 use pibench_record::folder::FolderError;

@@ -17,7 +17,7 @@ use super::stages::Stages;
 use super::turn;
 use super::wake::HEARTBEAT;
 use super::words;
-use crate::user::TurnEvidence;
+use crate::role::TurnEvidence;
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{Agent, Channel, TurnDone, TurnEnd, TurnLimits};
 use pibench_core::matcher::Piece;

@@ -3,7 +3,8 @@
 
 use super::error::{EpisodeError, Spot};
 use super::grading::{self, Unanswered};
-use crate::user::{Asking, Judged, RoleError, TurnEvidence, UserAgent};
+use crate::role::{Judged, RoleError, TurnEvidence};
+use crate::user::{Asking, UserAgent};
 use pibench_core::record::{Outcome, Status};
 use pibench_core::session::{Asked, Next, SessionError, Tracker};
 use pibench_record::RunFolder;

@@ -1,60 +1,21 @@
 //! The simulated user: finds which hidden intents a turn satisfied (stage 1), which its questions target (stage 2), and
 //! writes the user's next message. It decides nothing about statuses or endings: those are the session's rules.
 
-pub(crate) mod evidence;
-pub(crate) mod exhibit;
-pub mod fence;
-pub(crate) mod known;
-pub(crate) mod lexical;
-pub mod parse;
-pub(crate) mod prompted;
-pub mod prompts;
-pub(crate) mod questions;
-pub(crate) mod released;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
-pub use evidence::{Background, Content, TurnEvidence};
-pub use prompted::{Exchange, Judged, Prompted, RoleError};
-
-use exhibit::{Shown, Subject, View};
-use known::Asks;
-use parse::{ListItem, Styles, Verdict};
-use prompted::{Attempts, List};
-use prompts::{Fields, PromptName, Prompts};
-
-use pibench_core::message::Usage;
+use crate::role::exhibit::{Shown, Subject, View};
+use crate::role::lexical;
+use crate::role::parse;
+use crate::role::parse::{ListItem, Verdict};
+use crate::role::prompted::{Attempts, List, usages};
+use crate::role::prompts::{Fields, PromptName, Prompts};
+use crate::role::{Background, Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence};
 use pibench_core::session::Asked;
 use pibench_core::vocabulary::Protocol;
 use pibench_model::client::Client;
 use pibench_model::place::Place;
 use pibench_suite::suite::{Intent, Persona};
-
-/// A yes or no with what it rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
-    pub yes: bool,
-    /// One line.
-    pub reason: String,
-}
-
-impl Judgement {
-    pub(crate) fn no(reason: &str) -> Self {
-        Self {
-            yes: false,
-            reason: reason.to_owned(),
-        }
-    }
-}
-
-impl From<Verdict> for Judgement {
-    fn from(verdict: Verdict) -> Self {
-        Self {
-            yes: verdict.yes,
-            reason: verdict.evidence,
-        }
-    }
-}
 
 /// What stage 2 found for one intent, with what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -225,7 +186,7 @@ async fn satisfied(
         Protocol::PiBench => view(false).released_turn(),
     };
     let texts: Vec<&str> = open.iter().map(|intent| intent.content.as_str()).collect();
-    judge(model, name, &texts, evidence, shown, Styles::Absent).await
+    judge(model, name, &texts, evidence, shown).await
 }
 
 fn subject<'a>(intents: &[&'a Intent]) -> Subject<'a> {
@@ -247,9 +208,9 @@ async fn asked(
     open: &[&Intent],
     evidence: &TurnEvidence,
 ) -> Result<Asking, RoleError> {
-    let (name, styles) = match evidence.protocol {
-        Protocol::Paper => (PromptName::Question, Styles::Absent),
-        Protocol::PiBench => (PromptName::PiBenchQuestion, Styles::Wanted),
+    let name = match evidence.protocol {
+        Protocol::Paper => PromptName::Question,
+        Protocol::PiBench => PromptName::PiBenchQuestion,
     };
     let nonce = evidence.delimiter(name);
     let view = View::new(evidence, &nonce, Subject::default(), false);
@@ -263,7 +224,7 @@ async fn asked(
     };
     let texts = open.iter().map(|intent| intent.content.as_str());
     let texts: Vec<&str> = texts.chain(fact.as_deref()).collect();
-    let mut judged: Judged<Question> = judge(model, name, &texts, evidence, shown, styles).await?;
+    let mut judged: Judged<Question> = judge(model, name, &texts, evidence, shown).await?;
     let asked = judged.answers.split_off(open.len()).pop();
     let fact = asked.is_some_and(|question| question.asked != Asked::No);
     Ok(Asking { judged, fact })
@@ -283,30 +244,14 @@ async fn judge<T: From<Verdict>>(
     texts: &[&str],
     evidence: &TurnEvidence,
     shown: Shown,
-    styles: Styles,
 ) -> Result<Judged<T>, RoleError> {
-    let nonce = evidence.delimiter(name);
-    let asks = match name {
-        PromptName::Question | PromptName::PiBenchQuestion => Asks::Question,
-        _ => Asks::Work,
-    };
-    let known = known::item(evidence, texts, asks, &nonce);
-    let fields = Fields {
-        shown,
-        ..Fields::new(&nonce, parse::verdict_format(&nonce, styles), evidence)
-    };
-    let tags = released::INTENTS;
     let list = List {
-        tags,
-        protocol: evidence.protocol,
+        name,
         texts,
-        known: &known,
-        styles,
-        keeps: false,
-        nonce: &nonce,
+        intents: Vec::new(),
+        shown,
     };
-    let attempts = Attempts::for_intents(evidence.protocol);
-    let (verdicts, exchange) = model.judge(name, fields, list, attempts).await?;
+    let (verdicts, exchange) = model.judge(list, evidence).await?;
     Ok(Judged::by_model(
         verdicts.into_iter().map(T::from).collect(),
         &[exchange],
@@ -331,10 +276,6 @@ async fn reveal(
     let (text, exchange) = message.map_err(|error| error.after(usages(&exchanges)))?;
     exchanges.push(exchange);
     Ok(Judged::by_model(vec![(index, text)], &exchanges))
-}
-
-pub(crate) fn usages(exchanges: &[Exchange]) -> impl Iterator<Item = Usage> {
-    exchanges.iter().map(|exchange| exchange.usage)
 }
 
 async fn choose(

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{judge, rated_items};
 use crate::plan::Plan;
 use crate::record::{RecordedSession, sessions};
-use crate::user::RoleError;
+use crate::role::RoleError;
 use pibench_core::record::Status;
 use pibench_record::folder::{FolderError, read_outline};
 use pibench_record::outline::SessionOutline;

@@ -7,7 +7,7 @@ use super::super::contents::Contents;
 use super::super::turn::{calls, is_kept_result};
 use super::sample::{Drawn, Key, Sample};
 use super::{Audited, compared, rated_items};
-use crate::user::Content;
+use crate::role::Content;
 use pibench_core::record::{CallStatus, FileChange};
 use pibench_core::statistics::agreement::Rating;
 use pibench_core::vocabulary::When;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::user::tests::{Script, block, evidence, matcher, outside_of_fences, released_prompts};
+use crate::role::tests::{Script, block, evidence, matcher, outside_of_fences, released_prompts};
 use pibench_core::matcher::{Matcher, Piece, Place};
 use pibench_core::vocabulary::When;
 use pibench_suite::suite::Rule;
@@ -189,7 +189,7 @@ async fn attacks_from_every_side_stay_inside_their_fences() {
         let script = Script::new(&[&answer]).await;
         let mut turn = evidence(Protocol::Paper, text);
         let path = format!("a\n{text}");
-        turn.files = [(path.clone(), crate::user::Content::Text(text.into()))].into();
+        turn.files = [(path.clone(), crate::role::Content::Text(text.into()))].into();
         turn.files_read = vec![path];
         turn.all_calls = vec![pibench_core::record::CallRecord {
             exact: None,

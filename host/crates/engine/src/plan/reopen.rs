@@ -9,7 +9,7 @@ use super::answers::offline;
 use super::cast::{Names, cast, clients};
 use super::resolve::{log, only, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
-use crate::user::prompts::Prompts;
+use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::client::Clients;

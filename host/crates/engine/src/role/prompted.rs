@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::evidence::TurnEvidence;
+use super::exhibit::Shown;
 use super::fence::Nonce;
-use super::parse::{self, ParseError, Styles, Verdict};
+use super::known::{self, Asks};
+use super::parse::{self, ListItem, ParseError, Styles, Verdict};
 use super::prompts::{Fields, Prompt, PromptError, PromptName, Prompts};
 use super::questions::Questions;
 use super::released::{self, Kept, Tags};
 use pibench_core::message::{ChatRequest, Message, Reply, Usage};
-use pibench_core::vocabulary::Protocol;
 use pibench_model::ModelError;
 use pibench_model::client::{Answer, Client};
 use pibench_model::place::Place;
@@ -91,6 +92,11 @@ fn to_json(exchanges: &[Exchange]) -> String {
     serde_json::to_string(exchanges).unwrap_or_default()
 }
 
+/// What each exchange cost.
+pub(crate) fn usages(exchanges: &[Exchange]) -> impl Iterator<Item = Usage> {
+    exchanges.iter().map(|exchange| exchange.usage)
+}
+
 /// Why a role gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoleError {
@@ -164,20 +170,12 @@ impl Attempts {
         waits: Self::PI_BENCH_WAITS,
         tells: false,
     };
-    pub(crate) const PI_BENCH_RUBRICS: Self = Self {
+    const PI_BENCH_RUBRICS: Self = Self {
         count: 5,
         waits: Self::PI_BENCH_WAITS,
         tells: false,
     };
     const PI_BENCH_WAITS: &'static [u64] = &[1, 4, 16, 64, 128, 256, 512];
-
-    /// For stages 1 and 2.
-    pub(crate) fn for_intents(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::Paper => Self::PAPER,
-            Protocol::PiBench => Self::PI_BENCH_INTENTS,
-        }
-    }
 
     /// The wait after the attempt of this index.
     fn wait(self, attempt: usize) -> Option<Duration> {
@@ -186,19 +184,66 @@ impl Attempts {
     }
 }
 
-/// A list of items to be judged.
-#[derive(Debug, Clone, Copy)]
+/// A list of things to be judged, and what is shown for it.
+#[derive(Debug)]
 pub(crate) struct List<'a> {
-    /// How the released code's answers to it are marked up.
-    pub(crate) tags: Tags,
-    pub(crate) protocol: Protocol,
+    /// Says by which protocol, and whether intents, questions or rubrics are judged.
+    pub(crate) name: PromptName,
     pub(crate) texts: &'a [&'a str],
-    /// The item whose answer is known.
-    pub(crate) known: &'a str,
-    pub(crate) styles: Styles,
+    /// All hidden intents, where the protocol shows them to who judges rubrics.
+    pub(crate) intents: Vec<ListItem>,
+    pub(crate) shown: Shown,
+}
+
+/// How the verdicts on a list are asked for, and what of the answers counts.
+#[derive(Debug, Clone, Copy)]
+struct Rules {
+    asks: Asks,
+    styles: Styles,
+    /// How the released code's answers are marked up.
+    tags: Tags,
+    attempts: Attempts,
     /// Whether what did parse of one attempt counts in the next, as in the released code.
-    pub(crate) keeps: bool,
-    pub(crate) nonce: &'a Nonce,
+    keeps: bool,
+}
+
+impl Rules {
+    fn of(name: PromptName) -> Self {
+        let paper = Self {
+            asks: Asks::Work,
+            styles: Styles::Absent,
+            tags: released::INTENTS,
+            attempts: Attempts::PAPER,
+            keeps: false,
+        };
+        match name {
+            PromptName::Satisfaction | PromptName::Reveal | PromptName::Answer => paper,
+            PromptName::Question => Self {
+                asks: Asks::Question,
+                ..paper
+            },
+            PromptName::Rubric => Self {
+                tags: released::RUBRICS,
+                ..paper
+            },
+            PromptName::PiBenchSatisfaction => Self {
+                attempts: Attempts::PI_BENCH_INTENTS,
+                ..paper
+            },
+            PromptName::PiBenchQuestion => Self {
+                asks: Asks::Question,
+                styles: Styles::Wanted,
+                attempts: Attempts::PI_BENCH_INTENTS,
+                ..paper
+            },
+            PromptName::PiBenchRubric => Self {
+                tags: released::RUBRICS,
+                attempts: Attempts::PI_BENCH_RUBRICS,
+                keeps: true,
+                ..paper
+            },
+        }
+    }
 }
 
 /// A model with the prompts that it is asked by.
@@ -301,29 +346,35 @@ impl Prompted {
         }
     }
 
-    /// Asks about a list of items; one verdict for each, in the list's order.
+    /// Asks about a list of things; one verdict for each, in the list's order.
     pub(crate) async fn judge(
         &self,
-        name: PromptName,
-        fields: Fields,
         list: List<'_>,
-        attempts: Attempts,
+        evidence: &TurnEvidence,
     ) -> Result<(Vec<Verdict>, Exchange), RoleError> {
         let List {
-            tags,
-            protocol,
+            name,
             texts,
-            known,
-            styles,
-            keeps,
-            nonce,
+            intents,
+            shown,
         } = list;
-        let questions = Questions::new(protocol, texts, known, self.client.spec(), nonce);
-        let fields = Fields {
-            items: questions.items().to_vec(),
-            ..fields
-        };
+        let Rules {
+            asks,
+            styles,
+            tags,
+            attempts,
+            keeps,
+        } = Rules::of(name);
+        let nonce = &evidence.delimiter(name);
+        let known = known::item(evidence, texts, asks, nonce);
+        let questions = Questions::new(evidence.protocol, texts, &known, self.client.spec(), nonce);
         let items = questions.items();
+        let fields = Fields {
+            intents,
+            shown,
+            items: items.to_vec(),
+            ..Fields::new(nonce, parse::verdict_format(nonce, styles), evidence)
+        };
         let mut kept = Kept::new(items.len(), attempts.count);
         let by_released = self.prompts.asks_for_released(name);
         let read = |reply: &str| {

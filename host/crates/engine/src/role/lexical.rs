@@ -11,7 +11,7 @@ use pibench_core::vocabulary::Protocol;
 use pibench_suite::suite::Intent;
 
 /// Stage 1 over the agent's own words of this turn.
-pub(super) fn satisfied(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Judgement> {
+pub(crate) fn satisfied(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Judgement> {
     let pieces: Vec<Piece> = match evidence.protocol {
         Protocol::Paper => evidence.pieces.clone(),
         Protocol::PiBench => in_pi_bench(evidence),
@@ -23,7 +23,7 @@ pub(super) fn satisfied(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Judgem
 
 /// Stage 2 over what the agent said to the user in this turn. A matcher cannot tell styles apart: in `pi-bench` every
 /// match counts as `Clarify`.
-pub(super) fn asked(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Asked> {
+pub(crate) fn asked(open: &[&Intent], evidence: &TurnEvidence) -> Vec<Asked> {
     let is_said = |piece: &&Piece| *piece.place() == Place::Response;
     let said: Vec<Piece> = evidence
         .pieces

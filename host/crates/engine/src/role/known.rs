@@ -302,7 +302,7 @@ fn coined(nonce: &Nonce) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::user::tests::evidence;
+    use crate::role::tests::evidence;
     use pibench_core::vocabulary::Protocol;
 
     fn known(said: &str, texts: &[&str], elsewhere: &[&str], asks: Asks) -> String {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::user::tests::{evidence, matcher};
+use crate::role::tests::{evidence, matcher};
 use pibench_core::vocabulary::Protocol;
 
 fn call(number: u32, turn: u32, tool: &str, result: &str) -> CallRecord {

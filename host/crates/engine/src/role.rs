@@ -1,0 +1,47 @@
+//! What user agent and judge have in common: the evidence of a turn and how a model is shown it, the prompts, the question
+//! that is asked until its answer can be read, and the matchers that answer without a model. It decides nothing about
+//! intents or items: what is asked, and what an answer means, is the callers'.
+
+pub(crate) mod evidence;
+pub(crate) mod exhibit;
+pub mod fence;
+pub(crate) mod known;
+pub(crate) mod lexical;
+pub mod parse;
+pub(crate) mod prompted;
+pub mod prompts;
+pub(crate) mod questions;
+pub(crate) mod released;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use evidence::{Background, Content, TurnEvidence};
+pub use prompted::{Exchange, Judged, Prompted, RoleError};
+
+use parse::Verdict;
+
+/// A yes or no with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub yes: bool,
+    /// One line.
+    pub reason: String,
+}
+
+impl Judgement {
+    pub(crate) fn no(reason: &str) -> Self {
+        Self {
+            yes: false,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl From<Verdict> for Judgement {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            yes: verdict.yes,
+            reason: verdict.evidence,
+        }
+    }
+}
