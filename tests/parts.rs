@@ -51,6 +51,58 @@ fn four_parts_merge_to_the_bytes_of_one_run() {
     expect(&scene.run(&["verify", "merged"]), 0, &[]);
 }
 
+/// How much lies below a folder that another process works on.
+fn entries(dir: &std::path::Path) -> usize {
+    let found = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let below = found.map(|entry| 1 + entries(&entry.path()));
+    below.sum()
+}
+
+/// Killed at any moment, `merge` has made the whole folder or none, and the next one finds nothing in its way.
+#[test]
+fn a_killed_merge_leaves_nothing() {
+    let scene = Scene::new();
+    for part in ["1/2", "2/2"] {
+        let out = format!("part{}", &part[..1]);
+        scene.play(&out, &["--runs", "2", "--shard", part]);
+    }
+    let merge = |out: &str| scene.command(&["merge", "part1", "part2", "--out", out]);
+    expect(&merge("out/first").output().unwrap(), 0, &[]);
+    let whole = entries(&scene.path("out"));
+    let (mut kills, mut rounds) = (0, 0);
+    for step in 0..40 {
+        let mut child = merge("out/merged")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let enough = whole + whole * step / 40;
+        while entries(&scene.path("out")) < enough && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        let ended = child.wait().unwrap();
+        kills += u32::from(ended.code().is_none());
+        rounds += 1;
+        let merged = scene.path("out/merged");
+        if merged.exists() {
+            expect(&scene.run(&["verify", "out/merged"]), 0, &[]);
+            std::fs::remove_dir_all(merged).unwrap();
+        } else {
+            assert!(ended.code().is_none(), "{ended}");
+        }
+    }
+    assert!(kills > rounds / 4, "{kills} of {rounds}");
+    expect(&merge("out/merged").output().unwrap(), 0, &[]);
+    let left: Vec<_> = std::fs::read_dir(scene.path("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name != "first" && name != "merged")
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(comparable(&scene, "out/merged") == comparable(&scene, "out/first"));
+}
+
 #[test]
 fn a_merged_run_that_lacks_something_is_gone_on_with() {
     let scene = Scene::new();

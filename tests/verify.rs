@@ -91,3 +91,80 @@ fn a_score_that_does_not_follow_is_found() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("do not follow from its turns"), "{said}");
 }
+
+/// Wherever a file is added, it is named; where nothing was, nothing is.
+#[test]
+fn an_added_file_is_named_wherever_it_lies() {
+    let scene = Scene::new();
+    scene.play("run", &["--session", "saltmarsh-exhibit"]);
+    let said = |args: &[&str], code: i32| {
+        let output = scene.run(args);
+        expect(&output, code, &[]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    said(&["verify", "run"], 0);
+    for added in [
+        "notes.txt",
+        "page/index.html",
+        "parts/1/manifest.json",
+        ".new-run-x/lock",
+        "blobs/other",
+        "blobs/0000000000000000000000000000000000000000000000000000000000000000",
+        "journal/law_trainee.r2.jsonl",
+        "journal/chunks/1.jsonl",
+        "trajectories/law_trainee.r1/other.json",
+        "trajectories/nobody.r1/other.json",
+        "workspaces/law_trainee.r1/planted.md",
+        "workspaces/law_trainee.r1/deep/er/planted.md",
+        "workspaces/nobody.r1/planted.md",
+    ] {
+        let _ = std::fs::remove_dir_all(scene.path("copy"));
+        copy(&scene.path("run"), &scene.path("copy"));
+        scene.write(&format!("copy/{added}"), "planted");
+        let found = said(&["verify", "copy"], 3);
+        // A folder that no run has is named itself, and a file of a workspace as its owner knows it.
+        let parts: Vec<&str> = added.split('/').collect();
+        let name = match parts[..] {
+            ["workspaces", "law_trainee.r1", ..] => &parts[2..].join("/"),
+            ["workspaces", other, ..] => other,
+            ["blobs" | "journal" | "trajectories", ..] => added,
+            _ => parts[0],
+        };
+        assert!(
+            found.contains(name) && found.contains("was added"),
+            "{added}: {found}"
+        );
+    }
+}
+
+/// What a folder holds is foreign: neither its seal nor a link or pipe in it makes the program read elsewhere or wait.
+#[test]
+fn a_seal_that_names_what_is_no_file_of_the_run_is_not_followed() {
+    let scene = Scene::new();
+    scene.play("run", &["--session", "saltmarsh-exhibit"]);
+    let seal = scene.path("run/seal.json");
+    let text = std::fs::read_to_string(&seal).unwrap();
+    let zeros = "0".repeat(64);
+    let named = format!(
+        "\"files\": {{\n    \"../../../../../../../../dev/zero\": \"{zeros}\",\n    \"/dev/zero\": \"{zeros}\","
+    );
+    let forged = text.replace("\"files\": {", &named);
+    std::fs::write(&seal, forged).unwrap();
+    let output = scene.run(&["verify", "run"]);
+    expect(&output, 3, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("/dev/zero: it is gone"), "{said}");
+    std::fs::write(&seal, text).unwrap();
+
+    let timing = scene.path("run/timing.jsonl");
+    std::fs::remove_file(&timing).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &timing).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", scene.path("run/journal/more.jsonl")).unwrap();
+    let output = scene.run(&["verify", "run"]);
+    expect(&output, 3, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("timing.jsonl") && said.contains("journal/more.jsonl"),
+        "{said}"
+    );
+}

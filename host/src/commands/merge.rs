@@ -5,7 +5,7 @@ use super::run::show;
 use super::{finished, machine, runtime};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::plan::{Purpose, reopen};
+use pibench_engine::plan::of_draft;
 use pibench_engine::{collect, is_whole, outline};
 use pibench_record::RunFolder;
 use pibench_record::shards::whole;
@@ -24,14 +24,16 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         .collect();
     let whole = whole(&manifests).or_exit(Exit::InvalidInput)?;
     let parts = folders.iter().map(|(_, folder, _)| folder);
-    RunFolder::merged(out.as_std_path(), &whole, parts).or_exit(Exit::Io)?;
-    let plan = reopen(&machine()?, out, Purpose::Write)?;
+    let folder = RunFolder::draft(out.as_std_path(), &whole, parts).or_exit(Exit::Io)?;
+    let mut plan = of_draft(&machine()?, out, folder, whole)?;
     let outline = runtime()?.block_on(outline(&plan)).or_exit(Exit::Io)?;
     plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
     let results = collect(&plan).or_exit(Exit::Io)?;
     plan.folder.put_results(&results).or_exit(Exit::Io)?;
+    let is_whole = is_whole(&plan).or_exit(Exit::Io)?;
+    plan.folder.publish().or_exit(Exit::Io)?;
     show(&results, *json, plan.folder.root())?;
-    if !is_whole(&plan).or_exit(Exit::Io)? {
+    if !is_whole {
         eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {out}");
         return Ok(Exit::Infrastructure);
     }

@@ -312,15 +312,33 @@ impl<'a> Replay<'a> {
             return Ok(());
         };
         let kept = Workspace::open(kept, Quota::default())?;
-        let files = |workspace: &Workspace| -> Result<Vec<(String, Vec<u8>)>, EpisodeError> {
+        let files = |workspace: &Workspace| -> Result<BTreeMap<String, Vec<u8>>, EpisodeError> {
             let entries = workspace.list(&WorkspacePath::ROOT, true)?;
             let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
             files
                 .map(|entry| Ok((entry.path.to_string(), workspace.read(&entry.path)?)))
                 .collect()
         };
-        if files(&kept)? != files(&self.workspace)? {
-            self.problem("the workspace is not what the journal says");
+        let (found, wanted) = (files(&kept)?, files(&self.workspace)?);
+        let mut differ = Vec::new();
+        for (path, content) in &found {
+            match wanted.get(path) {
+                Some(wanted) if wanted == content => {}
+                Some(_) => differ.push(format!("`{path}` was changed")),
+                None => differ.push(format!("`{path}` was added")),
+            }
+        }
+        let gone = wanted.keys().filter(|path| !found.contains_key(*path));
+        differ.extend(gone.map(|path| format!("`{path}` is gone")));
+        let entries = kept.list(&WorkspacePath::ROOT, true)?;
+        let refused = entries
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Refused);
+        differ.extend(refused.map(|entry| format!("`{}` is no file", entry.path)));
+        for what in differ {
+            self.problem(format!(
+                "the workspace is not what the journal says: {what}"
+            ));
         }
         Ok(())
     }

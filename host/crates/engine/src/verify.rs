@@ -61,6 +61,17 @@ pub async fn verify(plan: &Plan) -> Result<Verified, RunError> {
 }
 
 fn verify_seal(plan: &Plan, verified: &mut Verified) -> Result<(), FolderError> {
+    let mut workspaces = plan.folder.workspace_names()?;
+    for (run, persona) in plan.episodes() {
+        let path = plan.folder.workspace(&persona.id, run);
+        if let Some(name) = path.file_name() {
+            workspaces.remove(&*name.to_string_lossy());
+        }
+    }
+    for name in workspaces {
+        let problem = format!("workspaces/{name}: it was added after the run");
+        verified.problems.push(problem);
+    }
     for (name, broken) in plan.folder.broken_seals()? {
         verified.problems.push(format!("{name}: {broken}"));
     }

@@ -14,7 +14,7 @@
 //! log.jsonl                          what happened when (`run/log`): never compared, never read
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
@@ -27,6 +27,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::event::{RoleUsage, VERSION};
 use super::outline::Outline;
@@ -224,6 +225,14 @@ pub struct RunFolder {
     /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends. None for one
     /// that is only read and has no file to lock.
     _lock: Option<Lock>,
+    /// Of a folder that is not under its own name yet: it is removed if it never is.
+    draft: Option<Draft>,
+}
+
+#[derive(Debug)]
+struct Draft {
+    dir: TempDir,
+    name: PathBuf,
 }
 
 #[derive(Debug)]
@@ -234,12 +243,15 @@ struct Lock {
 impl RunFolder {
     /// A new folder with its manifest.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
-        Self::merged(path, manifest, [])
+        let mut folder = Self::draft(path, manifest, [])?;
+        folder.publish()?;
+        Ok(folder)
     }
 
     /// A new folder that takes over all that others have of the same run: journals, blobs, workspaces, trajectories, timing
-    /// and preflight. An episode that two of them have is refused. Made under another name first: no part of it is ever left.
-    pub fn merged<'a>(
+    /// and preflight. An episode that two of them have is refused. It lies beside `path` under a name of its own until it is
+    /// published: a process that is killed before leaves nothing there.
+    pub fn draft<'a>(
         path: &Path,
         manifest: &Manifest,
         parts: impl IntoIterator<Item = &'a Self>,
@@ -257,29 +269,46 @@ impl RunFolder {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        fs::create_dir_all(parent).map_err(|source| FolderError::Write {
+        let of_parent = |source| FolderError::Write {
             path: parent.to_owned(),
             source,
-        })?;
-        remove_abandoned(parent);
-        let new = tempfile::Builder::new()
-            .prefix(NEW)
-            .tempdir_in(parent)
-            .map_err(failed)?;
-        for dir in ["journal", "blobs", "workspaces", "trajectories"] {
-            fs::create_dir(new.path().join(dir)).map_err(failed)?;
+        };
+        fs::create_dir_all(parent).map_err(of_parent)?;
+        // As the folder lies in the end, so that nothing depends on where it was made.
+        let parent = fs::canonicalize(parent).map_err(of_parent)?;
+        remove_abandoned(&parent);
+        let (dir, lock) = new_dir(&parent).map_err(failed)?;
+        for name in ["journal", "blobs", "workspaces", "trajectories"] {
+            fs::create_dir(dir.path().join(name)).map_err(failed)?;
         }
-        write_json(&new.path().join("manifest.json"), manifest)?;
-        let held = File::create(new.path().join("lock")).map_err(failed)?;
-        held.lock().map_err(failed)?;
+        write_json(&dir.path().join("manifest.json"), manifest)?;
         for part in parts {
-            adopt(new.path(), &part.root)?;
+            adopt(dir.path(), &part.root)?;
         }
-        fs::rename(new.path(), path).map_err(failed)?;
+        Ok(Self {
+            root: dir.path().to_owned(),
+            _lock: Some(Lock { _file: lock }),
+            draft: Some(Draft {
+                dir,
+                name: path.to_owned(),
+            }),
+        })
+    }
+
+    /// Gives a draft its own name.
+    pub fn publish(&mut self) -> Result<(), FolderError> {
+        let Some(Draft { dir, name }) = self.draft.take() else {
+            return Ok(());
+        };
+        let failed = |source| FolderError::Write {
+            path: name.clone(),
+            source,
+        };
+        fs::rename(dir.path(), &name).map_err(failed)?;
         // The folder has another name now: nothing is left to clean up.
-        let _ = new.keep();
-        drop(held);
-        Self::lock(path)
+        let _ = dir.keep();
+        self.root = fs::canonicalize(&name).map_err(failed)?;
+        Ok(())
     }
 
     /// An existing folder, to go on with it.
@@ -313,6 +342,7 @@ impl RunFolder {
         let folder = Self {
             root,
             _lock: lock.map(|file| Lock { _file: file }),
+            draft: None,
         };
         Ok((folder, manifest))
     }
@@ -337,6 +367,7 @@ impl RunFolder {
                 Ok(Self {
                     root,
                     _lock: Some(Lock { _file: file }),
+                    draft: None,
                 })
             }
             Err(fs::TryLockError::WouldBlock) => Err(FolderError::Locked { path: root }),
@@ -430,6 +461,7 @@ impl RunFolder {
         let seal = Seal {
             version: VERSION,
             files: files.collect::<Result<_, FolderError>>()?,
+            blobs: Some(self.blob_names()?),
         };
         write_json(&self.root.join(SEAL), &seal)
     }
@@ -469,19 +501,45 @@ impl RunFolder {
             return broken("it was changed after the run".into());
         }
         let mut broken = Vec::new();
-        let found = self.sealed_files()?;
+        let mut found = self.sealed_files()?;
         for (path, digest) in &sealed.files {
-            match self.digest(path) {
-                Ok(now) if now == *digest => {}
-                Ok(_) => broken.push((path.clone(), "it was changed after the run".into())),
-                Err(_) => broken.push((path.clone(), "it is gone".into())),
+            // A seal is as foreign as its folder: nothing is read because it says so.
+            let now = found.binary_search(path).map(|_| self.digest(path));
+            match now {
+                Ok(Ok(now)) if now == *digest => {}
+                Ok(Ok(_)) => broken.push((path.clone(), "it was changed after the run".into())),
+                Ok(Err(_)) | Err(_) => broken.push((path.clone(), "it is gone".into())),
             }
         }
-        let added = found
-            .into_iter()
-            .filter(|path| !sealed.files.contains_key(path));
-        broken.extend(added.map(|path| (path, "it was added after the run".into())));
+        found.retain(|path| !sealed.files.contains_key(path));
+        found.extend(self.unknown_files()?);
+        if let Some(names) = sealed.blobs {
+            let now = self.blob_names()?;
+            let added = now.difference(&names);
+            found.extend(added.map(|name| format!("{BLOBS}/{name}")));
+        }
+        broken.extend(
+            found
+                .into_iter()
+                .map(|path| (path, "it was added after the run".into())),
+        );
         Ok(broken)
+    }
+
+    /// What lies in the folder itself and is none of its files.
+    fn unknown_files(&self) -> Result<Vec<String>, FolderError> {
+        let mut unknown = names(&self.root)?;
+        unknown.retain(|name| !KNOWN.contains(&name.as_str()));
+        Ok(unknown.into_iter().collect())
+    }
+
+    fn blob_names(&self) -> Result<BTreeSet<String>, FolderError> {
+        names(&self.root.join(BLOBS))
+    }
+
+    /// The workspaces that lie here, by the folder's name.
+    pub fn workspace_names(&self) -> Result<BTreeSet<String>, FolderError> {
+        names(&self.root.join("workspaces"))
     }
 
     /// Says that a finished run's files are not those that were sealed, and which is the first; None where they are.
@@ -503,11 +561,16 @@ impl RunFolder {
 
     fn digest(&self, path: &str) -> Result<String, FolderError> {
         let path = self.root.join(path);
-        let bytes = fs::read(&path);
-        let bytes = bytes.map_err(|error| FolderError::Read {
-            path,
-            reason: error.to_string(),
-        })?;
+        let failed = |reason: String| FolderError::Read {
+            path: path.clone(),
+            reason,
+        };
+        // A link or a pipe is none of the files that a run writes, and may have no end.
+        let data = fs::symlink_metadata(&path).map_err(|error| failed(error.to_string()))?;
+        if !data.is_file() {
+            return Err(failed("it is no file".into()));
+        }
+        let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
         Ok(blake3::hash(&bytes).to_hex().to_string())
     }
 
@@ -588,14 +651,53 @@ impl RunFolder {
 /// How the name of a run folder starts that is not whole yet.
 const NEW: &str = ".new-run-";
 
+/// A folder for a new run, and its lock, held.
+fn new_dir(parent: &Path) -> std::io::Result<(TempDir, File)> {
+    /// Another process may take a folder for abandoned until its lock is held.
+    const TRIES: usize = 16;
+    let mut last = std::io::ErrorKind::NotFound.into();
+    for _ in 0..TRIES {
+        let dir = tempfile::Builder::new().prefix(NEW).tempdir_in(parent)?;
+        let path = dir.path().join("lock");
+        match File::create(&path) {
+            Ok(lock) => {
+                lock.lock()?;
+                if path.exists() {
+                    return Ok((dir, lock));
+                }
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// A process that is killed over it leaves what the next one takes for abandoned, too.
+fn remove_lock_last(dir: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != "lock" {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_file(dir.join("lock"))?;
+    fs::remove_dir(dir)
+}
+
 /// Removes what killed processes left of run folders that they made here. One that is being made holds its lock.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_new = entry.file_name().to_string_lossy().starts_with(NEW);
-        let lock = File::open(entry.path().join("lock"));
-        if is_new && lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            // It is in nobody's way.
-            let _ = fs::remove_dir_all(entry.path());
+        if !entry.file_name().to_string_lossy().starts_with(NEW) {
+            continue;
+        }
+        // What cannot be removed is in nobody's way.
+        match File::open(entry.path().join("lock")) {
+            Ok(lock) if lock.try_lock().is_ok() => drop(remove_lock_last(&entry.path())),
+            // Killed before it had a lock: there is nothing in it.
+            Err(_) => drop(fs::remove_dir(entry.path())),
+            Ok(_) => {}
         }
     }
 }
@@ -609,6 +711,22 @@ const OUTLINE: &str = "outline.json";
 const TIMING: &str = "timing.jsonl";
 const PREFLIGHT: &str = "preflight.jsonl";
 const SEAL: &str = "seal.json";
+const BLOBS: &str = "blobs";
+/// All that a run folder has itself.
+const KNOWN: [&str; 12] = [
+    "manifest.json",
+    "journal",
+    BLOBS,
+    "workspaces",
+    "trajectories",
+    OUTLINE,
+    "results.json",
+    PREFLIGHT,
+    TIMING,
+    SEAL,
+    "log.jsonl",
+    "lock",
+];
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -617,6 +735,9 @@ pub struct Seal {
     pub version: u32,
     /// Relative path to BLAKE3, hex.
     pub files: BTreeMap<String, String>,
+    /// The blobs that there were, each the BLAKE3 of its content; absent in seals of before they were listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blobs: Option<BTreeSet<String>>,
 }
 
 /// A line of `timing.jsonl`: what one turn took in real time.
@@ -718,6 +839,20 @@ fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderErro
         }
     }
     Ok(())
+}
+
+/// The names in a folder.
+fn names(dir: &Path) -> Result<BTreeSet<String>, FolderError> {
+    let failed = |error: std::io::Error| FolderError::Read {
+        path: dir.to_owned(),
+        reason: error.to_string(),
+    };
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        names.insert(name.to_string_lossy().into_owned());
+    }
+    Ok(names)
 }
 
 fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(), FolderError> {

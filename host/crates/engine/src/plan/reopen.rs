@@ -24,8 +24,6 @@ use pibench_suite::suite::Suite;
 pub enum Purpose<'a> {
     /// To look at it: nothing is asked, and nothing is written. `suite`: where its file is now, if that is elsewhere.
     Look { suite: Option<&'a Utf8Path> },
-    /// To write what follows from its journals: nothing is asked.
-    Write,
     /// To hold the patterns of a suite as it is now against the verdicts of the record: nothing is asked or written, and the
     /// suite may have changed.
     Against { suite: &'a Utf8Path },
@@ -52,11 +50,29 @@ pub struct GoingOn {
 
 /// The plan of a run folder, as it was made.
 pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result<Plan, PlanError> {
-    let (folder, mut manifest) = match purpose {
-        Purpose::Write => RunFolder::open(dir.as_std_path()),
-        _ => RunFolder::read(dir.as_std_path()),
-    }
-    .map_err(of_folder)?;
+    let (folder, manifest) = RunFolder::read(dir.as_std_path()).map_err(of_folder)?;
+    look(machine, dir, folder, manifest, purpose)
+}
+
+/// The plan of a run folder that is being made of parts, to write what follows from its journals: nothing is asked. `dir` is
+/// where it will be.
+pub fn of_draft(
+    machine: &Machine,
+    dir: &Utf8Path,
+    folder: RunFolder,
+    manifest: Manifest,
+) -> Result<Plan, PlanError> {
+    let purpose = Purpose::Look { suite: None };
+    look(machine, dir, folder, manifest, purpose)
+}
+
+fn look(
+    machine: &Machine,
+    dir: &Utf8Path,
+    folder: RunFolder,
+    mut manifest: Manifest,
+    purpose: Purpose<'_>,
+) -> Result<Plan, PlanError> {
     if let Purpose::Look { suite: Some(suite) } | Purpose::Against { suite } = purpose {
         suite.as_str().clone_into(&mut manifest.suite_path);
     }
@@ -74,7 +90,7 @@ pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result
         )));
     }
     let (names, tape) = match purpose {
-        Purpose::Look { .. } | Purpose::Write => (played, Answers::None.tape(true)?),
+        Purpose::Look { .. } => (played, Answers::None.tape(true)?),
         Purpose::Against { .. } => (judged_by(&played, LEXICAL), Answers::None.tape(true)?),
         Purpose::Judge {
             judge,
