@@ -37,6 +37,7 @@ mod limits;
 mod log;
 mod long_session;
 mod models;
+mod otlp;
 mod parts;
 mod players;
 mod prefix;

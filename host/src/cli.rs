@@ -279,6 +279,10 @@ pub struct RunArgs {
     /// What goes into log.jsonl of the run folder: off, error, warn, info, debug or trace. Default: info.
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<LevelFilter>,
+    /// Send the spans of the log to a collector of OpenTelemetry at this HTTP address: what was played when, models, tokens,
+    /// tools and scores, and no text of any message. Default: that of `OTEL_EXPORTER_OTLP_ENDPOINT`, else none.
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `export` writes, read by the programs that it is for. Called by `make interop-export`, from the project's root, after a build.
+# What `export` writes and `--otlp` sends, read by the programs that it is for. Called by `make interop-export`, from the project's root, after a build.
 set -eu
 
 venv=target/export-venv
@@ -14,3 +14,4 @@ for format in inspect atif parquet jsonl hf; do
 done
 "$program" report "$scene/run" --format json >"$scene/report.json"
 $venv/bin/python tests/interop/export.py "$scene" $venv/harbor-*.whl
+$venv/bin/python tests/interop/otlp.py "$program" "$scene"

@@ -16,6 +16,9 @@ use pibench_core::player;
 use pibench_core::player::Mark;
 use pibench_engine::plan::{GoingOn, Playing, Seat, Wanted, agents, go_on, resolve};
 use pibench_engine::{AgentRole, Plan};
+use pibench_model::collector::{Collector, Target};
+use pibench_model::provider::process_environment;
+use pibench_report::escape;
 use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
@@ -72,7 +75,7 @@ fn begun(suite: &Suite, args: &RunArgs) -> Result<Plan, Failure> {
         out: args.out.clone(),
         answers: args.tape.answers(),
     };
-    let (machine, wanted) = (machine()?, wanted(args));
+    let (machine, wanted) = (machine()?, wanted(args)?);
     let plan = runtime()?.block_on(resolve(&machine, suite, &wanted, seat))?;
     Ok(plan)
 }
@@ -80,25 +83,31 @@ fn begun(suite: &Suite, args: &RunArgs) -> Result<Plan, Failure> {
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let answers = args.tape.answers();
     let how = going_on(args, false);
-    Ok(go_on(&machine()?, dir, answers, playing(args), &how)?)
+    Ok(go_on(&machine()?, dir, answers, &playing(args)?, &how)?)
 }
 
 /// What the command line asks of a run beside its suite's settings.
-fn wanted(args: &RunArgs) -> Wanted {
-    Wanted {
+fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
+    Ok(Wanted {
         shard: args.shard,
         plugins: args.settings.plugins.clone(),
         prompts: args.prompts.clone(),
         max_cost: args.max_cost,
         preflight: !args.no_preflight,
-        playing: Some(playing(args)),
-    }
+        playing: Some(playing(args)?),
+    })
 }
 
-fn playing(args: &RunArgs) -> Playing {
-    Playing {
+fn playing(args: &RunArgs) -> Result<Playing, Failure> {
+    let target = Target::find(args.otlp.as_deref(), &process_environment).or_exit(Exit::Usage)?;
+    let tell = |lost: &str| eprintln!("{}", escape::line(lost));
+    let collector = target
+        .map(|target| Collector::open(target, tell))
+        .transpose();
+    Ok(Playing {
         log: args.log_level.unwrap_or(LevelFilter::INFO),
-    }
+        collector: collector.or_exit(Exit::Io)?,
+    })
 }
 
 /// `beside`: as one of several.

@@ -27,9 +27,10 @@ pub use toolbox::{Toolbox, builtin};
 use tools::spawn::Spawned;
 
 use tracing::Instrument;
+use tracing::field::Empty;
 
 use pibench_core::message::{ChatRequest, Reply, ToolCall, ToolSpec, Usage};
-use pibench_core::record::CallRecord;
+use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::{Model, ModelError};
 use pibench_record::event::{Fault, FaultKind, Step, Turn};
@@ -319,21 +320,26 @@ impl<'a> Agent<'a> {
         let mut answer = Answer::new(done);
         for (place, request) in requests.into_iter().enumerate() {
             let id = request.call.id.clone();
+            let span = tracing::info_span!("call", tool = %request.call.name, %id, error = Empty);
             let called = if let Some(why) = answer.objection(place, &request, *deadline, done) {
                 environment.refuse(turn, request, &why)
+            } else if let Some(ran) = fetched.remove(&place) {
+                span.in_scope(|| environment.called(turn, request, ran))
             } else {
-                let span = tracing::info_span!("call", tool = %request.call.name);
-                if let Some(ran) = fetched.remove(&place) {
-                    span.in_scope(|| environment.called(turn, request, ran))
-                } else {
-                    let call = environment.call(turn, request, *deadline).instrument(span);
-                    // Boxed: it is by far the largest part of a turn's future.
-                    let (called, waited) = counting_waits(Box::pin(call)).await;
-                    *deadline += waited;
-                    called
-                }
+                let call = environment.call(turn, request, *deadline);
+                // Boxed: it is by far the largest part of a turn's future.
+                let call = Box::pin(call.instrument(span.clone()));
+                let (called, waited) = counting_waits(call).await;
+                *deadline += waited;
+                called
             };
             let record = answer.take(called, beside, done);
+            match record.status {
+                CallStatus::Ok => {}
+                CallStatus::ToolError => drop(span.record("error", "tool_error")),
+                CallStatus::Failed => drop(span.record("error", "failed")),
+            }
+            drop(span);
             let file = if self.chat.is_bounded() {
                 environment.keep_long(&record)
             } else {

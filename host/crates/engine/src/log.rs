@@ -1,5 +1,8 @@
 //! The log of a run, `log.jsonl` in its folder: what happened when, in real time, for a person who looks for the reason of
-//! something. Nothing reads it back, no score depends on it, and it is never compared or sealed.
+//! something. Nothing reads it back, no score depends on it, and it is never compared or sealed. The same spans go to a
+//! collector where the operator names one.
+
+mod spans;
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -12,13 +15,16 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id};
+use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
 use tracing_subscriber::filter::{EnvFilter, Targets};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::{Layer, fmt, registry};
+
+use pibench_model::collector::Collector;
+use spans::Spans;
 
 /// The file's name.
 const FILE: &str = "log.jsonl";
@@ -30,20 +36,31 @@ pub struct Log {
 }
 
 impl Log {
-    /// Adds to the log of a run folder what is at least of this level. `stderr` filters what goes to stderr, as everywhere
-    /// in the program.
-    pub fn open(folder: &Path, level: LevelFilter, stderr: EnvFilter) -> io::Result<Self> {
-        let path = folder.join(FILE);
-        let file = File::options().append(true).create(true).open(path)?;
+    /// Adds to the log of a run folder what is at least of this level, and sends the spans to the collector. `stderr` filters
+    /// what goes to stderr, as everywhere in the program.
+    pub fn open(
+        folder: &Path,
+        level: LevelFilter,
+        collector: Option<Collector>,
+        stderr: EnvFilter,
+    ) -> io::Result<Self> {
         // Our own crates only, by the beginning of their names: what libraries say at the lower levels holds whole requests, keys among them.
-        let ours = Targets::new().with_target("pibench_", level);
-        let lines = Lines { file }.with_filter(ours);
+        let ours = |level| Targets::new().with_target("pibench_", level);
+        let lines = if level == LevelFilter::OFF {
+            None
+        } else {
+            let path = folder.join(FILE);
+            let file = File::options().append(true).create(true).open(path)?;
+            Some(Lines { file }.with_filter(ours(level)))
+        };
+        let spans = collector.map(Spans::new).transpose()?;
+        let spans = spans.map(|spans| spans.with_filter(ours(LevelFilter::INFO)));
         let told = fmt::layer()
             .with_writer(io::stderr)
             .without_time()
             .with_filter(stderr);
         Ok(Self {
-            dispatch: Dispatch::new(registry().with(lines).with(told)),
+            dispatch: Dispatch::new(registry().with(lines).with(spans).with(told)),
         })
     }
 
@@ -129,6 +146,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Lines {
                 fields,
                 began: Instant::now(),
             });
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.span(id)
+            && let Some(open) = span.extensions_mut().get_mut::<Open>()
+        {
+            values.record(&mut open.fields);
         }
     }
 

@@ -656,6 +656,7 @@ impl<'e, 'a> Play<'e, 'a> {
             turns,
             proc = finished.proc,
             comp = finished.comp,
+            scored = outcome.scored(),
             "finished"
         );
         let finished = Event::SessionFinished(Box::new(finished));

@@ -20,6 +20,8 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
+use tracing::Instrument as _;
+use tracing::field::Empty;
 
 use super::ModelError;
 use super::cassette::{Fingerprint, Question, Recorded, Tape};
@@ -426,6 +428,46 @@ impl Client {
     }
 
     async fn live(
+        &self,
+        request: ChatRequest<'_>,
+        time: &mut Time,
+    ) -> Result<Option<Answer>, ModelError> {
+        let endpoint = &self.shared.endpoint;
+        let role = match self.role() {
+            Role::Agent => "agent",
+            Role::User => "user",
+            Role::Judge => "judge",
+        };
+        let span = tracing::info_span!(
+            "chat",
+            role,
+            provider = %endpoint.provider,
+            model = %endpoint.model,
+            server = endpoint.url.host_str(),
+            input_tokens = Empty,
+            cached_tokens = Empty,
+            output_tokens = Empty,
+            reasoning_tokens = Empty,
+            error = Empty,
+        );
+        let answer = self.asked(request, time).instrument(span.clone()).await;
+        match &answer {
+            Ok(Some(Answer { reply, .. })) => {
+                span.record("input_tokens", reply.usage.input_tokens);
+                span.record("cached_tokens", reply.usage.cached_tokens);
+                span.record("output_tokens", reply.usage.output_tokens);
+                span.record("reasoning_tokens", reply.usage.reasoning_tokens);
+            }
+            Ok(None) => drop(span.record("error", "timeout")),
+            Err(ModelError::Infrastructure { .. }) => drop(span.record("error", "infrastructure")),
+            Err(ModelError::Setup { .. }) => drop(span.record("error", "setup")),
+            Err(ModelError::Refused { .. }) => drop(span.record("error", "refused")),
+        }
+        answer
+    }
+
+    /// As [`Client::live`], without a word to the log.
+    async fn asked(
         &self,
         request: ChatRequest<'_>,
         time: &mut Time,

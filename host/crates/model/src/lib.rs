@@ -4,6 +4,7 @@
 
 pub mod cassette;
 pub mod client;
+pub mod collector;
 pub mod external;
 mod gate;
 pub mod meter;

@@ -41,7 +41,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::InvalidInput)?;
     let agents = agents(&suite)?;
     // All but the agent is the same for each.
-    let settled = settle(&machine()?, &suite, &wanted(args), &agents[0])?;
+    let settled = settle(&machine()?, &suite, &wanted(args)?, &agents[0])?;
     let mut effective = json!(settled.manifest);
     effective["agent"] = json!(agents.join(","));
     effective["jobs"] = json!(at_once(&suite));
@@ -171,6 +171,7 @@ fn of_operator(args: &RunArgs, settled: &Settled) -> Vec<Row> {
             args.log_level.map(|level| level.to_string()),
             Some("info".into()),
         ),
+        ("otlp", args.otlp.clone(), None),
         ("record", path(record), None),
         ("replay", path(replay), None),
         ("judge-cache", path(judge_cache), None),

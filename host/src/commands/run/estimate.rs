@@ -23,7 +23,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let trial = Wanted {
         playing: None,
-        ..wanted(args)
+        ..wanted(args)?
     };
     let mut limit = None;
     let (mut costs, mut objects) = (Vec::new(), Vec::new());

@@ -76,7 +76,7 @@ pub(super) fn begun(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<
             answers: args.tape.answers().of_agent(&name),
         });
     }
-    let plans = runtime()?.block_on(resolve_all(&machine()?, suite, &wanted(args), &seats))?;
+    let plans = runtime()?.block_on(resolve_all(&machine()?, suite, &wanted(args)?, &seats))?;
     Ok(Several { folder, plans })
 }
 
@@ -97,7 +97,7 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
         let answers = args.tape.answers().of_agent(name);
         runs.push((run, answers));
     }
-    let plans = go_on_all(&machine()?, &runs, playing(args), &going_on(args, true))?;
+    let plans = go_on_all(&machine()?, &runs, &playing(args)?, &going_on(args, true))?;
     let folder = dir.to_owned();
     Ok(Some(Several { folder, plans }))
 }

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, cast, clients};
-use super::resolve::{log, only, warn_of_files};
+use super::resolve::{log_of, only, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
 use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
@@ -137,7 +137,7 @@ pub fn go_on(
     machine: &Machine,
     dir: &Utf8Path,
     answers: Answers,
-    playing: Playing,
+    playing: &Playing,
     how: &GoingOn,
 ) -> Result<Plan, PlanError> {
     only(go_on_all(
@@ -152,7 +152,7 @@ pub fn go_on(
 pub fn go_on_all(
     machine: &Machine,
     runs: &[(Utf8PathBuf, Answers)],
-    playing: Playing,
+    playing: &Playing,
     how: &GoingOn,
 ) -> Result<Vec<Plan>, PlanError> {
     let mut shared: Option<Clients<'static>> = None;
@@ -172,7 +172,7 @@ pub fn go_on_all(
         let (roles, spending) = cast(names, &opened.prompts, clients, how.max_cost)?;
         may_go_on(dir, &opened, roles.models())?;
         let web = answers.web(&opened.suite)?;
-        let log = log(machine, &opened.folder, playing)?;
+        let log = log_of(machine, &opened.folder, playing)?;
         let plan = Plan::of(
             &opened.manifest,
             Made {

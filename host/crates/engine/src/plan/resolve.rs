@@ -19,6 +19,7 @@ use pibench_agent::AgentPrompts;
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::cassette::Tape;
 use pibench_model::client::Clients;
+use pibench_model::collector::Collector;
 use pibench_model::web::Web;
 use pibench_record::event::VERSION;
 use pibench_record::folder::{PluginMark, Shard};
@@ -45,10 +46,12 @@ pub struct Wanted {
 }
 
 /// What only a run has that is played for its own sake.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Playing {
     /// What goes into the folder's log.
     pub log: LevelFilter,
+    /// Where spans go too.
+    pub collector: Option<Collector>,
 }
 
 /// One of the agents that play.
@@ -116,7 +119,7 @@ pub async fn resolve_all(
         }
         let one = ground.decide(suite, wanted, &seat.agent, &mut clients)?;
         fit_tools(suite, &ground.guests, &one).await?;
-        let web = match wanted.playing {
+        let web = match &wanted.playing {
             Some(_) => seat.answers.web(suite)?,
             None => offline(suite),
         };
@@ -249,7 +252,8 @@ impl Ground {
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));
         let folder = RunFolder::create(&out, &manifest).map_err(PlanError::disk)?;
-        let log = wanted.playing.map(|playing| log(machine, &folder, playing));
+        let log = wanted.playing.as_ref();
+        let log = log.map(|playing| log_of(machine, &folder, playing));
         let plan = Plan::of(
             &manifest,
             Made {
@@ -262,7 +266,7 @@ impl Ground {
                 beside,
                 preflight: wanted.preflight,
                 log: log.transpose()?.flatten(),
-                most: wanted.playing.map(|_| machine.most),
+                most: wanted.playing.as_ref().map(|_| machine.most),
             },
         );
         warn_of_files(machine, &plan);
@@ -283,10 +287,10 @@ pub(super) fn warn_of_files(machine: &Machine, plan: &Plan) {
 }
 
 /// The log of a run that is about to be played.
-pub(super) fn log(
+pub(super) fn log_of(
     machine: &Machine,
     folder: &RunFolder,
-    playing: Playing,
+    playing: &Playing,
 ) -> Result<Option<Log>, PlanError> {
     /// A log that cannot be written.
     #[derive(Debug, thiserror::Error)]
@@ -296,11 +300,17 @@ pub(super) fn log(
         source: std::io::Error,
     }
 
-    if playing.log == LevelFilter::OFF {
+    if playing.log == LevelFilter::OFF && playing.collector.is_none() {
         return Ok(None);
     }
     let stderr = EnvFilter::builder().parse_lossy(&machine.stderr);
-    let log = Log::open(folder.root(), playing.log, stderr).map_err(|source| NoLog {
+    let log = Log::open(
+        folder.root(),
+        playing.log,
+        playing.collector.clone(),
+        stderr,
+    )
+    .map_err(|source| NoLog {
         folder: folder.root().to_owned(),
         source,
     });
