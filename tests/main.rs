@@ -33,6 +33,7 @@ mod import_appworld;
 mod import_losses;
 mod import_results;
 mod import_unfinished;
+mod json_schema;
 mod limits;
 mod log;
 mod long_session;

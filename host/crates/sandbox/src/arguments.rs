@@ -2,7 +2,10 @@
 //! reads both: so of JSON Schema a subset is taken, whose every reading ends, and a check has a budget of steps. What is
 //! outside of the subset is refused by its keyword and place, before anything is compiled.
 
-use jsonschema::{PatternOptions, Validator};
+use std::error::Error;
+use std::fmt;
+
+use boon::{Compiler, Draft, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
 
 use super::fault::bounded;
@@ -21,15 +24,15 @@ pub const VALUES_OF_APP: usize = 50_000;
 /// Keywords and names that lead to a schema from the top, counted in the same way.
 const DEPTH: usize = 64;
 
-/// Bytes of one compiled pattern.
-const PATTERN_BYTES: usize = 256 << 10;
-
 /// States of all patterns of one schema, counted in the same way.
 const PATTERN_UNITS: usize = 10_000;
 
 /// Steps of one check: values of the arguments times those of the schema, and bytes of their texts times the states of its
 /// patterns. About a second on a slow machine; honest calls take some thousands.
 const STEPS: usize = 20_000_000;
+
+/// What a schema is called while it is compiled; nothing is looked up there.
+const URL: &str = "tool:/schema";
 
 /// Errors of one check that are told, and bytes of each.
 const ERRORS: usize = 3;
@@ -42,10 +45,18 @@ const DRAFTS: [&str; 2] = [
 ];
 
 /// What checks the arguments of one tool.
-#[derive(Debug)]
 pub struct ArgumentCheck {
-    validator: Validator,
+    schemas: Schemas,
+    root: SchemaIndex,
     size: Size,
+}
+
+impl fmt::Debug for ArgumentCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArgumentCheck")
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How much a schema is, where each `$ref` stands for what it names.
@@ -61,18 +72,25 @@ impl ArgumentCheck {
     /// An error says what of the schema is not taken, and where it stands.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let size = measure(schema)?;
-        // Patterns that cannot backtrack.
-        let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES);
-        let validator = jsonschema::options()
-            .with_pattern_options(patterns)
-            .build(schema)
-            .map_err(|error| format!("it is no JSON Schema: {}", cut(&error.to_string())))?;
-        Ok(Self { validator, size })
+        let wrong = |error: boon::CompileError| {
+            format!("it is no JSON Schema: {}", cut(&format!("{error:#}")))
+        };
+        let mut compiler = Compiler::new();
+        compiler.set_default_draft(Draft::V2020_12);
+        compiler.use_loader(Box::new(Alone));
+        let mut schemas = Schemas::new();
+        compiler.add_resource(URL, schema.clone()).map_err(wrong)?;
+        let root = compiler.compile(URL, &mut schemas).map_err(wrong)?;
+        Ok(Self {
+            schemas,
+            root,
+            size,
+        })
     }
 
     /// Whether they fit. What is too large to be checked does not.
     pub fn is_valid(&self, arguments: &Value) -> bool {
-        self.steps(arguments) <= STEPS && self.validator.is_valid(arguments)
+        self.steps(arguments) <= STEPS && self.schemas.validate(arguments, self.root).is_ok()
     }
 
     /// What is wrong with them; None when nothing is.
@@ -83,14 +101,10 @@ impl ArgumentCheck {
                 "they are too large to be checked: {steps} steps, more than {STEPS}. Give less in one call"
             ));
         }
-        let errors = self.validator.iter_errors(arguments).take(ERRORS);
-        let told: Vec<String> = errors
-            .map(|error| match error.instance_path().as_str() {
-                "" => cut(&error.to_string()),
-                path => cut(&format!("{path}: {error}")),
-            })
-            .collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let error = self.schemas.validate(arguments, self.root).err()?;
+        let mut told = Vec::new();
+        tell(&error, &mut told);
+        Some(told.join("; "))
     }
 
     /// The most that a check of these can take.
@@ -98,6 +112,30 @@ impl ArgumentCheck {
         let Size { values, units } = self.size;
         let of_values = count(arguments).saturating_mul(values);
         of_values.saturating_add(text_bytes(arguments).saturating_mul(units))
+    }
+}
+
+/// Each of the errors that have no cause themselves, with its place in the arguments, until enough are told.
+fn tell(error: &ValidationError<'_, '_>, told: &mut Vec<String>) {
+    for cause in &error.causes {
+        tell(cause, told);
+    }
+    if !error.causes.is_empty() || told.len() >= ERRORS {
+        return;
+    }
+    let place = error.instance_location.to_string();
+    told.push(cut(&match (place.as_str(), &error.kind) {
+        ("", kind) => kind.to_string(),
+        (place, kind) => format!("{place}: {kind}"),
+    }));
+}
+
+/// Refuses every document.
+struct Alone;
+
+impl UrlLoader for Alone {
+    fn load(&self, _: &str) -> Result<Value, Box<dyn Error>> {
+        Err("a schema stands alone".into())
     }
 }
 

@@ -731,7 +731,7 @@ mod tests {
     #[test]
     fn each_mistake_is_made_once_and_the_rest_is_right() {
         let schema = schema();
-        let validator = jsonschema::validator_for(&schema).unwrap();
+        let validator = ArgumentCheck::new(&schema).unwrap();
         let bad = bad_calls(&schema, Some("token"));
         let named: Vec<_> = bad.iter().filter_map(|bad| bad.named).collect();
         assert_eq!(named, [UNKNOWN, "title"]);

@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn most_arguments_fit_their_schema_and_some_do_not() {
         let schema = schema();
-        let validator = jsonschema::validator_for(&schema).unwrap();
+        let validator = crate::ArgumentCheck::new(&schema).unwrap();
         let mut draw = Draw::new(7);
         let fitting = (0..1000)
             .filter(|_| validator.is_valid(&Value::Object(draw.arguments(&schema, &[]))))
