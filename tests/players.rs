@@ -6,7 +6,7 @@ use std::process::Output;
 
 use pibench_report::bundle::Report;
 use pibench_report::page::index;
-use pibench_report::record::RunRecord;
+use pibench_report::run_record::RunRecord;
 use serde_json::{Value, json};
 use wiremock::MockServer;
 

@@ -94,7 +94,7 @@ fn a_run_that_is_not_finished_is_viewed_and_not_reported() {
 
 #[test]
 fn scores_so_far_are_the_scores_once_everything_is_played() {
-    use pibench_report::record::RunRecord;
+    use pibench_report::run_record::RunRecord;
     let scene = Scene::new();
     for (out, part) in [("run", [].as_slice()), ("part", &["--shard", "2/2"])] {
         play(
@@ -135,7 +135,7 @@ fn a_run_of_final_sessions_alone_is_drawn_beside_the_whole_one() {
 #[test]
 fn what_woke_the_agent_before_a_session_stands_with_it() {
     use pibench_report::page::episode_chunks;
-    use pibench_report::record::RunRecord;
+    use pibench_report::run_record::RunRecord;
     let scene = Scene::new();
     play(&scene, "run", &[]);
     let journal = scene.path("run/journal/law_trainee.r1.jsonl");

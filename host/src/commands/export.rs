@@ -5,7 +5,7 @@ use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::runs_in;
 use pibench_report::export::{ExportError, export as write};
-use pibench_report::record::{RecordError, RunRecord};
+use pibench_report::run_record::{RecordError, RunRecord};
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { runs, format, out } = args;

@@ -13,7 +13,7 @@ use pibench_report::bundle;
 use pibench_report::bundle::Report;
 use pibench_report::escape;
 use pibench_report::format::render;
-use pibench_report::record::{RecordError, RunRecord};
+use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::sheet::Sheet;
 use pibench_report::tables::Audit;
 

@@ -13,7 +13,7 @@ use pibench_record::folder::{is_worked_on, runs_in};
 use pibench_record::results::RunResults;
 use pibench_report::follow::{Follow, state};
 use pibench_report::progress::display;
-use pibench_report::record::{RecordError, RunRecord};
+use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::table;
 
 /// Between two looks at a folder.

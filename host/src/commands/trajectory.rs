@@ -8,7 +8,7 @@ use crate::cli::TrajectoryArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::results::SessionLine;
 use pibench_record::trajectory::Timed;
-use pibench_report::record::RunRecord;
+use pibench_report::run_record::RunRecord;
 
 /// Prints what is chosen and played to its end.
 pub(super) fn trajectory(args: &TrajectoryArgs) -> Result<Exit, Failure> {

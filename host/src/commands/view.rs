@@ -5,7 +5,7 @@ use super::runtime;
 use crate::cli::ViewArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::runs_in;
-use pibench_report::record::RunRecord;
+use pibench_report::run_record::RunRecord;
 use pibench_report::viewer::Viewer;
 
 /// Serves until it is interrupted.

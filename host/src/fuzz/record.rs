@@ -24,7 +24,7 @@ use pibench_record::trajectory::Timed;
 use pibench_record::{Journal, RunFolder, journal as journals};
 use pibench_report::bundle::Report;
 use pibench_report::follow;
-use pibench_report::record::RunRecord;
+use pibench_report::run_record::RunRecord;
 use pibench_report::{page, table};
 use pibench_sandbox::{GuestLimits, Plugins};
 use pibench_suite::load::load;

@@ -371,7 +371,9 @@ mod tests {
             },
         }));
         let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
-        compiler.add_resource("tool:/schema", Value::clone(&schema)).unwrap();
+        compiler
+            .add_resource("tool:/schema", Value::clone(&schema))
+            .unwrap();
         let root = compiler.compile("tool:/schema", &mut schemas).unwrap();
         let is_valid = |arguments: &Value| schemas.validate(arguments, root).is_ok();
         for accepted in [json!({"a": null}), json!({"old": "x"}), json!({})] {

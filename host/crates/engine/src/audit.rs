@@ -12,7 +12,7 @@ use futures::StreamExt;
 
 use super::grading::is_rubric;
 use super::plan::Plan;
-use super::record::RecordedSession;
+use super::recorded::RecordedSession;
 use crate::role::RoleError;
 use crate::user::Asking;
 use pibench_core::record::Status;

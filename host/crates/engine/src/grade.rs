@@ -13,7 +13,7 @@ use super::error::RunError;
 use super::error::{EpisodeError, Spot};
 use super::grading::{self, JUDGE};
 use super::plan::Plan;
-use super::record::{self, RecordedSession};
+use super::recorded::{self, RecordedSession};
 use super::replay::Replay;
 use super::session::{outcome, spent, tracker};
 use crate::judge::Judge;
@@ -105,7 +105,7 @@ impl<'a> Episode<'a> {
         let events = journal::events(&played.journal(&persona.id, run))?;
         let place = Place::new(&persona.id, run);
         Ok(Self {
-            sessions: record::of_episode(plan, persona, run, &events),
+            sessions: recorded::of_episode(plan, persona, run, &events),
             replay: Replay::new(plan, persona, run)?,
             judge: plan.roles.judge.at(&place),
             plan,

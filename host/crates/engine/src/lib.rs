@@ -18,7 +18,7 @@ mod log;
 mod outline;
 pub mod plan;
 mod preflight;
-mod record;
+mod recorded;
 mod replay;
 mod results;
 mod review;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::plan::Plan;
-use super::record::{RecordedSession, sessions};
+use super::recorded::{RecordedSession, sessions};
 use super::turn::calls;
 use pibench_agent::tools::ASK_USER;
 use pibench_core::record::{Outcome, Status};

@@ -8,7 +8,7 @@ use super::figure::{Theme, figures};
 use super::format::{Format, csv_file, render};
 use super::measures::{Measures, comparable_scores};
 use super::page;
-use super::record::{RunRecord, tell_apart};
+use super::run_record::{RunRecord, tell_apart};
 use super::sheet::Sheet;
 use super::tables::{Audit, Measured, banner, tables};
 use pibench_core::statistics::{Comparison, compare};

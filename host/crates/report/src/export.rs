@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::record::RunRecord;
+use super::run_record::RunRecord;
 use pibench_record::event::{Step, Turn};
 use pibench_record::folder::FolderError;
 use pibench_record::results::SessionLine;

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::record::RunRecord;
+use super::run_record::RunRecord;
 use pibench_core::failure::{Deeds, Made, Unlooked};
 use pibench_core::record::Status;
 use pibench_core::score::IntentCounts;

@@ -6,7 +6,7 @@ use super::category::{CATEGORIES, describe, letter};
 use super::escape::line;
 use super::measures::Scores;
 use super::published::{MARK, published};
-use super::record::RunRecord;
+use super::run_record::RunRecord;
 use super::table::marked;
 use super::tables::Measured;
 use draw::{Bars, Canvas, Plot, Point};

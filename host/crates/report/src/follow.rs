@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use comfy_table::CellAlignment;
 
 use super::escape::line;
-use super::record::{RunRecord, State};
+use super::run_record::{RunRecord, State};
 use super::table;
 use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::Outcome;

@@ -18,7 +18,7 @@ pub mod measures;
 pub mod page;
 pub mod progress;
 pub mod published;
-pub mod record;
+pub mod run_record;
 pub mod sheet;
 pub mod table;
 pub mod tables;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::failure::Failures;
-use super::record::RunRecord;
+use super::run_record::RunRecord;
 use pibench_core::aggregate::{mean, sample_std};
 use pibench_core::score::{IntentCounts, percent};
 use pibench_core::statistics::{

@@ -3,7 +3,7 @@
 
 use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
-use super::record::RunRecord;
+use super::run_record::RunRecord;
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
 use pibench_core::player::Mark;
 use pibench_core::score::IntentCounts;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::bundle::Report;
 use super::page::{episode_chunks, index, shell};
-use super::record::{RecordError, RunRecord};
+use super::run_record::{RecordError, RunRecord};
 
 /// Why there is no viewer.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The host's side of the imports: one file per interface that does more than one thing.
 
 pub(super) mod files;
-pub(super) mod preopen;
+pub(super) mod wasi_files;
 mod workspace;
 
 use super::bindings::tool_app::pibench::plugin::{clock, log, random, types};

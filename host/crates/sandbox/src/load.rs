@@ -713,7 +713,7 @@ fn prepare(
         }
         World::Grader => {
             grader::Grader::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
-            super::host::preopen::add_to_linker(&mut linker)?;
+            super::host::wasi_files::add_to_linker(&mut linker)?;
             let pre = linker.instantiate_pre(component)?;
             let types = component.component_type();
             let interpreter = types

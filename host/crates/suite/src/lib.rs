@@ -15,7 +15,7 @@ pub mod suite;
 pub mod validate;
 
 pub mod depth;
-pub mod document;
 pub mod draft;
 pub mod pack;
 mod shape;
+pub mod toml_file;

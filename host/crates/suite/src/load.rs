@@ -18,7 +18,6 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use crate::catalog;
-use crate::document::{Document, Place, Report};
 use crate::identity;
 use crate::manifest::{
     FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile, SuiteFile,
@@ -26,6 +25,7 @@ use crate::manifest::{
 use crate::pack::{Pack, ReadError, plain};
 use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Page, Persona, Session, Suite, USER_MD};
+use crate::toml_file::{Document, Place, Report};
 use pibench_core::player;
 
 pub(super) use session::step;

@@ -20,12 +20,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 
-use crate::document::{Document, Place, Report};
 use crate::load::{Loader, PERSONA, SESSION, folder_and_name, join};
 use crate::manifest::IMPORTED;
 use crate::manifest::{PersonaFile, SessionFile, SuiteFile};
 use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Persona, Session, Suite};
+use crate::toml_file::{Document, Place, Report};
 pub use history::History;
 use shown::Shown;
 

@@ -1,8 +1,8 @@
 //! `read_file`: numbered lines of a text file, in windows that fit a model's context; of documents and notebooks, lines
 //! of their text.
 
-mod document;
 mod notebook;
+mod pages;
 mod picture;
 
 use std::fmt::Write as _;
@@ -83,7 +83,7 @@ pub async fn read(
 ) -> Result<Read, ReadError> {
     let path = file_path(&arguments.path)?;
     if let Some(format) = Format::of(path.as_str()) {
-        let text = document::run(documents, workspace, &path, format, arguments).await?;
+        let text = pages::run(documents, workspace, &path, format, arguments).await?;
         return Ok(Read::Text(text));
     }
     match picture::shown(workspace, &path)? {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{judge, rated_items};
 use crate::plan::Plan;
-use crate::record::{RecordedSession, sessions};
+use crate::recorded::{RecordedSession, sessions};
 use crate::role::RoleError;
 use pibench_core::record::Status;
 use pibench_record::folder::{FolderError, read_outline};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::plan::Plan;
-use super::super::record::{self, RecordedSession};
+use super::super::recorded::{self, RecordedSession};
 use pibench_record::event::Event;
 use pibench_record::journal;
 use pibench_record::journal::JournalError;
@@ -141,7 +141,7 @@ fn read<'a>(chosen: &[Finished<'a>]) -> Result<Vec<Drawn<'a>>, JournalError> {
             continue;
         }
         let events = journal::events(&path)?;
-        for session in record::of_episode(plan, persona, run, &events) {
+        for session in recorded::of_episode(plan, persona, run, &events) {
             let same = |other: &&Finished<'a>| {
                 other.plan.folder.journal(&other.persona.id, other.run) == path
                     && other.session == session.session.id

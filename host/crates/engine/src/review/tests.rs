@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::RecordedTurn;
+use crate::recorded::RecordedTurn;
 use pibench_core::record::CallRecord;
 use pibench_core::session::IntentChange;
 use pibench_core::vocabulary::Scope;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::{ExportError, Played, write};
-use crate::record::RunRecord;
+use crate::run_record::RunRecord;
 use pibench_core::message::Usage;
 use pibench_core::record::CallRecord;
 use pibench_record::event::{Step, Turn};

@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::{ExportError, Played, messages, write};
-use crate::record::RunRecord;
+use crate::run_record::RunRecord;
 use pibench_core::message::Usage;
 
 /// Writes the log of one run.

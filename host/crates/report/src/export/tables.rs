@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{ExportError, Played, played};
-use crate::record::RunRecord;
+use crate::run_record::RunRecord;
 use pibench_record::event::Step;
 use pibench_record::results::SessionLine;
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
 use crate::failure;
-use crate::record::RunRecord;
+use crate::run_record::RunRecord;
 use pibench_core::failure::Made;
 use pibench_record::folder::{read_blob, read_timings};
 use pibench_record::results::SessionLine;

@@ -10,7 +10,7 @@ use crate::bundle::Report;
 use crate::category::{CATEGORIES, describe, letter};
 use crate::figure::{Theme, figures};
 use crate::measures::Measures;
-use crate::record::RunRecord;
+use crate::run_record::RunRecord;
 use crate::sheet::Origin;
 use pibench_core::player::Mark;
 use pibench_record::folder::is_worked_on;

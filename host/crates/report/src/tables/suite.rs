@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Measured;
 use crate::category::{CATEGORIES, describe, letter};
-use crate::record::RunRecord;
+use crate::run_record::RunRecord;
 use crate::sheet::{Best, Cell, Column, Row, Sheet};
 use pibench_core::vocabulary::Category;
 use pibench_record::outline::{Described, Outline, PersonaOutline};

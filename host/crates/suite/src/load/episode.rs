@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::document::{Place, Report};
 use crate::manifest::EpisodeEntry;
 use crate::suite::Session;
+use crate::toml_file::{Place, Report};
 
 /// Reports what breaks the contract of dependency groups: `depends_on` stands on a group's final session alone, names
 /// earlier sessions without a checklist, and each of them belongs to one group. `sessions` are the entries' sessions

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Loader, cannot, is_id};
-use crate::document::{Place, Report};
 use crate::manifest::{Person, PersonaFile};
+use crate::toml_file::{Place, Report};
 
 /// Bytes of one file.
 const FILE_LIMIT: u64 = 64 << 20;

@@ -11,11 +11,11 @@ use super::{
     Loader, STAGED_LIMIT, beside, cannot, check_apps, check_id, check_ids, check_length,
     check_text, without_date, without_dates,
 };
-use crate::document::{Place, Report};
 use crate::manifest::{IntentFile, ItemFile, RuleFile, SessionFile, StagedFile, StepFile, Trigger};
 use crate::pack::plain;
 use crate::problem::Source;
 use crate::suite::{Grading, Intent, Item, Rule, Session, Staged, Step, lists_tool};
+use crate::toml_file::{Place, Report};
 use pibench_core::matcher::{Matcher, MatcherError};
 use pibench_core::vocabulary::MatcherFile;
 

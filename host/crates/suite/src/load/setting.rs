@@ -9,9 +9,9 @@ use serde_json::Value;
 use toml::Table;
 
 use super::{Loader, SuiteFile, folder_and_name};
-use crate::document::{Document, Report};
 use crate::problem::{Problem, Problems};
 use crate::suite::Suite;
+use crate::toml_file::{Document, Report};
 use pibench_core::vocabulary::Ablation;
 
 /// What the command line puts in the place of a setting of the suite file.

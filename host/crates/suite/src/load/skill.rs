@@ -4,8 +4,8 @@
 use serde::Deserialize;
 
 use super::{Loader, STAGED_LIMIT, cannot, check_length, join};
-use crate::document::{Place, Report};
 use crate::suite::Staged;
+use crate::toml_file::{Place, Report};
 
 /// The skill's own file.
 const SKILL: &str = "SKILL.md";

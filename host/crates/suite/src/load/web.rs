@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::{Loader, join};
-use crate::document::{Place, Report};
 use crate::manifest::{WebFile, WebProvider};
 use crate::problem::Problem;
 use crate::suite::Page;
+use crate::toml_file::{Place, Report};
 
 /// Reports settings that do not go together: none is read and ignored.
 pub(super) fn check(web: &WebFile, place: &Place<'_>, report: &mut Report<'_>) {

@@ -2,7 +2,7 @@
 //! that "It asks for the log" has lost its subject. They are guesses at wording, so warnings.
 
 use super::Ground;
-use crate::document::{Place, Report};
+use crate::toml_file::{Place, Report};
 
 /// First words that point to something said before.
 const POINTERS: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Hints at items that hold several requirements or say the same twice. They are guesses at wording, so warnings.
 
 use super::{Ground, words};
-use crate::document::Report;
 use crate::manifest::ItemFile;
+use crate::toml_file::Report;
 
 /// Characters of a criterion that can still be one requirement.
 const LONG: usize = 220;

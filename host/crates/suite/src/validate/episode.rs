@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{AuthoredSession, written};
-use crate::document::{Place, Report};
 use crate::manifest::SessionFile;
 use crate::suite::{Persona, Session};
+use crate::toml_file::{Place, Report};
 use pibench_core::vocabulary::FoundIn;
 
 pub(super) fn check(

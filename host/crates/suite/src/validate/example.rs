@@ -1,9 +1,9 @@
 //! The examples of matchers, tried: what an author says must match does, and what must not does not.
 
 use super::Ground;
-use crate::document::{Place, Report};
 use crate::manifest::RuleFile;
 use crate::suite::Grading;
+use crate::toml_file::{Place, Report};
 use pibench_core::matcher::{Matcher, Piece, Place as Where};
 use pibench_core::vocabulary::MatcherFile;
 

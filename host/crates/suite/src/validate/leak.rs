@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::shown::{Text, opening, stands_in};
 use super::{Ground, Shown, words};
-use crate::document::{Place, Report};
+use crate::toml_file::{Place, Report};
 use pibench_core::lexical::{SPAN, collapse};
 use pibench_core::matcher::{Piece, Place as Where};
 
