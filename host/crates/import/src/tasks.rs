@@ -232,14 +232,7 @@ impl Importer<'_> {
         ) else {
             return Ok(None);
         };
-        let ProfileYaml {
-            user_id,
-            role,
-            preferences,
-            long_term_goals,
-            rest: profile_rest,
-            ..
-        } = profile;
+        let user_id = profile.user_id.clone();
         let taken = |id: &String| self.personas.iter().any(|persona| persona.id == *id);
         let Some(id) = to_id(&user_id).filter(|id| !taken(id)) else {
             let what = "stands twice or has no letter or digit";
@@ -258,42 +251,22 @@ impl Importer<'_> {
         }
         self.leftovers(user, &episode);
         let skills = self.skills(user, &id)?;
-        let mut ours = Map::new();
-        ours.insert("user_id".to_owned(), json!(user_id));
-        ours.insert("tool_names".to_owned(), json!(tools.tool_names));
-        ours.insert("episode_id".to_owned(), json!(episode.episode_id));
-        ours.insert("long_term_goals".to_owned(), json!(long_term_goals));
-        ours.insert(
-            "preferences".to_owned(),
-            preferences.clone().unwrap_or_default(),
-        );
-        ours.extend(profile_rest);
-        ours.extend(episode.rest.clone());
         for key in tools.rest.keys() {
             self.leave_out(
                 &format!("{user}/tools.yaml"),
                 format!("{key}: no key of the format"),
             );
         }
-        ours.extend(
-            episode
-                .user_id
-                .clone()
-                .filter(|id| *id != user_id)
-                .map(|id| ("episode_user_id".to_owned(), id.into())),
-        );
-        let renamed = skills.iter().filter(|(id, name)| id != name);
-        let renamed: Map<String, Value> = renamed
-            .map(|(id, name)| (id.clone(), json!(name)))
-            .collect();
-        if !renamed.is_empty() {
-            ours.insert("skills".to_owned(), Value::Object(renamed));
-        }
+        let ours = rest_of(&profile, &episode, &tools, &skills);
         let persona = PersonaFile {
             version: pibench_suite::manifest::VERSION,
             id: id.clone(),
             name: user_id.replace('_', " "),
-            profile: profile_text(&role, preferences.as_ref(), &long_term_goals),
+            profile: profile_text(
+                &profile.role,
+                profile.preferences.as_ref(),
+                &profile.long_term_goals,
+            ),
             user_md: self.user_md(user),
             facts: BTreeMap::new(),
             tools: self.tools(user, tools),
@@ -474,6 +447,37 @@ pub(super) fn to_id(name: &str) -> Option<String> {
     let id: String = name.chars().map(fold).collect();
     let id = id.trim_matches(['-', '_']).to_owned();
     is_id(&id).then_some(id)
+}
+
+/// What the format has beside our own keys, kept under its names.
+fn rest_of(
+    profile: &ProfileYaml,
+    episode: &EpisodeYaml,
+    tools: &ToolsYaml,
+    skills: &BTreeMap<String, String>,
+) -> Map<String, Value> {
+    let mut ours = Map::new();
+    ours.insert("user_id".to_owned(), json!(profile.user_id));
+    ours.insert("tool_names".to_owned(), json!(tools.tool_names));
+    ours.insert("episode_id".to_owned(), json!(episode.episode_id));
+    ours.insert("long_term_goals".to_owned(), json!(profile.long_term_goals));
+    ours.insert(
+        "preferences".to_owned(),
+        profile.preferences.clone().unwrap_or_default(),
+    );
+    ours.extend(profile.rest.clone());
+    ours.extend(episode.rest.clone());
+    let other = episode.user_id.clone().filter(|id| *id != profile.user_id);
+    ours.extend(other.map(|id| ("episode_user_id".to_owned(), id.into())));
+    let renamed: Map<String, Value> = skills
+        .iter()
+        .filter(|(id, name)| id != name)
+        .map(|(id, name)| (id.clone(), json!(name)))
+        .collect();
+    if !renamed.is_empty() {
+        ours.insert("skills".to_owned(), Value::Object(renamed));
+    }
+    ours
 }
 
 fn profile_text(role: &str, preferences: Option<&Value>, goals: &[String]) -> String {

@@ -74,25 +74,18 @@ impl Importer<'_> {
         for key in unknown {
             self.leave_out(&path, format!("{key}: no key of the format"));
         }
-        let objectives = objectives.unwrap_or_default();
+        let mut objectives = objectives.unwrap_or_default();
         // Read before, with what is wrong.
         let named = objectives.tools().unwrap_or_default();
         let has_criteria =
             !objectives.checklist.is_empty() || objectives.tools_evaluation_path.is_some();
-        let mut checklist: Vec<ItemFile> = objectives
-            .checklist
-            .into_iter()
-            .filter(|item| !item.criterion.trim().is_empty())
-            .enumerate()
-            .map(rubric)
-            .collect();
         let exact: BTreeSet<&str> = named.iter().map(|tool| tool.name.as_str()).collect();
         let exact: Vec<String> = exact.into_iter().map(str::to_owned).collect();
         let tools = evidence(named);
+        let mut checklist = rubrics(std::mem::take(&mut objectives.checklist));
         if let Some(script) = &objectives.tools_evaluation_path {
             checklist.extend(self.rules(user, &path, script, &out, &exact)?);
         }
-
         let session = SessionFile {
             version: pibench_suite::manifest::VERSION,
             id: id.to_owned(),
@@ -106,10 +99,7 @@ impl Importer<'_> {
             clock: clock(position),
             trigger: self.trigger(&path, trigger),
             request: intent.initial_input,
-            intents: (1..)
-                .zip(intent.hidden_intent)
-                .map(|(number, hidden)| intent_of(number, hidden.content))
-                .collect(),
+            intents: intents(intent.hidden_intent),
             checklist,
             files,
             apps: BTreeMap::new(),
@@ -405,26 +395,32 @@ fn map_of(metadata: Value) -> Map<String, Value> {
     }
 }
 
-fn intent_of(number: usize, content: String) -> IntentFile {
-    IntentFile {
+fn intents(hidden: Vec<source::HiddenYaml>) -> Vec<IntentFile> {
+    let intent = |(number, hidden): (usize, source::HiddenYaml)| IntentFile {
         id: format!("i{number}"),
-        content,
+        content: hidden.content,
         scope: Scope::Session,
         satisfied: None,
         asked: None,
         found_in: Vec::new(),
-    }
+    };
+    (1..).zip(hidden).map(intent).collect()
 }
 
-fn rubric((index, item): (usize, source::CriterionYaml)) -> ItemFile {
-    ItemFile {
-        id: format!("c{}", index + 1),
+/// An item without words is none.
+fn rubrics(criteria: Vec<source::CriterionYaml>) -> Vec<ItemFile> {
+    let rubric = |(number, item): (usize, source::CriterionYaml)| ItemFile {
+        id: format!("c{number}"),
         criterion: item.criterion,
         weight: item.weight,
         when: When::Ever,
         met: None,
         rule: None,
-    }
+    };
+    let criteria = criteria
+        .into_iter()
+        .filter(|item| !item.criterion.trim().is_empty());
+    (1..).zip(criteria).map(rubric).collect()
 }
 
 /// Under `pi-bench` a script is shown the calls of the session's `objectives.tools` only, by the names that stand there: to one

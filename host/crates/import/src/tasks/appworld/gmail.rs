@@ -40,6 +40,18 @@ const DRAFT: [&str; 10] = [
 ];
 
 pub(super) fn records(database: &mut Database, users: &Users) -> Records {
+    let (emails, known) = emails(database, users);
+    let (threads, of_thread) = threads(database, users, &known);
+    let drafts = drafts(database, users, &of_thread, &known);
+    let mut records = Records::new();
+    put(&mut records, "emails", emails);
+    put(&mut records, "threads", threads);
+    put(&mut records, "drafts", drafts);
+    records
+}
+
+/// The emails, and which conversation and people each id has.
+fn emails(database: &mut Database, users: &Users) -> (Vec<Value>, Known) {
     let conversations = conversations(database);
     let names = attachments(database);
     let mut emails = Vec::new();
@@ -79,6 +91,15 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             database.skip("attachment", "of an email that is not there");
         }
     }
+    (emails, known)
+}
+
+/// What people made of their threads, and the email of its owner that each thread's id stands for.
+fn threads(
+    database: &mut Database,
+    users: &Users,
+    known: &Known,
+) -> (Vec<Value>, BTreeMap<i64, i64>) {
     let mut threads = Vec::new();
     let mut of_thread = BTreeMap::new();
     database.derived("user_email_thread", &OF_ITS_EMAILS);
@@ -119,12 +140,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "snoozed_until": row.moment("snoozed_until"),
         })));
     }
-    let drafts = drafts(database, users, &of_thread, &known);
-    let mut records = Records::new();
-    put(&mut records, "emails", emails);
-    put(&mut records, "threads", threads);
-    put(&mut records, "drafts", drafts);
-    records
+    (threads, of_thread)
 }
 
 /// The conversation of each email that was taken, and who takes part.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Time;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Database, Records, Row, Users, put, record};
 
@@ -34,6 +34,14 @@ const ALARM: [&str; 9] = [
 ];
 
 pub(super) fn records(database: &mut Database, users: &Users) -> Records {
+    let mut records = Records::new();
+    put(&mut records, "contacts", contacts(database, users));
+    put(&mut records, "text_messages", messages(database, users));
+    put(&mut records, "alarms", alarms(database, users));
+    records
+}
+
+fn contacts(database: &mut Database, users: &Users) -> Vec<Value> {
     let mut contacts = Vec::new();
     let mut numbers = BTreeSet::new();
     database.derived("contact", &["search_text"]);
@@ -61,6 +69,10 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "created_at": row.moment("created_at"),
         })));
     }
+    contacts
+}
+
+fn messages(database: &mut Database, users: &Users) -> Vec<Value> {
     let mut messages = Vec::new();
     // A message is one record here, that both its people see.
     database.derived(
@@ -99,6 +111,10 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "sent_at": row.moment("created_at"),
         })));
     }
+    messages
+}
+
+fn alarms(database: &mut Database, users: &Users) -> Vec<Value> {
     let mut alarms = Vec::new();
     database.derived("alarm", &["search_text"]);
     for row in database.rows("alarm", &ALARM) {
@@ -117,11 +133,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
             "created_at": row.moment("created_at"),
         })));
     }
-    let mut records = Records::new();
-    put(&mut records, "contacts", contacts);
-    put(&mut records, "text_messages", messages);
-    put(&mut records, "alarms", alarms);
-    records
+    alarms
 }
 
 /// Hours and minutes, without the seconds that some write behind; what is no time is for the app to refuse.

@@ -107,10 +107,16 @@ fn color(row: &Row) -> Option<String> {
     row.word("color", &COLORS)
 }
 
-fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value> {
-    let mut favorites = BTreeSet::new();
-    let mut archived = BTreeSet::new();
-    let mut links: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
+/// Who works on which project, by its id, and who marked it, by id and person.
+#[derive(Default)]
+struct Links {
+    favorites: BTreeSet<(i64, String)>,
+    archived: BTreeSet<(i64, String)>,
+    people: BTreeMap<i64, Vec<Value>>,
+}
+
+fn links(database: &mut Database, users: &Users) -> Links {
+    let mut links = Links::default();
     let columns = ["project_id", "user_id", "is_favorite", "is_archived"];
     database.derived("project_collaborator_link", &["id", "created_at"]);
     for row in database.rows("project_collaborator_link", &columns) {
@@ -121,13 +127,17 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
             continue;
         };
         if row.flag("is_favorite") {
-            favorites.insert((project, person.to_string()));
+            links.favorites.insert((project, person.to_string()));
         }
         if row.flag("is_archived") {
-            archived.insert((project, person.to_string()));
+            links.archived.insert((project, person.to_string()));
         }
-        links.entry(project).or_default().push(person);
+        links.people.entry(project).or_default().push(person);
     }
+    links
+}
+
+fn invited(database: &mut Database, users: &Users) -> BTreeMap<i64, Vec<Value>> {
     let mut invited: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
     database.derived(
         "project_invite",
@@ -142,6 +152,16 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
             database.skip("project_invite", "no known project or user");
         }
     }
+    invited
+}
+
+fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value> {
+    let Links {
+        mut favorites,
+        mut archived,
+        people: mut links,
+    } = links(database, users);
+    let mut invited = invited(database, users);
     let mut sections = sections(database, known);
     let mut projects = Vec::new();
     database.derived("project", &["search_text"]);
