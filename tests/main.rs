@@ -69,5 +69,6 @@ mod verify;
 mod viewer;
 mod web_recorded;
 mod words;
+mod worker;
 mod world;
 mod wrapped;

@@ -1,5 +1,7 @@
 //! The command line. The doc comments are the help.
 
+use std::str::FromStr;
+
 use camino::Utf8PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -251,9 +253,18 @@ pub struct RunArgs {
     /// Print every setting, its value and where that comes from, and play nothing.
     #[arg(long, conflicts_with = "dry_run")]
     pub print_config: bool,
-    /// Play only this part of the episodes, such as 2/4; `merge` makes one run of the parts.
-    #[arg(long, value_name = "I/N")]
-    pub shard: Option<Shard>,
+    /// Play only this part of the episodes, such as 2/4, or go on with it where --out holds it already; `merge` makes one run
+    /// of the parts. `auto`: the part whose task of a scheduler this is, in the folder part-I of --out.
+    #[arg(long, value_name = "I/N|auto")]
+    pub shard: Option<ShardArg>,
+    /// How long the scheduler waits between SIGTERM or SIGUSR1 and its kill. No turn begins after the signal; those that have
+    /// begun are played on until five seconds are left.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub grace: u32,
+    /// Exit with 0 when everything is played to its end, whatever broke in it (else 5, 8 or 9): for schedulers that take every
+    /// other code for a failure.
+    #[arg(long)]
+    pub exit_zero: bool,
     /// A folder of prompts that replace the built-in ones of the same file name; `system.md` and `subagent.md` are the
     /// agent's, the others those of user agent and judge.
     #[arg(long, value_name = "DIR")]
@@ -286,6 +297,25 @@ pub struct RunArgs {
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Which part of the episodes is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardArg {
+    /// As the scheduler says.
+    Auto,
+    Given(Shard),
+}
+
+impl FromStr for ShardArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Given)
+    }
 }
 
 #[derive(Debug, Clone, Default, Args)]

@@ -139,10 +139,12 @@ fn machine() -> Result<Machine, Failure> {
     let beside = beside.flat_map(|dir| [dir.join("plugins"), dir.join("../plugins")]);
     let mut own: Vec<PathBuf> = beside.collect();
     let cache = cache_dir();
+    let mut suite = None;
     if !own.iter().any(|dir| dir.is_dir())
         && let Some(folder) = unpacked(&cache)?
     {
         own.push(folder.join(embedded::PLUGINS));
+        suite = Some(folder.join(embedded::SUITE));
     }
     Ok(Machine {
         own,
@@ -152,9 +154,24 @@ fn machine() -> Result<Machine, Failure> {
             .or_else(|| talk().filter().map(str::to_owned))
             .unwrap_or_default(),
         most: open_files::episodes(),
+        node: node(),
+        suite,
         tell,
         compiler,
     })
+}
+
+/// The machine's name, as its scheduler has it: a container's own says little.
+fn node() -> String {
+    let named = ["PIBENCH_NODE", "SLURMD_NODENAME"].into_iter();
+    let mut named = named.filter_map(|name| std::env::var(name).ok());
+    let own = || {
+        rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned()
+    };
+    named.find(|name| !name.is_empty()).unwrap_or_else(own)
 }
 
 /// Tells what is odd, on stderr.

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use pibench_host::cli::{Cli, TalkArgs};
+use pibench_engine::stop;
+use pibench_host::cli::{Cli, Command, TalkArgs};
 use pibench_host::commands;
 use pibench_host::exit::Exit;
 use pibench_host::open_files;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         .with_env_filter(filter(cli.talk))
         .without_time()
         .init();
+    end_by_signals(&cli.command);
     match commands::dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -43,6 +45,17 @@ fn filter(talk: TalkArgs) -> EnvFilter {
     let asked = || EnvFilter::try_new(talk.filter()?).ok();
     let own = std::env::var_os("PIBENCH_LOG").map(|_| EnvFilter::from_env("PIBENCH_LOG"));
     own.or_else(asked).unwrap_or_default()
+}
+
+/// A scheduler that wants a run to end is heard before the first turn too, and by whatever is a container's program.
+fn end_by_signals(command: &Command) {
+    let is_run = matches!(command, Command::Run(_) | Command::Serve(_));
+    if (is_run || std::process::id() == 1)
+        && let Err(error) = stop::end_at_once()
+    {
+        // The scheduler kills it a little later.
+        tracing::warn!("signals are not heard: {error}");
+    }
 }
 
 /// Who stops to read, as `| head` does, wants no more. The signal that ends other programs would end this one at a broken

@@ -2,8 +2,11 @@
 
 mod config;
 mod estimate;
+mod part;
 mod play;
 mod several;
+
+use std::time::Duration;
 
 use anyhow::anyhow;
 use camino::Utf8Path;
@@ -14,7 +17,7 @@ use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::player;
 use pibench_core::player::Mark;
-use pibench_engine::plan::{GoingOn, Playing, Seat, Wanted, agents, go_on, resolve};
+use pibench_engine::plan::{GoingOn, Playing, Seat, Wanted, agents, go_on, resolve, same_plan};
 use pibench_engine::{AgentRole, Plan};
 use pibench_model::collector::{Collector, Target};
 use pibench_model::provider::process_environment;
@@ -27,17 +30,28 @@ pub(super) use play::{Output, played, show};
 
 /// Plays a suite, or goes on with a run.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let args = part::placed(args)?;
+    let exit = dispatch(&args)?;
+    let faults = [Exit::GuestFaults, Exit::JudgeFaults, Exit::ModelFaults];
+    Ok(if args.exit_zero && faults.contains(&exit) {
+        Exit::Complete
+    } else {
+        exit
+    })
+}
+
+fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
     if args.print_config {
         return config::print(args);
     }
     if args.dry_run {
         return estimate::print(args);
     }
-    let plan = if let Some(dir) = &args.resume {
+    let (plan, resume) = if let Some(dir) = &args.resume {
         if let Some(several) = several::resumed(dir, args)? {
             return several.play(args);
         }
-        resumed(dir, args)?
+        (resumed(dir, args)?, true)
     } else {
         let suite = loaded(args)?;
         let agents = agents(&suite)?;
@@ -58,26 +72,32 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     } else {
         Output::Table
     };
-    played(plan, args.resume.is_some(), output, std::future::ready(()))
+    played(plan, resume, output, std::future::ready(()))
 }
 
-/// What is to be played by one agent, by the command line.
-pub(super) fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
+/// What is to be played by one agent, by the command line, and whether it was begun before.
+pub(super) fn plan_of(args: &RunArgs) -> Result<(Plan, bool), Failure> {
+    let args = &part::placed(args)?;
     match &args.resume {
-        Some(dir) => resumed(dir, args),
+        Some(dir) => Ok((resumed(dir, args)?, true)),
         None => begun(&loaded(args)?, args),
     }
 }
 
-fn begun(suite: &Suite, args: &RunArgs) -> Result<Plan, Failure> {
+/// The plan in a new folder, or in that of a part that was begun before.
+fn begun(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
+    let (machine, wanted) = (machine()?, wanted(args)?);
+    if let Some(out) = part::begun(args) {
+        same_plan(&machine, suite, &wanted, &suite.agent, out)?;
+        return Ok((resumed(out, args)?, true));
+    }
     let seat = Seat {
         agent: suite.agent.clone(),
         out: args.out.clone(),
         answers: args.tape.answers(),
     };
-    let (machine, wanted) = (machine()?, wanted(args)?);
     let plan = runtime()?.block_on(resolve(&machine, suite, &wanted, seat))?;
-    Ok(plan)
+    Ok((plan, false))
 }
 
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
@@ -89,7 +109,7 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
 /// What the command line asks of a run beside its suite's settings.
 fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
     Ok(Wanted {
-        shard: args.shard,
+        shard: part::of(args),
         plugins: args.settings.plugins.clone(),
         prompts: args.prompts.clone(),
         max_cost: args.max_cost,
@@ -106,6 +126,7 @@ fn playing(args: &RunArgs) -> Result<Playing, Failure> {
         .transpose();
     Ok(Playing {
         log: args.log_level.unwrap_or(LevelFilter::INFO),
+        grace: Duration::from_secs(args.grace.into()),
         collector: collector.or_exit(Exit::Io)?,
     })
 }

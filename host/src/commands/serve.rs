@@ -42,8 +42,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
         run.settings.agent = vec![AgentRole::EXTERNAL.into()];
         run.settings.runs = run.settings.runs.or(Some(1));
     }
-    let resume = run.resume.is_some();
-    let plan = plan_of(&run)?;
+    let (plan, resume) = plan_of(&run)?;
     let outside = match &plan.roles.agent {
         AgentRole::External(external) => external.outside(),
         _ => None,

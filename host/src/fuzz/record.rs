@@ -13,6 +13,7 @@ use pibench_core::vocabulary::{PROTOCOL_VERSION, Protocol, Scaffold, ScaffoldPro
 use pibench_engine::imported;
 use pibench_engine::imported::take_over;
 use pibench_engine::judge::Judge;
+use pibench_engine::stop::Stop;
 use pibench_engine::user::UserAgent;
 use pibench_engine::{AgentRole, Plan, Roles, Spending, Toolboxes, outline, verify};
 use pibench_import::results;
@@ -320,6 +321,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         folder,
         preflight: false,
         spending: Spending::default(),
+        stop: Stop::default(),
         log: None,
     }
 }

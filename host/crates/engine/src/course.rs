@@ -49,6 +49,7 @@ pub(super) async fn play(
     if past.over {
         return Ok(episode::result(plan, persona, run, tally));
     }
+    plan.stop.check()?;
     let mut episode = Episode::open(plan, persona, run, &past, journal, tally, progress).await?;
     drop(opening);
     play_sessions(&mut episode, past).await?;

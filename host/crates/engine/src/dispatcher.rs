@@ -17,6 +17,7 @@ use super::outline::outline;
 use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
 use super::session::spent;
+use super::stop::{INTERRUPTED, Scheduler};
 use super::{course, results};
 use pibench_core::message::Role;
 use pibench_core::progress::Progress;
@@ -28,9 +29,6 @@ use pibench_record::results::RunResults;
 use pibench_record::standing::EpisodeResults;
 
 const PULSE: Duration = Duration::from_secs(1);
-
-/// The exit code of a process that its user interrupted: 128 and the signal's number, as shells have it.
-pub const INTERRUPTED: u8 = 130;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ pub enum Finished {
         /// Why all episodes were stopped: the operator has to mend something.
         setup: Option<String>,
     },
-    /// The user stopped it; the folder can be gone on with.
+    /// The user or the scheduler stopped it; the folder can be gone on with.
     Interrupted,
 }
 
@@ -67,6 +65,7 @@ pub async fn play_all(
     resume: bool,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<Vec<Finished>, RunError> {
+    let mut scheduler = Scheduler::heard().map_err(RunError::Signals)?;
     for plan in &plans {
         plan.folder.put_outline(&outline(plan).await?)?;
     }
@@ -110,17 +109,28 @@ pub async fn play_all(
         let episodes = in_turn(&plans);
         play_in_order(episodes, episode, jobs, &opening, &mut tasks, &mut joined).await
     };
+    let interrupted = || plans.iter().map(|_| Finished::Interrupted).collect();
+    // What is written is whole at any moment, and a plugin that is being compiled may take its time.
     tokio::select! {
         ended = begun => ended?,
         never = pulse(&plans, &progress) => match never {},
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
-                // What is written is whole at any moment, and a plugin that is being compiled may take its time.
                 _ = tokio::signal::ctrl_c() => std::process::exit(INTERRUPTED.into()),
             }
-            return Ok(plans.iter().map(|_| Finished::Interrupted).collect());
+            return Ok(interrupted());
         }
+        () = stopped(&mut scheduler, &plans) => {
+            tokio::select! {
+                () = tasks.shutdown() => {}
+                () = until_killed(&plans) => {}
+            }
+            return Ok(interrupted());
+        }
+    }
+    if joined.iter().any(|joined| joined.stopped) {
+        return Ok(interrupted());
     }
     let mut finished = Vec::new();
     for (plan, joined) in plans.iter().zip(joined) {
@@ -129,6 +139,7 @@ pub async fn play_all(
             broken,
             spent,
             setup,
+            stopped: _,
         } = joined;
         let results = results::collect_others(plan, known)?;
         plan.folder.put_results(&results)?;
@@ -140,6 +151,25 @@ pub async fn play_all(
         });
     }
     Ok(finished)
+}
+
+/// Passes when a scheduler has said that all must end, and the time for turns to end by themselves is over.
+async fn stopped(scheduler: &mut Scheduler, plans: &[Arc<Plan>]) {
+    scheduler.says_stop().await;
+    for plan in plans {
+        plan.stop.ask();
+    }
+    // All have the same grace.
+    if let Some(plan) = plans.first() {
+        plan.stop.turns_may_end().await;
+    }
+}
+
+/// Ends the process when its scheduler is about to.
+async fn until_killed(plans: &[Arc<Plan>]) {
+    if let Some(plan) = plans.first() {
+        plan.stop.end().await;
+    }
 }
 
 /// Tells once a second how the models are doing.
@@ -251,6 +281,8 @@ struct Joined {
     broken: Vec<String>,
     spent: Option<String>,
     setup: Option<String>,
+    /// Whether one was stopped before its end.
+    stopped: bool,
 }
 
 /// Plays episodes, each begun when one of those before it has left its place, and when it may be opened. What broke outside
@@ -290,6 +322,7 @@ where
         };
         match ended {
             Err(error) if error.is_infrastructure() => joined[of].broken.push(error.to_string()),
+            Err(EpisodeError::Stopped(_)) => joined[of].stopped = true,
             Err(error @ EpisodeError::Spent(_)) => joined[of].spent = Some(error.to_string()),
             Err(error @ EpisodeError::Setup { .. }) => {
                 joined[of].setup = Some(error.to_string());

@@ -1,6 +1,7 @@
 //! Why an episode or a run cannot go on: what was journaled stays in any case.
 
 use super::spending::LimitReached;
+use super::stop::Stopped;
 use pibench_agent::AgentPromptError;
 use pibench_core::session::SessionError;
 use pibench_model::ModelError;
@@ -36,6 +37,9 @@ pub enum EpisodeError {
     /// The run may cost no more. Nothing is lost.
     #[error(transparent)]
     Spent(#[from] LimitReached),
+    /// A scheduler wants the process to end. Nothing is lost.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// A model's server rejects what it is asked: the operator has to mend it. The turn in flight is not journaled.
     #[error("play {persona}/{session}, turn {turn}: {reason}")]
     Setup {
@@ -138,6 +142,8 @@ pub enum RunError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    #[error("listen for signals: {0}")]
+    Signals(std::io::Error),
     #[error("play an episode: its task ended without an answer: {0}")]
     Task(#[from] tokio::task::JoinError),
 }

@@ -27,6 +27,7 @@ pub mod serve;
 mod session;
 mod spending;
 mod stages;
+pub mod stop;
 mod tools;
 mod turn;
 pub mod user;
@@ -38,7 +39,7 @@ pub use audit::{
     Against, AgainstError, Audited, Disagreement, Sample, audit, audit_by_people, ballot,
     hold_against,
 };
-pub use dispatcher::{Finished, INTERRUPTED, play, play_all};
+pub use dispatcher::{Finished, play, play_all};
 pub use episode::app_seed;
 pub use error::{EpisodeError, RunError};
 pub use estimate::estimate;
@@ -50,5 +51,6 @@ pub use preflight::{Probe, preflight};
 pub use results::{collect, is_whole};
 pub use review::{Doubt, Doubtful, review};
 pub use spending::Spending;
+pub use stop::INTERRUPTED;
 pub use tools::{Toolboxes, list_tools};
 pub use verify::{Verified, verify};

@@ -17,17 +17,19 @@ pub use error::PlanError;
 pub use guests::{Guests, OF_TOOLS, at_once, limits, open, read_policy, search};
 pub use machine::{Machine, Notice};
 pub use regrade::{Grading, regrade};
-pub use reopen::{GoingOn, Purpose, go_on, go_on_all, load, of_draft, reopen};
+pub use reopen::{GoingOn, Purpose, go_on, go_on_all, load, of_draft, reopen, same_plan};
 pub use resolve::{
     Playing, Seat, Settled, Wanted, absolute, default_out, resolve, resolve_all, settle,
 };
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::error::EpisodeError;
 use super::log::Log;
 use super::spending::Spending;
+use super::stop::Stop;
 use super::tools::{Toolboxes, list_tools};
 use crate::judge::Judge;
 use crate::user::UserAgent;
@@ -80,6 +82,7 @@ pub struct Plan {
     pub preflight: bool,
     /// What is spent, and how much may be.
     pub spending: Spending,
+    pub stop: Stop,
     /// Where its spans go; None for nowhere of its own.
     pub log: Option<Log>,
 }
@@ -198,6 +201,8 @@ struct Made<'a> {
     web: Web,
     beside: bool,
     preflight: bool,
+    /// From the signal of a scheduler to its kill.
+    grace: Duration,
     log: Option<Log>,
     /// Most episodes at once; None for no bound.
     most: Option<usize>,
@@ -222,6 +227,7 @@ impl Plan {
             web,
             beside,
             preflight,
+            grace,
             log,
             most,
         } = made;
@@ -258,9 +264,16 @@ impl Plan {
             folder,
             preflight,
             spending,
+            stop: Stop::within(grace),
             log,
             suite,
         }
+    }
+
+    /// Whether another turn may begin: nobody asked to stop, and there is money.
+    pub(super) fn may_begin_turn(&self) -> Result<(), EpisodeError> {
+        self.stop.check()?;
+        Ok(self.spending.check()?)
     }
 
     /// A persona's name in progress displays.

@@ -105,7 +105,7 @@ pub(super) async fn play<'a>(
     }
     let mut message = play.replay(&turns, started.message)?;
     while let Next::AgentTurn { turn } = *play.tracker.next() {
-        play.episode.plan.spending.check()?;
+        play.episode.plan.may_begin_turn()?;
         play.episode.place.begin(&session.id, turn);
         let span = tracing::info_span!("turn", turn);
         let played = play.turn(&mut agent, turn, &message);

@@ -43,7 +43,7 @@ pub(super) async fn play(
 ) -> Result<(), EpisodeError> {
     episode.environment.woken = woken;
     while let Some(due) = next(episode, until) {
-        episode.plan.spending.check()?;
+        episode.plan.may_begin_turn()?;
         wake(episode, due, until).await?;
     }
     episode.environment.woken = 0;

@@ -30,6 +30,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::event::{RoleUsage, VERSION};
+use super::folder_lock::{LOCK, Lock};
 use super::outline::Outline;
 use super::results::RunResults;
 use pibench_core::player::ModelSettings;
@@ -214,6 +215,11 @@ pub enum FolderError {
     },
     #[error("read {}: {reason}", path.display())]
     Read { path: PathBuf, reason: String },
+    #[error(
+        "lock {}: {reason}, so that two machines could work on it at once; put the run folder where `flock` holds for all of \
+         them: NFS 4 as it comes, Lustre mounted with `-o flock`, or a disk of this machine", path.display()
+    )]
+    NoLocks { path: PathBuf, reason: String },
     #[error("write {}: another of the merged folders has it too", path.display())]
     Twice { path: PathBuf },
 }
@@ -224,7 +230,7 @@ pub struct RunFolder {
     root: PathBuf,
     /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends. None for one
     /// that is only read and has no file to lock.
-    _lock: Option<Lock>,
+    held: Option<Lock>,
     /// Of a folder that is not under its own name yet: it is removed if it never is.
     draft: Option<Draft>,
 }
@@ -233,11 +239,6 @@ pub struct RunFolder {
 struct Draft {
     dir: TempDir,
     name: PathBuf,
-}
-
-#[derive(Debug)]
-struct Lock {
-    _file: File,
 }
 
 impl RunFolder {
@@ -277,7 +278,7 @@ impl RunFolder {
         // As the folder lies in the end, so that nothing depends on where it was made.
         let parent = fs::canonicalize(parent).map_err(of_parent)?;
         remove_abandoned(&parent);
-        let (dir, lock) = new_dir(&parent).map_err(failed)?;
+        let (dir, lock) = new_dir(&parent)?;
         for name in ["journal", "blobs", "workspaces", "trajectories"] {
             fs::create_dir(dir.path().join(name)).map_err(failed)?;
         }
@@ -287,7 +288,7 @@ impl RunFolder {
         }
         Ok(Self {
             root: dir.path().to_owned(),
-            _lock: Some(Lock { _file: lock }),
+            held: Some(lock),
             draft: Some(Draft {
                 dir,
                 name: path.to_owned(),
@@ -321,27 +322,14 @@ impl RunFolder {
     /// be. Others may look at it too; nobody may work on it.
     pub fn read(path: &Path) -> Result<(Self, Manifest), FolderError> {
         let manifest = read_manifest(path)?;
-        let failed = |error: std::io::Error| FolderError::Read {
-            path: path.join("lock"),
+        let root = fs::canonicalize(path).map_err(|error| FolderError::Read {
+            path: path.to_owned(),
             reason: error.to_string(),
-        };
-        let root = fs::canonicalize(path).map_err(failed)?;
-        let lock = match File::open(root.join("lock")) {
-            Ok(file) => Some(file),
-            // A copy may be without.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed(error)),
-        };
-        match lock.as_ref().map(File::try_lock_shared) {
-            Some(Err(fs::TryLockError::WouldBlock)) => {
-                return Err(FolderError::Locked { path: root });
-            }
-            Some(Err(fs::TryLockError::Error(error))) => return Err(failed(error)),
-            Some(Ok(())) | None => {}
-        }
+        })?;
+        let lock = Lock::shared(&root)?;
         let folder = Self {
             root,
-            _lock: lock.map(|file| Lock { _file: file }),
+            held: lock,
             draft: None,
         };
         Ok((folder, manifest))
@@ -352,30 +340,13 @@ impl RunFolder {
             path: path.to_owned(),
             source,
         })?;
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(root.join("lock"));
-        let file = file.map_err(|source| FolderError::Write {
-            path: root.join("lock"),
-            source,
-        })?;
-        match file.try_lock() {
-            Ok(()) => {
-                sweep(&root)?;
-                Ok(Self {
-                    root,
-                    _lock: Some(Lock { _file: file }),
-                    draft: None,
-                })
-            }
-            Err(fs::TryLockError::WouldBlock) => Err(FolderError::Locked { path: root }),
-            Err(fs::TryLockError::Error(source)) => Err(FolderError::Write {
-                path: root.join("lock"),
-                source,
-            }),
-        }
+        let lock = Lock::alone(&root)?;
+        sweep(&root)?;
+        Ok(Self {
+            root,
+            held: Some(lock),
+            draft: None,
+        })
     }
 
     pub fn root(&self) -> &Path {
@@ -392,6 +363,15 @@ impl RunFolder {
         self.root
             .join("workspaces")
             .join(format!("{persona}.r{run}"))
+    }
+
+    /// Writes down that it is worked on from now on, and where: for those who follow runs of many machines.
+    pub fn begin(&self, node: &str) -> Result<(), FolderError> {
+        match &self.held {
+            Some(lock) => lock.begin(&self.root, node),
+            // Nobody plays into a folder that is only read.
+            None => Ok(()),
+        }
     }
 
     /// Keeps bytes under their hash; the name. The same bytes are written once.
@@ -652,20 +632,22 @@ impl RunFolder {
 const NEW: &str = ".new-run-";
 
 /// A folder for a new run, and its lock, held.
-fn new_dir(parent: &Path) -> std::io::Result<(TempDir, File)> {
+fn new_dir(parent: &Path) -> Result<(TempDir, Lock), FolderError> {
     /// Another process may take a folder for abandoned until its lock is held.
     const TRIES: usize = 16;
-    let mut last = std::io::ErrorKind::NotFound.into();
+    let mut last = FolderError::Locked {
+        path: parent.to_owned(),
+    };
     for _ in 0..TRIES {
-        let dir = tempfile::Builder::new().prefix(NEW).tempdir_in(parent)?;
-        let path = dir.path().join("lock");
-        match File::create(&path) {
-            Ok(lock) => {
-                lock.lock()?;
-                if path.exists() {
-                    return Ok((dir, lock));
-                }
-            }
+        let dir = tempfile::Builder::new().prefix(NEW).tempdir_in(parent);
+        let dir = dir.map_err(|source| FolderError::Write {
+            path: parent.to_owned(),
+            source,
+        })?;
+        match Lock::alone(dir.path()) {
+            Ok(lock) if dir.path().join(LOCK).exists() => return Ok((dir, lock)),
+            Ok(_) => {}
+            Err(error @ FolderError::NoLocks { .. }) => return Err(error),
             Err(error) => last = error,
         }
     }
@@ -678,11 +660,11 @@ fn remove_lock_last(dir: &Path) -> std::io::Result<()> {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
-        } else if entry.file_name() != "lock" {
+        } else if entry.file_name() != LOCK {
             fs::remove_file(entry.path())?;
         }
     }
-    fs::remove_file(dir.join("lock"))?;
+    fs::remove_file(dir.join(LOCK))?;
     fs::remove_dir(dir)
 }
 
@@ -693,7 +675,7 @@ fn remove_abandoned(parent: &Path) {
             continue;
         }
         // What cannot be removed is in nobody's way.
-        match File::open(entry.path().join("lock")) {
+        match File::open(entry.path().join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => drop(remove_lock_last(&entry.path())),
             // Killed before it had a lock: there is nothing in it.
             Err(_) => drop(fs::remove_dir(entry.path())),
@@ -972,12 +954,6 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
-}
-
-/// Whether a process holds a run folder's lock. It is not waited for, and nothing is written.
-pub fn is_worked_on(folder: &Path) -> bool {
-    let lock = File::open(folder.join("lock"));
-    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
 /// The run folder itself, or those in a folder that several agents were played to, by name.

@@ -4,6 +4,7 @@ pub mod ballot;
 pub mod clock;
 pub mod event;
 pub mod folder;
+pub mod folder_lock;
 pub mod identity;
 pub mod journal;
 pub mod outline;

@@ -11,7 +11,7 @@ use super::run_record::{RunRecord, State};
 use super::table;
 use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::Outcome;
-use pibench_record::folder::is_worked_on;
+use pibench_record::folder_lock::is_worked_on;
 use pibench_record::results::{RunResults, SessionLine};
 
 /// What was seen of runs so far.

@@ -11,9 +11,8 @@ use super::table::marked;
 use pibench_core::player::Mark;
 use pibench_core::vocabulary::Category;
 use pibench_record::event::Event;
-use pibench_record::folder::{
-    FolderError, Manifest, is_worked_on, read_manifest, read_outline, read_results,
-};
+use pibench_record::folder::{FolderError, Manifest, read_manifest, read_outline, read_results};
+use pibench_record::folder_lock::is_worked_on;
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
 use pibench_record::results::{RunResults, SessionLine};

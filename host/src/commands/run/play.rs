@@ -147,6 +147,9 @@ fn exit_of_error(error: &RunError) -> Exit {
             ),
         ) => Exit::InvalidInput,
         RunError::Task(_) => Exit::Bug,
-        RunError::Episode(_) | RunError::Journal(_) | RunError::Folder(_) => Exit::Io,
+        RunError::Episode(_)
+        | RunError::Journal(_)
+        | RunError::Folder(_)
+        | RunError::Signals(_) => Exit::Io,
     }
 }

@@ -5,11 +5,13 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::play::{displayed, ended};
-use super::{going_on, playing, wanted};
+use super::{going_on, part, playing, wanted};
 use crate::cli::RunArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::plan::{Answers, Seat, default_out, go_on_all, resolve_all};
+use pibench_engine::plan::{
+    Answers, Machine, Seat, default_out, go_on_all, resolve_all, same_plan,
+};
 use pibench_engine::{Finished, Plan, play_all};
 use pibench_record::folder::runs_in;
 use pibench_record::results::RunResults;
@@ -20,13 +22,18 @@ use pibench_suite::suite::Suite;
 pub(super) struct Several {
     folder: Utf8PathBuf,
     plans: Vec<Plan>,
+    /// Whether they were begun before.
+    resume: bool,
 }
 
 impl Several {
     /// Plays them; one table of all.
     pub(super) fn play(self, args: &RunArgs) -> Result<Exit, Failure> {
-        let Self { folder, plans } = self;
-        let resume = args.resume.is_some();
+        let Self {
+            folder,
+            plans,
+            resume,
+        } = self;
         let finished = displayed(|sender| play_all(plans, resume, sender))?;
         let results: Vec<&RunResults> = finished
             .iter()
@@ -48,13 +55,14 @@ impl Several {
     }
 }
 
-/// The plans of several agents, in new folders.
+/// The plans of several agents, in new folders, or in those of a part that was begun before.
 pub(super) fn begun(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<Several, Failure> {
     let folder = match &args.out {
         Some(out) => out.clone(),
         None => Utf8PathBuf::try_from(default_out(&suite.id)).or_exit(Exit::Io)?,
     };
-    if folder.exists() {
+    let is_begun = part::begun(args).is_some();
+    if folder.exists() && !is_begun {
         return Err(anyhow!(
             "make {folder}: it is there already; go on with it by `pibench-host run --resume {folder}`, or choose another --out"
         ))
@@ -76,8 +84,50 @@ pub(super) fn begun(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<
             answers: args.tape.answers().of_agent(&name),
         });
     }
-    let plans = runtime()?.block_on(resolve_all(&machine()?, suite, &wanted(args)?, &seats))?;
-    Ok(Several { folder, plans })
+    let (machine, wanted) = (machine()?, wanted(args)?);
+    if is_begun {
+        return begun_before(&machine, suite, folder, seats, args);
+    }
+    let plans = runtime()?.block_on(resolve_all(&machine, suite, &wanted, &seats))?;
+    Ok(Several {
+        folder,
+        plans,
+        resume: false,
+    })
+}
+
+/// The plans of a part that was begun before. A process may have been killed before it had made the folders of all agents.
+fn begun_before(
+    machine: &Machine,
+    suite: &Suite,
+    folder: Utf8PathBuf,
+    seats: Vec<Seat>,
+    args: &RunArgs,
+) -> Result<Several, Failure> {
+    let wanted = wanted(args)?;
+    let (there, missing): (Vec<Seat>, Vec<Seat>) = seats.iter().cloned().partition(is_there);
+    for seat in &there {
+        if let Some(out) = &seat.out {
+            same_plan(machine, suite, &wanted, &seat.agent, out)?;
+        }
+    }
+    if !missing.is_empty() {
+        // They are let go of at once: all are gone on with by one way to each provider.
+        drop(runtime()?.block_on(resolve_all(machine, suite, &wanted, &missing))?);
+    }
+    let runs = seats.into_iter();
+    let runs = runs.filter_map(|seat| Some((seat.out?, seat.answers)));
+    let runs: Vec<(Utf8PathBuf, Answers)> = runs.collect();
+    let plans = go_on_all(machine, &runs, &playing(args)?, &going_on(args, true))?;
+    Ok(Several {
+        folder,
+        plans,
+        resume: true,
+    })
+}
+
+fn is_there(seat: &Seat) -> bool {
+    seat.out.as_ref().is_some_and(|out| out.exists())
 }
 
 /// The plans of a folder of several, gone on with; None when it is a run folder itself.
@@ -99,7 +149,11 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
     }
     let plans = go_on_all(&machine()?, &runs, &playing(args)?, &going_on(args, true))?;
     let folder = dir.to_owned();
-    Ok(Some(Several { folder, plans }))
+    Ok(Some(Several {
+        folder,
+        plans,
+        resume: true,
+    }))
 }
 
 /// An agent's name as a folder.

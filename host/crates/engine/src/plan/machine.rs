@@ -18,6 +18,10 @@ pub struct Machine {
     pub stderr: String,
     /// Episodes at once that there are open files for.
     pub most: usize,
+    /// Its name, for those who follow a run of many machines.
+    pub node: String,
+    /// The suite that the program carries; None where it carries none.
+    pub suite: Option<PathBuf>,
     /// Tells the operator.
     pub tell: fn(Notice<'_>),
 }

@@ -1,6 +1,7 @@
 //! A finished run to the plan of grading it again, in a new run folder: all of the run but what it is graded by.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -92,6 +93,7 @@ pub fn regrade(
             web,
             beside: false,
             preflight: false,
+            grace: Duration::ZERO,
             log: None,
             most: None,
         },

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, cast, clients};
-use super::resolve::{log_of, only, warn_of_files};
+use super::resolve::{Wanted, log_of, only, settle, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
 use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::client::Clients;
-use pibench_record::folder::FolderError;
+use pibench_record::folder::{FolderError, read_manifest};
 use pibench_record::identity::{differences, listed};
 use pibench_record::{Manifest, RunFolder};
 use pibench_suite::load::{Assignment, load_with};
@@ -116,6 +117,7 @@ fn look(
             web,
             beside: false,
             preflight: false,
+            grace: Duration::ZERO,
             log: None,
             most: None,
         },
@@ -172,6 +174,10 @@ pub fn go_on_all(
         let (roles, spending) = cast(names, &opened.prompts, clients, how.max_cost)?;
         may_go_on(dir, &opened, roles.models())?;
         let web = answers.web(&opened.suite)?;
+        opened
+            .folder
+            .begin(&machine.node)
+            .map_err(PlanError::disk)?;
         let log = log_of(machine, &opened.folder, playing)?;
         let plan = Plan::of(
             &opened.manifest,
@@ -184,6 +190,7 @@ pub fn go_on_all(
                 web,
                 beside: how.beside,
                 preflight: how.preflight,
+                grace: playing.grace,
                 log,
                 most: Some(machine.most),
             },
@@ -232,7 +239,7 @@ impl Opened {
         same_rules("go on with", dir, &manifest)?;
         let mut assigned = assignments(&manifest)?;
         assigned.extend(jobs.map(|jobs| Assignment::chosen("jobs", jobs)));
-        let suite = load(machine, Utf8Path::new(&manifest.suite_path), &assigned)?;
+        let suite = load(machine, &suite_file(machine, &manifest), &assigned)?;
         let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
         let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
         let policy = manifest.policy.as_deref().map(Utf8Path::new);
@@ -266,6 +273,17 @@ impl Opened {
             ..manifest.clone()
         };
         same_run(dir, manifest, &now)
+    }
+}
+
+/// Where the suite is. One that a program carried was in the cache of the machine that played; here it is in this one's. Its
+/// contents are compared in any case.
+fn suite_file(machine: &Machine, manifest: &Manifest) -> Utf8PathBuf {
+    let named = Utf8PathBuf::from(&manifest.suite_path);
+    let carried = machine.suite.clone().map(Utf8PathBuf::try_from);
+    match carried {
+        Some(Ok(carried)) if !named.exists() => carried,
+        _ => named,
     }
 }
 
@@ -320,6 +338,39 @@ pub(super) fn same_rules(verb: &str, dir: &Utf8Path, manifest: &Manifest) -> Res
     Err(PlanError::input(format!(
         "{verb} {dir}: it was played by version {was} of the protocol, and this host has version {PROTOCOL_VERSION}; \
          play it anew (report, view and show take it as it is)"
+    )))
+}
+
+/// Whether a run folder is the run that an agent of a suite would play now, to the part: else it is not to be gone on with.
+pub fn same_plan(
+    machine: &Machine,
+    suite: &Suite,
+    wanted: &Wanted,
+    agent: &str,
+    dir: &Utf8Path,
+) -> Result<(), PlanError> {
+    let was = read_manifest(dir.as_std_path()).map_err(of_folder)?;
+    let now = settle(machine, suite, wanted, agent)?.manifest;
+    let differ = differences(&was, &now);
+    let part = |manifest: &Manifest| {
+        manifest
+            .shard
+            .map_or("all".into(), |shard| shard.to_string())
+    };
+    let (there, asked) = (part(&was), part(&now));
+    if there == asked && differ.is_empty() {
+        return Ok(());
+    }
+    let mut what = Vec::new();
+    if there != asked {
+        what.push(format!("it has {there} of the episodes and not {asked}"));
+    }
+    if !differ.is_empty() {
+        what.push(format!("they differ in {}", listed(&differ)));
+    }
+    Err(PlanError::input(format!(
+        "go on with {dir}: it holds another run than the one that is asked for: {}; choose another --out",
+        what.join(", ")
     )))
 }
 

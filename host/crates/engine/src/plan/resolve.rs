@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tracing::level_filters::LevelFilter;
@@ -52,6 +53,8 @@ pub struct Playing {
     pub log: LevelFilter,
     /// Where spans go too.
     pub collector: Option<Collector>,
+    /// How long turns may be played on after SIGTERM or SIGUSR1, until the scheduler kills.
+    pub grace: Duration,
 }
 
 /// One of the agents that play.
@@ -252,6 +255,9 @@ impl Ground {
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));
         let folder = RunFolder::create(&out, &manifest).map_err(PlanError::disk)?;
+        if wanted.playing.is_some() {
+            folder.begin(&machine.node).map_err(PlanError::disk)?;
+        }
         let log = wanted.playing.as_ref();
         let log = log.map(|playing| log_of(machine, &folder, playing));
         let plan = Plan::of(
@@ -265,6 +271,10 @@ impl Ground {
                 web,
                 beside,
                 preflight: wanted.preflight,
+                grace: wanted
+                    .playing
+                    .as_ref()
+                    .map_or(Duration::ZERO, |playing| playing.grace),
                 log: log.transpose()?.flatten(),
                 most: wanted.playing.as_ref().map(|_| machine.most),
             },

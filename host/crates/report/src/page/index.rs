@@ -13,8 +13,8 @@ use crate::measures::Measures;
 use crate::run_record::RunRecord;
 use crate::sheet::Origin;
 use pibench_core::player::Mark;
-use pibench_record::folder::is_worked_on;
 use pibench_record::folder::read_timings;
+use pibench_record::folder_lock::is_worked_on;
 use pibench_record::outline::Outline;
 
 /// The index of a report as JSON.

@@ -1,0 +1,208 @@
+//! The lock of a run folder, which keeps a second process out, on whichever machine it runs; and what stands in it: who works on
+//! the folder. No score depends on that, and it is never compared.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::folder::FolderError;
+
+/// The file that is locked.
+pub(super) const LOCK: &str = "lock";
+
+/// The mounts of this process (proc(5)).
+const MOUNTS: &str = "/proc/self/mountinfo";
+
+/// Held as long as a folder is in use; the system lets go of it when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+}
+
+/// Who works on a run folder, or did last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The machine's name.
+    pub node: String,
+    /// How often somebody began to work on the folder, this time included.
+    pub number: u32,
+    /// When, UTC.
+    pub at: String,
+}
+
+impl Lock {
+    /// For one that writes: nobody else has it, and what it keeps out it keeps out on all machines.
+    pub(super) fn alone(root: &Path) -> Result<Self, FolderError> {
+        let path = root.join(LOCK);
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
+        let file = file.map_err(|source| FolderError::Write {
+            path: path.clone(),
+            source,
+        })?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let path = root.to_owned();
+                return Err(FolderError::Locked { path });
+            }
+            Err(TryLockError::Error(source)) => return Err(refused(path, source)),
+        }
+        let mounts = fs::read_to_string(MOUNTS).unwrap_or_default();
+        match local_only(&mounts, root) {
+            Some(reason) => Err(FolderError::NoLocks { path, reason }),
+            None => Ok(Self { file }),
+        }
+    }
+
+    /// For those that look, of whom there may be several; None for a copy that has no file to lock.
+    pub(super) fn shared(root: &Path) -> Result<Option<Self>, FolderError> {
+        let failed = |error: io::Error| FolderError::Read {
+            path: root.join(LOCK),
+            reason: error.to_string(),
+        };
+        let file = match File::open(root.join(LOCK)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Self { file })),
+            Err(TryLockError::WouldBlock) => {
+                let path = root.to_owned();
+                Err(FolderError::Locked { path })
+            }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// Writes down that the folder is worked on from now on, and where.
+    pub(super) fn begin(&self, root: &Path, node: &str) -> Result<(), FolderError> {
+        let before = read_start(root).map_or(0, |start| start.number);
+        let start = Start {
+            node: node.to_owned(),
+            number: before.saturating_add(1),
+            at: jiff::Timestamp::now().to_string(),
+        };
+        let written = || {
+            let mut line = serde_json::to_vec(&start)?;
+            line.push(b'\n');
+            // In the file that is locked: on some file systems a lock does not survive that another handle is closed.
+            self.file.set_len(0)?;
+            (&self.file).rewind()?;
+            (&self.file).write_all(&line)
+        };
+        written().map_err(|source| FolderError::Write {
+            path: root.join(LOCK),
+            source,
+        })
+    }
+}
+
+/// What the system says of a lock that it does not give.
+fn refused(path: PathBuf, source: io::Error) -> FolderError {
+    let without = [Errno::NOLCK, Errno::NOTSUP, Errno::NOSYS, Errno::INVAL];
+    if Errno::from_io_error(&source).is_some_and(|errno| without.contains(&errno)) {
+        let reason = format!("its file system has no locks ({source})");
+        return FolderError::NoLocks { path, reason };
+    }
+    FolderError::Write { path, source }
+}
+
+/// Why locks below a folder hold on this machine only, though its file system is another's: None when they do not.
+fn local_only(mounts: &str, root: &Path) -> Option<String> {
+    // ID PARENT DEVICE ROOT PLACE OPTIONS [FIELDS] - TYPE SOURCE SUPER-OPTIONS
+    let holding = mounts.lines().filter_map(|line| {
+        let (mount, of) = line.split_once(" - ")?;
+        let place = mount.split(' ').nth(4)?;
+        root.starts_with(place.replace("\\040", " "))
+            .then_some((place.len(), of))
+    });
+    // The deepest, and of several at one place the last.
+    let (_, of) = holding.max_by_key(|(length, _)| *length)?;
+    let mut fields = of.split(' ');
+    let (kind, options) = (fields.next()?, fields.nth(1)?);
+    let options: Vec<&str> = options.split(',').collect();
+    let local: &[&str] = match kind {
+        "nfs" | "nfs4" => &["nolock", "local_lock=flock", "local_lock=all"],
+        "lustre" => &["localflock"],
+        _ => &[],
+    };
+    let found = options.iter().find(|option| local.contains(option))?;
+    Some(format!(
+        "its file system ({kind}) is mounted with `{found}`"
+    ))
+}
+
+/// Who works on a run folder, or did last; None where nobody said so.
+pub fn read_start(folder: &Path) -> Option<Start> {
+    serde_json::from_slice(&fs::read(folder.join(LOCK)).ok()?).ok()
+}
+
+/// Whether a process holds a run folder's lock. It is not waited for, and nothing is written.
+pub fn is_worked_on(folder: &Path) -> bool {
+    let lock = File::open(folder.join(LOCK));
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_holds_on_one_machine_only_is_told_and_others_are_not() {
+        let mounts = "\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/vda rw
+40 22 0:50 / /runs rw,noatime - nfs4 nas:/runs rw,vers=4.2,local_lock=none
+41 22 0:51 / /runs/old rw - nfs nas:/old rw,vers=3,nolock
+42 22 0:52 / /my\\040runs rw - lustre mds:/work rw,localflock
+43 22 0:53 / /scratch rw - lustre mds:/scratch rw,flock
+";
+        let reason = |path: &str| local_only(mounts, Path::new(path));
+        for shared in ["/runs/a", "/data/a", "/scratch/a", "/runs/older"] {
+            assert_eq!(reason(shared), None, "{shared}");
+        }
+        assert!(
+            reason("/runs/old/a")
+                .unwrap()
+                .contains("(nfs) is mounted with `nolock`")
+        );
+        assert!(reason("/my runs/a").unwrap().contains("`localflock`"));
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_told_and_what_to_do() {
+        let said = |errno: Errno| refused("out/lock".into(), errno.into()).to_string();
+        let without = said(Errno::NOLCK);
+        assert!(
+            without.contains("out/lock") && without.contains("-o flock"),
+            "{without}"
+        );
+        assert!(said(Errno::IO).starts_with("write out/lock"));
+    }
+
+    #[test]
+    fn each_start_is_counted_and_locks_stay_with_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = Lock::alone(dir.path()).unwrap();
+        assert_eq!(read_start(dir.path()), None);
+        for number in 1..=2 {
+            held.begin(dir.path(), "n7").unwrap();
+            let start = read_start(dir.path()).unwrap();
+            assert_eq!((start.node.as_str(), start.number), ("n7", number));
+        }
+        assert!(is_worked_on(dir.path()));
+        assert!(matches!(
+            Lock::alone(dir.path()),
+            Err(FolderError::Locked { .. })
+        ));
+        drop(held);
+        assert!(!is_worked_on(dir.path()));
+    }
+}
