@@ -156,6 +156,19 @@ async fn each_role_is_asked_once_as_in_the_sessions() {
     assert_eq!(asked(&server).await.len(), all.len());
 }
 
+#[test]
+fn a_model_that_plays_all_roles_and_is_out_of_reach_is_told_of_once() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", FEW);
+    let nobody = [("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")];
+    let output = scene.run_with(
+        &[&["run", "tasks/suite.toml"][..], &ROLES].concat(),
+        &nobody,
+    );
+    let said = stderr(&output);
+    assert_eq!(said.matches("Connection refused").count(), 1, "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn it_can_be_left_out_and_scripts_are_not_asked() {
     let scene = Scene::new();

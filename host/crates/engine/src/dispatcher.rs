@@ -236,6 +236,8 @@ async fn passes(
             pass = false;
             let reason = format!("pass the preflight: {error}");
             match error {
+                // A model that is several roles is told of once.
+                ModelError::Infrastructure { .. } if joined.broken.contains(&reason) => {}
                 ModelError::Infrastructure { .. } => joined.broken.push(reason),
                 // Who refuses to say OK is of no use.
                 ModelError::Setup { .. } | ModelError::Refused { .. } => {

@@ -217,7 +217,10 @@ fn line(event: &Progress) -> Option<String> {
         Progress::Planned {
             sessions,
             finished: 0,
-        } => Some(format!("{sessions} sessions")),
+        } => Some(match sessions {
+            1 => "1 session".to_owned(),
+            _ => format!("{sessions} sessions"),
+        }),
         Progress::Planned { sessions, finished } => {
             Some(format!("{sessions} sessions, {finished} finished before"))
         }
