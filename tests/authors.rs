@@ -132,6 +132,32 @@ fn new_projects_in_python_build_pass_their_tests_and_work() {
             ),
         );
         check_example(&project);
+        the_cause_of_a_failed_build_stands_last(&project, &venv.to_string());
+    }
+}
+
+fn the_cause_of_a_failed_build_stands_last(project: &Path, venv: &str) {
+    let script = format!("RUST_BACKTRACE=1 pibench-host plugin build --venv {venv}");
+    for (line, cause) in [
+        ("x = {}['nothing']", "KeyError: 'nothing'"),
+        ("def broken(:", "SyntaxError: invalid syntax"),
+        (
+            "import nowhere",
+            "ModuleNotFoundError: No module named 'nowhere'",
+        ),
+    ] {
+        let plugin = project.join("src/plugin.py");
+        let whole = std::fs::read_to_string(&plugin).unwrap();
+        std::fs::write(&plugin, format!("{line}\n{whole}")).unwrap();
+        let output = shell(project, &script);
+        std::fs::write(&plugin, whole).unwrap();
+        expect(&output, 3, &["\"src/plugin.py\", line 1", line]);
+        let said = stderr(&output);
+        assert_eq!(
+            said.lines().last(),
+            Some(&*format!("error: failed to build .: {cause}"))
+        );
+        assert!(said.lines().count() < 12, "{said}");
     }
 }
 

@@ -121,11 +121,38 @@ fn with_componentize_py(dir: &Utf8Path, venv: Option<&Utf8Path>) -> anyhow::Resu
     tool.current_dir(dir)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .args(["--quiet", "-d", "wit", "-w", world, "componentize"])
-        .args(["-p", "src", "plugin", "-o", &unfinished]);
-    run(&mut tool)?;
+        .args(["-p", "src", "plugin", "-o", &unfinished])
+        // Its own trace says nothing of the plugin.
+        .env("RUST_BACKTRACE", "0");
+    let output = tool.output().context("start componentize-py")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let (trace, cause) = of_python(&said);
+        eprintln!("{trace}\n");
+        return Err(anyhow!("build {dir}: {cause}"));
+    }
+    eprint!("{said}");
     let file = dir.join(name);
     std::fs::rename(dir.join(unfinished), &file).with_context(|| format!("write {file}"))?;
     Ok(file)
+}
+
+/// What a failed componentize-py says of the plugin's Python: its trace, and the last line, which is the cause. It wraps
+/// them into a trace of its own, and says the cause again.
+fn of_python(said: &str) -> (String, &str) {
+    let said = said
+        .split_once("\nStack backtrace:")
+        .map_or(said, |(before, _)| before);
+    let said = said
+        .split_once("\n\nCaused by:")
+        .map_or(said, |(before, _)| before);
+    let said = said
+        .split_once("AssertionError: ")
+        .map_or(said, |(_, after)| after)
+        .trim_end();
+    let cause = said.lines().last().unwrap_or("componentize-py failed");
+    // Where it sees the folder `src`.
+    (said.replace("\"/0/", "\"src/"), cause.trim())
 }
 
 /// The project's virtual environment with what `requirements.txt` pins; made when it is missing.
