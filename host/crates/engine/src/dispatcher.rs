@@ -30,6 +30,9 @@ use pibench_record::standing::EpisodeResults;
 
 const PULSE: Duration = Duration::from_secs(1);
 
+/// How much a thread gives way to others (`nice`).
+const LEAST_URGENT: i32 = 19;
+
 /// How a run ended.
 #[derive(Debug)]
 pub enum Finished {
@@ -188,26 +191,38 @@ async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) 
     }
 }
 
-/// Compiles the plugins of the agent's tools that are not yet, while the first turns play. One that cannot be compiled is told
-/// where it is needed.
+/// Compiles the plugins of the agent's tools that are not yet, while the first turns play: one after the other, that which
+/// takes longest last, on threads that give way to all others. On those of the pool that compiles the apps, the first turn would
+/// wait for all of it. One that cannot be compiled is told where it is needed.
 fn compile_beside(plan: &Plan, progress: &mpsc::UnboundedSender<Progress>) {
     let is_needed = |name: &&str| plan.plugins.is_there(name) && !plan.plugins.is_compiled(name);
-    for name in OF_TOOLS.into_iter().filter(is_needed) {
-        let plugin = name.to_owned();
+    let needed: Vec<&str> = OF_TOOLS.into_iter().filter(is_needed).collect();
+    if needed.is_empty() {
+        return;
+    }
+    // A thread that may not change its priority has the usual one.
+    let give_way = |_| {
+        let _ = rustix::process::nice(LEAST_URGENT);
+    };
+    let pool = rayon::ThreadPoolBuilder::new().start_handler(give_way);
+    // Without threads each is compiled where it is first used.
+    let Ok(pool) = pool.build() else { return };
+    // The display ends with the run and not with the compiling.
+    let (plugins, progress) = (Arc::clone(&plan.plugins), progress.downgrade());
+    pool.spawn(move || {
         // Nobody may be listening.
-        let _ = progress.send(Progress::Compiling { plugin });
-        // The display ends with the run and not with the compiling.
-        let (plugins, progress) = (Arc::clone(&plan.plugins), progress.downgrade());
-        rayon::spawn(move || {
-            let begun = Instant::now();
-            if let (Ok(plugin), Some(progress)) = (plugins.get(name), progress.upgrade()) {
-                let _ = progress.send(Progress::Compiled {
+        let tell = |told| progress.upgrade().map(|progress| progress.send(told));
+        for name in needed {
+            let (plugin, begun) = (name.to_owned(), Instant::now());
+            let _ = tell(Progress::Compiling { plugin });
+            if let Ok(plugin) = plugins.get(name) {
+                let _ = tell(Progress::Compiled {
                     plugin: plugin.name.clone(),
                     ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
                 });
             }
-        });
-    }
+        }
+    });
 }
 
 /// Asks the models of each plan that has something to play; whether all of them answered. Why not is entered.

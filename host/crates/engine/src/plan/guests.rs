@@ -21,8 +21,8 @@ use pibench_suite::load::LoadedPolicy;
 use pibench_suite::manifest::PolicyFile;
 use pibench_suite::suite::Suite;
 
-/// The plugins of the agent's own tools, which every suite has.
-pub const OF_TOOLS: [&str; 3] = [PYTHON, SHELL, DOCUMENT];
+/// The plugins of the agent's own tools, which every suite has. The largest last.
+pub const OF_TOOLS: [&str; 3] = [DOCUMENT, SHELL, PYTHON];
 
 /// All guests of a suite.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Guests {
     ) -> Result<BTreeMap<String, PluginMark>, PlanError> {
         let needed = suite.plugin_names();
         // The largest first.
-        let own = OF_TOOLS.into_iter();
+        let own = OF_TOOLS.into_iter().rev();
         let own = own.filter(|name| !needed.contains(*name));
         let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
         let papers = |&name: &&str| {
