@@ -348,6 +348,48 @@ fn a_run_with_a_hostile_grader_finishes_with_its_fault_named() {
     assert!(root().exists());
 }
 
+/// A grader that holds 110 MiB, which it may, while the program may have little more: it is ended and named, nothing is
+/// scored, and the run goes on once there is room. With room from the start it plays.
+#[test]
+fn near_the_bound_of_its_memory_the_program_ends_who_holds_most_and_goes_on_later() {
+    let scene = with_hostile_grader("hold memory");
+    let limits = "fuel = 500000000\nmemory_bytes = 33554432\n";
+    scene.replace("tasks/suite.toml", limits, "memory_bytes = 134217728\n");
+    let run = |memory: &str, out: &str| {
+        let args = ["run", "tasks/suite.toml", "--memory", memory];
+        scene.run(&[&args[..], &["--out", out, "--json"]].concat())
+    };
+    let ended = run("112M", "run");
+    let said = ["hostile_grader", "was ended: it held 11", "raise --memory"];
+    expect(&ended, 6, &said);
+    let resumed = scene.run(&["run", "--resume", "run", "--memory", "4G", "--json"]);
+    expect(&resumed, 0, &[]);
+    expect(&run("4G", "whole"), 0, &[]);
+    let journal = |out: &str| std::fs::read(scene.path(out).join("journal/law_trainee.r1.jsonl"));
+    assert!(journal("run").unwrap() == journal("whole").unwrap());
+}
+
+#[test]
+fn a_bound_of_memory_is_a_setting_and_a_bad_one_is_named() {
+    let scene = Scene::new().with_short();
+    let config = |args: &[&str]| {
+        let args = [&["run", "tasks/suite.toml", "--print-config"], args].concat();
+        let output = scene.run(&args);
+        expect(&output, 0, &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.contains(" memory "));
+        line.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    assert!(config(&["--memory", "4G"]).contains("4G"));
+    let refused = scene.run(&["run", "tasks/suite.toml", "--memory", "lots"]);
+    expect(&refused, 2, &["no amount of memory", "4G"]);
+    scene.replace("tasks/suite.toml", "seed = 1", "seed = 1\nmemory = \"2G\"");
+    assert!(config(&[]).contains("2G"));
+    scene.replace("tasks/suite.toml", "\"2G\"", "\"1M\"");
+    let refused = scene.run(&["run", "tasks/suite.toml"]);
+    expect(&refused, 3, &["suite.toml:", "at least 64M"]);
+}
+
 /// A suite of two sessions with the hostile app, of which the agent calls these tools in the first; a rule of the second
 /// is shown what the app holds.
 fn with_hostile_app(tools: &[&str]) -> Scene {

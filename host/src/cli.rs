@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use serde_json::Value;
 use tracing::level_filters::LevelFilter;
 
+use pibench_core::size::Memory;
 use pibench_engine::plan::Answers;
 use pibench_record::folder::Shard;
 use pibench_report::format::Format;
@@ -144,6 +145,10 @@ pub struct SettingArgs {
     /// Episodes played at the same time. Default: the number of processors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub jobs: Option<u32>,
+    /// Memory of the program itself, such as 4G: near it no new episode begins, and the guest, answer or workspace that holds
+    /// most is ended, named, and never scored. Default: no bound.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Memory>,
     /// The rules: the paper's, or those of the released code.
     #[arg(long, value_parser = PROTOCOLS)]
     pub protocol: Option<String>,
@@ -200,6 +205,7 @@ impl SettingArgs {
             session,
             runs,
             jobs,
+            memory,
             protocol,
             scaffold,
             scaffold_prompt,
@@ -215,7 +221,7 @@ impl SettingArgs {
         let several = |names: &[String]| (!names.is_empty()).then(|| names.join(",").into());
         let list = |ids: &[String]| (!ids.is_empty()).then(|| ids.into());
         let word = |word: &Option<String>| word.clone().map(Value::from);
-        let chosen: [(&'static str, Option<Value>); 13] = [
+        let chosen: [(&'static str, Option<Value>); 14] = [
             ("agent", several(agent)),
             ("user", word(user)),
             ("judge", several(judge)),
@@ -223,6 +229,7 @@ impl SettingArgs {
             ("session", list(session)),
             ("runs", runs.map(Value::from)),
             ("jobs", jobs.map(Value::from)),
+            ("memory", memory.map(|memory| memory.to_string().into())),
             ("protocol", word(protocol)),
             ("scaffold", word(scaffold)),
             (SCAFFOLD_PROMPT, word(scaffold_prompt)),
@@ -240,7 +247,7 @@ impl SettingArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RunArgs {
-    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --max-cost, --no-preflight and what is
+    /// Go on with a run that was cut off. Everything is as it was; only --jobs, --memory, --max-cost, --no-preflight and what is
     /// recorded may differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "suite", "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",

@@ -135,6 +135,7 @@ fn playing(args: &RunArgs) -> Result<Playing, Failure> {
 fn going_on(args: &RunArgs, beside: bool) -> GoingOn {
     GoingOn {
         jobs: args.settings.jobs,
+        memory: args.settings.memory,
         max_cost: args.max_cost,
         preflight: !args.no_preflight,
         beside,

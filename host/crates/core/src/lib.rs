@@ -17,5 +17,6 @@ pub mod record;
 pub mod schema;
 pub mod score;
 pub mod session;
+pub mod size;
 pub mod statistics;
 pub mod vocabulary;

@@ -33,6 +33,9 @@ const PULSE: Duration = Duration::from_secs(1);
 /// How much a thread gives way to others (`nice`).
 const LEAST_URGENT: i32 = 19;
 
+/// How often the program's own memory is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// How a run ended.
 #[derive(Debug)]
 pub enum Finished {
@@ -83,6 +86,9 @@ pub async fn play_all(
         }
     }
     let jobs = plans.first().map_or(1, |plan| plan.jobs);
+    if let Some(memory) = plans.first().and_then(|plan| plan.suite.memory) {
+        pibench_memory::bound(memory.bytes());
+    }
     // To open an episode is work for a processor: an app that is opened beside a thousand others would wait past the end of
     // its time, and so would the network of those that are open already.
     let opening = Arc::new(Semaphore::new(Handle::current().metrics().num_workers()));
@@ -117,6 +123,7 @@ pub async fn play_all(
     tokio::select! {
         ended = begun => ended?,
         never = pulse(&plans, &progress) => match never {},
+        never = keep_in_bounds() => match never {},
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
@@ -172,6 +179,19 @@ async fn stopped(scheduler: &mut Scheduler, plans: &[Arc<Plan>]) {
 async fn until_killed(plans: &[Arc<Plan>]) {
     if let Some(plan) = plans.first() {
         plan.stop.end().await;
+    }
+}
+
+/// Looks at the program's own memory where it has a bound.
+async fn keep_in_bounds() -> Infallible {
+    loop {
+        if !pibench_memory::is_bounded() {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep(LOOK).await;
+        if let Some(what) = pibench_memory::look() {
+            tracing::warn!(%what, "ended: it held most of the program's memory, which is near its bound");
+        }
     }
 }
 
@@ -319,7 +339,9 @@ where
     let mut episodes = VecDeque::from(episodes);
     let mut first = Ok(());
     loop {
-        let may_begin = !episodes.is_empty() && tasks.len() < jobs;
+        // One plays in any case: nobody else would give memory back.
+        let is_room = tasks.is_empty() || !pibench_memory::is_near();
+        let may_begin = !episodes.is_empty() && tasks.len() < jobs && is_room;
         let ended = tokio::select! {
             Ok(place) = Arc::clone(opening).acquire_owned(), if may_begin => {
                 if let Some(next) = episodes.pop_front() {
@@ -328,6 +350,7 @@ where
                 continue;
             }
             Some(ended) = tasks.join_next() => ended,
+            () = tokio::time::sleep(LOOK), if !is_room => continue,
             else => return first,
         };
         let (of, ended) = match ended {

@@ -35,6 +35,7 @@ use failure::Failure;
 use pibench_core::cost::Price;
 use pibench_core::message::{ChatRequest, Reply, Role, Usage};
 use pibench_core::player::ModelSettings;
+use pibench_memory::{Crowded, hold};
 use pibench_suite::catalog::Catalog;
 
 /// Variables that name a proxy for `http` addresses.
@@ -901,6 +902,10 @@ async fn read(
     stall: Duration,
 ) -> Result<(BytesMut, bool), Failure> {
     let mut body = BytesMut::new();
+    let holding = hold(|| {
+        let host = response.url().host_str().unwrap_or("a model");
+        format!("an answer of {host}")
+    });
     loop {
         let chunk = match tokio::time::timeout(stall, response.chunk()).await {
             Ok(chunk) => chunk.map_err(broken)?,
@@ -915,6 +920,16 @@ async fn read(
             return Ok((body, true));
         }
         body.extend_from_slice(&chunk);
+        holding.set(body.len());
+        if let Some(Crowded { held, used, most }) = holding.ended() {
+            return Err(Failure::Trouble {
+                reason: format!(
+                    "its answer was ended: it held {held} bytes, more than any other, when the program used {used} of its {most} bytes"
+                ),
+                retry_after: None,
+                busy: false,
+            });
+        }
     }
 }
 

@@ -52,6 +52,7 @@ fn is_limit(fault: &GuestFault) -> bool {
         GuestFault::Trap { .. }
         | GuestFault::Failed { .. }
         | GuestFault::Overloaded { .. }
+        | GuestFault::Crowded { .. }
         | GuestFault::Host { .. } => false,
     }
 }

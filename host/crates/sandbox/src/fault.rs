@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use pibench_core::record::GuestOutcome;
+use pibench_memory::Crowded;
 
 /// A guest's failure, by kind. What a guest says itself (an app's refusal, a grader's verdict) is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -40,6 +41,13 @@ pub enum GuestFault {
         "waited {waited_ms} ms for one of {places} places: too much runs at once; lower --jobs"
     )]
     Overloaded { places: usize, waited_ms: u64 },
+    /// The program came near the bound of its own memory, and of all that worked this held most. Infrastructure: what else
+    /// the machine plays must not change a score.
+    #[error(
+        "was ended: it held {held} bytes, more than any other, when the program used {used} of its {most} bytes; raise --memory \
+         or lower --jobs"
+    )]
+    Crowded { held: u64, used: u64, most: u64 },
     /// The host could not run the guest.
     #[error("could not be run: {reason}")]
     Host { reason: String },
@@ -50,7 +58,10 @@ impl GuestFault {
     pub fn is_infrastructure(&self) -> bool {
         matches!(
             self,
-            Self::Timeout { .. } | Self::Overloaded { .. } | Self::Host { .. }
+            Self::Timeout { .. }
+                | Self::Overloaded { .. }
+                | Self::Crowded { .. }
+                | Self::Host { .. }
         )
     }
 
@@ -64,7 +75,7 @@ impl GuestFault {
             Self::Slept { .. } => GuestOutcome::Slept,
             Self::BadOutput { .. } => GuestOutcome::BadOutput,
             Self::Failed { .. } => GuestOutcome::Failed,
-            Self::Overloaded { .. } => GuestOutcome::Overloaded,
+            Self::Overloaded { .. } | Self::Crowded { .. } => GuestOutcome::Overloaded,
             Self::Host { .. } => GuestOutcome::HostError,
         }
     }
@@ -81,6 +92,7 @@ impl GuestFault {
             Self::BadOutput { .. } => "bad_output",
             Self::Failed { .. } => "failed",
             Self::Overloaded { .. } => "overloaded",
+            Self::Crowded { .. } => "crowded",
             Self::Host { .. } => "host",
         }
     }
@@ -107,6 +119,12 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+impl From<Crowded> for GuestFault {
+    fn from(Crowded { held, used, most }: Crowded) -> Self {
+        Self::Crowded { held, used, most }
+    }
 }
 
 #[cfg(test)]

@@ -108,6 +108,7 @@ impl<G> Live<G> {
     }
 
     fn took(&mut self, limits: Limits, began: Instant, processor: Duration) -> Took {
+        self.store.data().limiter.holding.rest(true);
         Took {
             fuel: limits.fuel - self.store.get_fuel().unwrap_or(0).min(limits.fuel),
             peak_memory: self.store.data().limiter.peak,

@@ -64,6 +64,10 @@ impl<T> Seats<T> {
         patience: Duration,
     ) -> Result<OwnedSemaphorePermit, GuestFault> {
         let free = Arc::clone(&self.free);
+        if pibench_memory::is_near() {
+            let evicted = self.lot().parked.pop_first();
+            drop(evicted);
+        }
         if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             return Ok(permit);
         }
@@ -96,10 +100,11 @@ impl<T> Seats<T> {
         Waiting(self)
     }
 
-    /// Leaves an instance where it can be evicted. None when it was evicted at once.
+    /// Leaves an instance where it can be evicted. None when it was evicted at once, for somebody who waits or for want of
+    /// memory.
     pub(super) fn park(&self, instance: T) -> Option<Ticket> {
         let mut lot = self.lot();
-        if lot.waiting > 0 {
+        if lot.waiting > 0 || pibench_memory::is_near() {
             drop(lot);
             drop(instance);
             return None;

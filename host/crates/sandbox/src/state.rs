@@ -31,6 +31,7 @@ use super::policy::Grants;
 use super::python::Python;
 use crate::workspace::{View, Workspace};
 use pibench_core::vocabulary::Grant;
+use pibench_memory::{Holding, hold};
 
 /// The data of one store.
 pub(super) struct State {
@@ -112,7 +113,11 @@ impl State {
             wasi: None,
             stdio,
             table,
-            limiter: Limiter::new(memory, plugin.profile.limits()),
+            limiter: Limiter::new(
+                memory,
+                plugin.profile.limits(),
+                hold(|| format!("plugin {}", plugin.name)),
+            ),
             clocks,
             random: Random::default(),
             log,
@@ -133,6 +138,9 @@ impl State {
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(handles);
         store.epoch_deadline_callback(|context| {
+            if let Some(crowded) = context.data().limiter.holding.ended() {
+                return Err(GuestFault::from(crowded).into());
+            }
             if Instant::now() >= context.data().deadline {
                 return Ok(UpdateDeadline::Interrupt);
             }
@@ -413,24 +421,28 @@ pub(super) struct Limiter {
     /// The most since the call began.
     pub(super) peak: usize,
     pub(super) refused: bool,
+    /// Of the program's own memory.
+    pub(super) holding: Holding,
 }
 
 /// A table element is a pointer to the host.
 const TABLE_ELEMENT: usize = 8;
 
 impl Limiter {
-    fn new(most: usize, engine: EngineLimits) -> Self {
+    fn new(most: usize, engine: EngineLimits, holding: Holding) -> Self {
         Self {
             most,
             engine,
             used: 0,
             peak: 0,
             refused: false,
+            holding,
         }
     }
 
     fn arm(&mut self) {
         self.refused = false;
+        self.holding.rest(false);
         self.peak = self.used;
     }
 
@@ -444,6 +456,7 @@ impl Limiter {
             return false;
         }
         self.used = used;
+        self.holding.set(used);
         self.peak = self.peak.max(used);
         true
     }

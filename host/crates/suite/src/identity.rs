@@ -66,6 +66,7 @@ pub(super) fn parts(file: &SuiteFile, name: &str, files: &BTreeMap<String, blake
         providers: _,
         models: _,
         jobs: _,
+        memory: _,
     } = file;
     let settings = Settings {
         id,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use pibench_core::cost::Price;
+use pibench_core::size::Memory;
 use pibench_core::vocabulary::{
     Ablation, Category, FoundIn, Grant, MatcherFile, Protocol, Scaffold, ScaffoldPrompt, Scope,
     ToolEvidence, When, WireFormat,
@@ -68,6 +69,10 @@ pub struct SuiteFile {
     /// Episodes played at the same time. Default: the number of processors.
     #[serde(default)]
     pub jobs: Option<u32>,
+    /// Memory of the program itself, such as `4G`: near it no new episode begins, and whoever holds most of it is ended. Default:
+    /// no bound.
+    #[serde(default)]
+    pub memory: Option<Memory>,
     /// Bounds of a session.
     #[serde(default)]
     pub session: SessionLimits,

@@ -14,6 +14,7 @@ use crate::manifest::{
     WebFile,
 };
 use pibench_core::matcher::Matcher;
+use pibench_core::size::Memory;
 use pibench_core::vocabulary::{
     Ablation, Category, FoundIn, Protocol, Scaffold, ScaffoldPrompt, Scope, ToolEvidence, When,
 };
@@ -43,6 +44,8 @@ pub struct Suite {
     pub seed: u64,
     pub filter: FilterFile,
     pub jobs: Option<u32>,
+    /// The bound of the program's own memory.
+    pub memory: Option<Memory>,
     pub session: SessionLimits,
     pub reset: Reset,
     pub ablate: Option<Ablation>,

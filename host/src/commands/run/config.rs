@@ -45,6 +45,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     let mut effective = json!(settled.manifest);
     effective["agent"] = json!(agents.join(","));
     effective["jobs"] = json!(at_once(&suite));
+    effective["memory"] = json!(suite.memory);
     let mut rows: Vec<Row> = of_suite
         .iter()
         .filter(|setting| !setting.key.starts_with("limits."))

@@ -25,6 +25,11 @@ impl Grader for Hostile {
             Some("pass") => "as asked".to_owned(),
             Some("loop") => spin(),
             Some("eat memory") => eat_memory(),
+            Some("hold memory") => {
+                let held = std::hint::black_box(vec![1_u8; 110 << 20]);
+                let spun = spin_for(1_500_000_000);
+                format!("{} {spun}", held.len())
+            }
             Some("panic") => panic!("a guest's panic"),
             Some("divide by zero") => divide(0),
             Some("overflow the stack") => format!("{}", recurse(1)),
@@ -67,6 +72,10 @@ fn path(config: &Value) -> &str {
 
 fn args() -> impl Iterator<Item = (String, String)> {
     std::env::args().map(|argument| ("argument".into(), argument))
+}
+
+fn spin_for(rounds: u64) -> u64 {
+    (0..rounds / 8).fold(0, |sum, round| std::hint::black_box(sum ^ round))
 }
 
 fn spin() -> String {

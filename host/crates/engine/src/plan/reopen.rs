@@ -12,6 +12,7 @@ use super::resolve::{Wanted, log_of, only, settle, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
 use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
+use pibench_core::size::Memory;
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::client::Clients;
 use pibench_record::folder::{FolderError, read_manifest};
@@ -41,6 +42,8 @@ pub enum Purpose<'a> {
 pub struct GoingOn {
     /// Episodes at once; None for as many as the suite says.
     pub jobs: Option<u32>,
+    /// The bound of the program's memory; None for what the suite says.
+    pub memory: Option<Memory>,
     /// US dollars.
     pub max_cost: Option<f64>,
     /// Whether the models are asked a question before the first session.
@@ -162,7 +165,8 @@ pub fn go_on_all(
     for (dir, answers) in runs {
         let tape = answers.tape(true)?;
         let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
-        let opened = Opened::of(machine, dir, folder, manifest, how.jobs)?;
+        let mut opened = Opened::of(machine, dir, folder, manifest, how.jobs)?;
+        opened.suite.memory = how.memory.or(opened.suite.memory);
         let clients = match &mut shared {
             Some(clients) => {
                 clients.tape(tape);

@@ -136,6 +136,7 @@ fn suite(personas: &[PersonaFile]) -> SuiteFile {
         seed: 0,
         filter: FilterFile::default(),
         jobs: None,
+        memory: None,
         session: SessionLimits::default(),
         state: StateSettings::default(),
         ablate: None,

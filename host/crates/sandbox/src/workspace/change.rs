@@ -3,6 +3,10 @@
 //! looks at times.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+use pibench_memory::{Holding, hold};
+use rustix::io::Errno;
 
 use super::{View, WorkspaceError};
 use pibench_core::path::WorkspacePath;
@@ -33,6 +37,8 @@ pub struct Change {
 pub(super) struct Tracker {
     before: BTreeMap<WorkspacePath, Before>,
     kept: usize,
+    /// `kept`, of the program's own memory.
+    holding: Holding,
 }
 
 #[derive(Debug)]
@@ -63,10 +69,18 @@ impl Tracker {
         if self.before.contains_key(path) {
             return Ok(());
         }
+        if self.holding.ended().is_some() {
+            let source = io::Error::from(Errno::NOMEM);
+            return Err(WorkspaceError::io(path, source));
+        }
         let before = match current(view, path)? {
             None => Before::Absent,
             Some(content) if self.kept + content.len() <= KEPT_BYTES => {
+                if self.kept == 0 {
+                    self.holding = hold(|| format!("the workspace with {path}"));
+                }
                 self.kept += content.len();
+                self.holding.set(self.kept);
                 Before::Content(content)
             }
             Some(content) => Before::Digest(blake3::hash(&content)),

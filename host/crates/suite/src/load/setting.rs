@@ -43,7 +43,7 @@ pub struct Choice {
 
 /// Every setting that has an option of its own. Options come after `--set`.
 #[rustfmt::skip]
-pub const OPTIONS: [Choice; 13] = [
+pub const OPTIONS: [Choice; 14] = [
     Choice { option: "agent", key: "agent", put: |suite, value| put_on(&mut suite.agent, value) },
     Choice { option: "user", key: "user", put: |suite, value| put_on(&mut suite.user, value) },
     Choice { option: "judge", key: "judge", put: |suite, value| put_on(&mut suite.judge, value) },
@@ -51,6 +51,7 @@ pub const OPTIONS: [Choice; 13] = [
     Choice { option: "session", key: "filter.sessions", put: |suite, value| put_on(&mut suite.filter.sessions, value) },
     Choice { option: "runs", key: "runs", put: |suite, value| put_on(&mut suite.runs, value) },
     Choice { option: "jobs", key: "jobs", put: |suite, value| put_on(&mut suite.jobs, value) },
+    Choice { option: "memory", key: "memory", put: |suite, value| put_on(&mut suite.memory, value) },
     Choice { option: "protocol", key: "protocol", put: |suite, value| put_on(&mut suite.protocol, value) },
     Choice { option: "scaffold", key: "scaffold", put: |suite, value| put_on(&mut suite.scaffold, value) },
     Choice { option: SCAFFOLD_PROMPT, key: "scaffold_prompt", put: |suite, value| put_on(&mut suite.scaffold_prompt, value) },
