@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export browser wheel dist bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export cluster browser wheel dist bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -75,6 +75,11 @@ interop-types: $(HOST)
 # What `export` writes, read by inspect_ai, pandas, pyarrow and harbor; needs PyPI for the first time.
 interop-export: $(HOST)
 	sh tests/interop/export.sh
+
+# A run on a Slurm cluster of this machine's own, as root; installs Debian's slurm-wlm and munge for the first time. The manifests for
+# Kubernetes need PyPI for the first time.
+cluster: $(HOST)
+	bash tests/cluster/run.sh
 
 # A real language model in all roles; needs PyPI for the first time.
 interop-llm: $(HOST)

@@ -289,3 +289,319 @@ fn a_signal_before_the_first_turn_ends_the_program_with_the_same_code() {
     expect(&child.wait_with_output().unwrap(), 130, &[]);
     assert!(!scene.path("all").exists());
 }
+
+/// All parts of the short suite's episodes, each by a task of its own, in `all`.
+fn play_parts(scene: &Scene, of: &'static str, more: &[&str]) {
+    let suite = short();
+    for id in ["1", "2", "3", "4"].into_iter().filter(|id| *id <= of) {
+        let output = scene.run_with(&worker(suite.to_str().unwrap(), more), &task(id, of));
+        expect(&output, 0, &[]);
+    }
+}
+
+#[test]
+fn a_folder_of_parts_is_merged_when_all_are_played_and_again_without_a_change() {
+    let scene = Scene::new();
+    let args = ["--agent", "reactive", "--runs", "3"];
+    scene.play("whole", &args);
+    play_parts(&scene, "3", &args);
+    std::fs::rename(scene.path("all/part-3"), scene.path("later")).unwrap();
+    let journal = scene.path("all/part-2/journal/law_trainee.r2.jsonl");
+    let whole = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &whole[..whole.len() / 2]).unwrap();
+    let lacking = scene.run(&["merge", "all"]);
+    expect(
+        &lacking,
+        6,
+        &[
+            "part 3/3 of reactive is not begun",
+            "part 2/3 of reactive has",
+        ],
+    );
+    assert!(!stderr(&lacking).contains("part 1/3"));
+    assert!(!scene.path("all/run").exists());
+    std::fs::write(&journal, whole).unwrap();
+    std::fs::rename(scene.path("later"), scene.path("all/part-3")).unwrap();
+    let before = files(&scene.path("all"));
+    let elsewhere = scene.run(&["merge", "all", "--out", "elsewhere"]);
+    expect(&elsewhere, 0, &[]);
+    assert!(
+        files(&scene.path("all")) == before,
+        "the parts are only read"
+    );
+    let first = scene.run(&["merge", "all"]);
+    expect(&first, 0, &[]);
+    let made = files(&scene.path("all/run"));
+    let again = scene.run(&["merge", "all"]);
+    expect(&again, 0, &[]);
+    assert!(again.stdout == first.stdout && files(&scene.path("all/run")) == made);
+    for name in ["results.json", "journal/law_trainee.r3.jsonl"] {
+        let of = |run: &str| std::fs::read(scene.path(run).join(name)).unwrap();
+        assert!(of("all/run") == of("whole"), "{name}");
+    }
+    expect(&scene.run(&["verify", "all/run"]), 0, &[]);
+    let report = |run: &str| scene.run(&["report", run]).stdout;
+    assert!(
+        report("all") == report("whole"),
+        "what was merged is reported and not its parts"
+    );
+    let journal = scene.path("all/run/journal/law_trainee.r1.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, &text[..text.len() / 2]).unwrap();
+    expect(
+        &scene.run(&["merge", "all"]),
+        4,
+        &["is not what the parts come to now"],
+    );
+    expect(
+        &scene.run(&["merge", "whole/journal"]),
+        3,
+        &["there is no part in it"],
+    );
+    expect(
+        &scene.run(&["merge", "all/part-1", "all/part-2"]),
+        2,
+        &["say by --out"],
+    );
+}
+
+#[test]
+fn parts_of_several_agents_are_merged_to_a_run_of_each() {
+    let scene = Scene::new();
+    let args = ["--agent", "nop", "--agent", "reactive", "--runs", "2"];
+    play_parts(&scene, "2", &args);
+    expect(&scene.run(&["merge", "all"]), 0, &[]);
+    for agent in ["nop", "reactive"] {
+        scene.play(agent, &["--agent", agent, "--runs", "2"]);
+        let results = |run: &str| std::fs::read(scene.path(run).join("results.json")).unwrap();
+        assert!(
+            results(&format!("all/run/{agent}")) == results(agent),
+            "{agent}"
+        );
+        expect(&scene.run(&["verify", &format!("all/run/{agent}")]), 0, &[]);
+    }
+    // Cut off between the two: the other is made, and the first stays.
+    std::fs::remove_dir_all(scene.path("all/run/nop")).unwrap();
+    let reactive = files(&scene.path("all/run/reactive"));
+    let json = scene.run(&["merge", "all", "--json"]);
+    expect(&json, 0, &[]);
+    let all: Vec<serde_json::Value> = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(
+        all.iter().map(|one| &one["agent"]).collect::<Vec<_>>(),
+        ["nop", "reactive"]
+    );
+    assert!(files(&scene.path("all/run/reactive")) == reactive);
+    // A failure leaves none of them, those that would have been made before it neither.
+    std::fs::remove_dir_all(scene.path("all/run")).unwrap();
+    std::os::unix::fs::symlink(
+        "/etc/hostname",
+        scene.path("all/part-2/reactive/blobs/link"),
+    )
+    .unwrap();
+    expect(
+        &scene.run(&["merge", "all"]),
+        4,
+        &["neither a file nor a folder"],
+    );
+    assert!(!scene.path("all/run").exists());
+}
+
+#[test]
+fn parts_are_shown_added_up() {
+    let scene = Scene::new();
+    play_parts(&scene, "2", &["--agent", "reactive", "--runs", "2"]);
+    let journal = scene.path("all/part-2/journal/law_trainee.r2.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let end = text.find("\"event\":\"session_finished\"").unwrap();
+    std::fs::write(&journal, &text[..=end + text[end..].find('\n').unwrap()]).unwrap();
+    let shown = scene.run_with(&["show", "all", "--once"], &[]);
+    expect(&shown, 0, &[]);
+    let said = String::from_utf8(shown.stdout).unwrap();
+    let sessions = first_persona().sessions.len();
+    for part in [
+        "1/2".to_owned(),
+        "nobody plays it".to_owned(),
+        format!("{sessions}/{sessions}"),
+        format!("1/{sessions}"),
+        format!(
+            "{} of {} sessions finished in the 2 of 2 parts",
+            sessions + 1,
+            2 * sessions
+        ),
+        "0 playing, 1 waiting to be gone on with".to_owned(),
+    ] {
+        assert!(said.contains(&part), "`{part}` is not in:\n{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_parts_have_one_bound_of_cost() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = short();
+    let price = "models.m.price={input=100.0,output=100.0}";
+    let mut args = vec!["--runs", "2", "--no-preflight", "--jobs", "1"];
+    args.extend(["--user", "lexical", "--judge", "lexical", "--agent", "m"]);
+    args.extend([
+        "--set",
+        "models.m.provider=openai",
+        "--set",
+        "models.m.model=m",
+        "--set",
+        price,
+    ]);
+    args.extend(["--max-cost", "0.05"]);
+    let url = format!("{}/v1", server.uri());
+    let play = |id| {
+        let mut variables = task(id, "2").to_vec();
+        variables.extend([("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", KEY)]);
+        let args = worker(suite.to_str().unwrap(), &args);
+        tokio::task::block_in_place(|| scene.run_with(&args, &variables))
+    };
+    expect(&play("1"), 7, &["start another turn", "--max-cost is 0.05"]);
+    expect(&play("2"), 7, &["start another turn"]);
+    let turns = |part: u32| {
+        let journal = format!("all/part-{part}/journal/law_trainee.r{part}.jsonl");
+        let text = std::fs::read_to_string(scene.path(&journal)).unwrap_or_default();
+        text.matches("\"event\":\"turn\"").count()
+    };
+    assert!(turns(1) > 0, "the first had money");
+    assert_eq!(turns(2), 0, "the second found nothing left");
+    // What the first spent on turns that it lost is known to its next process.
+    let journal = scene.path("all/part-1/journal/law_trainee.r1.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, &text[..=text.find('\n').unwrap()]).unwrap();
+    expect(&play("1"), 7, &["start another turn"]);
+    assert_eq!(turns(1), 0);
+}
+
+fn script(scene: &Scene, scheduler: &str, out: &str, more: &[&str]) -> std::process::Output {
+    let suite = short();
+    let options = ["--", suite.to_str().unwrap(), "--persona", "law_trainee"];
+    scene.run_with(
+        &[&["script", scheduler, "--out", out], &options[..], more].concat(),
+        &[("OPENAI_API_KEY", KEY)],
+    )
+}
+
+#[test]
+fn a_script_for_slurm_plays_as_many_parts_as_there_are_episodes_and_holds_no_key() {
+    let scene = Scene::new();
+    let output = script(&scene, "slurm", "all", &["--runs", "3", "--set", "seed=7"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let dir = scene.dir.path().canonicalize().unwrap();
+    for part in [
+        "#!/bin/bash\n".to_owned(),
+        "export PIBENCH_PARTS=3\n".to_owned(),
+        format!("out={}/all\n", dir.display()),
+        "--persona law_trainee --runs 3 --set seed=7 &\n".to_owned(),
+        "#SBATCH --signal=B:USR1@120\n".to_owned(),
+    ] {
+        assert!(text.contains(&part), "`{part}` is not in:\n{text}");
+    }
+    assert!(!text.contains(KEY));
+    // A shell takes it, and what it is told.
+    let path = scene.write("play.sh", &text);
+    let mut shell = scene.command_after(&format!("exec bash -n {}", path.display()), &[]);
+    expect(&shell.output().unwrap(), 0, &[]);
+    assert!(!scene.path("all").exists(), "nothing is made");
+}
+
+#[test]
+fn what_a_script_cannot_hold_is_refused() {
+    let scene = Scene::new();
+    let with_key = format!("models.m.model={KEY}");
+    for (scheduler, out, more, code, said) in [
+        (
+            "slurm",
+            "all",
+            &["--shard", "1/2"][..],
+            2,
+            "leave it out after --",
+        ),
+        (
+            "slurm",
+            "all",
+            &["--runs", "none"],
+            2,
+            "invalid value 'none'",
+        ),
+        (
+            "slurm",
+            "all",
+            &["--persona", "nobody"],
+            2,
+            "find persona `nobody`",
+        ),
+        ("slurm", "al\"l", &[], 2, "Slurm takes no path"),
+        (
+            "slurm",
+            "all",
+            &["--set", "models.m.provider=openai", "--set", &with_key],
+            2,
+            "the key of OPENAI_API_KEY",
+        ),
+        (
+            "slurm",
+            "all",
+            &[
+                "--agent",
+                "lab/m",
+                "--user",
+                "lexical",
+                "--judge",
+                "lexical",
+                "--base-url",
+                "http://a:b@127.0.0.1/v1",
+            ],
+            2,
+            "a name or password stands",
+        ),
+        ("kubernetes", "all", &[], 2, "want an absolute path"),
+        ("kubernetes", "/runs/Spring", &[], 2, "want small letters"),
+        ("kubernetes", "/spring", &[], 2, "mounted over everything"),
+    ] {
+        let output = script(&scene, scheduler, out, more);
+        expect(&output, code, &[said]);
+        assert!(output.stdout.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn manifests_for_kubernetes_ask_for_no_privilege_and_name_a_secret() {
+    let scene = Scene::new();
+    let output = script(
+        &scene,
+        "kubernetes",
+        "/runs/spring",
+        &["--agent", "nop", "--agent", "cheat"],
+    );
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "completionMode: Indexed\n  completions: 1\n",
+        "values: [1, 2, 3, 7, 10]",
+        "args: [\"run\",\"--shard\",\"auto\",\"--exit-zero\",\"--grace\",\"110\",\"--out\",\"/runs/spring\"",
+        "args: [\"verify\",\"/runs/spring/run/nop\"]",
+        "args: [\"verify\",\"/runs/spring/run/cheat\"]",
+        "mountPath: \"/runs\"",
+        "capabilities: {drop: [ALL]}",
+        "secretRef: {name: spring-keys, optional: true}",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+    assert!(!text.contains(KEY) && !text.contains("kueue"));
+    let queued = scene.run(&[
+        "script",
+        "kubernetes",
+        "--out",
+        "/runs/spring",
+        "--queue",
+        "q",
+        "--",
+        short().to_str().unwrap(),
+    ]);
+    let text = String::from_utf8(queued.stdout).unwrap();
+    assert!(text.contains("kueue.x-k8s.io/queue-name: q\n") && text.contains("suspend: true"));
+}

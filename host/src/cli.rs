@@ -75,6 +75,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Make one run of the parts that `run --shard` played.
     Merge(MergeArgs),
+    /// Print what the scheduler of a cluster takes to play a suite in parts: a script for Slurm, manifests for Kubernetes.
+    Script(ScriptArgs),
     /// Make tables, figures and a page to look at from finished runs.
     Report(ReportArgs),
     /// Write finished runs in the formats of other tools.
@@ -483,15 +485,55 @@ pub enum SessionCommand {
 
 #[derive(Debug, Args)]
 pub struct MergeArgs {
-    /// The run folders of all parts.
+    /// The run folders of all parts; or the one folder that holds them, as `run --shard auto --out DIR` makes it.
     #[arg(required = true, value_name = "RUN")]
     pub parts: Vec<Utf8PathBuf>,
-    /// The folder of the whole run.
+    /// The folder of the whole run. Default: `run` in the folder that holds all parts.
     #[arg(long, value_name = "DIR")]
-    pub out: Utf8PathBuf,
+    pub out: Option<Utf8PathBuf>,
+    /// Exit with 0 when all is merged, whatever broke while it was played (else 5, 8 or 9).
+    #[arg(long)]
+    pub exit_zero: bool,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scheduler {
+    Slurm,
+    Kubernetes,
+}
+
+#[derive(Debug, Args)]
+pub struct ScriptArgs {
+    pub scheduler: Scheduler,
+    /// How many parts the run has. Default: one for each episode.
+    #[arg(long, value_name = "N")]
+    pub parts: Option<u32>,
+    /// Parts that are played at the same time at most. Default: as many as there is room for.
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..))]
+    pub at_once: Option<u32>,
+    /// The folder of all parts, which every node sees.
+    #[arg(long, value_name = "OUT")]
+    pub out: Utf8PathBuf,
+    /// The image of the containers (Kubernetes). Default: `pibench-host` of this version.
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// The queue of Kueue that lets the Job go (Kubernetes).
+    #[arg(long, value_name = "NAME")]
+    pub queue: Option<String>,
+    /// What `run` is told: the suite's file and options.
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
+}
+
+/// The command line of `run` by itself.
+#[derive(Debug, Parser)]
+#[command(name = "run", no_binary_name = false)]
+pub struct RunLine {
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ mod report;
 mod review;
 mod run;
 mod schema;
+mod script;
 mod serve;
 mod show;
 mod suite;
@@ -64,6 +65,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { out } => man::man(out.as_deref()),
         Command::Schema(args) => schema::schema(&args),
+        Command::Script(args) => script::script(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),

@@ -1,23 +1,79 @@
 //! `pibench-host merge`: one run of parts that were played apart. It plays nothing: the merged folder is an ordinary one,
-//! and what a part lacks is played by `run --resume`.
+//! and what a part lacks is played by `run --resume`, or by its scheduler.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::show;
 use super::{finished, machine, runtime};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::of_draft;
-use pibench_engine::{collect, is_whole, outline};
-use pibench_record::RunFolder;
+use pibench_engine::{Plan, collect, is_whole, outline};
+use pibench_record::folder::{Manifest, read_manifest, read_results};
+use pibench_record::identity::differences;
+use pibench_record::parts::{MERGED, Part, holds_parts, parts_in};
+use pibench_record::results::RunResults;
 use pibench_record::shards::whole;
+use pibench_record::{RunFolder, journal};
 
-/// Merges run folders into a new one.
+/// Merges run folders into a new one, or all parts of a folder into its own.
 pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let MergeArgs { parts, out, json } = args;
+    merged(args).map(|exit| exit.or_zero(args.exit_zero))
+}
+
+fn merged(args: &MergeArgs) -> Result<Exit, Failure> {
+    let MergeArgs {
+        parts,
+        out,
+        exit_zero: _,
+        json,
+    } = args;
+    if let [all] = parts.as_slice()
+        && !all.join("manifest.json").exists()
+        && (out.is_none() || holds_parts(all.as_std_path()))
+    {
+        let out = out.clone().unwrap_or_else(|| all.join(MERGED));
+        return merge_all(all, &out, *json);
+    }
+    let Some(out) = out else {
+        return Err(anyhow!(
+            "merge: say by --out where the whole run goes, or name the one folder that holds all parts"
+        ))
+        .or_exit(Exit::Usage);
+    };
     let mut folders = Vec::new();
     for path in parts {
         let opened = RunFolder::open(path.as_std_path()).or_exit(Exit::InvalidInput)?;
-        folders.push((path, opened.0, opened.1));
+        folders.push((path.to_string(), opened.0, opened.1));
     }
+    let mut draft = drafted(&folders, out)?;
+    draft.publish()?;
+    show(&draft.results, *json, draft.plan.folder.root())?;
+    if !draft.is_whole {
+        eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {out}");
+        return Ok(Exit::Infrastructure);
+    }
+    Ok(finished([&draft.results]))
+}
+
+/// A merged run that has no name yet: dropped, it leaves nothing.
+struct Draft {
+    plan: Plan,
+    results: RunResults,
+    is_whole: bool,
+}
+
+impl Draft {
+    fn publish(&mut self) -> Result<(), Failure> {
+        self.plan.folder.publish().or_exit(Exit::Io)
+    }
+}
+
+/// Parts, each with its name, as one run that will be in `out`.
+fn drafted(folders: &[(String, RunFolder, Manifest)], out: &Utf8Path) -> Result<Draft, Failure> {
     let manifests: Vec<_> = folders
         .iter()
         .map(|(path, _, manifest)| (path.as_str(), manifest))
@@ -25,17 +81,140 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let whole = whole(&manifests).or_exit(Exit::InvalidInput)?;
     let parts = folders.iter().map(|(_, folder, _)| folder);
     let folder = RunFolder::draft(out.as_std_path(), &whole, parts).or_exit(Exit::Io)?;
-    let mut plan = of_draft(&machine()?, out, folder, whole)?;
+    let plan = of_draft(&machine()?, out, folder, whole)?;
     let outline = runtime()?.block_on(outline(&plan)).or_exit(Exit::Io)?;
     plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
     let results = collect(&plan).or_exit(Exit::Io)?;
     plan.folder.put_results(&results).or_exit(Exit::Io)?;
     let is_whole = is_whole(&plan).or_exit(Exit::Io)?;
-    plan.folder.publish().or_exit(Exit::Io)?;
-    show(&results, *json, plan.folder.root())?;
-    if !is_whole {
-        eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {out}");
-        return Ok(Exit::Infrastructure);
+    Ok(Draft {
+        plan,
+        results,
+        is_whole,
+    })
+}
+
+/// Merges the parts of a folder, of each agent by itself. Done again, it shows what it made.
+fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure> {
+    let found = parts_in(all.as_std_path()).or_exit(Exit::InvalidInput)?;
+    if found.is_empty() {
+        return Err(anyhow!(
+            "merge {all}: there is no part in it, as `pibench-host run --shard auto --out {all}` makes them"
+        ))
+        .or_exit(Exit::InvalidInput);
     }
-    Ok(finished([&results]))
+    complete(all, found.values())?;
+    // Made before the first one gets its name: a failure leaves none of them.
+    let mut drafts = Vec::new();
+    let mut merged: Vec<(Utf8PathBuf, RunResults)> = Vec::new();
+    let made = found.iter().try_for_each(|(agent, parts)| {
+        let out = if agent.is_empty() {
+            out.to_owned()
+        } else {
+            out.join(agent)
+        };
+        if out.exists() {
+            let results = as_it_was(&out, parts)?;
+            merged.push((out, results));
+            return Ok(());
+        }
+        let mut folders = Vec::new();
+        for part in parts {
+            let (folder, manifest) = RunFolder::read(&part.dir).or_exit(Exit::Io)?;
+            folders.push((part.dir.display().to_string(), folder, manifest));
+        }
+        drafts.push((out.clone(), drafted(&folders, &out)?));
+        Ok(())
+    });
+    if let Err(failure) = made {
+        drafts.clear();
+        // Made for several agents; it stays where another process has put something into it.
+        let _ = std::fs::remove_dir(out);
+        return Err(failure);
+    }
+    for (out, mut draft) in drafts {
+        draft.publish()?;
+        merged.push((out, draft.results));
+    }
+    merged.sort_by(|(one, _), (other, _)| one.cmp(other));
+    if json && found.len() > 1 {
+        let results: Vec<&RunResults> = merged.iter().map(|(_, results)| results).collect();
+        println!("{}", serde_json::to_string(&results).or_exit(Exit::Bug)?);
+    } else {
+        for (out, results) in &merged {
+            show(results, json, out.as_std_path())?;
+        }
+    }
+    Ok(finished(merged.iter().map(|(_, results)| results)))
+}
+
+/// Refuses parts that are not all there or not played to their end, and tells of each.
+fn complete<'a>(all: &Utf8Path, found: impl Iterator<Item = &'a Vec<Part>>) -> Result<(), Failure> {
+    let mut lacking = Vec::new();
+    for parts in found {
+        let Some(first) = parts.first() else { continue };
+        for index in 1..=first.shard.of {
+            if !parts.iter().any(|part| part.shard.index == index) {
+                lacking.push(format!(
+                    "part {index}/{} of {} is not begun",
+                    first.shard.of, first.manifest.agent
+                ));
+            }
+        }
+        for part in parts {
+            let state = part.state().or_exit(Exit::InvalidInput)?;
+            if state.far.episodes > 0 || state.is_worked_on {
+                lacking.push(format!(
+                    "part {} of {} has {} of {} sessions; {}",
+                    part.shard,
+                    part.manifest.agent,
+                    state.far.finished,
+                    state.far.sessions,
+                    match &state.start {
+                        Some(start) if state.is_worked_on => format!("{} plays it", start.node),
+                        Some(start) => format!("nobody plays it, the last was {}", start.node),
+                        None => "nobody plays it".into(),
+                    }
+                ));
+            }
+        }
+    }
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "merge {all}: it is not played to its end:\n  {}",
+        lacking.join("\n  ")
+    ))
+    .or_exit(Exit::Infrastructure)
+}
+
+/// The results of what was merged before, if it is what the parts come to now.
+fn as_it_was(out: &Utf8Path, parts: &[Part]) -> Result<RunResults, Failure> {
+    let manifest = read_manifest(out.as_std_path()).or_exit(Exit::Io)?;
+    let is_same = |part: &Part| {
+        differences(&manifest, &part.manifest).is_empty() && same_journals(out, &part.dir)
+    };
+    if manifest.shard.is_some() || !parts.iter().all(is_same) {
+        return Err(anyhow!(
+            "make {out}: it is there already, and is not what the parts come to now; remove it, or choose another --out"
+        ))
+        .or_exit(Exit::Io);
+    }
+    read_results(out.as_std_path()).or_exit(Exit::Io)
+}
+
+/// Whether the run has every journal of the part as it is.
+fn same_journals(out: &Utf8Path, part: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(part.join("journal")) else {
+        return false;
+    };
+    entries.flatten().all(|entry| {
+        let merged = out
+            .join("journal")
+            .join(entry.file_name().to_string_lossy().as_ref());
+        let hash = |path: &Path| journal::events_and_hash(path).map(|(_, hash)| hash).ok();
+        let own = hash(&entry.path());
+        own.is_some() && own == hash(merged.as_std_path())
+    })
 }

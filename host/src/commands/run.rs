@@ -27,17 +27,12 @@ use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
 pub(super) use play::{Output, played, show};
+pub(super) use several::folder_of;
 
 /// Plays a suite, or goes on with a run.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let args = part::placed(args)?;
-    let exit = dispatch(&args)?;
-    let faults = [Exit::GuestFaults, Exit::JudgeFaults, Exit::ModelFaults];
-    Ok(if args.exit_zero && faults.contains(&exit) {
-        Exit::Complete
-    } else {
-        exit
-    })
+    Ok(dispatch(&args)?.or_zero(args.exit_zero))
 }
 
 fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
@@ -107,7 +102,7 @@ fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
 }
 
 /// What the command line asks of a run beside its suite's settings.
-fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
+pub(super) fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
     Ok(Wanted {
         shard: part::of(args),
         plugins: args.settings.plugins.clone(),
@@ -143,7 +138,7 @@ fn going_on(args: &RunArgs, beside: bool) -> GoingOn {
 }
 
 /// The suite that the command line names, with everybody named who has to be.
-fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
+pub(super) fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
     let suite = load_suite(&args.settings)?;
     spelled(&suite)?;
     named(&suite)?;

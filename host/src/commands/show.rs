@@ -11,8 +11,10 @@ use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::runs_in;
 use pibench_record::folder_lock::is_worked_on;
+use pibench_record::parts::{Part, PartState, parts_in};
 use pibench_record::results::RunResults;
 use pibench_report::follow::{Follow, state};
+use pibench_report::parts_table::parts_table;
 use pibench_report::progress::display;
 use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::table;
@@ -22,6 +24,11 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Shows runs until they end, or once.
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    let parts = parts(args)?;
+    if args.once && !parts.is_empty() {
+        println!("{}", parts_table(&parts));
+        return Ok(Exit::Complete);
+    }
     if args.once {
         for run in read(args)? {
             println!("{}", state(&run));
@@ -46,8 +53,18 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     };
     drop(sender);
     let _ = bar.join();
+    if let [all] = args.runs.as_slice()
+        && !parts.is_empty()
+    {
+        println!("{}", parts_table(&self::parts(args)?));
+        if ended.iter().all(|run| run.complete) {
+            eprintln!("Make one run of them by: pibench-host merge {all}");
+            return Ok(Exit::Complete);
+        }
+    }
     let results: Vec<&RunResults> = ended.iter().map(|run| &run.results).collect();
     match results.as_slice() {
+        _ if !parts.is_empty() => {}
         [one] => println!("{}", table::results(one)),
         all => println!("{}", table::agents(all)),
     }
@@ -59,6 +76,23 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Infrastructure);
     }
     Ok(Exit::Complete)
+}
+
+/// The parts of the folder that is shown, if it is one of parts that are not merged yet.
+fn parts(args: &ShowArgs) -> Result<Vec<(Part, PartState)>, Failure> {
+    let [all] = args.runs.as_slice() else {
+        return Ok(Vec::new());
+    };
+    let runs = runs_in(all.as_std_path());
+    let found = parts_in(all.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let found = found.into_values().flatten();
+    // What they were merged to is shown as any other run.
+    let found = found.filter(|part| runs.contains(&part.dir));
+    let stated = found.map(|part| {
+        let state = part.state().or_exit(Exit::InvalidInput)?;
+        Ok((part, state))
+    });
+    stated.collect()
 }
 
 fn worked_on(args: &ShowArgs) -> bool {

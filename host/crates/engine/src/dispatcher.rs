@@ -139,6 +139,9 @@ pub async fn play_all(
             return Ok(interrupted());
         }
     }
+    for plan in &plans {
+        plan.spending.publish()?;
+    }
     if joined.iter().any(|joined| joined.stopped) {
         return Ok(interrupted());
     }
@@ -396,6 +399,10 @@ fn report_planned(
                 finished += EpisodeState::of(&events, plan.ablate).finished.len();
             }
         }
+    }
+    // Those side by side have one meter.
+    if let Some(plan) = plans.first() {
+        plan.spending.recall();
     }
     // Nobody may be listening.
     let _ = progress.send(Progress::Planned { sessions, finished });

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use super::error::EpisodeError;
 use super::log::Log;
-use super::spending::Spending;
+use super::spending::{Others, Spending};
 use super::stop::Stop;
 use super::tools::{Toolboxes, list_tools};
 use crate::judge::Judge;
@@ -240,6 +240,8 @@ impl Plan {
             load: _,
         } = guests.limits;
         let graded = manifest.graded.as_ref();
+        let others = Others::of(folder.root(), manifest.shard);
+        let spending = Spending { others, ..spending };
         Self {
             protocol: manifest.protocol,
             played_by: graded.map_or(manifest.protocol, |graded| graded.protocol),
@@ -273,7 +275,7 @@ impl Plan {
     /// Whether another turn may begin: nobody asked to stop, and there is money.
     pub(super) fn may_begin_turn(&self) -> Result<(), EpisodeError> {
         self.stop.check()?;
-        Ok(self.spending.check()?)
+        self.spending.check()
     }
 
     /// A persona's name in progress displays.

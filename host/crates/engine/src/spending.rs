@@ -1,11 +1,16 @@
 //! What a run may cost: the sum of its record and of this process, and the operator's bound on it. It stops nothing by
 //! itself; an episode asks before each turn.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::EpisodeError;
 use pibench_core::cost::MicroUsd;
+use pibench_core::message::Usage;
 use pibench_model::meter::Meter;
 use pibench_record::event::Event;
+use pibench_record::folder::{FolderError, Shard};
+use pibench_record::parts::{place_of, publish_spent, spent};
 use pibench_record::standing::EpisodeTally;
 
 /// Money of a run.
@@ -15,6 +20,27 @@ pub struct Spending {
     pub meter: Arc<Meter>,
     /// None: no bound.
     pub limit: Option<MicroUsd>,
+    /// Where the other parts of the run say what they spent; None for a run that has none.
+    pub others: Option<Others>,
+}
+
+/// The other parts of a run, which have the same bound.
+#[derive(Debug, Clone)]
+pub struct Others {
+    /// The folder of all parts.
+    all: PathBuf,
+    /// This part's number.
+    index: u32,
+}
+
+impl Others {
+    /// Those of the part in a run folder; None for one that is none or lies by itself.
+    pub(super) fn of(run: &Path, shard: Option<Shard>) -> Option<Self> {
+        let shard = shard?;
+        let all = place_of(run, shard)?;
+        let index = shard.index;
+        Some(Self { all, index })
+    }
 }
 
 /// The bound is reached.
@@ -26,9 +52,37 @@ pub struct LimitReached {
 }
 
 impl Spending {
-    /// Whether another turn may begin. One that has begun is played to its end, so a run spends somewhat more.
-    pub(super) fn check(&self) -> Result<(), LimitReached> {
-        let spent = self.meter.spent();
+    /// Whether another turn may begin. One that has begun is played to its end, so a run spends somewhat more: a turn for each
+    /// that is played at the time, in all parts.
+    pub(super) fn check(&self) -> Result<(), EpisodeError> {
+        let mut spent = self.meter.spent();
+        spent += self.publish()?;
+        Ok(self.within(spent)?)
+    }
+
+    /// Makes known what this part has spent where its bound is that of others too; what they have.
+    pub(super) fn publish(&self) -> Result<MicroUsd, FolderError> {
+        match (&self.limit, &self.others) {
+            (Some(_), Some(Others { all, index })) => {
+                publish_spent(all, *index, self.meter.spent())
+            }
+            _ => Ok(MicroUsd::default()),
+        }
+    }
+
+    /// Takes into account what an earlier process of this part had spent, and its record does not have: for turns that it lost.
+    pub(super) fn recall(&self) {
+        let Some(Others { all, index }) = &self.others else {
+            return;
+        };
+        let lost = spent(all, *index).0.saturating_sub(self.meter.spent().0);
+        self.meter.add(&Usage {
+            cost: MicroUsd(lost),
+            ..Usage::default()
+        });
+    }
+
+    fn within(&self, spent: MicroUsd) -> Result<(), LimitReached> {
         match self.limit {
             Some(limit) if spent >= limit => Err(LimitReached { spent, limit }),
             _ => Ok(()),
@@ -44,7 +98,6 @@ impl Spending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pibench_core::message::Usage;
     use pibench_record::event::{RoleUsage, Turn};
 
     fn usage(micro: u64) -> Usage {
@@ -72,13 +125,13 @@ mod tests {
             ..Spending::default()
         };
         spending.enter(&[turn(60), turn(39)]);
-        assert_eq!(spending.check(), Ok(()));
+        assert!(spending.check().is_ok());
         spending.meter.add(&usage(1));
-        let reached = spending.check().unwrap_err();
+        let reached = spending.within(spending.meter.spent()).unwrap_err();
         assert_eq!(
             (reached.spent, reached.limit),
             (MicroUsd(100), MicroUsd(100))
         );
-        assert_eq!(Spending::default().check(), Ok(()));
+        assert!(Spending::default().check().is_ok());
     }
 }

@@ -29,7 +29,7 @@ use super::gate::{Gate, Load};
 use super::meter::Meter;
 use super::place::Place;
 use super::provider::{Endpoint, Environment, ProviderError};
-use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, backoff, retry_after};
+use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, WINDOW, backoff, retry_after};
 use super::wire::{self, Habits, Unreadable};
 use failure::Failure;
 use pibench_core::cost::Price;
@@ -519,14 +519,15 @@ impl Client {
         };
         let body = written(&wire::request(endpoint.format, habits, request));
         let attempts = if self.brief { BRIEF_ATTEMPTS } else { ATTEMPTS };
-        let (mut attempt, mut unreadable) = (0, 0);
+        let (mut attempt, mut unreadable, mut limited) = (0, 0, Duration::ZERO);
         loop {
             attempt += 1;
             let failure = match self.admitted(&body, time).await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let own = (attempt < attempts).then(|| backoff(attempt, &self.lot(&body)));
+            let outlasts = failure.is_rate() && !self.brief && limited < WINDOW;
+            let own = (attempt < attempts || outlasts).then(|| backoff(attempt, &self.lot(&body)));
             let wait = match &failure {
                 Failure::Trouble { retry_after, .. } => {
                     own.and_then(|own| longer(own, *retry_after))
@@ -540,9 +541,12 @@ impl Client {
             let Some(wait) = wait else {
                 return Err(failure);
             };
+            if failure.is_rate() {
+                limited += wait;
+            }
             self.note(&failure, wait);
             let _told = self.shared.meter.wait(format!(
-                "{}: {}, waiting {} s, try {} of {attempts}",
+                "{}: {}, waiting {} s, try {}{}",
                 endpoint.provider,
                 one_line(&self.redact(failure.reason().to_owned()))
                     .chars()
@@ -550,6 +554,11 @@ impl Client {
                     .collect::<String>(),
                 wait.as_secs_f64().ceil(),
                 attempt + 1,
+                if outlasts {
+                    String::new()
+                } else {
+                    format!(" of {attempts}")
+                },
             ));
             time.wait(self.shared.pause.clone().wait(wait)).await;
         }
@@ -812,6 +821,7 @@ fn broken(error: reqwest::Error) -> Failure {
         reason: reasons(&error.without_url()),
         retry_after: None,
         busy: false,
+        rate: false,
     }
 }
 
@@ -928,6 +938,7 @@ async fn read(
                 ),
                 retry_after: None,
                 busy: false,
+                rate: false,
             });
         }
     }
@@ -941,5 +952,6 @@ fn stalled(bytes: usize, stall: Duration) -> Failure {
         ),
         retry_after: None,
         busy: false,
+        rate: false,
     }
 }

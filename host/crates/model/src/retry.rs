@@ -13,6 +13,10 @@ pub(crate) const ATTEMPTS: u32 = 7;
 /// A server that asks for a longer wait is given up: a later resume is cheaper than a process that sleeps.
 pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
+/// How long a request waits in all while its server says nothing but that it is asked too much, whatever it says of when to
+/// come back: a limit of requests or tokens is over when its window is, which is a minute mostly, and seldom more than this.
+pub(crate) const WINDOW: Duration = Duration::from_mins(30);
+
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 

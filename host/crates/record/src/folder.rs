@@ -32,6 +32,7 @@ use tempfile::TempDir;
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
 use super::outline::Outline;
+use super::parts::{MERGED, holds_parts, parts_in};
 use super::results::RunResults;
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
@@ -956,8 +957,27 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
     }
 }
 
-/// The run folder itself, or those in a folder that several agents were played to, by name.
+/// The run folder itself, or those in a folder that several agents were played to, by name; of a folder of parts the run that
+/// they were merged to, or else the parts.
 pub fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let merged = runs_below(&path.join(MERGED));
+    let mut runs = if holds_parts(path) && !merged.is_empty() {
+        merged
+    } else if holds_parts(path) {
+        // Whoever opens one that is none says what is wrong.
+        let parts = parts_in(path).unwrap_or_default();
+        parts.into_values().flatten().map(|part| part.dir).collect()
+    } else {
+        runs_below(path)
+    };
+    if runs.is_empty() {
+        runs.push(path.to_owned());
+    }
+    runs
+}
+
+/// The run folder itself, or those just below, by name; none where there is none.
+pub(super) fn runs_below(path: &Path) -> Vec<PathBuf> {
     let is_run = |path: &Path| path.join("manifest.json").exists();
     if is_run(path) {
         return vec![path.to_owned()];
@@ -966,10 +986,6 @@ pub fn runs_in(path: &Path) -> Vec<PathBuf> {
     let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     runs.retain(|path| is_run(path));
     runs.sort();
-    if runs.is_empty() {
-        // Whoever opens it says what is wrong.
-        runs.push(path.to_owned());
-    }
     runs
 }
 
@@ -1002,7 +1018,7 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
 }
 
 /// A file is there whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let failed = |source| FolderError::Write {
         path: path.to_owned(),
         source,

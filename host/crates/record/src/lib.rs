@@ -8,6 +8,7 @@ pub mod folder_lock;
 pub mod identity;
 pub mod journal;
 pub mod outline;
+pub mod parts;
 pub mod results;
 pub mod shards;
 pub mod standing;

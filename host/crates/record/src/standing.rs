@@ -263,6 +263,48 @@ fn planned(persona: &PersonaOutline) -> impl Iterator<Item = &SessionOutline> {
     persona.sessions.iter().filter(|session| session.planned)
 }
 
+/// How far the play of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Far {
+    /// Those that are to be played.
+    pub sessions: usize,
+    pub finished: usize,
+    /// Episodes that are not played to their end.
+    pub episodes: usize,
+}
+
+impl Far {
+    /// Of a folder that does not say yet what is to be played.
+    pub fn unknown() -> Self {
+        Self {
+            sessions: 0,
+            finished: 0,
+            episodes: 1,
+        }
+    }
+}
+
+/// Reads the folder's journals one by one and keeps none.
+pub fn how_far(
+    dir: &Path,
+    manifest: &Manifest,
+    personas: &[PersonaOutline],
+) -> Result<Far, JournalError> {
+    let mut far = Far {
+        sessions: 0,
+        finished: 0,
+        episodes: 0,
+    };
+    for (run, persona) in episodes(manifest, personas) {
+        let events = episode(dir, &persona.id, run)?;
+        far.sessions += planned(persona).count();
+        let finished = |event: &&Event| matches!(event, Event::SessionFinished(_));
+        far.finished += events.iter().filter(finished).count();
+        far.episodes += usize::from(!matches!(events.last(), Some(Event::EpisodeFinished)));
+    }
+    Ok(far)
+}
+
 /// Where an episode's journal stands; None if the persona's name is no part of a path.
 pub fn journal_path(dir: &Path, persona: &str, run: u32) -> Option<PathBuf> {
     let file = format!("{persona}.r{run}.jsonl");

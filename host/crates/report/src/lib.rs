@@ -16,6 +16,7 @@ pub mod follow;
 pub mod format;
 pub mod measures;
 pub mod page;
+pub mod parts_table;
 pub mod progress;
 pub mod published;
 pub mod run_record;

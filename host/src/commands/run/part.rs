@@ -6,9 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::cli::{RunArgs, ShardArg};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::Shard;
-
-/// How the folder of a part is called in that of all, before its number.
-pub(in crate::commands) const PART: &str = "part-";
+use pibench_record::parts::PART;
 
 /// How many parts there are, where the scheduler does not say it.
 const PARTS: &str = "PIBENCH_PARTS";

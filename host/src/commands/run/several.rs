@@ -157,7 +157,7 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
 }
 
 /// An agent's name as a folder.
-fn folder_of(agent: &str) -> String {
+pub(in crate::commands) fn folder_of(agent: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || "._-".contains(c) {
             c

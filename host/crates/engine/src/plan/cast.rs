@@ -164,7 +164,15 @@ pub(super) fn cast(
         unpriced,
     };
     let limit = limit(&roles, max_cost)?;
-    Ok((roles, Spending { meter, limit }))
+    let others = None;
+    Ok((
+        roles,
+        Spending {
+            meter,
+            limit,
+            others,
+        },
+    ))
 }
 
 /// A bound on what is spent needs a price for everything.

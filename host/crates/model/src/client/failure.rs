@@ -60,6 +60,8 @@ pub(super) enum Failure {
         retry_after: Option<Duration>,
         /// It says that it is asked too much.
         busy: bool,
+        /// It says that this is so for a while only: its rate is exceeded.
+        rate: bool,
     },
     /// No JSON: asked again a few times.
     NotJson { reason: String },
@@ -83,6 +85,11 @@ impl Failure {
             | Self::Refused { reason, .. } => reason,
             Self::Late => "the time of the turn is used up",
         }
+    }
+
+    /// Whether time alone mends it, as long as it may take.
+    pub(super) fn is_rate(&self) -> bool {
+        matches!(self, Self::Trouble { rate: true, .. })
     }
 
     /// A 4xx that names the temperature: reasoning models take their default only.
@@ -131,6 +138,7 @@ impl Failure {
                 retry_after,
                 // 529 is Anthropic's word for an overload.
                 busy: matches!(status, 429 | 503 | 529),
+                rate: status == 429,
             },
             0 | 400 | 403 if about_content() => Self::refused(reason),
             // Without a status only what is recognised is the operator's.

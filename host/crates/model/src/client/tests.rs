@@ -205,6 +205,20 @@ async fn attempts_are_bounded() {
     .await;
 }
 
+/// The server says that it may be asked again at once, and it is not so.
+#[tokio::test]
+async fn a_rate_that_is_exceeded_is_waited_for_longer_than_any_number_of_attempts() {
+    let lies = || failing(429, "slow down").insert_header("retry-after", "0");
+    let mut answers: Vec<ResponseTemplate> = (0..30).map(|_| lies()).collect();
+    answers.push(answer("Hi."));
+    let (reply, asked, waits) = play(answers).await;
+    assert_eq!((reply.unwrap().text.as_str(), asked), ("Hi.", 31));
+    assert!(waits.iter().sum::<f64>() > 600.0 && waits[29] >= 30.0);
+    let (reply, asked, waits) = play(vec![lies()]).await;
+    assert!(reply.is_err() && asked < 100, "not for ever: {asked}");
+    assert!((1_800.0..1_900.0).contains(&waits.iter().sum::<f64>()));
+}
+
 #[tokio::test]
 async fn a_brief_question_has_a_short_answer_and_fewer_attempts() {
     let server = server(vec![failing(503, "busy")]).await;

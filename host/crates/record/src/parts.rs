@@ -1,0 +1,189 @@
+//! The folder of a run that is played in parts, as tasks of a scheduler: which parts are in it, how far each is, and what they
+//! have spent together. A part is a run folder `part-I`, or holds one for each agent; the run that they are merged to is `run`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::folder::{
+    FolderError, Manifest, Shard, read_manifest, read_outline, runs_below, write_whole,
+};
+use super::folder_lock::{Start, is_worked_on, read_start};
+use super::journal::JournalError;
+use super::standing::{Far, how_far};
+use pibench_core::cost::MicroUsd;
+
+/// How the folder of a part is called, before its number.
+pub const PART: &str = "part-";
+
+/// The folder of the merged run.
+pub const MERGED: &str = "run";
+
+/// What each part has spent: a file for each, named by its number, in millionths of a US dollar.
+const SPENT: &str = "spent";
+
+/// A part of one agent's run.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub dir: PathBuf,
+    pub manifest: Manifest,
+    pub shard: Shard,
+}
+
+/// The parts in a folder in their order, by the name of their agent's folder; that is empty where only one plays.
+pub fn parts_in(dir: &Path) -> Result<BTreeMap<String, Vec<Part>>, FolderError> {
+    let mut parts: BTreeMap<String, Vec<Part>> = BTreeMap::new();
+    for place in places(dir) {
+        for run in runs_below(&place) {
+            let manifest = read_manifest(&run)?;
+            let Some(shard) = manifest.shard else {
+                return Err(FolderError::Read {
+                    path: run,
+                    reason: "it is a whole run and no part of one".into(),
+                });
+            };
+            let agent = run.strip_prefix(&place).unwrap_or(Path::new(""));
+            let agent = agent.display().to_string();
+            parts.entry(agent).or_default().push(Part {
+                dir: run,
+                manifest,
+                shard,
+            });
+        }
+    }
+    for parts in parts.values_mut() {
+        parts.sort_by_key(|part| part.shard.index);
+    }
+    Ok(parts)
+}
+
+/// The folders of parts.
+fn places(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_part = |name: &str| {
+        let number = name.strip_prefix(PART);
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let places = entries.filter(|entry| is_part(&entry.file_name().to_string_lossy()));
+    places.map(|entry| entry.path()).collect()
+}
+
+/// Whether a folder holds parts of a run.
+pub fn holds_parts(dir: &Path) -> bool {
+    !places(dir).is_empty()
+}
+
+/// How far a part is, and who is at work on it.
+#[derive(Debug, Clone)]
+pub struct PartState {
+    pub far: Far,
+    /// None for a part that nobody said to have begun.
+    pub start: Option<Start>,
+    pub is_worked_on: bool,
+    /// When its last line was written; None without one.
+    pub last: Option<SystemTime>,
+}
+
+/// Why the state of a part cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum PartError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Part {
+    /// Looks at it: nothing is waited for, and nothing is written.
+    pub fn state(&self) -> Result<PartState, PartError> {
+        // Before the journals: what is written after the last process has gone is seen.
+        let is_worked_on = is_worked_on(&self.dir);
+        let personas = read_outline(&self.dir)?.map(|outline| outline.personas);
+        let far = match personas {
+            Some(personas) => how_far(&self.dir, &self.manifest, &personas)?,
+            // It was made a moment ago.
+            None => Far::unknown(),
+        };
+        let journals = fs::read_dir(self.dir.join("journal"));
+        let journals = journals.into_iter().flatten().flatten();
+        let times = journals.filter_map(|entry| entry.metadata().ok()?.modified().ok());
+        Ok(PartState {
+            far,
+            start: read_start(&self.dir),
+            is_worked_on,
+            last: times.max(),
+        })
+    }
+}
+
+/// The place of a part's run folder among others: the folder of all, and its number. None for one that lies by itself.
+pub fn place_of(run: &Path, shard: Shard) -> Option<PathBuf> {
+    let name = format!("{PART}{}", shard.index);
+    let mut above = run.ancestors().take(2);
+    let place = above.find(|place| place.file_name().is_some_and(|last| last == name.as_str()))?;
+    place.parent().map(Path::to_owned)
+}
+
+/// What a part has made known that it spent.
+pub fn spent(all: &Path, index: u32) -> MicroUsd {
+    let text = fs::read_to_string(all.join(SPENT).join(index.to_string()));
+    text.ok()
+        .and_then(|text| text.trim().parse().ok())
+        .map_or(MicroUsd::default(), MicroUsd)
+}
+
+/// Makes known what a part has spent; what the others have.
+pub fn publish_spent(all: &Path, index: u32, own: MicroUsd) -> Result<MicroUsd, FolderError> {
+    let dir = all.join(SPENT);
+    fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
+        path: dir.clone(),
+        source,
+    })?;
+    if spent(all, index) != own {
+        write_whole(
+            &dir.join(index.to_string()),
+            format!("{}\n", own.0).as_bytes(),
+        )?;
+    }
+    let entries = fs::read_dir(&dir).map_err(|error| FolderError::Read {
+        path: dir.clone(),
+        reason: error.to_string(),
+    })?;
+    let mut others = MicroUsd::default();
+    for entry in entries.flatten() {
+        let number = entry.file_name().to_string_lossy().parse::<u32>();
+        if let Ok(number) = number
+            && number != index
+        {
+            others += spent(all, number);
+        }
+    }
+    Ok(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_knows_what_the_others_spent_and_what_it_spent_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let publish = |index, own| publish_spent(dir.path(), index, MicroUsd(own)).unwrap().0;
+        assert_eq!(publish(1, 10), 0);
+        assert_eq!(publish(12, 7), 10);
+        assert_eq!(publish(1, 30), 7);
+        assert_eq!(spent(dir.path(), 1), MicroUsd(30));
+        assert_eq!(spent(dir.path(), 3), MicroUsd(0));
+    }
+
+    #[test]
+    fn a_part_has_a_place_by_its_number_alone() {
+        let shard = Shard { index: 3, of: 4 };
+        let place = |run: &str| place_of(Path::new(run), shard);
+        assert_eq!(place("all/part-3"), Some("all".into()));
+        assert_eq!(place("all/part-3/nop"), Some("all".into()));
+        assert_eq!(place("all/part-4"), None);
+        assert_eq!(place("mine"), None);
+    }
+}
