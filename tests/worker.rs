@@ -475,6 +475,29 @@ async fn all_parts_have_one_bound_of_cost() {
     assert_eq!(turns(1), 0);
 }
 
+#[test]
+fn a_run_that_is_synced_turn_by_turn_has_the_same_bytes() {
+    let scene = Scene::new();
+    let record = |run: &str| -> Vec<(String, Vec<u8>)> {
+        let all = files(&scene.path(run)).into_iter();
+        let apart = [
+            "lock",
+            "timing.jsonl",
+            "log.jsonl",
+            "manifest.json",
+            "seal.json",
+        ];
+        all.filter(|(name, _)| !apart.contains(&name.as_str()))
+            .collect()
+    };
+    scene.play("plain", &["--no-sync"]);
+    scene.play("synced", &["--sync"]);
+    assert!(record("plain") == record("synced"));
+    expect(&scene.run(&["verify", "synced"]), 0, &[]);
+    let resumed = scene.run(&["run", "--resume", "synced", "--sync"]);
+    expect(&resumed, 0, &["4 finished before"]);
+}
+
 fn script(scene: &Scene, scheduler: &str, out: &str, more: &[&str]) -> std::process::Output {
     let suite = short();
     let options = ["--", suite.to_str().unwrap(), "--persona", "law_trainee"];

@@ -266,6 +266,12 @@ pub struct RunArgs {
     /// of the parts. `auto`: the part whose task of a scheduler this is, in the folder part-I of --out.
     #[arg(long, value_name = "I/N|auto")]
     pub shard: Option<ShardArg>,
+    /// Sync each turn to the disk, so that it survives a power cut. Default: where a real model takes part.
+    #[arg(long, overrides_with = "no_sync")]
+    pub sync: bool,
+    /// Leave it to the system when what was played reaches the disk: after a power cut the last turns may be missing.
+    #[arg(long, overrides_with = "sync")]
+    pub no_sync: bool,
     /// How long the scheduler waits between SIGTERM or SIGUSR1 and its kill. No turn begins after the signal; those that have
     /// begun are played on until five seconds are left.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]

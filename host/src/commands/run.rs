@@ -121,6 +121,11 @@ fn playing(args: &RunArgs) -> Result<Playing, Failure> {
         .transpose();
     Ok(Playing {
         log: args.log_level.unwrap_or(LevelFilter::INFO),
+        sync: match (args.sync, args.no_sync) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            (false, false) => None,
+        },
         grace: Duration::from_secs(args.grace.into()),
         collector: collector.or_exit(Exit::Io)?,
     })

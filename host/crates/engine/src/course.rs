@@ -44,6 +44,7 @@ pub(super) async fn play(
     } else {
         (Journal::create(&path)?, Vec::new())
     };
+    let journal = journal.on(plan.folder.disk());
     let past = EpisodeState::of(&events, plan.ablate);
     let tally = EpisodeTally::of(&events);
     if past.over {

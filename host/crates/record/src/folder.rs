@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::disk::{Disk, UNFINISHED};
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
 use super::outline::Outline;
@@ -232,6 +233,7 @@ pub struct RunFolder {
     /// Held as long as the folder is in use; the system lets go of it when the process ends, however it ends. None for one
     /// that is only read and has no file to lock.
     held: Option<Lock>,
+    disk: Arc<Disk>,
     /// Of a folder that is not under its own name yet: it is removed if it never is.
     draft: Option<Draft>,
 }
@@ -290,6 +292,7 @@ impl RunFolder {
         Ok(Self {
             root: dir.path().to_owned(),
             held: Some(lock),
+            disk: Arc::default(),
             draft: Some(Draft {
                 dir,
                 name: path.to_owned(),
@@ -331,6 +334,7 @@ impl RunFolder {
         let folder = Self {
             root,
             held: lock,
+            disk: Arc::default(),
             draft: None,
         };
         Ok((folder, manifest))
@@ -346,6 +350,7 @@ impl RunFolder {
         Ok(Self {
             root,
             held: Some(lock),
+            disk: Arc::default(),
             draft: None,
         })
     }
@@ -380,7 +385,7 @@ impl RunFolder {
         let name = blake3::hash(bytes).to_hex().to_string();
         let path = self.root.join("blobs").join(&name);
         if !path.exists() {
-            write_whole(&path, bytes)?;
+            self.write_whole(&path, bytes)?;
         }
         Ok(name)
     }
@@ -406,7 +411,7 @@ impl RunFolder {
             path: dir.clone(),
             source,
         })?;
-        write_json(&dir.join(format!("{session}.json")), trajectory)
+        self.write_json(&dir.join(format!("{session}.json")), trajectory)
     }
 
     /// Whether a session's trajectory file holds just this.
@@ -426,7 +431,7 @@ impl RunFolder {
 
     /// Writes `outline.json`.
     pub fn put_outline(&self, outline: &Outline) -> Result<(), FolderError> {
-        write_json(&self.root.join(OUTLINE), outline)
+        self.write_json(&self.root.join(OUTLINE), outline)
     }
 
     /// Whether `outline.json` holds just this.
@@ -436,7 +441,9 @@ impl RunFolder {
 
     /// Writes `results.json`, and `seal.json` over everything that is now final.
     pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
-        write_json(&self.root.join("results.json"), results)?;
+        self.write_json(&self.root.join("results.json"), results)?;
+        // A seal is of what is there whatever happens. Blobs are since the lines that name them.
+        self.sync(&["workspaces", "journal", "trajectories"])?;
         let digest = |path: String| Ok((path.clone(), self.digest(&path)?));
         let files = self.sealed_files()?.into_par_iter().map(digest);
         let seal = Seal {
@@ -444,7 +451,58 @@ impl RunFolder {
             files: files.collect::<Result<_, FolderError>>()?,
             blobs: Some(self.blob_names()?),
         };
-        write_json(&self.root.join(SEAL), &seal)
+        self.write_json(&self.root.join(SEAL), &seal)?;
+        self.disk
+            .sync_names()
+            .map_err(|source| self.unsynced(source))
+    }
+
+    /// From now on what is written survives a power cut, and so does what is there.
+    pub fn survive_power_cuts(&mut self) -> Result<(), FolderError> {
+        self.disk = Arc::new(Disk::synced());
+        if let Some(parent) = self.root.parent() {
+            self.disk.has_changed(parent);
+        }
+        self.sync(&["workspaces", "journal", "trajectories", "blobs"])
+    }
+
+    /// The way of its bytes.
+    pub fn disk(&self) -> &Arc<Disk> {
+        &self.disk
+    }
+
+    /// What lies in the folder itself, and all that is below some of it.
+    fn sync(&self, below: &[&str]) -> Result<(), FolderError> {
+        let synced = || {
+            for name in below {
+                self.disk.sync_tree(&self.root.join(name))?;
+            }
+            self.disk.sync_files(&self.root)
+        };
+        synced().map_err(|source| self.unsynced(source))
+    }
+
+    fn unsynced(&self, source: std::io::Error) -> FolderError {
+        FolderError::Write {
+            path: self.root.clone(),
+            source,
+        }
+    }
+
+    fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+        let text = pretty(value).map_err(|error| FolderError::Write {
+            path: path.to_owned(),
+            source: error.into(),
+        })?;
+        self.write_whole(path, &text)
+    }
+
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+        let written = self.disk.write_whole(path, bytes);
+        written.map_err(|source| FolderError::Write {
+            path: path.to_owned(),
+            source,
+        })
     }
 
     /// Takes away `results.json` and the seal of a run that is gone on with: they are of what it was.
@@ -455,10 +513,12 @@ impl RunFolder {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                     return Err(FolderError::Write { path, source });
                 }
-                _ => {}
+                _ => self.disk.has_changed(&self.root),
             }
         }
-        Ok(())
+        self.disk
+            .sync_names()
+            .map_err(|source| self.unsynced(source))
     }
 
     /// Whether `results.json` holds just this.
@@ -685,8 +745,6 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// How the name of a file starts that is not written to its end.
-const UNFINISHED: &str = ".unfinished-";
 /// The outline's file.
 const OUTLINE: &str = "outline.json";
 
@@ -1019,18 +1077,9 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
 
 /// A file is there whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    let failed = |source| FolderError::Write {
+    let written = Disk::default().write_whole(path, bytes);
+    written.map_err(|source| FolderError::Write {
         path: path.to_owned(),
         source,
-    };
-    let dir = path.parent().unwrap_or(Path::new("."));
-    // As any other file that a program makes: others may read it if the umask lets them.
-    let unfinished = tempfile::Builder::new()
-        .prefix(UNFINISHED)
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(dir);
-    let mut file = unfinished.map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    })
 }

@@ -2,11 +2,13 @@
 //! after each turn, so that whatever kills the process loses at most the turn in flight.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::Disk;
 use super::event::{Event, EventKind};
 
 /// Why a journal cannot be read or written.
@@ -56,6 +58,7 @@ pub struct Journal {
     path: PathBuf,
     lines: u64,
     last: blake3::Hash,
+    disk: Arc<Disk>,
 }
 
 impl Journal {
@@ -71,7 +74,21 @@ impl Journal {
             path: path.to_owned(),
             lines: 0,
             last: blake3::hash(b""),
+            disk: Arc::default(),
         })
+    }
+
+    /// The same journal, on its folder's disk.
+    #[must_use]
+    pub fn on(self, disk: &Arc<Disk>) -> Self {
+        // Its name may be new.
+        if let Some(dir) = self.path.parent() {
+            disk.has_changed(dir);
+        }
+        Self {
+            disk: Arc::clone(disk),
+            ..self
+        }
     }
 
     /// Opens a journal to go on with it, and gives what it holds. A last line that was cut is dropped.
@@ -94,6 +111,7 @@ impl Journal {
                 path: path.to_owned(),
                 lines,
                 last,
+                disk: Arc::default(),
             },
             events,
         ))
@@ -113,7 +131,9 @@ impl Journal {
         let mut text = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
         let hash = blake3::hash(&text);
         text.push(b'\n');
-        self.file.write_all(&text).map_err(failed)?;
+        self.disk
+            .add_line(&self.file, &self.path, &text)
+            .map_err(failed)?;
         self.lines += 1;
         self.last = hash;
         Ok(())
@@ -154,6 +174,10 @@ fn read(path: &Path) -> Result<Read, JournalError> {
         bytes.clear();
         let length = reader.read_until(b'\n', &mut bytes).map_err(failed)?;
         if bytes.pop() != Some(b'\n') {
+            return Ok(read);
+        }
+        // Where the power went while a line was written, a part of it may be nothing, and no line of ours holds that.
+        if bytes.contains(&0) && reader.fill_buf().map_err(failed)?.is_empty() {
             return Ok(read);
         }
         let line = read.events.len() as u64 + 1;

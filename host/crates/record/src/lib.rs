@@ -2,6 +2,7 @@
 
 pub mod ballot;
 pub mod clock;
+pub mod disk;
 pub mod event;
 pub mod folder;
 pub mod folder_lock;

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, cast, clients};
-use super::resolve::{Wanted, log_of, only, settle, warn_of_files};
+use super::resolve::{Wanted, begin, log_of, only, settle, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
 use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
@@ -178,10 +178,7 @@ pub fn go_on_all(
         let (roles, spending) = cast(names, &opened.prompts, clients, how.max_cost)?;
         may_go_on(dir, &opened, roles.models())?;
         let web = answers.web(&opened.suite)?;
-        opened
-            .folder
-            .begin(&machine.node)
-            .map_err(PlanError::disk)?;
+        begin(machine, &mut opened.folder, playing, &roles)?;
         let log = log_of(machine, &opened.folder, playing)?;
         let plan = Plan::of(
             &opened.manifest,

@@ -53,6 +53,8 @@ pub struct Playing {
     pub log: LevelFilter,
     /// Where spans go too.
     pub collector: Option<Collector>,
+    /// Whether what is written survives a power cut; None: if a real model takes part, whose answers are not to be had again.
+    pub sync: Option<bool>,
     /// How long turns may be played on after SIGTERM or SIGUSR1, until the scheduler kills.
     pub grace: Duration,
 }
@@ -254,9 +256,9 @@ impl Ground {
         self.guests.decided(suite)?;
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));
-        let folder = RunFolder::create(&out, &manifest).map_err(PlanError::disk)?;
-        if wanted.playing.is_some() {
-            folder.begin(&machine.node).map_err(PlanError::disk)?;
+        let mut folder = RunFolder::create(&out, &manifest).map_err(PlanError::disk)?;
+        if let Some(playing) = &wanted.playing {
+            begin(machine, &mut folder, playing, &roles)?;
         }
         let log = wanted.playing.as_ref();
         let log = log.map(|playing| log_of(machine, &folder, playing));
@@ -282,6 +284,20 @@ impl Ground {
         warn_of_files(machine, &plan);
         Ok(plan)
     }
+}
+
+/// Makes a run folder ready to be played into: says who does, and how much of it is to last.
+pub(super) fn begin(
+    machine: &Machine,
+    folder: &mut RunFolder,
+    playing: &Playing,
+    roles: &Roles,
+) -> Result<(), PlanError> {
+    folder.begin(&machine.node).map_err(PlanError::disk)?;
+    if playing.sync.unwrap_or_else(|| !roles.scripted()) {
+        folder.survive_power_cuts().map_err(PlanError::disk)?;
+    }
+    Ok(())
 }
 
 /// Tells that fewer episodes are played at once than were asked for.

@@ -1,0 +1,383 @@
+//! How the bytes of a run folder reach its disk. What is synced survives that the power goes: a file has its content before it
+//! has its name, and a journal's line is written when what it names is there. Not synced, it survives the end of the process
+//! only, which is enough where a run takes seconds.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How the name of a file starts that is not written to its end.
+pub(super) const UNFINISHED: &str = ".unfinished-";
+
+/// A folder's way to its disk. Names are synced together, before the next line of a journal: once a turn.
+#[derive(Debug, Default)]
+pub struct Disk {
+    is_synced: bool,
+    /// Folders in which a name was made or taken away since they were synced.
+    changed: Mutex<BTreeSet<PathBuf>>,
+    #[cfg(test)]
+    done: Mutex<Vec<tests::Deed>>,
+}
+
+impl Disk {
+    /// One whose bytes survive a power cut.
+    pub(super) fn synced() -> Self {
+        Self {
+            is_synced: true,
+            ..Self::default()
+        }
+    }
+
+    /// A file that is there whole or not at all.
+    pub(super) fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        // As any other file that a program makes: others may read it if the umask lets them.
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(dir)?;
+        file.write_all(bytes)?;
+        #[cfg(test)]
+        self.did(tests::Deed::Written(file.path().into(), bytes.to_vec()));
+        // A name could survive without its content otherwise, and be taken for it.
+        self.sync_file(file.as_file(), file.path())?;
+        #[cfg(test)]
+        self.did(tests::Deed::Named(file.path().into(), path.into()));
+        file.persist(path).map_err(|error| error.error)?;
+        self.has_changed(dir);
+        Ok(())
+    }
+
+    /// Adds a line to a journal, after all that it may name.
+    pub(super) fn add_line(&self, mut file: &File, path: &Path, line: &[u8]) -> io::Result<()> {
+        self.sync_names()?;
+        file.write_all(line)?;
+        #[cfg(test)]
+        self.did(tests::Deed::Written(path.into(), line.to_vec()));
+        self.sync_file(file, path)
+    }
+
+    /// A file was made, or taken away.
+    pub(super) fn has_changed(&self, dir: &Path) {
+        if self.is_synced {
+            self.changed().insert(dir.to_owned());
+        }
+    }
+
+    /// Returns when all names are on the disk, by whomever they were made.
+    pub(super) fn sync_names(&self) -> io::Result<()> {
+        // Held until they are: another journal's line may depend on them, too.
+        let mut changed = self.changed();
+        while let Some(dir) = changed.first().cloned() {
+            File::open(&dir)?.sync_all()?;
+            #[cfg(test)]
+            self.did(tests::Deed::SyncedNames(dir.clone()));
+            changed.remove(&dir);
+        }
+        Ok(())
+    }
+
+    /// Syncs what is below a folder: files that others wrote, and names.
+    pub(super) fn sync_tree(&self, dir: &Path) -> io::Result<()> {
+        if !self.is_synced {
+            return Ok(());
+        }
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                self.sync_tree(&entry.path())?;
+            }
+        }
+        self.sync_files(dir)
+    }
+
+    /// Syncs a folder with the files in it.
+    pub(super) fn sync_files(&self, dir: &Path) -> io::Result<()> {
+        if !self.is_synced {
+            return Ok(());
+        }
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                self.sync_file(&File::open(entry.path())?, &entry.path())?;
+            }
+        }
+        self.has_changed(dir);
+        self.sync_names()
+    }
+
+    #[cfg_attr(not(test), expect(unused_variables, reason = "tests ask which file"))]
+    fn sync_file(&self, file: &File, path: &Path) -> io::Result<()> {
+        if self.is_synced {
+            file.sync_data()?;
+            #[cfg(test)]
+            self.did(tests::Deed::Synced(path.into()));
+        }
+        Ok(())
+    }
+
+    fn changed(&self) -> std::sync::MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    fn did(&self, deed: tests::Deed) {
+        self.done.lock().unwrap().push(deed);
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::event::Event;
+    use crate::folder::{Manifest, RunFolder};
+    use crate::journal::{self, Journal};
+
+    /// What was asked of the system, in order.
+    #[derive(Debug, Clone)]
+    pub(crate) enum Deed {
+        /// Bytes at the end of a file.
+        Written(PathBuf, Vec<u8>),
+        Synced(PathBuf),
+        /// A file got another name.
+        Named(PathBuf, PathBuf),
+        SyncedNames(PathBuf),
+        /// The program goes by it from now on that a journal has so many lines.
+        Promised(usize),
+    }
+
+    /// What a power cut leaves of what was not synced.
+    #[derive(Debug, Clone, Copy)]
+    enum Luck {
+        Nothing,
+        /// Names without their content.
+        Names,
+        /// Content, as far as its length goes: some is zero.
+        Zeros,
+        Half,
+        All,
+    }
+
+    #[derive(Debug, Clone, Default)]
+    struct Content {
+        written: Vec<u8>,
+        synced: usize,
+    }
+
+    /// A disk that forgets.
+    #[derive(Debug, Default)]
+    struct Forgetful {
+        /// By inode.
+        contents: Vec<Content>,
+        names: BTreeMap<PathBuf, usize>,
+        synced_names: BTreeMap<PathBuf, usize>,
+    }
+
+    impl Forgetful {
+        fn does(&mut self, deed: &Deed) {
+            match deed {
+                Deed::Written(path, bytes) => {
+                    let inode = *self.names.entry(path.clone()).or_insert_with(|| {
+                        self.contents.push(Content::default());
+                        self.contents.len() - 1
+                    });
+                    self.contents[inode].written.extend(bytes);
+                }
+                Deed::Synced(path) => {
+                    // What was there before the first turn is no part of this.
+                    if let Some(inode) = self.names.get(path) {
+                        let content = &mut self.contents[*inode];
+                        content.synced = content.written.len();
+                    }
+                }
+                Deed::Named(from, to) => {
+                    let inode = self.names.remove(from).unwrap();
+                    self.names.insert(to.clone(), inode);
+                }
+                Deed::SyncedNames(dir) => {
+                    self.synced_names
+                        .retain(|path, _| path.parent() != Some(dir));
+                    let now = self.names.iter();
+                    let now = now.filter(|(path, _)| path.parent() == Some(dir));
+                    self.synced_names
+                        .extend(now.map(|(path, inode)| (path.clone(), *inode)));
+                }
+                Deed::Promised(_) => {}
+            }
+        }
+
+        /// What is found when the power is back.
+        fn cut(&self, luck: Luck) -> BTreeMap<&Path, Vec<u8>> {
+            let names = match luck {
+                Luck::Nothing => &self.synced_names,
+                _ => &self.names,
+            };
+            let content = |inode: &usize| {
+                let Content { written, synced } = &self.contents[*inode];
+                let (kept, lost) = written.split_at(*synced);
+                let rest = match luck {
+                    Luck::Nothing | Luck::Names => Vec::new(),
+                    Luck::Zeros => {
+                        let mut rest = vec![0; lost.len()];
+                        let end = lost.len() / 2;
+                        rest[end..].copy_from_slice(&lost[end..]);
+                        rest
+                    }
+                    Luck::Half => lost[..lost.len() / 2].to_vec(),
+                    Luck::All => lost.to_vec(),
+                };
+                [kept, &rest].concat()
+            };
+            let names = names.iter();
+            names
+                .map(|(path, inode)| (path.as_path(), content(inode)))
+                .collect()
+        }
+    }
+
+    fn manifest() -> Manifest {
+        let text = serde_json::json!({
+            "version": 1, "host": "", "started": "", "suite": "s", "suite_path": "", "suite_digest": "", "protocol": "paper",
+            "scaffold": "nanobot-0.1.5", "agent": "nop", "user": "lexical", "judge": "lexical",
+            "players": pibench_core::player::Players::named("nop", "lexical", "lexical"), "runs": 1, "seed": 1,
+            "personas": [], "sessions": [], "plugin_dirs": [], "prompts": null, "prompts_digest": "", "policy": null,
+            "policy_digest": null, "plugins": {}, "limits": {},
+        });
+        serde_json::from_value(text).unwrap()
+    }
+
+    /// Turns of an episode: each puts a blob and then writes the line that would name it.
+    const TURNS: usize = 6;
+
+    fn blob(turn: usize) -> Vec<u8> {
+        format!("what turn {turn} made").repeat(20).into_bytes()
+    }
+
+    /// The deeds of a run of some turns, and where its folder is.
+    fn played(is_synced: bool) -> (tempfile::TempDir, Vec<Deed>) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut folder = RunFolder::create(&dir.path().join("run"), &manifest()).unwrap();
+        std::fs::write(folder.root().join("outline.json"), "{}").unwrap();
+        if is_synced {
+            folder.survive_power_cuts().unwrap();
+        }
+        let disk = Arc::clone(folder.disk());
+        let path = folder.journal("p", 1);
+        let mut journal = Journal::create(&path).unwrap().on(&disk);
+        disk.did(Deed::Written(path, Vec::new()));
+        for turn in 0..TURNS {
+            folder.put_blob(&blob(turn)).unwrap();
+            journal.append(&Event::EpisodeFinished).unwrap();
+            disk.did(Deed::Promised(turn + 1));
+        }
+        folder.put_results(&serde_json::json!({})).unwrap();
+        let deeds = disk.done.lock().unwrap().clone();
+        (dir, deeds)
+    }
+
+    /// What is wrong with a folder after the power was cut behind any deed, with any luck.
+    fn losses(is_synced: bool) -> Vec<String> {
+        let (dir, deeds) = played(is_synced);
+        assert!(deeds.len() > 4 * TURNS, "{}", deeds.len());
+        let mut losses = Vec::new();
+        for cut in 0..=deeds.len() {
+            let mut disk = Forgetful::default();
+            // The folder itself was there before the first turn.
+            let mut promised = 0;
+            for deed in &deeds[..cut] {
+                disk.does(deed);
+                if let Deed::Promised(lines) = deed {
+                    promised = *lines;
+                }
+            }
+            for luck in [
+                Luck::Nothing,
+                Luck::Names,
+                Luck::Zeros,
+                Luck::Half,
+                Luck::All,
+            ] {
+                let left = disk.cut(luck);
+                losses.extend(
+                    lost(dir.path(), &left, promised)
+                        .map(|what| format!("cut {cut}, {luck:?}: {what}")),
+                );
+            }
+        }
+        losses
+    }
+
+    /// Of what was promised; None if nothing.
+    fn lost(dir: &Path, left: &BTreeMap<&Path, Vec<u8>>, promised: usize) -> Option<String> {
+        let root = std::fs::canonicalize(dir.join("run")).unwrap();
+        let after = tempfile::tempdir().unwrap();
+        let place = |path: &Path| after.path().join(path.strip_prefix(&root).unwrap());
+        for (path, bytes) in left {
+            std::fs::create_dir_all(place(path).parent().unwrap()).unwrap();
+            std::fs::write(place(path), bytes).unwrap();
+        }
+        for name in ["journal", "blobs", "trajectories"] {
+            std::fs::create_dir_all(after.path().join(name)).unwrap();
+        }
+        for name in ["manifest.json", "outline.json"] {
+            std::fs::copy(root.join(name), after.path().join(name)).unwrap();
+        }
+        if after.path().join("seal.json").exists() {
+            let (sealed, _) = RunFolder::read(after.path()).unwrap();
+            let broken = sealed.broken_seals().unwrap();
+            if !broken.is_empty() {
+                return Some(format!("a seal that is not true: {broken:?}"));
+            }
+        }
+        let path = after.path().join("journal/p.r1.jsonl");
+        let lines = if path.exists() {
+            match journal::events(&path) {
+                Ok(events) => events.len(),
+                Err(error) => return Some(error.to_string()),
+            }
+        } else {
+            0
+        };
+        if lines < promised {
+            return Some(format!("{lines} of {promised} lines"));
+        }
+        for turn in 0..lines {
+            let name = blake3::hash(&blob(turn)).to_hex().to_string();
+            if let Err(error) = crate::folder::read_blob(after.path(), &name) {
+                return Some(error.to_string());
+            }
+        }
+        // A blob that is there by its name is never written again.
+        for (path, bytes) in left {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let is_blob = path.parent().is_some_and(|dir| dir.ends_with("blobs"));
+            if is_blob
+                && !name.starts_with(UNFINISHED)
+                && blake3::hash(bytes).to_hex().as_str() != name
+            {
+                return Some(format!("blob {name} is not what it says"));
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn no_cut_of_the_power_takes_what_was_synced() {
+        assert_eq!(losses(true), [""; 0]);
+    }
+
+    #[test]
+    fn without_syncing_the_same_cuts_take_lines_and_blobs() {
+        let losses = losses(false);
+        let is_lost = |what: &str| losses.iter().any(|loss| loss.contains(what));
+        for what in ["lines", "is not what it says", "a seal that is not true"] {
+            assert!(is_lost(what), "{what}: {losses:?}");
+        }
+    }
+}
