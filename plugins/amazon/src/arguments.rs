@@ -1,6 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::{List, NO_LIMIT, Page, Search};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,28 +13,28 @@ fn one() -> u32 {
 /// A list without filters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Page {
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+pub(crate) struct PageOnly {
+    #[serde(flatten)]
+    pub page: Page,
 }
 
-/// A list of product types or sellers.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Search {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+pub(crate) struct SearchTypes {
+    #[serde(flatten)]
+    pub search: Search<NO_LIMIT>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchSellers {
+    #[serde(flatten)]
+    pub search: Search,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchProducts {
-    pub query: Option<String>,
     pub product_type: Option<String>,
     pub color: Option<String>,
     pub relative_size: Option<Size>,
@@ -51,11 +51,8 @@ pub(crate) struct SearchProducts {
     #[schemars(range(min = 0, max = 5))]
     pub max_seller_rating: Option<f64>,
     pub seller_id: Option<u32>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -137,12 +134,8 @@ pub(crate) struct PlaceOrder {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListOrders {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -181,7 +174,6 @@ pub(crate) struct WriteQuestion {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListReviews {
     pub product_id: u32,
-    pub query: Option<String>,
     pub user_email: Option<String>,
     #[schemars(range(min = 1, max = 5))]
     pub min_rating: Option<u32>,
@@ -189,37 +181,26 @@ pub(crate) struct ListReviews {
     pub max_rating: Option<u32>,
     /// By buyers.
     pub is_verified: Option<bool>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuestions {
     pub product_id: u32,
-    pub query: Option<String>,
     pub user_email: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListAnswers {
     pub question_id: u32,
-    pub query: Option<String>,
     pub user_email: Option<String>,
     /// By buyers.
     pub is_verified: Option<bool>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }

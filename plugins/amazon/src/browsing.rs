@@ -9,7 +9,10 @@ use pibench_sdk::tool::ToolError;
 use serde_json::{Value, json};
 
 use crate::Amazon;
-use crate::arguments::{FeatureChoices, Page, ProductIdOnly, Search, SearchProducts, SellerIdOnly};
+use crate::arguments::{
+    FeatureChoices, PageOnly, ProductIdOnly, SearchProducts, SearchSellers, SearchTypes,
+    SellerIdOnly,
+};
 use crate::catalogue::{Product, ProductId, Sale, Seller, Size, same};
 
 /// How much a product of a type says about interest in the type.
@@ -27,23 +30,13 @@ pub(crate) struct Offer<'a> {
     pub questions: usize,
 }
 
-fn sort_fields<'a>() -> [listing::Field<Offer<'a>>; 9] {
+pub(crate) fn offer_fields<'a>() -> [listing::Field<Offer<'a>>; 3] {
     [
-        ("price", |a, b| a.sale.price.cmp(&b.sale.price)),
         ("rating", |a, b| a.rating.total_cmp(&b.rating)),
-        ("num_product_reviews", |a, b| a.reviews.cmp(&b.reviews)),
-        ("num_product_questions", |a, b| {
-            a.questions.cmp(&b.questions)
-        }),
+        ("price", |a, b| a.sale.price.cmp(&b.sale.price)),
         ("delivery_days", |a, b| {
             a.product.delivery_days.cmp(&b.product.delivery_days)
         }),
-        ("inventory_quantity", |a, b| a.sale.stock.cmp(&b.sale.stock)),
-        ("weight", |a, b| {
-            a.product.weight.total_cmp(&b.product.weight)
-        }),
-        ("name", |a, b| a.product.name.cmp(&b.product.name)),
-        ("product_id", |a, b| a.product.id.cmp(&b.product.id)),
     ]
 }
 
@@ -59,30 +52,23 @@ impl Amazon {
         }
     }
 
-    pub(crate) fn search_product_types(&mut self, arguments: Search) -> Result<Value, ToolError> {
-        let Search {
-            query,
-            page_index,
-            page_limit,
-        } = arguments;
+    pub(crate) fn search_product_types(
+        &mut self,
+        arguments: SearchTypes,
+    ) -> Result<Value, ToolError> {
         let types: Vec<&str> = self.catalogue.types().into_iter().collect();
-        let types = listing::matching(types, query.as_deref(), |name| (*name).to_owned());
-        Ok(json!(listing::page(types, page_index, page_limit)))
+        Ok(json!(arguments.search.of(types, |name| (*name).to_owned())))
     }
 
-    pub(crate) fn search_sellers(&mut self, arguments: Search) -> Result<Vec<Value>, ToolError> {
-        let Search {
-            query,
-            page_index,
-            page_limit,
-        } = arguments;
+    pub(crate) fn search_sellers(
+        &mut self,
+        arguments: SearchSellers,
+    ) -> Result<Vec<Value>, ToolError> {
         let sellers: Vec<&Seller> = self.catalogue.sellers().collect();
-        let sellers =
-            listing::matching(sellers, query.as_deref(), |seller| seller.name.to_string());
-        Ok(listing::page(sellers, page_index, page_limit)
-            .into_iter()
-            .map(view_seller_name)
-            .collect())
+        let sellers = arguments
+            .search
+            .of(sellers, |seller| seller.name.to_string());
+        Ok(sellers.into_iter().map(view_seller_name).collect())
     }
 
     pub(crate) fn show_seller(&mut self, arguments: SellerIdOnly) -> Result<Value, ToolError> {
@@ -100,20 +86,14 @@ impl Amazon {
         arguments: SearchProducts,
     ) -> Result<Vec<Value>, ToolError> {
         let wanted = self.filter(&arguments)?;
-        let found = self.catalogue.search(arguments.query.as_deref());
+        let found = self.catalogue.search(arguments.list.query.as_deref());
         let offers: Vec<Offer> = found
             .into_iter()
             .map(|product| self.offer(product))
             .filter(wanted)
             .collect();
-        let mut rows: Vec<&Offer> = offers.iter().collect();
-        listing::sort(&mut rows, arguments.sort_by.as_deref(), &sort_fields())?;
-        Ok(
-            listing::page(rows, arguments.page_index, arguments.page_limit)
-                .into_iter()
-                .map(|offer| self.view_product(offer))
-                .collect(),
-        )
+        let page = arguments.list.of_matching(offers, &offer_fields())?;
+        Ok(page.iter().map(|offer| self.view_product(offer)).collect())
     }
 
     /// What a product must be. 422 for a type that there is not, or for bounds in the wrong order; 409 for an unknown
@@ -210,7 +190,7 @@ impl Amazon {
     pub(crate) fn show_recommended_products(
         &mut self,
         me: &Email,
-        arguments: Page,
+        arguments: PageOnly,
     ) -> Result<Vec<Value>, ToolError> {
         let (known, interest) = self.interests(me);
         let mut offers: Vec<Offer> = self
@@ -232,12 +212,8 @@ impl Amazon {
                 .then(b.rating.total_cmp(&a.rating))
                 .then(b.reviews.cmp(&a.reviews))
         });
-        Ok(
-            listing::page(offers, arguments.page_index, arguments.page_limit)
-                .iter()
-                .map(|offer| self.view_product(offer))
-                .collect(),
-        )
+        let page = arguments.page.of(offers);
+        Ok(page.iter().map(|offer| self.view_product(offer)).collect())
     }
 
     /// The families of what somebody has bought, is about to buy or wishes for, and how much each type interests.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use pibench_sdk::layer::{Layer, RowState};
 use pibench_sdk::list::List;
+use pibench_sdk::listing;
 use pibench_sdk::search::Index;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
@@ -210,7 +211,7 @@ impl Catalogue {
         let texts = products.iter().map(|product| self.searchable(product));
         let index = self.index.get_or_init(|| Rc::new(texts.collect()));
         let hits = index.rank(query);
-        hits.into_iter().map(|hit| products[hit]).collect()
+        listing::picked(products, hits)
     }
 
     fn searchable(&self, product: &Product) -> String {

@@ -251,7 +251,7 @@ fn catalogue_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
         .public(
             "search_product_types",
-            "Searches product types.",
+            "Kinds of products.",
             Amazon::search_product_types,
         )
         .public(
@@ -259,18 +259,15 @@ fn catalogue_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
             "USD, kg, cm. variations are products of their own.",
             Amazon::search_products,
         )
-        .public("show_product", "Shows a product.", Amazon::show_product)
+        .sorted_by(&browsing::offer_fields())
+        .public("show_product", "With its variations.", Amazon::show_product)
         .public(
             "show_product_feature_choices",
             "Lists the colors, sizes and sellers that there are.",
             Amazon::show_product_feature_choices,
         )
-        .public(
-            "search_sellers",
-            "Searches sellers.",
-            Amazon::search_sellers,
-        )
-        .public("show_seller", "Shows a seller.", Amazon::show_seller)
+        .public("search_sellers", "By their names.", Amazon::search_sellers)
+        .public("show_seller", "With its rating.", Amazon::show_seller)
         .private(
             "show_recommended_products",
             "Lists products in stock that go with what you bought, want or looked at.",
@@ -292,7 +289,7 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
         )
         .private(
             "add_product_to_cart",
-            "Adds to the cart.",
+            "Beside what is in it.",
             Amazon::add_product_to_cart,
         )
         .private(
@@ -300,15 +297,11 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
             "Sets how many; 0: none.",
             Amazon::update_product_quantity_in_cart,
         )
-        .private("clear_cart", "Clears the cart.", Amazon::clear_cart)
-        .private(
-            "show_wish_list",
-            "Shows the wish list.",
-            Amazon::show_wish_list,
-        )
+        .private("clear_cart", "Leaves it empty.", Amazon::clear_cart)
+        .private("show_wish_list", "With its prices.", Amazon::show_wish_list)
         .private(
             "add_product_to_wish_list",
-            "Adds to the wish list.",
+            "Beside what is on it.",
             Amazon::add_product_to_wish_list,
         )
         .private(
@@ -325,21 +318,17 @@ fn shopping_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
 
 fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
     tools
-        .private("show_account", "Shows your account.", Amazon::show_account)
-        .private(
-            "show_addresses",
-            "Shows your addresses.",
-            Amazon::show_addresses,
-        )
-        .private("add_address", "Adds an address.", Amazon::add_address)
+        .private("show_account", "Your own one.", Amazon::show_account)
+        .private("show_addresses", "With their ids.", Amazon::show_addresses)
+        .private("add_address", "To ship to.", Amazon::add_address)
         .private(
             "show_payment_cards",
-            "Shows your payment cards.",
+            "With their ids.",
             Amazon::show_payment_cards,
         )
         .private(
             "show_payment_card",
-            "Shows a payment card.",
+            "With its number.",
             Amazon::show_payment_card,
         )
         .private(
@@ -348,6 +337,7 @@ fn order_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
             Amazon::place_order,
         )
         .private("show_orders", "Latest first.", Amazon::show_orders)
+        .sorted_by(ordering::ORDER_FIELDS)
         .private("show_order", "Prices of one piece.", Amazon::show_order)
         .private(
             "show_product_purchases",
@@ -368,6 +358,7 @@ fn opinion_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
             "Latest first.",
             Amazon::show_product_reviews,
         )
+        .sorted_by(opinions::REVIEW_FIELDS)
         .private(
             "write_product_review",
             "Publishes your one review of a product, for good.",
@@ -378,11 +369,13 @@ fn opinion_tools(tools: Tools<Amazon>) -> Tools<Amazon> {
             "Latest first.",
             Amazon::show_product_questions,
         )
+        .sorted_by(opinions::QUESTION_FIELDS)
         .public(
             "show_product_question_answers",
             "Latest first.",
             Amazon::show_product_question_answers,
         )
+        .sorted_by(opinions::ANSWER_FIELDS)
         .private(
             "write_product_question",
             "Publishes a question about a product.",

@@ -18,22 +18,18 @@ use crate::feedback::{Answer, Question, Review};
 const MAX_TITLE: usize = 300;
 const MAX_TEXT: usize = 8 * 1024;
 
-const REVIEW_FIELDS: &[listing::Field<Review>] = &[
-    ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
+pub(crate) const REVIEW_FIELDS: &[listing::Field<Review>] = &[
     ("rating", |a, b| a.rating.cmp(&b.rating)),
-    ("review_id", |a, b| a.id.cmp(&b.id)),
+    ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
 ];
 
-const QUESTION_FIELDS: &[listing::Field<Question>] = &[
+pub(crate) const QUESTION_FIELDS: &[listing::Field<Question>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
     ("num_answers", |a, b| a.answers.len().cmp(&b.answers.len())),
-    ("question_id", |a, b| a.id.cmp(&b.id)),
 ];
 
-const ANSWER_FIELDS: &[listing::Field<Answer>] = &[
-    ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
-    ("question_answer_id", |a, b| a.id.cmp(&b.id)),
-];
+pub(crate) const ANSWER_FIELDS: &[listing::Field<Answer>] =
+    &[("created_at", |a, b| a.created_at.cmp(&b.created_at))];
 
 impl Amazon {
     pub(crate) fn show_product_reviews(
@@ -42,14 +38,11 @@ impl Amazon {
     ) -> Result<Vec<Value>, ToolError> {
         let ListReviews {
             product_id,
-            query,
             user_email,
             min_rating,
             max_rating,
             is_verified,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         self.catalogue.product(product_id)?;
         let author = parse_author(user_email.as_deref())?;
@@ -72,9 +65,8 @@ impl Amazon {
             .collect();
         reviews.sort_by_key(|review| Reverse((review.created_at, review.id)));
         let text = |review: &&Review| format!("{}\n{}", review.title, review.text);
-        let mut reviews = listing::matching(reviews, query.as_deref(), text);
-        listing::sort(&mut reviews, sort_by.as_deref(), REVIEW_FIELDS)?;
-        Ok(listing::page(reviews, page_index, page_limit)
+        let reviews = list.of(reviews, text, REVIEW_FIELDS)?;
+        Ok(reviews
             .into_iter()
             .map(|review| self.view_review(review))
             .collect())
@@ -120,11 +112,8 @@ impl Amazon {
     ) -> Result<Vec<Value>, ToolError> {
         let ListQuestions {
             product_id,
-            query,
             user_email,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         self.catalogue.product(product_id)?;
         let author = parse_author(user_email.as_deref())?;
@@ -139,9 +128,8 @@ impl Amazon {
             .collect();
         questions.sort_by_key(|question| Reverse((question.created_at, question.id)));
         let text = |question: &&Question| question.text.to_string();
-        let mut questions = listing::matching(questions, query.as_deref(), text);
-        listing::sort(&mut questions, sort_by.as_deref(), QUESTION_FIELDS)?;
-        Ok(listing::page(questions, page_index, page_limit)
+        let questions = list.of(questions, text, QUESTION_FIELDS)?;
+        Ok(questions
             .into_iter()
             .map(|question| self.view_question(question))
             .collect())
@@ -176,12 +164,9 @@ impl Amazon {
     ) -> Result<Vec<Value>, ToolError> {
         let ListAnswers {
             question_id,
-            query,
             user_email,
             is_verified,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let question = self
             .feedback
@@ -202,9 +187,8 @@ impl Amazon {
             .collect();
         answers.sort_by_key(|answer| Reverse((answer.created_at, answer.id)));
         let text = |answer: &&Answer| answer.text.to_string();
-        let mut answers = listing::matching(answers, query.as_deref(), text);
-        listing::sort(&mut answers, sort_by.as_deref(), ANSWER_FIELDS)?;
-        Ok(listing::page(answers, page_index, page_limit)
+        let answers = list.of(answers, text, ANSWER_FIELDS)?;
+        Ok(answers
             .into_iter()
             .map(|answer| self.view_answer(answer))
             .collect())

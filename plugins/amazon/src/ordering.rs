@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Amazon;
 use crate::arguments::{
-    AddAddress, CardIdOnly, ListOrders, OrderIdOnly, Page, PlaceOrder, ProductIdOnly,
+    AddAddress, CardIdOnly, ListOrders, OrderIdOnly, PageOnly, PlaceOrder, ProductIdOnly,
 };
 use crate::catalogue::{ProductId, Sale};
 use crate::checked;
@@ -24,11 +24,8 @@ const MAX_ADDRESS_LINE: usize = 200;
 /// Postal codes have at most seven digits.
 const MAX_ZIP_CODE: u32 = 9_999_999;
 
-const SORT_FIELDS: &[listing::Field<Order>] = &[
-    ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
-    ("paid_amount", |a, b| a.bill.total.cmp(&b.bill.total)),
-    ("order_id", |a, b| a.id.cmp(&b.id)),
-];
+pub(crate) const ORDER_FIELDS: &[listing::Field<Order>] =
+    &[("created_at", |a, b| a.created_at.cmp(&b.created_at))];
 
 impl Amazon {
     pub(crate) fn show_account(&mut self, me: &Email, _: NoArguments) -> Result<Value, ToolError> {
@@ -208,17 +205,10 @@ impl Amazon {
         me: &Email,
         arguments: ListOrders,
     ) -> Result<Vec<Value>, ToolError> {
-        let ListOrders {
-            query,
-            page_index,
-            page_limit,
-            sort_by,
-        } = arguments;
+        let ListOrders { list } = arguments;
         let orders = self.orders_of(me);
-        let mut orders =
-            listing::matching(orders, query.as_deref(), |order| self.searchable(order));
-        listing::sort(&mut orders, sort_by.as_deref(), SORT_FIELDS)?;
-        Ok(listing::page(orders, page_index, page_limit)
+        let orders = list.of(orders, |order| self.searchable(order), ORDER_FIELDS)?;
+        Ok(orders
             .into_iter()
             .map(|order| self.view_order(order))
             .collect())
@@ -260,10 +250,10 @@ impl Amazon {
     pub(crate) fn show_product_purchases(
         &mut self,
         me: &Email,
-        arguments: Page,
+        arguments: PageOnly,
     ) -> Result<Vec<Value>, ToolError> {
         let purchases = self.purchases(me);
-        let page = listing::page(purchases, arguments.page_index, arguments.page_limit);
+        let page = arguments.page.of(purchases);
         let products = page.into_iter().filter_map(|id| self.catalogue.get(id));
         Ok(products
             .map(|product| self.view_product(&self.offer(product)))

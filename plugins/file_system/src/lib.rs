@@ -79,15 +79,11 @@ impl ToolApp for FileSystem {
                 "Paths begin with / or ~/; destinations end in the new name.",
                 Self::create_directory,
             )
-            .private("create_file", "Creates a file.", Self::create_file)
-            .private("copy_file", "Copies a file.", Self::copy_file)
-            .private("move_file", "Moves a file.", Self::move_file)
-            .private(
-                "copy_directory",
-                "Copies a directory.",
-                Self::copy_directory,
-            )
-            .private("move_directory", "Moves a directory.", Self::move_directory)
+            .private("create_file", "With its content.", Self::create_file)
+            .private("copy_file", "To a new path.", Self::copy_file)
+            .private("move_file", "To a new path.", Self::move_file)
+            .private("copy_directory", "With all in it.", Self::copy_directory)
+            .private("move_directory", "With all in it.", Self::move_directory)
     }
 
     /// Homes are as old as their accounts.

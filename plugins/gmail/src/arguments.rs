@@ -1,6 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::{List, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,15 +14,11 @@ pub(crate) struct SignUp {
     pub password: String,
 }
 
-/// A list of people or labels.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Search {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+pub(crate) struct SearchLabels {
+    #[serde(flatten)]
+    pub search: Search,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -60,7 +56,6 @@ pub(crate) struct CategorySizes {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListThreads {
-    pub query: Option<String>,
     pub label: Option<String>,
     pub starred: Option<bool>,
     #[serde(default = "not")]
@@ -77,17 +72,13 @@ pub(crate) struct ListThreads {
     pub min_created_at: Since,
     #[serde(default)]
     pub max_created_at: Until,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListStarredThreads {
-    pub query: Option<String>,
     pub label: Option<String>,
     pub archived: Option<bool>,
     pub spam: Option<bool>,
@@ -100,17 +91,13 @@ pub(crate) struct ListStarredThreads {
     pub min_created_at: Since,
     #[serde(default)]
     pub max_created_at: Until,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 impl From<ListStarredThreads> for ListThreads {
-    fn from(list: ListStarredThreads) -> Self {
+    fn from(starred: ListStarredThreads) -> Self {
         let ListStarredThreads {
-            query,
             label,
             archived,
             spam,
@@ -121,13 +108,10 @@ impl From<ListStarredThreads> for ListThreads {
             to_email,
             min_created_at,
             max_created_at,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
             ..
-        } = list;
+        } = starred;
         Self {
-            query,
             label,
             starred: Some(true),
             archived,
@@ -139,9 +123,7 @@ impl From<ListStarredThreads> for ListThreads {
             to_email,
             min_created_at,
             max_created_at,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         }
     }
 }
@@ -238,7 +220,6 @@ pub(crate) struct SendDraft {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListDrafts {
-    pub query: Option<String>,
     pub recipient_email: Option<String>,
     pub attachment: Option<bool>,
     pub scheduled: Option<bool>,
@@ -248,9 +229,6 @@ pub(crate) struct ListDrafts {
     pub min_created_at: Since,
     #[serde(default)]
     pub max_created_at: Until,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }

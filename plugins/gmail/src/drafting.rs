@@ -13,10 +13,9 @@ use crate::sending::{
     checked_body, checked_subject, recipients, refuse_attachments, reply_subject,
 };
 
-const SORT_FIELDS: &[listing::Field<Draft>] = &[
+pub(crate) const DRAFT_FIELDS: &[listing::Field<Draft>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
     ("updated_at", |a, b| a.updated_at.cmp(&b.updated_at)),
-    ("draft_id", |a, b| a.id.cmp(&b.id)),
 ];
 
 impl Gmail {
@@ -126,12 +125,9 @@ impl Gmail {
         let wanted = |draft: &&Draft| draft.owner == *me && fits(draft, &list);
         let mut drafts: Vec<&Draft> = self.mail.drafts.values().filter(wanted).collect();
         drafts.sort_by_key(|draft| std::cmp::Reverse((draft.updated_at, draft.id)));
-        let mut drafts = listing::matching(drafts, list.query.as_deref(), |draft| {
-            self.searchable_draft(draft)
-        });
-        listing::sort(&mut drafts, list.sort_by.as_deref(), SORT_FIELDS)?;
-        let page = listing::page(drafts, list.page_index, list.page_limit);
-        Ok(page
+        let text = |draft: &&Draft| self.searchable_draft(draft);
+        let drafts = list.list.of(drafts, text, DRAFT_FIELDS)?;
+        Ok(drafts
             .into_iter()
             .map(|draft| self.view_draft(draft))
             .collect())

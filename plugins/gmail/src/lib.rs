@@ -99,7 +99,7 @@ impl ToolApp for Gmail {
             .public("signup", "Creates an account.", Self::sign_up)
             .login()
             .logout()
-            .public("search_users", "Searches users.", Self::search_users);
+            .search_users(&[("status", "active")]);
         email_tools(thread_tools(tools))
     }
 
@@ -137,40 +137,43 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
             "Received emails; latest change first; null: both.",
             Gmail::show_inbox_threads,
         )
+        .sorted_by(&threads::thread_fields())
         .private(
             "show_outbox_threads",
             "Sent emails; latest change first; null: both.",
             Gmail::show_outbox_threads,
         )
+        .sorted_by(&threads::thread_fields())
         .private(
             "show_starred_threads",
             "Latest change first.",
             Gmail::show_starred_threads,
         )
+        .sorted_by(&threads::thread_fields())
         .private(
             "show_thread",
             "Oldest first; it stays unread.",
             Gmail::show_thread,
         )
-        .private("show_email", "Shows an email.", Gmail::show_email)
+        .private("show_email", "With its text.", Gmail::show_email)
         .private(
             "show_category_sizes",
-            "Shows category sizes.",
+            "Counts of threads.",
             Gmail::show_category_sizes,
         )
         .private(
             "mark_thread_read",
-            "Marks a thread as read.",
+            "All its emails.",
             Gmail::mark_thread_read,
         )
         .private(
             "mark_thread_unread",
-            "Marks a thread as unread.",
+            "Until it is read.",
             Gmail::mark_thread_unread,
         )
         .private(
             "mark_thread_starred",
-            "Marks a thread as starred.",
+            "For your list of them.",
             Gmail::mark_thread_starred,
         )
         .private(
@@ -185,35 +188,32 @@ fn thread_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
         )
         .private(
             "unlabel_thread",
-            "Unlabels a thread.",
+            "Takes its label off.",
             Gmail::unlabel_thread,
         )
-        .private("search_labels", "Searches labels.", Gmail::search_labels)
+        .private("search_labels", "Those in use.", Gmail::search_labels)
 }
 
 /// Emails and drafts.
 fn email_tools(tools: Tools<Gmail>) -> Tools<Gmail> {
     tools
         .private("send_email", "In a new thread.", Gmail::send_email)
-        .private(
-            "reply_to_email",
-            "Replies to an email.",
-            Gmail::reply_to_email,
-        )
+        .private("reply_to_email", "In its thread.", Gmail::reply_to_email)
         .private(
             "forward_email_thread",
             "As one email, in a new thread.",
             Gmail::forward_email_thread,
         )
-        .private("create_draft", "Creates a draft.", Gmail::create_draft)
-        .private("update_draft", "Updates a draft.", Gmail::update_draft)
+        .private("create_draft", "It is not sent.", Gmail::create_draft)
+        .private("update_draft", "Only what is given.", Gmail::update_draft)
         .private(
             "send_email_from_draft",
-            "Sends an email from a draft.",
+            "As it stands.",
             Gmail::send_email_from_draft,
         )
-        .private("show_draft", "Shows a draft.", Gmail::show_draft)
+        .private("show_draft", "With its text.", Gmail::show_draft)
         .private("show_drafts", "Latest change first.", Gmail::show_drafts)
+        .sorted_by(drafting::DRAFT_FIELDS)
 }
 
 #[cfg(test)]

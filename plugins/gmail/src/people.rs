@@ -1,12 +1,11 @@
 //! The tools about accounts.
 
-use pibench_sdk::account::{Account, Email, Person};
-use pibench_sdk::listing;
+use pibench_sdk::account::{Email, Person};
 use pibench_sdk::tool::ToolError;
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::arguments::{Search, SignUp};
+use crate::arguments::SignUp;
 
 impl Gmail {
     pub(crate) fn sign_up(&mut self, arguments: SignUp) -> Result<Value, ToolError> {
@@ -35,27 +34,5 @@ impl Gmail {
             password,
         })?;
         Ok(json!({"message": message}))
-    }
-
-    pub(crate) fn search_users(&mut self, arguments: Search) -> Result<Vec<Value>, ToolError> {
-        let Search {
-            query,
-            page_index,
-            page_limit,
-        } = arguments;
-        let users = self.accounts.search(query.as_deref());
-        let view = |user: &Account| {
-            json!({
-                "first_name": user.first_name,
-                "last_name": user.last_name,
-                "email": user.email,
-                "registered_at": user.registered_at,
-                "status": "active",
-            })
-        };
-        Ok(listing::page(users, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
     }
 }

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::Gmail;
 use crate::arguments::{
-    CategorySizes, EmailIdOnly, LabelThread, ListStarredThreads, ListThreads, Search, ThreadIdOnly,
+    CategorySizes, EmailIdOnly, LabelThread, ListStarredThreads, ListThreads, SearchLabels,
+    ThreadIdOnly,
 };
 use crate::mail::{EmailRef, Mail, Thread};
 
@@ -21,11 +22,10 @@ use crate::mail::{EmailRef, Mail, Thread};
 const MAX_LABEL: usize = 100;
 
 /// A function, for a constant could not name the lifetime.
-fn sort_fields<'a>() -> [listing::Field<Opened<'a>>; 3] {
+pub(crate) fn thread_fields<'a>() -> [listing::Field<Opened<'a>>; 2] {
     [
         ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
         ("updated_at", |a, b| a.updated_at.cmp(&b.updated_at)),
-        ("email_thread_id", |a, b| a.thread.id.cmp(&b.thread.id)),
     ]
 }
 
@@ -163,9 +163,9 @@ impl Gmail {
             .collect();
         let mut rows: Vec<&Opened> = threads.iter().collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.thread.id)));
-        let mut rows = listing::matching_words(rows, list.query.as_deref(), |row| self.words(row));
-        listing::sort(&mut rows, list.sort_by.as_deref(), &sort_fields())?;
-        let page = listing::page(rows, list.page_index, list.page_limit);
+        let query = list.list.query.as_deref();
+        let rows = listing::matching_words(rows, query, |row| self.words(row));
+        let page = list.list.of_matching(rows, &thread_fields())?;
         Ok(page.into_iter().map(|row| self.view_row(row)).collect())
     }
 
@@ -317,13 +317,8 @@ impl Gmail {
     pub(crate) fn search_labels(
         &mut self,
         me: &Email,
-        arguments: Search,
+        arguments: SearchLabels,
     ) -> Result<Vec<String>, ToolError> {
-        let Search {
-            query,
-            page_index,
-            page_limit,
-        } = arguments;
         let own = self
             .mail
             .threads
@@ -334,8 +329,7 @@ impl Gmail {
             .map(|label| (label.to_lowercase(), label))
             .collect();
         let labels = labels.into_values().cloned().map(String::from).collect();
-        let labels = listing::matching(labels, query.as_deref(), Clone::clone);
-        Ok(listing::page(labels, page_index, page_limit))
+        Ok(arguments.search.of(labels, Clone::clone))
     }
 
     fn opened(&self, me: &Email) -> impl Iterator<Item = Opened<'_>> {

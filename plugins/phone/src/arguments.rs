@@ -1,6 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::{List, Page, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,12 +46,9 @@ pub(crate) struct UpdateContact {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchContacts {
-    pub query: Option<String>,
     pub relationship: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub search: Search,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -70,16 +67,12 @@ pub(crate) struct TextMessageId {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchTextMessages {
-    pub query: Option<String>,
     /// The other's.
     pub phone_number: Option<String>,
     #[serde(default)]
     pub only_latest_per_contact: bool,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -92,10 +85,8 @@ pub(crate) struct TextMessageWindow {
     pub max_datetime: Until,
     #[serde(default)]
     pub pagination_order: PaginationOrder,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,9 +3,10 @@
 use jiff::civil::{Date, DateTime};
 use pibench_sdk::account::Email;
 use pibench_sdk::list::List;
+use pibench_sdk::listing::Search;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing, time};
+use pibench_sdk::{clock, time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -127,10 +128,8 @@ impl Phone {
         arguments: SearchContacts,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchContacts {
-            query,
             relationship,
-            page_index,
-            page_limit,
+            search,
         } = arguments;
         let wanted = |contact: &Contact| {
             contact.owner == *me
@@ -144,19 +143,17 @@ impl Phone {
             .filter(|(_, contact)| wanted(contact))
             .collect();
         contacts.sort_by_cached_key(|(id, contact)| (contact.name().to_lowercase(), *id));
-        let query = query.map(as_stored);
-        let contacts = listing::matching(contacts, query.as_deref(), |(_, contact)| {
-            contact.searchable()
-        });
+        let search = Search {
+            query: search.query.map(as_stored),
+            ..search
+        };
+        let contacts = search.of(contacts, |(_, contact)| contact.searchable());
         let view = |(id, contact): (u32, &Contact)| {
             let mut view = contact.view();
             view["contact_id"] = json!(id);
             view
         };
-        Ok(listing::page(contacts, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
+        Ok(contacts.into_iter().map(view).collect())
     }
 
     /// Adds a contact; 422 if it breaks a rule, 409 if another one has its number.

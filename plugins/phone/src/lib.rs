@@ -94,15 +94,11 @@ impl ToolApp for Phone {
             .public("login", pibench_sdk::tool::LOGIN, Self::log_in)
             .public(
                 "get_current_date_and_time",
-                "Gets date and time.",
+                "What it is now.",
                 get_current_date_and_time,
             )
-            .private(
-                "search_contacts",
-                "Searches contacts.",
-                Self::search_contacts,
-            )
-            .private("add_contact", "Adds a contact.", Self::add_contact)
+            .private("search_contacts", "By any field.", Self::search_contacts)
+            .private("add_contact", "A new contact.", Self::add_contact)
             .private(
                 "update_contact",
                 "An empty text takes a field away.",
@@ -110,12 +106,12 @@ impl ToolApp for Phone {
             )
             .private(
                 "send_text_message",
-                "Sends a text message.",
+                "It goes at once.",
                 Self::send_text_message,
             )
             .private(
                 "show_text_message",
-                "Shows a text message.",
+                "One of yours.",
                 Self::show_text_message,
             )
             .private(
@@ -123,14 +119,15 @@ impl ToolApp for Phone {
                 "Latest first.",
                 Self::search_text_messages,
             )
+            .sorted_by(&messages::message_fields())
             .private(
                 "show_text_message_window",
                 "Each page oldest first.",
                 Self::show_text_message_window,
             )
-            .private("create_alarm", "Creates an alarm.", Self::create_alarm)
-            .private("show_alarm", "Shows an alarm.", Self::show_alarm)
-            .private("update_alarm", "Updates an alarm.", Self::update_alarm)
+            .private("create_alarm", "A new alarm.", Self::create_alarm)
+            .private("show_alarm", "One of yours.", Self::show_alarm)
+            .private("update_alarm", "Only what is given.", Self::update_alarm)
     }
 
     fn open(accounts: Accounts) -> Self {

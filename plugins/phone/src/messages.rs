@@ -29,7 +29,7 @@ pub(crate) struct TextMessage {
 }
 
 /// A message as one of its two people sees it.
-struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     id: u32,
     message: &'a TextMessage,
     /// Who is at the other end; oneself for a message to oneself.
@@ -97,12 +97,9 @@ impl Phone {
         arguments: SearchTextMessages,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchTextMessages {
-            query,
             phone_number,
             only_latest_per_contact,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let my_number = self.own_number(me)?;
         let other = phone_number
@@ -111,7 +108,7 @@ impl Phone {
         let directory = self.directory(me);
         let mut messages = self.conversation(&my_number, other.as_ref());
         messages.sort_by_key(|message| std::cmp::Reverse(message.moment()));
-        let messages = listing::matching(messages, query.as_deref(), |message| {
+        let messages = listing::matching(messages, list.query.as_deref(), |message| {
             let name = directory.name(message.other).unwrap_or_default();
             format!("{}\n{name}", message.message.message)
         });
@@ -119,8 +116,8 @@ impl Phone {
         if only_latest_per_contact {
             keep_latest(&mut messages);
         }
-        listing::sort(&mut messages, sort_by.as_deref(), &sort_fields())?;
-        Ok(listing::page(messages, page_index, page_limit)
+        let page = list.of_matching(messages, &message_fields())?;
+        Ok(page
             .into_iter()
             .map(|message| directory.view(message))
             .collect())
@@ -136,8 +133,7 @@ impl Phone {
             min_datetime,
             max_datetime,
             pagination_order,
-            page_index,
-            page_limit,
+            page,
         } = arguments;
         let my_number = self.own_number(me)?;
         let other = PhoneNumber::parse(&phone_number)?;
@@ -152,7 +148,7 @@ impl Phone {
             messages.reverse();
         }
         let directory = self.directory(me);
-        let mut page = listing::page(messages, page_index, page_limit);
+        let mut page = page.of(messages);
         // The order says which page comes first; a page is read from its oldest message on.
         page.sort_by_key(Seen::moment);
         Ok(page.iter().map(|message| directory.view(message)).collect())
@@ -241,12 +237,8 @@ impl Directory<'_> {
     }
 }
 
-fn sort_fields<'a>() -> [listing::Field<Seen<'a>>; 3] {
-    [
-        ("sent_at", |a, b| a.moment().cmp(&b.moment())),
-        ("created_at", |a, b| a.moment().cmp(&b.moment())),
-        ("text_message_id", |a, b| a.id.cmp(&b.id)),
-    ]
+pub(crate) fn message_fields<'a>() -> [listing::Field<Seen<'a>>; 1] {
+    [("created_at", |a, b| a.moment().cmp(&b.moment()))]
 }
 
 /// Of the messages with each number, only the latest; the order stays.

@@ -17,7 +17,7 @@ use crate::layer::{Base, Layer, RowState};
 use crate::search::{Index, Words};
 use crate::text::Text;
 use crate::tool::ToolError;
-use crate::{clock, random, world};
+use crate::{clock, listing, random, world};
 
 /// When the people of a seed got their accounts: seeds do not say, so long before any session.
 const REGISTERED_AT: DateTime = jiff::civil::datetime(2020, 1, 1, 0, 0, 0, 0);
@@ -168,6 +168,9 @@ impl Base<Email> for Account {
 pub struct Accounts {
     /// Whether the app is opened over the world.
     world: bool,
+    /// See [`keep_all_rows`](crate::listing::keep_all_rows).
+    #[serde(default)]
+    pub(crate) all_rows: bool,
     by_email: Layer<Email, Account>,
     /// Made at the first search after somebody signed up. Shared with copies of the app.
     #[serde(skip)]
@@ -179,6 +182,7 @@ impl Accounts {
     pub fn from_people(people: Vec<Person>, world: bool) -> Result<Self, String> {
         let mut accounts = Self {
             world,
+            all_rows: false,
             by_email: Layer::new(world),
             index: OnceCell::new(),
         };
@@ -283,8 +287,8 @@ impl Accounts {
         let index = self
             .index
             .get_or_init(|| Rc::new(accounts.iter().map(text).collect()));
-        let hits = index.rank(query).into_iter();
-        hits.map(|hit| accounts[hit]).collect()
+        let hits = index.rank(query);
+        listing::picked(accounts, hits)
     }
 
     /// The accounts that are not as in the world: those of the seed and those that signed up. Only they can log in.

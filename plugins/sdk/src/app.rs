@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::account::{Accounts, Person};
+use crate::listing;
 use crate::records::Records;
 use crate::tool::{ToolError, Tools};
 
@@ -68,8 +69,11 @@ pub fn open<A: ToolApp>(seed: &str) -> Result<A, String> {
     let people = seed.take_list::<Person>("people")?;
     let mut records = seed.take_records("records")?;
     let world = seed.take_flag("world", true)?;
+    let all_rows = seed.take_flag("all_rows", false)?;
     seed.finish()?;
-    let mut app = A::open(Accounts::from_people(people, world)?);
+    let mut accounts = Accounts::from_people(people, world)?;
+    accounts.all_rows = all_rows;
+    let mut app = A::open(accounts);
     app.add(&mut records)?;
     records.finish()?;
     Ok(app)
@@ -91,6 +95,7 @@ pub fn call<A: ToolApp>(app: &mut A, name: &str, arguments: &str) -> Result<Stri
     let arguments = serde_json::from_str(arguments)
         .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;
     app.tick();
+    listing::keep_all_rows(app.accounts().all_rows);
     let answer = app.call(name, arguments)?;
     let text = answer.to_string();
     if text.len() > MAX_ANSWER || count(&answer) > MAX_VALUES {

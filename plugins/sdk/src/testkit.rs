@@ -192,6 +192,13 @@ fn check_declaration(tool: &Declaration) {
             schema.get("type").is_some() || schema.get("enum").is_some(),
             "{name}: {argument} has no type"
         );
+        assert!(
+            argument != "sort_by"
+                || schema["description"]
+                    .as_str()
+                    .is_some_and(|told| told.starts_with("+ or -: ")),
+            "{name}: what {argument} may name is not told (`Tools::sorted_by`)"
+        );
     }
 }
 

@@ -10,8 +10,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::account::Email;
+use crate::account::{Account, Email};
 use crate::app::ToolApp;
+use crate::listing::{Field, Search};
 use crate::time::{Since, Until};
 
 /// A call that the app refuses: an ordinary answer, which the agent sees.
@@ -84,7 +85,20 @@ struct Tool<A> {
     description: &'static str,
     /// Made on demand: calls do not need it.
     schema: fn() -> Value,
+    /// What `sort_by` may name; nothing where it says so itself.
+    sort_fields: Vec<&'static str>,
     run: Run<A>,
+}
+
+impl<A> Tool<A> {
+    fn schema(&self) -> Value {
+        let mut schema = (self.schema)();
+        if !self.sort_fields.is_empty() {
+            let words = format!("+ or -: {}.", self.sort_fields.join(", "));
+            schema["properties"]["sort_by"]["description"] = words.into();
+        }
+        schema
+    }
 }
 
 /// The tools of an app, in order.
@@ -119,6 +133,7 @@ impl<A: ToolApp> Tools<A> {
             name,
             description,
             schema: public_schema::<T>,
+            sort_fields: Vec::new(),
             run: Box::new(run),
         });
         self
@@ -142,6 +157,7 @@ impl<A: ToolApp> Tools<A> {
             name,
             description,
             schema: private_schema::<T>,
+            sort_fields: Vec::new(),
             run: Box::new(run),
         });
         self
@@ -172,8 +188,21 @@ impl<A: ToolApp> Tools<A> {
             name,
             description,
             schema: private_schema::<T>,
+            sort_fields: Vec::new(),
             run: Box::new(run),
         });
+        self
+    }
+
+    /// Tells a model what the `sort_by` of the tool before may name.
+    ///
+    /// # Panics
+    ///
+    /// If no tool stands before.
+    #[must_use]
+    pub fn sorted_by<R>(mut self, fields: &[Field<R>]) -> Self {
+        let tool = self.tools.last_mut().expect("a tool stands before");
+        tool.sort_fields = fields.iter().map(|(name, _)| *name).collect();
         self
     }
 
@@ -201,12 +230,39 @@ impl<A: ToolApp> Tools<A> {
         )
     }
 
+    /// `search_users(query) -> [{first_name, last_name, email, registered_at}]`, with `more` fields that are the same for
+    /// all.
+    #[must_use]
+    pub fn search_users(self, more: &'static [(&'static str, &'static str)]) -> Self {
+        let view = move |user: &Account| {
+            let mut view = json!({
+                "first_name": user.first_name,
+                "last_name": user.last_name,
+                "email": user.email,
+                "registered_at": user.registered_at,
+            });
+            for (name, value) in more {
+                view[name] = json!(value);
+            }
+            view
+        };
+        self.public(
+            "search_users",
+            "By name or email.",
+            move |app: &mut A, SearchUsers { search }: SearchUsers| {
+                let users = app.accounts().search(search.query.as_deref());
+                let users = search.page().of(users).into_iter();
+                Ok(users.map(view).collect::<Vec<Value>>())
+            },
+        )
+    }
+
     /// The tools as the agent sees them.
     pub fn declarations(&self) -> Vec<Declaration> {
         let declare = |tool: &Tool<A>| Declaration {
             name: tool.name,
             description: tool.description,
-            schema: (tool.schema)(),
+            schema: tool.schema(),
         };
         self.tools.iter().map(declare).collect()
     }
@@ -224,17 +280,23 @@ pub const LOGIN: &str = "Gives the access_token.";
 
 /// What arguments of lists mean that say nothing of their own. The same words about the same name are shown to a model
 /// once, however many lists have it.
-const OF_LISTS: [(&str, &str); 4] = [
+const OF_LISTS: [(&str, &str); 3] = [
     ("query", "Any word matches; the best come first."),
     ("sort_by", "+ or - (descending) and a field."),
     ("page_index", "From 0."),
-    ("page_limit", "5, at most 20."),
 ];
 
 /// For tools without arguments of their own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoArguments {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SearchUsers {
+    #[serde(flatten)]
+    search: Search,
+}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::List;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,16 +13,12 @@ pub(crate) struct ShowProfile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchNotes {
-    pub query: Option<String>,
     /// Any of these.
     pub tags: Option<Vec<String>>,
     pub pinned: Option<bool>,
     pub dont_reorder_pinned: Option<bool>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -51,11 +51,9 @@ const MAX_TITLE: usize = 500;
 const MAX_TAGS: usize = 50;
 const MAX_TAG: usize = 100;
 
-const SORT_FIELDS: &[listing::Field<Note>] = &[
+const NOTE_FIELDS: &[listing::Field<Note>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
     ("updated_at", |a, b| a.updated_at.cmp(&b.updated_at)),
-    ("title", |a, b| a.title.cmp(&b.title)),
-    ("note_id", |a, b| a.id.cmp(&b.id)),
 ];
 
 export_tool_app!(SimpleNote);
@@ -90,16 +88,17 @@ impl ToolApp for SimpleNote {
         Tools::new()
             .login()
             .logout()
-            .private("show_account", "Shows your account.", Self::show_account)
-            .public("show_profile", "Shows a profile.", Self::show_profile)
+            .private("show_account", "Your own one.", Self::show_account)
+            .public("show_profile", "Of anybody.", Self::show_profile)
             .private(
                 "search_notes",
                 "By title, content and tags, latest change first.",
                 Self::search_notes,
             )
-            .private("show_note", "Shows a note.", Self::show_note)
-            .private("create_note", "Creates a note.", Self::create_note)
-            .private("update_note", "Updates a note.", Self::update_note)
+            .sorted_by(NOTE_FIELDS)
+            .private("show_note", "With its text.", Self::show_note)
+            .private("create_note", "A new note.", Self::create_note)
+            .private("update_note", "Only what is given.", Self::update_note)
             .private(
                 "add_content_to_note",
                 "On a line of its own.",
@@ -174,13 +173,10 @@ impl SimpleNote {
         arguments: SearchNotes,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchNotes {
-            query,
             tags,
             pinned,
             dont_reorder_pinned,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let wanted = |note: &Note| {
             note.owner == *me
@@ -192,15 +188,17 @@ impl SimpleNote {
         let notes = self.notes.iter().map(|(_, note)| note);
         let mut notes: Vec<&Note> = notes.filter(|note| wanted(note)).collect();
         notes.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
-        let mut notes = listing::matching_words(notes, query.as_deref(), |note| {
+        let mut notes = listing::matching_words(notes, list.query.as_deref(), |note| {
             let text = |note: Option<&Note>| note.map_or_else(String::new, Note::searchable);
             vec![self.notes.words(note.id, text)]
         });
-        listing::sort(&mut notes, sort_by.as_deref(), SORT_FIELDS)?;
+        listing::sort(&mut notes, list.sort_by.as_deref(), NOTE_FIELDS)?;
         if !dont_reorder_pinned.unwrap_or_default() {
             notes.sort_by_key(|note| !note.pinned);
         }
-        Ok(listing::page(notes, page_index, page_limit)
+        Ok(list
+            .page()
+            .of(notes)
             .into_iter()
             .map(Note::summary)
             .collect())

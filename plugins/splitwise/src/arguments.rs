@@ -4,7 +4,7 @@
     reason = "a model reads argument names as they are"
 )]
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::{List, NO_LIMIT, Page, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,10 +43,8 @@ pub(crate) struct ListGroups {
     /// Deleted ones.
     #[serde(default)]
     pub delete: bool,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub page: Page<NO_LIMIT>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -96,7 +94,6 @@ pub(crate) struct ExpenseIdOnly {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListExpenses {
     pub group_id: u32,
-    pub query: Option<String>,
     /// Payer or debtor.
     pub participant_email: Option<String>,
     #[serde(default)]
@@ -110,11 +107,8 @@ pub(crate) struct ListExpenses {
     pub max_created_at: Until,
     #[serde(default)]
     pub deleted: bool,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -134,11 +128,8 @@ pub(crate) struct PersonBalance {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchUsers {
-    pub query: Option<String>,
     #[serde(default)]
     pub include_self: bool,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub search: Search,
 }

@@ -12,12 +12,9 @@ use crate::ledger::{Expense, Group, MAX_MEMBERS, MAX_WHAT, Share};
 use crate::money::Money;
 use crate::{Splitwise, not_blank, within};
 
-const SORT_FIELDS: &[listing::Field<Expense>] = &[
+pub(crate) const EXPENSE_FIELDS: &[listing::Field<Expense>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
     ("amount", |a, b| a.paid_amount.cmp(&b.paid_amount)),
-    ("paid_amount", |a, b| a.paid_amount.cmp(&b.paid_amount)),
-    ("description", |a, b| a.description.cmp(&b.description)),
-    ("expense_id", |a, b| a.id.cmp(&b.id)),
 ];
 
 /// What somebody says about an expense; not checked yet.
@@ -143,16 +140,13 @@ impl Splitwise {
     ) -> Result<Vec<Value>, ToolError> {
         let ListExpenses {
             group_id,
-            query,
             participant_email,
             min_amount,
             max_amount,
             min_created_at,
             max_created_at,
             deleted,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let group = self.group(me, group_id)?;
         let participant = participant_email
@@ -176,11 +170,9 @@ impl Splitwise {
             .filter(|expense| wanted(expense))
             .collect();
         expenses.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
-        let mut expenses = listing::matching(expenses, query.as_deref(), |expense| {
-            expense.description.to_string()
-        });
-        listing::sort(&mut expenses, sort_by.as_deref(), SORT_FIELDS)?;
-        Ok(listing::page(expenses, page_index, page_limit)
+        let text = |expense: &&Expense| expense.description.to_string();
+        let expenses = list.of(expenses, text, EXPENSE_FIELDS)?;
+        Ok(expenses
             .into_iter()
             .map(|expense| self.view_expense(expense))
             .collect())

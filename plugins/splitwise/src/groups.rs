@@ -1,9 +1,9 @@
 //! The tools about groups and people.
 
 use pibench_sdk::account::{Account, Email};
+use pibench_sdk::clock;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing};
 use serde_json::{Value, json};
 
 use crate::arguments::{AddMember, CreateGroup, GroupIdOnly, ListGroups, SearchUsers};
@@ -101,11 +101,7 @@ impl Splitwise {
         me: &Email,
         arguments: ListGroups,
     ) -> Result<Vec<Value>, ToolError> {
-        let ListGroups {
-            delete,
-            page_index,
-            page_limit,
-        } = arguments;
+        let ListGroups { delete, page } = arguments;
         let mut groups: Vec<&Group> = self
             .ledger
             .groups
@@ -113,7 +109,8 @@ impl Splitwise {
             .filter(|group| group.has(me) && group.deleted == delete)
             .collect();
         groups.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
-        Ok(listing::page(groups, page_index, page_limit)
+        Ok(page
+            .of(groups)
             .into_iter()
             .map(|group| self.view_group(group))
             .collect())
@@ -125,12 +122,10 @@ impl Splitwise {
         arguments: SearchUsers,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchUsers {
-            query,
             include_self,
-            page_index,
-            page_limit,
+            search,
         } = arguments;
-        let mut users = self.accounts.search(query.as_deref());
+        let mut users = self.accounts.search(search.query.as_deref());
         users.retain(|user| include_self || user.email != *me);
         let debts = Debts::of(self.ledger.counting());
         let view = |user: &Account| {
@@ -138,10 +133,7 @@ impl Splitwise {
             view_owed(&mut view, "amount", debts.between(me, &user.email));
             view
         };
-        Ok(listing::page(users, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
+        Ok(search.page().of(users).into_iter().map(view).collect())
     }
 
     /// 409 for an address without an account.

@@ -90,13 +90,13 @@ impl ToolApp for Splitwise {
                 "With your balance with each.",
                 Self::search_users,
             )
-            .private("create_group", "Creates a group.", Self::create_group)
+            .private("create_group", "With you in it.", Self::create_group)
             .private(
                 "add_member_to_group",
                 "Earlier expenses stay.",
                 Self::add_member_to_group,
             )
-            .private("show_group", "Shows a group.", Self::show_group)
+            .private("show_group", "With its members.", Self::show_group)
             .private("show_groups", "Newest first.", Self::show_groups)
             .private(
                 "record_expense",
@@ -105,12 +105,12 @@ impl ToolApp for Splitwise {
             )
             .private(
                 "update_expense",
-                "Updates an expense.",
+                "Only what is given.",
                 Self::update_expense,
             )
             .private(
                 "delete_expense",
-                "Deletes an expense.",
+                "For all who share it.",
                 Self::delete_expense,
             )
             .private(
@@ -118,6 +118,7 @@ impl ToolApp for Splitwise {
                 "Latest first.",
                 Self::show_group_expenses,
             )
+            .sorted_by(expenses::EXPENSE_FIELDS)
             .private(
                 "show_group_balance",
                 "Of each member.",

@@ -5,7 +5,7 @@
     reason = "a model reads argument names as they are"
 )]
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::{List, Page};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,14 +27,6 @@ fn one_star() -> u8 {
 
 fn five_stars() -> u8 {
     5
-}
-
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the default of an optional argument"
-)]
-fn latest_liked_first() -> Option<String> {
-    Some("-liked_at".to_owned())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,18 +68,7 @@ pub(crate) struct ShowPlaylist {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SearchUsers {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct SearchSongs {
-    pub query: Option<String>,
     pub artist_id: Option<u32>,
     pub album_id: Option<u32>,
     pub genre: Option<String>,
@@ -114,17 +95,13 @@ pub(crate) struct SearchSongs {
     pub min_play_count: u64,
     #[serde(default = "no_bound")]
     pub max_play_count: u64,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchAlbums {
-    pub query: Option<String>,
     #[serde(default)]
     #[schemars(range(min = 0, max = 5))]
     pub min_rating: f64,
@@ -140,33 +117,25 @@ pub(crate) struct SearchAlbums {
     #[serde(default = "no_bound")]
     pub max_like_count: u64,
     pub genre: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchArtists {
-    pub query: Option<String>,
     pub genre: Option<String>,
     #[serde(default)]
     pub min_follower_count: u64,
     #[serde(default = "no_bound")]
     pub max_follower_count: u64,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchPlaylists {
-    pub query: Option<String>,
     #[serde(default)]
     pub min_like_count: u64,
     #[serde(default = "no_bound")]
@@ -178,56 +147,38 @@ pub(crate) struct SearchPlaylists {
     #[schemars(range(min = 0, max = 5))]
     pub max_rating: f64,
     pub owner_email: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowSongLibrary {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowAlbumLibrary {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowPlaylistLibrary {
-    pub query: Option<String>,
     pub is_public: Option<bool>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowLikedSongs {
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    #[serde(default = "latest_liked_first")]
     pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -298,7 +249,6 @@ pub(crate) struct UpdateSongReview {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowSongReviews {
     pub song_id: u32,
-    pub query: Option<String>,
     pub user_email: Option<String>,
     #[serde(default = "one_star")]
     #[schemars(range(min = 1, max = 5))]
@@ -306,9 +256,6 @@ pub(crate) struct ShowSongReviews {
     #[serde(default = "five_stars")]
     #[schemars(range(min = 1, max = 5))]
     pub max_rating: u8,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
 }

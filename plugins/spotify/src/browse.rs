@@ -2,44 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use pibench_sdk::account::Account;
-use pibench_sdk::listing;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::{NoArguments, ToolError};
 use serde_json::{Value, json};
 
 use crate::Spotify;
 use crate::arguments::{
-    AlbumIdOnly, ArtistIdOnly, SearchAlbums, SearchArtists, SearchSongs, SearchUsers, SongIdOnly,
+    AlbumIdOnly, ArtistIdOnly, SearchAlbums, SearchArtists, SearchSongs, SongIdOnly,
 };
 use crate::catalogue::{Album, Artist, Song};
-use crate::rows::{Part, album_fields, artist_fields, song_fields};
+use crate::rows::{ArtistRow, fields};
 
 impl Spotify {
-    pub(crate) fn search_users(&mut self, arguments: SearchUsers) -> Result<Vec<Value>, ToolError> {
-        let SearchUsers {
-            query,
-            page_index,
-            page_limit,
-        } = arguments;
-        let users = self.accounts.search(query.as_deref());
-        let view = |user: &Account| {
-            json!({
-                "first_name": user.first_name,
-                "last_name": user.last_name,
-                "email": user.email,
-                "registered_at": user.registered_at,
-            })
-        };
-        Ok(listing::page(users, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
-    }
-
     pub(crate) fn search_songs(&mut self, arguments: SearchSongs) -> Result<Vec<Value>, ToolError> {
         let SearchSongs {
-            query,
             artist_id,
             album_id,
             genre,
@@ -53,9 +29,7 @@ impl Spotify {
             max_like_count,
             min_play_count,
             max_play_count,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         artist_id.map(|id| self.artist(id)).transpose()?;
         album_id.map(|id| self.album(id)).transpose()?;
@@ -67,7 +41,7 @@ impl Spotify {
                 && released.contains(&song.release_date.at(0, 0, 0, 0))
                 && (min_duration..=max_duration).contains(&u64::from(song.duration))
         };
-        let songs = self.catalogue.search_songs(query.as_deref());
+        let songs = self.catalogue.search_songs(list.query.as_deref());
         let rows = songs
             .into_iter()
             .filter(wanted)
@@ -78,16 +52,8 @@ impl Spotify {
                     && (min_play_count..=max_play_count).contains(&row.figures.plays)
             });
         // What matches the query stands in its order already.
-        let part = Part {
-            query: None,
-            sort_by,
-            page_index,
-            page_limit,
-        };
-        let text = |row: &_| self.text_of_song(row);
-        part.of(rows.collect(), text, &song_fields(), |row| {
-            self.view_song_row(row)
-        })
+        let rows = list.of_matching(rows.collect(), &fields::songs())?;
+        Ok(rows.iter().map(|row| self.view_song_row(row)).collect())
     }
 
     pub(crate) fn search_albums(
@@ -95,7 +61,6 @@ impl Spotify {
         arguments: SearchAlbums,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchAlbums {
-            query,
             min_rating,
             max_rating,
             min_release_date,
@@ -103,9 +68,7 @@ impl Spotify {
             min_like_count,
             max_like_count,
             genre,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let released = min_release_date.0..=max_release_date.0;
         let wanted = |album: &&Album| {
@@ -117,16 +80,9 @@ impl Spotify {
             (min_rating..=max_rating).contains(&row.figures.rating)
                 && (min_like_count..=max_like_count).contains(&row.figures.likes)
         });
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
         let text = |row: &_| self.text_of_album(row);
-        part.of(rows.collect(), text, &album_fields(), |row| {
-            self.view_album_row(row)
-        })
+        let rows = list.of(rows.collect(), text, &fields::albums())?;
+        Ok(rows.iter().map(|row| self.view_album_row(row)).collect())
     }
 
     pub(crate) fn search_artists(
@@ -134,31 +90,22 @@ impl Spotify {
         arguments: SearchArtists,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchArtists {
-            query,
             genre,
             min_follower_count,
             max_follower_count,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let artists = self.catalogue.artists.values();
         let rows = artists
             .filter(|artist| is_genre(&artist.genre, genre.as_deref()))
             .map(|artist| self.artist_row(artist))
             .filter(|row| (min_follower_count..=max_follower_count).contains(&row.followers));
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
-        part.of(
-            rows.collect(),
-            |row| row.artist.name.to_string(),
-            &artist_fields(),
-            |row| self.view_artist(row.artist),
-        )
+        let text = |row: &ArtistRow| row.artist.name.to_string();
+        let rows = list.of(rows.collect(), text, &fields::artists())?;
+        Ok(rows
+            .iter()
+            .map(|row| self.view_artist(row.artist))
+            .collect())
     }
 
     pub(crate) fn show_song(&mut self, arguments: SongIdOnly) -> Result<Value, ToolError> {

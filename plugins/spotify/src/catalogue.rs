@@ -9,6 +9,7 @@ use std::rc::Rc;
 use jiff::civil::{Date, DateTime};
 use pibench_sdk::layer::Layer;
 use pibench_sdk::list::List;
+use pibench_sdk::listing;
 use pibench_sdk::search::Index;
 use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
@@ -119,8 +120,7 @@ impl Catalogue {
         };
         let texts = songs.iter().map(|song| self.song_text(song));
         let index = self.index.get_or_init(|| Rc::new(texts.collect()));
-        let hits = index.rank(query).into_iter();
-        hits.map(|hit| songs[hit]).collect()
+        listing::picked(songs, index.rank(query))
     }
 
     /// In seconds; 1 for a song that does not exist, so that playing it would end.

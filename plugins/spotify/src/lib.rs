@@ -143,6 +143,7 @@ use crate::player::Player;
 use crate::playlists::{Playlist, PlaylistId};
 use crate::record::Keys;
 use crate::reviews::Review;
+use crate::rows::fields;
 
 export_tool_app!(Spotify);
 
@@ -217,23 +218,27 @@ impl ToolApp for Spotify {
 
 fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
     tools
-        .public("search_users", "Searches users.", Spotify::search_users)
-        .public("search_songs", "Searches songs.", Spotify::search_songs)
-        .public("search_albums", "Searches albums.", Spotify::search_albums)
+        .search_users(&[])
         .public(
-            "search_artists",
-            "Searches artists.",
-            Spotify::search_artists,
+            "search_songs",
+            "By title, album, artist.",
+            Spotify::search_songs,
         )
-        .public("show_genres", "Shows all genres.", Spotify::show_genres)
-        .public("show_song", "Shows a song.", Spotify::show_song)
-        .public("show_album", "Shows an album.", Spotify::show_album)
-        .public("show_artist", "Shows an artist.", Spotify::show_artist)
+        .sorted_by(&fields::songs())
+        .public("search_albums", "By title, artist.", Spotify::search_albums)
+        .sorted_by(&fields::albums())
+        .public("search_artists", "By their names.", Spotify::search_artists)
+        .sorted_by(&fields::artists())
+        .public("show_genres", "All there are.", Spotify::show_genres)
+        .public("show_song", "With its artists.", Spotify::show_song)
+        .public("show_album", "With its songs.", Spotify::show_album)
+        .public("show_artist", "With followers.", Spotify::show_artist)
         .public(
             "show_song_reviews",
             "Latest first.",
             Spotify::show_song_reviews,
         )
+        .sorted_by(&fields::reviews())
         .public(
             "show_song_review",
             "Shows a review of a song.",
@@ -246,7 +251,7 @@ fn catalogue_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "update_song_review",
-            "Updates your review.",
+            "Only what is given.",
             Spotify::update_song_review,
         )
 }
@@ -258,11 +263,13 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
             "Latest added first.",
             Spotify::show_song_library,
         )
+        .sorted_by(&fields::added_songs())
         .private(
             "show_album_library",
             "Latest added first.",
             Spotify::show_album_library,
         )
+        .sorted_by(&fields::added_albums())
         .private(
             "add_song_to_library",
             "Adds a song; it is neither liked nor downloaded.",
@@ -280,21 +287,18 @@ fn library_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "show_liked_songs",
-            "Shows your liked songs.",
+            "Latest liked first.",
             Spotify::show_liked_songs,
         )
+        .sorted_by(&fields::liked_songs())
         .private("like_song", "Apart from the library.", Spotify::like_song)
         .private(
             "like_album",
             "Likes an album, not its single songs.",
             Spotify::like_album,
         )
-        .private("like_playlist", "Likes a playlist.", Spotify::like_playlist)
-        .private(
-            "follow_artist",
-            "Follows an artist.",
-            Spotify::follow_artist,
-        )
+        .private("like_playlist", "Public or yours.", Spotify::like_playlist)
+        .private("follow_artist", "From now on.", Spotify::follow_artist)
         .private(
             "show_artist_following",
             "Tells whether you follow an artist.",
@@ -309,15 +313,17 @@ fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
             "Public; with access_token yours too.",
             Spotify::search_playlists,
         )
-        .open("show_playlist", "Shows a playlist.", Spotify::show_playlist)
+        .sorted_by(&fields::playlists())
+        .open("show_playlist", "With its songs.", Spotify::show_playlist)
         .private(
             "show_playlist_library",
             "Latest first.",
             Spotify::show_playlist_library,
         )
+        .sorted_by(&fields::own_playlists())
         .private(
             "create_playlist",
-            "Creates a playlist.",
+            "Empty at first.",
             Spotify::create_playlist,
         )
         .private(
@@ -327,7 +333,7 @@ fn playlist_tools(tools: Tools<Spotify>) -> Tools<Spotify> {
         )
         .private(
             "remove_song_from_playlist",
-            "Removes a song.",
+            "It stays elsewhere.",
             Spotify::remove_song_from_playlist,
         )
 }

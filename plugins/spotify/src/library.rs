@@ -2,6 +2,7 @@
 
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::listing;
 use pibench_sdk::tool::ToolError;
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::arguments::{
     AlbumIdOnly, ArtistIdOnly, PlaylistIdOnly, ShowAlbumLibrary, ShowLikedSongs, ShowSongLibrary,
     SongIdOnly,
 };
-use crate::rows::{Part, album_fields, song_fields, with_moment};
+use crate::rows::fields;
 
 impl Spotify {
     pub(crate) fn add_song_to_library(
@@ -134,24 +135,12 @@ impl Spotify {
         me: &Email,
         arguments: ShowSongLibrary,
     ) -> Result<Vec<Value>, ToolError> {
-        let ShowSongLibrary {
-            query,
-            page_index,
-            page_limit,
-            sort_by,
-        } = arguments;
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
+        let ShowSongLibrary { list } = arguments;
         let rows = self.marked_songs(&self.library_songs, me);
-        let fields = with_moment("added_at", song_fields());
         let text = |row: &_| self.text_of_song(row);
-        part.of(rows, text, &fields, |row| {
-            self.view_marked_song("added_at", row)
-        })
+        let rows = list.of(rows, text, &fields::added_songs())?;
+        let view = |row| self.view_marked_song("added_at", row);
+        Ok(rows.iter().map(view).collect())
     }
 
     pub(crate) fn show_album_library(
@@ -159,26 +148,16 @@ impl Spotify {
         me: &Email,
         arguments: ShowAlbumLibrary,
     ) -> Result<Vec<Value>, ToolError> {
-        let ShowAlbumLibrary {
-            query,
-            page_index,
-            page_limit,
-            sort_by,
-        } = arguments;
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
+        let ShowAlbumLibrary { list } = arguments;
         let rows = self.marked_albums(&self.library_albums, me);
-        let fields = with_moment("added_at", album_fields());
         let text = |row: &_| self.text_of_album(row);
-        part.of(rows, text, &fields, |row| {
+        let rows = list.of(rows, text, &fields::added_albums())?;
+        let view = |row| {
             let mut view = self.view_album_row(row);
             view["added_at"] = json!(row.at);
             view
-        })
+        };
+        Ok(rows.iter().map(view).collect())
     }
 
     pub(crate) fn show_liked_songs(
@@ -186,23 +165,12 @@ impl Spotify {
         me: &Email,
         arguments: ShowLikedSongs,
     ) -> Result<Vec<Value>, ToolError> {
-        let ShowLikedSongs {
-            page_index,
-            page_limit,
-            sort_by,
-        } = arguments;
-        let part = Part {
-            query: None,
-            sort_by,
-            page_index,
-            page_limit,
-        };
-        let rows = self.marked_songs(&self.liked_songs, me);
-        let fields = with_moment("liked_at", song_fields());
-        let text = |row: &_| self.text_of_song(row);
-        part.of(rows, text, &fields, |row| {
-            self.view_marked_song("liked_at", row)
-        })
+        let ShowLikedSongs { sort_by, page } = arguments;
+        let mut rows = self.marked_songs(&self.liked_songs, me);
+        listing::sort(&mut rows, sort_by.as_deref(), &fields::liked_songs())?;
+        let rows = page.of(rows);
+        let view = |row| self.view_marked_song("liked_at", row);
+        Ok(rows.iter().map(view).collect())
     }
 }
 

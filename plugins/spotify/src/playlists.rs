@@ -4,6 +4,7 @@ use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::list::List;
+use pibench_sdk::listing;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::arguments::{
     CreatePlaylist, PlaylistSong, SearchPlaylists, ShowPlaylist, ShowPlaylistLibrary,
 };
 use crate::catalogue::SongId;
-use crate::rows::{Part, Row, playlist_fields};
+use crate::rows::{Row, fields};
 
 pub(crate) type PlaylistId = u32;
 
@@ -47,15 +48,12 @@ impl Spotify {
         arguments: SearchPlaylists,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchPlaylists {
-            query,
             min_like_count,
             max_like_count,
             min_rating,
             max_rating,
             owner_email,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let owner = owner_email.as_deref().map(Email::new);
         let wanted = |playlist: &&Playlist| {
@@ -68,13 +66,7 @@ impl Spotify {
             (min_like_count..=max_like_count).contains(&row.figures.likes)
                 && (min_rating..=max_rating).contains(&row.figures.rating)
         });
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
-        self.list_playlists(rows.collect(), &part)
+        self.list_playlists(rows.collect(), &list, &fields::playlists())
     }
 
     /// One's own playlists, the latest first.
@@ -83,13 +75,7 @@ impl Spotify {
         me: &Email,
         arguments: ShowPlaylistLibrary,
     ) -> Result<Vec<Value>, ToolError> {
-        let ShowPlaylistLibrary {
-            query,
-            is_public,
-            page_index,
-            page_limit,
-            sort_by,
-        } = arguments;
+        let ShowPlaylistLibrary { is_public, list } = arguments;
         let wanted = |playlist: &&Playlist| {
             playlist.owner == *me && is_public.is_none_or(|public| playlist.public == public)
         };
@@ -98,26 +84,17 @@ impl Spotify {
         let rows = playlists
             .into_iter()
             .map(|playlist| self.playlist_row(playlist));
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
-        self.list_playlists(rows.collect(), &part)
+        self.list_playlists(rows.collect(), &list, &fields::own_playlists())
     }
 
-    fn list_playlists(
-        &self,
-        rows: Vec<Row<'_, Playlist>>,
-        part: &Part,
+    fn list_playlists<'a>(
+        &'a self,
+        rows: Vec<Row<'a, Playlist>>,
+        list: &listing::List,
+        fields: &[listing::Field<Row<'a, Playlist>>],
     ) -> Result<Vec<Value>, ToolError> {
-        part.of(
-            rows,
-            |row| row.thing.title.to_string(),
-            &playlist_fields(),
-            |row| self.view_playlist_row(row),
-        )
+        let rows = list.of(rows, |row| row.thing.title.to_string(), fields)?;
+        Ok(rows.iter().map(|row| self.view_playlist_row(row)).collect())
     }
 
     pub(crate) fn show_playlist(

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::Spotify;
 use crate::arguments::{ReviewIdOnly, ReviewSong, ShowSongReviews, UpdateSongReview};
 use crate::catalogue::SongId;
-use crate::rows::{Part, ReviewRow, review_fields};
+use crate::rows::{ReviewRow, fields};
 
 /// The longest title and text, in bytes: a page of 20 reviews stays within what an answer may hold.
 const MAX_TITLE: usize = 200;
@@ -94,13 +94,10 @@ impl Spotify {
     ) -> Result<Vec<Value>, ToolError> {
         let ShowSongReviews {
             song_id,
-            query,
             user_email,
             min_rating,
             max_rating,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         self.song(song_id)?;
         let user = user_email.as_deref().map(Email::new);
@@ -112,14 +109,9 @@ impl Spotify {
             })
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.review.created_at, row.review.id)));
-        let part = Part {
-            query,
-            sort_by,
-            page_index,
-            page_limit,
-        };
         let text = |row: &ReviewRow| format!("{}\n{}", row.review.title, row.review.text);
-        part.of(rows, text, &review_fields(), |row| self.view_review(row))
+        let rows = list.of(rows, text, &fields::reviews())?;
+        Ok(rows.iter().map(|row| self.view_review(row)).collect())
     }
 
     /// A review with the next id, not kept yet.

@@ -1,12 +1,8 @@
 //! Rows of lists: a thing with the figures that are summed up for it, and the way from all rows to one page.
 
-use std::cmp::Ordering;
-
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
-use pibench_sdk::listing::{self, Field, PageIndex, PageLimit};
-use pibench_sdk::tool::ToolError;
-use serde_json::Value;
+use pibench_sdk::listing::Field;
 
 use crate::Spotify;
 use crate::catalogue::{Album, Artist, Song, SongId};
@@ -47,32 +43,6 @@ pub(crate) struct ReviewRow<'a> {
     pub song: SongId,
     pub user: &'a Email,
     pub review: &'a Review,
-}
-
-/// Which part of a list is asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Part {
-    pub query: Option<String>,
-    pub sort_by: Option<String>,
-    pub page_index: PageIndex,
-    pub page_limit: PageLimit,
-}
-
-impl Part {
-    /// The rows that match, sorted, one page of them.
-    pub(crate) fn of<R>(
-        &self,
-        rows: Vec<R>,
-        text: impl Fn(&R) -> String,
-        fields: &[Field<R>],
-        view: impl Fn(&R) -> Value,
-    ) -> Result<Vec<Value>, ToolError> {
-        let rows = listing::matching(rows, self.query.as_deref(), text);
-        let mut rows: Vec<&R> = rows.iter().collect();
-        listing::sort(&mut rows, self.sort_by.as_deref(), fields)?;
-        let page = listing::page(rows, self.page_index, self.page_limit);
-        Ok(page.into_iter().map(view).collect())
-    }
 }
 
 impl Spotify {
@@ -164,87 +134,84 @@ fn mean(stars: u64, reviews: u64) -> f64 {
     (stars as f64 / reviews as f64 * 100.0).round() / 100.0
 }
 
-// Functions, for a constant could not name the lifetime.
+/// What lists may be sorted by. Functions, for a constant could not name the lifetime.
+pub(crate) mod fields {
+    use super::{Album, ArtistRow, Field, Playlist, ReviewRow, Row, Song};
 
-pub(crate) fn song_fields<'a>() -> Vec<Field<Row<'a, Song>>> {
-    vec![
-        ("song_id", |a, b| a.thing.id.cmp(&b.thing.id)),
-        ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
-        ("duration", |a, b| a.thing.duration.cmp(&b.thing.duration)),
-        ("release_date", |a, b| {
-            a.thing.release_date.cmp(&b.thing.release_date)
-        }),
-        ("play_count", |a, b| a.figures.plays.cmp(&b.figures.plays)),
-        ("rating", by_rating),
-        ("like_count", by_likes),
-        ("review_count", by_reviews),
-    ]
-}
+    pub(crate) fn songs<'a>() -> [Field<Row<'a, Song>>; 3] {
+        [
+            ("rating", |a, b| {
+                a.figures.rating.total_cmp(&b.figures.rating)
+            }),
+            ("like_count", |a, b| a.figures.likes.cmp(&b.figures.likes)),
+            ("play_count", |a, b| a.figures.plays.cmp(&b.figures.plays)),
+        ]
+    }
 
-pub(crate) fn album_fields<'a>() -> Vec<Field<Row<'a, Album>>> {
-    vec![
-        ("album_id", |a, b| a.thing.id.cmp(&b.thing.id)),
-        ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
-        ("release_date", |a, b| {
-            a.thing.release_date.cmp(&b.thing.release_date)
-        }),
-        ("rating", by_rating),
-        ("like_count", by_likes),
-        ("review_count", by_reviews),
-    ]
-}
+    pub(crate) fn albums<'a>() -> [Field<Row<'a, Album>>; 2] {
+        [
+            ("rating", |a, b| {
+                a.figures.rating.total_cmp(&b.figures.rating)
+            }),
+            ("release_date", |a, b| {
+                a.thing.release_date.cmp(&b.thing.release_date)
+            }),
+        ]
+    }
 
-pub(crate) fn playlist_fields<'a>() -> Vec<Field<Row<'a, Playlist>>> {
-    vec![
-        ("playlist_id", |a, b| a.thing.id.cmp(&b.thing.id)),
-        ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
-        ("created_at", |a, b| {
-            a.thing.created_at.cmp(&b.thing.created_at)
-        }),
-        ("rating", by_rating),
-        ("like_count", by_likes),
-        ("review_count", by_reviews),
-    ]
-}
+    pub(crate) fn artists<'a>() -> [Field<ArtistRow<'a>>; 1] {
+        [("follower_count", |a, b| a.followers.cmp(&b.followers))]
+    }
 
-pub(crate) fn artist_fields<'a>() -> Vec<Field<ArtistRow<'a>>> {
-    vec![
-        ("artist_id", |a, b| a.artist.id.cmp(&b.artist.id)),
-        ("name", |a, b| a.artist.name.cmp(&b.artist.name)),
-        ("follower_count", |a, b| a.followers.cmp(&b.followers)),
-        ("created_at", |a, b| {
-            a.artist.created_at.cmp(&b.artist.created_at)
-        }),
-    ]
-}
+    pub(crate) fn playlists<'a>() -> [Field<Row<'a, Playlist>>; 3] {
+        [
+            ("like_count", |a, b| a.figures.likes.cmp(&b.figures.likes)),
+            ("rating", |a, b| {
+                a.figures.rating.total_cmp(&b.figures.rating)
+            }),
+            ("created_at", |a, b| {
+                a.thing.created_at.cmp(&b.thing.created_at)
+            }),
+        ]
+    }
 
-pub(crate) fn review_fields<'a>() -> Vec<Field<ReviewRow<'a>>> {
-    vec![
-        ("created_at", |a, b| {
-            a.review.created_at.cmp(&b.review.created_at)
-        }),
-        ("rating", |a, b| a.review.rating.cmp(&b.review.rating)),
-        ("song_review_id", |a, b| a.review.id.cmp(&b.review.id)),
-    ]
-}
+    pub(crate) fn own_playlists<'a>() -> [Field<Row<'a, Playlist>>; 2] {
+        [
+            ("created_at", |a, b| {
+                a.thing.created_at.cmp(&b.thing.created_at)
+            }),
+            ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
+        ]
+    }
 
-/// The same list with one more field: when the rows were marked.
-pub(crate) fn with_moment<'a, T>(
-    name: &'static str,
-    mut fields: Vec<Field<Row<'a, T>>>,
-) -> Vec<Field<Row<'a, T>>> {
-    fields.insert(0, (name, |a, b| a.at.cmp(&b.at)));
-    fields
-}
+    pub(crate) fn added_songs<'a>() -> [Field<Row<'a, Song>>; 2] {
+        [
+            ("added_at", |a, b| a.at.cmp(&b.at)),
+            ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
+        ]
+    }
 
-fn by_rating<T>(a: &Row<T>, b: &Row<T>) -> Ordering {
-    a.figures.rating.total_cmp(&b.figures.rating)
-}
+    pub(crate) fn added_albums<'a>() -> [Field<Row<'a, Album>>; 2] {
+        [
+            ("added_at", |a, b| a.at.cmp(&b.at)),
+            ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
+        ]
+    }
 
-fn by_likes<T>(a: &Row<T>, b: &Row<T>) -> Ordering {
-    a.figures.likes.cmp(&b.figures.likes)
-}
+    pub(crate) fn liked_songs<'a>() -> [Field<Row<'a, Song>>; 3] {
+        [
+            ("liked_at", |a, b| a.at.cmp(&b.at)),
+            ("play_count", |a, b| a.figures.plays.cmp(&b.figures.plays)),
+            ("title", |a, b| a.thing.title.cmp(&b.thing.title)),
+        ]
+    }
 
-fn by_reviews<T>(a: &Row<T>, b: &Row<T>) -> Ordering {
-    a.figures.reviews.cmp(&b.figures.reviews)
+    pub(crate) fn reviews<'a>() -> [Field<ReviewRow<'a>>; 2] {
+        [
+            ("rating", |a, b| a.review.rating.cmp(&b.review.rating)),
+            ("created_at", |a, b| {
+                a.review.created_at.cmp(&b.review.created_at)
+            }),
+        ]
+    }
 }

@@ -1,6 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
-use pibench_sdk::listing::{PageIndex, PageLimit};
+use pibench_sdk::listing::{List, NO_LIMIT, Page, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,16 +22,6 @@ pub(crate) enum Color {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SearchUsers {
-    pub query: Option<String>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct ProjectId {
     pub project_id: u32,
 }
@@ -39,15 +29,11 @@ pub(crate) struct ProjectId {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowProjects {
-    pub query: Option<String>,
     pub color: Option<Color>,
     pub is_favorite: Option<bool>,
     pub is_archived: Option<bool>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
-    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub list: List<NO_LIMIT>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -214,16 +200,13 @@ pub(crate) struct UpdateSubTask {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchLabels {
-    pub query: Option<String>,
     pub task_id: Option<u32>,
     pub color: Option<Color>,
     /// False: those that it lacks.
     #[serde(default = "yes")]
     pub task_attached: bool,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub search: Search,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -251,10 +234,8 @@ pub(crate) struct TaskLabel {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowComments {
     pub task_id: u32,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -293,10 +274,8 @@ pub(crate) struct CountNotifications {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShowNotifications {
     pub read: Option<bool>,
-    #[serde(default)]
-    pub page_index: PageIndex,
-    #[serde(default)]
-    pub page_limit: PageLimit,
+    #[serde(flatten)]
+    pub page: Page,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -2,10 +2,10 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::clock;
 use pibench_sdk::list::List;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, listing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -33,16 +33,13 @@ impl Todoist {
         me: &Email,
         arguments: ShowComments,
     ) -> Result<Vec<Value>, ToolError> {
-        let ShowComments {
-            task_id,
-            page_index,
-            page_limit,
-        } = arguments;
+        let ShowComments { task_id, page } = arguments;
         let ids = self.task(me, task_id)?.comments.iter();
         let comments = ids
             .filter_map(|id| Some((*id, self.comments.get(*id)?)))
             .collect();
-        Ok(listing::page(comments, page_index, page_limit)
+        Ok(page
+            .of(comments)
             .into_iter()
             .map(|(id, comment)| self.view_comment(id, comment))
             .collect())

@@ -2,7 +2,6 @@
 //! them off.
 
 use pibench_sdk::account::Email;
-use pibench_sdk::listing;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use serde::{Deserialize, Serialize};
@@ -31,12 +30,10 @@ impl Todoist {
         arguments: SearchLabels,
     ) -> Result<Vec<Value>, ToolError> {
         let SearchLabels {
-            query,
             task_id,
             color,
             task_attached,
-            page_index,
-            page_limit,
+            search,
         } = arguments;
         let task = task_id.map(|id| self.task(me, id)).transpose()?;
         let wanted = |id: u32, label: &Label| {
@@ -53,9 +50,7 @@ impl Todoist {
             .filter(|(id, label)| wanted(*id, label))
             .collect();
         labels.sort_by_cached_key(|(id, label)| (label.name.to_lowercase(), *id));
-        let labels = listing::matching(labels, query.as_deref(), |(_, label)| {
-            label.name.to_string()
-        });
+        let labels = search.of(labels, |(_, label)| label.name.to_string());
         let view = |(id, label): (u32, &Label)| {
             json!({
                 "name": label.name,
@@ -64,10 +59,7 @@ impl Todoist {
                 "creator": self.view_person(&label.creator),
             })
         };
-        Ok(listing::page(labels, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
+        Ok(labels.into_iter().map(view).collect())
     }
 
     pub(crate) fn create_label(

@@ -145,11 +145,7 @@ pub struct Todoist {
 
 impl ToolApp for Todoist {
     fn tools() -> Tools<Self> {
-        let tools = Tools::new().login().logout().public(
-            "search_users",
-            "Finds people with an account.",
-            Self::search_users,
-        );
+        let tools = Tools::new().login().logout().search_users(&[]);
         notification_tools(comment_tools(label_tools(task_tools(project_tools(tools)))))
     }
 
@@ -192,15 +188,12 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
         .private(
             "show_projects",
-            "Shared ones too, oldest first.",
+            "Shared ones too; newest first.",
             Todoist::show_projects,
         )
-        .private("show_project", "Shows a project.", Todoist::show_project)
-        .private(
-            "create_project",
-            "Creates a project.",
-            Todoist::create_project,
-        )
+        .sorted_by(&projects::project_fields())
+        .private("show_project", "With its sections.", Todoist::show_project)
+        .private("create_project", "With you in it.", Todoist::create_project)
         .private(
             "update_project",
             "Changes or archives a project.",
@@ -211,12 +204,8 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
             "Deletes your project for good, with its sections and tasks.",
             Todoist::delete_project,
         )
-        .private("show_sections", "Shows sections.", Todoist::show_sections)
-        .private(
-            "create_section",
-            "Creates a section.",
-            Todoist::create_section,
-        )
+        .private("show_sections", "Of a project.", Todoist::show_sections)
+        .private("create_section", "In a project.", Todoist::create_section)
         .private(
             "update_section",
             "Renames or moves a section.",
@@ -231,10 +220,15 @@ fn project_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
 
 fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
     tools
-        .private("show_tasks", "By section.", Todoist::show_tasks)
-        .private("show_task", "Shows a task.", Todoist::show_task)
-        .private("create_task", "Creates a task.", Todoist::create_task)
-        .private("update_task", "Updates a task.", Todoist::update_task)
+        .private(
+            "show_tasks",
+            "By section and order_index.",
+            Todoist::show_tasks,
+        )
+        .sorted_by(&tasks::task_fields())
+        .private("show_task", "With its labels.", Todoist::show_task)
+        .private("create_task", "In a project.", Todoist::create_task)
+        .private("update_task", "Only what is given.", Todoist::update_task)
         .private(
             "delete_task",
             "Deletes a task for good, with sub-tasks and comments.",
@@ -245,19 +239,11 @@ fn task_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
             "Without assignee_email: to nobody.",
             Todoist::assign_or_unassign_task,
         )
-        .private(
-            "show_sub_tasks",
-            "Shows a task's sub-tasks.",
-            Todoist::show_sub_tasks,
-        )
-        .private(
-            "create_sub_task",
-            "Creates a sub-task.",
-            Todoist::create_sub_task,
-        )
+        .private("show_sub_tasks", "In their order.", Todoist::show_sub_tasks)
+        .private("create_sub_task", "Below a task.", Todoist::create_sub_task)
         .private(
             "update_sub_task",
-            "Updates a sub-task.",
+            "Only what is given.",
             Todoist::update_sub_task,
         )
         .private(
@@ -274,7 +260,7 @@ fn label_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
             "Yours, or a task's.",
             Todoist::search_labels,
         )
-        .private("create_label", "Creates a label.", Todoist::create_label)
+        .private("create_label", "Of your own.", Todoist::create_label)
         .private(
             "delete_label",
             "Deletes your label for good, also from tasks.",
@@ -301,12 +287,12 @@ fn comment_tools(tools: Tools<Todoist>) -> Tools<Todoist> {
         )
         .private(
             "show_task_comment",
-            "Shows a comment.",
+            "With its text.",
             Todoist::show_task_comment,
         )
         .private(
             "post_task_comment",
-            "Posts a comment.",
+            "Below a task.",
             Todoist::post_task_comment,
         )
         .private(

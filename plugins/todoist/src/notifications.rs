@@ -2,9 +2,9 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::clock;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::{NoArguments, ToolError};
-use pibench_sdk::{clock, listing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -60,11 +60,7 @@ impl Todoist {
         me: &Email,
         arguments: ShowNotifications,
     ) -> Result<Vec<Value>, ToolError> {
-        let ShowNotifications {
-            read,
-            page_index,
-            page_limit,
-        } = arguments;
+        let ShowNotifications { read, page } = arguments;
         let mut notifications = self.notifications_of(me, read);
         notifications.sort_by_key(|(id, it)| std::cmp::Reverse((it.created_at, *id)));
         let view = |(id, notification): (u32, &Notification)| {
@@ -72,10 +68,7 @@ impl Todoist {
             view["notification_id"] = json!(id);
             view
         };
-        Ok(listing::page(notifications, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
+        Ok(page.of(notifications).into_iter().map(view).collect())
     }
 
     pub(crate) fn show_notifications_count(

@@ -1,5 +1,6 @@
 //! Projects, who is in them, and the tools about them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use jiff::civil::DateTime;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{Color, CreateProject, ProjectId, SearchUsers, ShowProjects, UpdateProject};
+use crate::arguments::{Color, CreateProject, ProjectId, ShowProjects, UpdateProject};
 
 /// The longest name of a project, a section or a label, in bytes.
 pub(crate) const MAX_NAME: usize = 200;
@@ -52,40 +53,16 @@ pub(crate) struct Invite {
 }
 
 impl Todoist {
-    pub(crate) fn search_users(&mut self, arguments: SearchUsers) -> Result<Vec<Value>, ToolError> {
-        let SearchUsers {
-            query,
-            page_index,
-            page_limit,
-        } = arguments;
-        let users = self.accounts.search(query.as_deref());
-        let view = |user: &Account| {
-            json!({
-                "first_name": user.first_name,
-                "last_name": user.last_name,
-                "email": user.email,
-                "registered_at": user.registered_at,
-            })
-        };
-        Ok(listing::page(users, page_index, page_limit)
-            .into_iter()
-            .map(view)
-            .collect())
-    }
-
     pub(crate) fn show_projects(
         &mut self,
         me: &Email,
         arguments: ShowProjects,
     ) -> Result<Vec<Value>, ToolError> {
         let ShowProjects {
-            query,
             color,
             is_favorite,
             is_archived,
-            page_index,
-            page_limit,
-            sort_by,
+            list,
         } = arguments;
         let wanted = |project: &Project| {
             project.has_member(me)
@@ -93,19 +70,18 @@ impl Todoist {
                 && is_favorite.is_none_or(|favorite| project.favorite_of.contains(me) == favorite)
                 && is_archived.is_none_or(|archived| project.is_archived == archived)
         };
-        let projects: Vec<(u32, &Project)> = self
+        let mut projects: Vec<(u32, &Project)> = self
             .projects
             .iter()
             .filter(|(_, project)| wanted(project))
             .collect();
-        let projects = listing::matching(projects, query.as_deref(), |(_, project)| {
-            format!("{}\n{}", project.name, project.description)
-        });
-        let mut projects: Vec<&(u32, &Project)> = projects.iter().collect();
-        listing::sort(&mut projects, sort_by.as_deref(), &sort_fields())?;
-        Ok(listing::page(projects, page_index, page_limit)
+        projects.sort_by_key(|(id, project)| Reverse((project.created_at, *id)));
+        let text =
+            |(_, project): &(u32, &Project)| format!("{}\n{}", project.name, project.description);
+        let projects = list.of(projects, text, &project_fields())?;
+        Ok(projects
             .into_iter()
-            .map(|(id, project)| self.view_project(me, *id, project))
+            .map(|(id, project)| self.view_project(me, id, project))
             .collect())
     }
 
@@ -329,10 +305,6 @@ fn only_the_creator(project: &Project, what: &str, id: u32) -> ToolError {
     ))
 }
 
-fn sort_fields<'a>() -> [listing::Field<(u32, &'a Project)>; 3] {
-    [
-        ("name", |a, b| a.1.name.cmp(&b.1.name)),
-        ("created_at", |a, b| a.1.created_at.cmp(&b.1.created_at)),
-        ("project_id", |a, b| a.0.cmp(&b.0)),
-    ]
+pub(crate) fn project_fields<'a>() -> [listing::Field<(u32, &'a Project)>; 1] {
+    [("created_at", |a, b| a.1.created_at.cmp(&b.1.created_at))]
 }

@@ -97,14 +97,13 @@ impl Todoist {
                 task,
             })
         };
-        let rows: Vec<Row> = tasks.iter().enumerate().filter_map(row).collect();
-        let mut rows: Vec<&Row> = rows.iter().collect();
+        let mut rows: Vec<Row> = tasks.iter().enumerate().filter_map(row).collect();
         let sort_by = filter.arguments.sort_by.as_str();
-        listing::sort(&mut rows, Some(sort_by), &sort_fields())?;
+        listing::sort(&mut rows, Some(sort_by), &task_fields())?;
         if sort_by.ends_with("due_date") {
             rows.sort_by_key(|row| row.task.work.due_date.is_none());
         }
-        Ok(rows.into_iter().map(|row| self.view_row(row)).collect())
+        Ok(rows.iter().map(|row| self.view_row(row)).collect())
     }
 
     pub(crate) fn show_task(
@@ -416,7 +415,7 @@ impl Filter {
     }
 }
 
-fn sort_fields<'a>() -> [listing::Field<Row<'a>>; 6] {
+pub(crate) fn task_fields<'a>() -> [listing::Field<Row<'a>>; 3] {
     [
         ("order_index", |a, b| a.order_index.cmp(&b.order_index)),
         ("due_date", |a, b| {
@@ -425,10 +424,5 @@ fn sort_fields<'a>() -> [listing::Field<Row<'a>>; 6] {
         ("priority", |a, b| {
             a.task.work.priority.cmp(&b.task.work.priority)
         }),
-        ("title", |a, b| a.task.work.title.cmp(&b.task.work.title)),
-        ("created_at", |a, b| {
-            a.task.created_at.cmp(&b.task.created_at)
-        }),
-        ("task_id", |a, b| a.id.cmp(&b.id)),
     ]
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cost::{MicroUsd, Price, Tokens};
-use crate::schema::{self, Said, Schema};
+use crate::schema::{Said, Schema};
 
 /// Whom a model plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -123,24 +123,21 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
-    /// Empty where the name says it all.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Never empty in a request: some servers refuse a tool without one.
+    #[serde(default)]
     pub description: String,
     /// Of type `object`.
     pub parameters: Schema,
 }
 
 impl ToolSpec {
-    /// All tools of a request as a model is shown them: without descriptions that say a name again, and with the same
-    /// words about the same name said once. Of tools, the name is that within the app.
+    /// All tools of a request as a model is shown them: without descriptions of arguments that say a name again, or that
+    /// the last one about the same name has said. A tool without a description has its name for one.
     pub fn shown(tools: Vec<Self>) -> Vec<Self> {
         let mut said = Said::default();
         let one = |mut tool: Self| {
-            let own_name = tool.name.rsplit("__").next().unwrap_or_default();
-            if !schema::says_more(&tool.name, &tool.description)
-                || !said.first(own_name, &tool.description)
-            {
-                tool.description.clear();
+            if tool.description.trim().is_empty() {
+                tool.description = tool.name.replace('_', " ");
             }
             tool.parameters.say_once(&mut said);
             tool
@@ -279,7 +276,7 @@ mod tests {
         let tools = ToolSpec::shown(vec![
             tool("a__find", "Finds by words.", "Any word."),
             tool("b__find", "Finds by words.", "Any word."),
-            tool("b__list", "Finds by words.", "A part."),
+            tool("b__list", "", "A part."),
             tool("b__list_songs", "Lists songs.", "Any word."),
         ]);
         let told = |tool: &ToolSpec| {
@@ -293,9 +290,10 @@ mod tests {
             told,
             [
                 ("Finds by words.".into(), about("Any word.")),
-                (String::new(), None),
-                ("Finds by words.".into(), about("A part.")),
-                (String::new(), None),
+                ("Finds by words.".into(), None),
+                ("b  list".into(), about("A part.")),
+                // Other words stood between.
+                ("Lists songs.".into(), about("Any word.")),
             ]
         );
         // What a call is checked against is whole.
@@ -303,7 +301,5 @@ mod tests {
             tools[1].parameters["properties"]["query"]["description"],
             "Any word."
         );
-        let sent = serde_json::to_value(&tools[1]).unwrap();
-        assert_eq!(sent.get("description"), None);
     }
 }

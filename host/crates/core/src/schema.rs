@@ -1,6 +1,6 @@
 //! JSON Schemas of tools.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Schema {
         self.text.get()
     }
 
-    /// Leaves out of what is shown the descriptions of arguments that are said already.
+    /// Leaves out of what is shown the descriptions of arguments that were said last.
     pub(crate) fn say_once(&mut self, said: &mut Said) {
         let mut shown: Value = serde_json::from_str(self.text()).unwrap_or_default();
         let Some(arguments) = shown["properties"].as_object_mut() else {
@@ -53,7 +53,7 @@ impl Schema {
         for (name, argument) in arguments {
             let description = argument["description"].as_str().unwrap_or_default();
             if !description.is_empty()
-                && !said.first(name, description)
+                && !said.anew(name, description)
                 && let Some(fields) = argument.as_object_mut()
             {
                 fields.shift_remove("description");
@@ -63,14 +63,15 @@ impl Schema {
     }
 }
 
-/// What the tools of a request have said so far: names with their descriptions.
+/// What the tools of a request have said last about each name.
 #[derive(Debug, Default)]
-pub(crate) struct Said(HashSet<(String, String)>);
+pub(crate) struct Said(HashMap<String, String>);
 
 impl Said {
-    /// Whether these words about this name are the first.
-    pub(crate) fn first(&mut self, name: &str, description: &str) -> bool {
-        self.0.insert((name.to_owned(), description.to_owned()))
+    /// Whether these words about this name are other ones than the last.
+    fn anew(&mut self, name: &str, description: &str) -> bool {
+        let last = self.0.insert(name.to_owned(), description.to_owned());
+        last.as_deref() != Some(description)
     }
 }
 
@@ -208,8 +209,8 @@ fn is_filter(name: &str, properties: &Map<String, Value>) -> bool {
 /// Words that say nothing by themselves.
 const SMALL: [&str; 7] = ["a", "an", "the", "of", "your", "as", "s"];
 
-/// Whether a description says more than the name that it stands beside: `show_song` says all of "Shows a song."
-pub fn says_more(name: &str, description: &str) -> bool {
+/// Whether a description says more than the name that it stands beside: `song_title` says all of "The song's title."
+fn says_more(name: &str, description: &str) -> bool {
     let known: Vec<String> = name.split('_').map(root).collect();
     let words = description.split(|letter: char| !letter.is_alphanumeric());
     let mut words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);

@@ -30,7 +30,7 @@ fn a_product_is_shown_with_its_variations() {
 #[test]
 fn products_are_found_by_words_in_every_inflection() {
     check_found(
-        json!({"query": "lamps", "sort_by": "+product_id"}),
+        json!({"query": "lamps", "sort_by": "-price"}),
         &[LAMP, RED_LAMP, CLIP_LAMP],
     );
     check_found(json!({"query": "boiling"}), &[KETTLE]);
@@ -76,26 +76,9 @@ fn products_are_sorted() {
     );
     check_found(json!({"sort_by": "-rating", "page_limit": 1}), &[LAMP]);
     check_found(
-        json!({"sort_by": "+weight", "page_limit": 2}),
-        &[CLIP_LAMP, MUG],
-    );
-    check_found(
         json!({"sort_by": "delivery_days", "page_limit": 2}),
         &[CLIP_LAMP, KETTLE],
     );
-    check_found(
-        json!({"sort_by": "-inventory_quantity", "page_limit": 1}),
-        &[CLIP_LAMP],
-    );
-    check_found(
-        json!({"sort_by": "-num_product_reviews", "page_limit": 1}),
-        &[LAMP],
-    );
-    check_found(
-        json!({"sort_by": "-num_product_questions", "page_limit": 1}),
-        &[LAMP],
-    );
-    check_found(json!({"sort_by": "-name", "page_limit": 1}), &[MUG]);
 }
 
 #[test]
@@ -120,7 +103,7 @@ fn a_search_that_breaks_a_rule_is_refused() {
     );
     let error = ida().refused("search_products", json!({"sort_by": "-taste"}));
     assert_eq!(error.status, 422);
-    assert!(error.message.contains("one of price, rating"), "{error}");
+    assert!(error.message.contains("one of rating, price"), "{error}");
     assert_eq!(
         ida()
             .refused("search_products", json!({"relative_size": "huge"}))

@@ -160,7 +160,7 @@ fn a_question_that_breaks_a_rule_is_refused() {
         ("user_email", "\"x\" is no email address."),
         (
             "sort_by",
-            "sort_by must be + or - and one of created_at, num_answers, question_id, not \"x\".",
+            "sort_by must be + or - and one of created_at, num_answers, not \"x\".",
         ),
     ] {
         let mut wrong = json!({"product_id": LAMP});

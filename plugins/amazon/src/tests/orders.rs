@@ -136,9 +136,8 @@ fn orders_are_listed_searched_and_sorted() {
         listed(json!({"query": "mill lane", "sort_by": "+created_at"})),
         [1, 3]
     );
-    assert_eq!(listed(json!({"sort_by": "-paid_amount"})), [1, 3]);
     assert_eq!(
-        listed(json!({"sort_by": "-order_id", "page_limit": 1, "page_index": 1})),
+        listed(json!({"sort_by": "-created_at", "page_limit": 1, "page_index": 1})),
         [1]
     );
     assert_eq!(listed(json!({"query": "mug"})), [0; 0]);

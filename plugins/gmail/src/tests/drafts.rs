@@ -268,8 +268,7 @@ fn drafts_are_listed_latest_change_first() {
     check_list(json!({}), &[2, 1]);
     check_list(json!({"sort_by": "+created_at"}), &[1, 2]);
     check_list(json!({"page_index": 1, "page_limit": 1}), &[1]);
-    let fields =
-        "sort_by must be + or - and one of created_at, updated_at, draft_id, not \"-size\".";
+    let fields = "sort_by must be + or - and one of created_at, updated_at, not \"-size\".";
     check_refused("show_drafts", json!({"sort_by": "-size"}), 422, fields);
 }
 

@@ -189,8 +189,7 @@ fn starred_threads_are_listed_wherever_they_are() {
 
 #[test]
 fn a_list_that_cannot_be_is_refused() {
-    let fields =
-        "sort_by must be + or - and one of created_at, updated_at, email_thread_id, not \"-size\".";
+    let fields = "sort_by must be + or - and one of created_at, updated_at, not \"-size\".";
     for tool in [
         "show_inbox_threads",
         "show_outbox_threads",

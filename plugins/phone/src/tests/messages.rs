@@ -117,8 +117,7 @@ fn a_message_must_exist_and_be_between_oneself_and_another() {
 fn messages_are_listed_latest_first() {
     check_search(json!({}), &[5, 4, 3, 2, 1]);
     check_search(json!({"page_limit": 2, "page_index": 1}), &[3, 2]);
-    check_search(json!({"sort_by": "+sent_at"}), &[1, 2, 3, 4, 5]);
-    check_search(json!({"sort_by": "-text_message_id"}), &[5, 4, 3, 2, 1]);
+    check_search(json!({"sort_by": "+created_at"}), &[1, 2, 3, 4, 5]);
 }
 
 #[test]
@@ -138,10 +137,6 @@ fn only_the_latest_message_of_each_conversation_remains_if_asked_for() {
         &[2],
     );
     check_search(
-        json!({"only_latest_per_contact": true, "sort_by": "+sent_at"}),
-        &[4, 5],
-    );
-    check_search(
         json!({"only_latest_per_contact": true, "sort_by": "+created_at"}),
         &[4, 5],
     );
@@ -149,8 +144,7 @@ fn only_the_latest_message_of_each_conversation_remains_if_asked_for() {
 
 #[test]
 fn a_search_that_cannot_be_is_refused() {
-    let fields =
-        "sort_by must be + or - and one of sent_at, created_at, text_message_id, not \"+size\".";
+    let fields = "sort_by must be + or - and one of created_at, not \"+size\".";
     check_refused(
         "search_text_messages",
         json!({"sort_by": "+size"}),

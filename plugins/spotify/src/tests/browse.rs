@@ -109,15 +109,11 @@ fn songs_are_filtered() {
 fn songs_are_sorted_and_paged() {
     check_songs(json!({"sort_by": "-play_count"}), &[1, 2, 3, 4, 5]);
     check_songs(json!({"sort_by": "+play_count"}), &[4, 5, 3, 2, 1]);
-    check_songs(json!({"sort_by": "+title"}), &[1, 3, 5, 4, 2]);
-    check_songs(json!({"sort_by": "-duration", "page_limit": 2}), &[4, 1]);
     check_songs(
-        json!({"sort_by": "-duration", "page_limit": 2, "page_index": 2}),
+        json!({"sort_by": "-play_count", "page_limit": 2, "page_index": 2}),
         &[5],
     );
-    check_songs(json!({"sort_by": "-release_date"}), &[5, 4, 1, 2, 3]);
     check_songs(json!({"sort_by": "-rating", "page_limit": 1}), &[1]);
-    check_songs(json!({"sort_by": "-review_count", "page_limit": 1}), &[1]);
     check_songs(
         json!({"sort_by": "-like_count", "page_limit": 3}),
         &[1, 4, 2],
@@ -145,7 +141,6 @@ fn albums_are_found_filtered_and_sorted() {
     check_albums(json!({"min_release_date": "2023-01-01"}), &[2, 3]);
     check_albums(json!({"max_release_date": "2021-05-14"}), &[1]);
     check_albums(json!({"min_like_count": 21, "max_like_count": 21}), &[2]);
-    check_albums(json!({"sort_by": "+title"}), &[3, 1, 2]);
     check_albums(json!({"sort_by": "-release_date", "page_limit": 1}), &[3]);
     let row = &ida().ok("search_albums", json!({}))[0];
     check_fields(
@@ -161,8 +156,7 @@ fn artists_are_found_filtered_and_sorted() {
     check_artists(json!({"genre": "jazz"}), &[2]);
     check_artists(json!({"min_follower_count": 1201}), &[1]);
     check_artists(json!({"max_follower_count": 1200}), &[2]);
-    check_artists(json!({"sort_by": "+created_at"}), &[2, 1]);
-    check_artists(json!({"sort_by": "+name"}), &[2, 1]);
+    check_artists(json!({"sort_by": "+follower_count"}), &[2, 1]);
     check_artists(json!({"sort_by": "-follower_count"}), &[1, 2]);
     check_fields(
         &ida().ok("search_artists", json!({}))[0],

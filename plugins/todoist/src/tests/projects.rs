@@ -46,21 +46,21 @@ fn everybody_has_an_inbox() {
 
 #[test]
 fn the_projects_that_one_is_in_are_listed() {
-    check_list(json!({}), &[3, 4, 6]);
+    check_list(json!({}), &[6, 4, 3]);
     check_list(json!({"page_limit": 1, "page_index": 1}), &[4]);
-    check_list(json!({"sort_by": "-name"}), &[4, 6, 3]);
-    check_list(json!({"sort_by": "-created_at"}), &[6, 4, 3]);
+    check_list(json!({"sort_by": "+created_at"}), &[3, 4, 6]);
+    check_list(json!({"page_limit": 21}), &[6, 4, 3]);
     check_list(json!({"query": "chapters"}), &[4]);
     check_list(json!({"query": "boat"}), &[]);
     check_list(json!({"color": "blue"}), &[4]);
-    check_list(json!({"is_favorite": false}), &[3, 6]);
+    check_list(json!({"is_favorite": false}), &[6, 3]);
     check_list(json!({"is_archived": true}), &[6]);
-    check_list(json!({"is_archived": false}), &[3, 4]);
+    check_list(json!({"is_archived": false}), &[4, 3]);
     assert_eq!(
         ids(&bo().ok("show_projects", json!({})), "project_id"),
-        [1, 4, 5]
+        [5, 4, 1]
     );
-    let fields = "sort_by must be + or - and one of name, created_at, project_id, not \"+size\".";
+    let fields = "sort_by must be + or - and one of created_at, not \"+size\".";
     check_refused("show_projects", json!({"sort_by": "+size"}), 422, fields);
 }
 

@@ -124,7 +124,6 @@ fn mark_for_cache(turns: &mut [Value]) {
 #[derive(Debug, Serialize)]
 pub(super) struct Tool<'a> {
     name: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: &'a Schema,
 }
