@@ -215,6 +215,43 @@ fn passes(scene: &Scene, name: &str, configs: &[&str]) {
 }
 
 #[test]
+fn our_apps_answer_the_calls_of_their_conformance_files() {
+    let scene = Scene::new();
+    for app in [
+        "amazon",
+        "file_system",
+        "gmail",
+        "phone",
+        "simple_note",
+        "splitwise",
+        "spotify",
+        "todoist",
+    ] {
+        let file = root().join(format!("target/plugins/{app}.wasm"));
+        let calls = root().join(format!("plugins/{app}/conformance.jsonl"));
+        let test = |calls: &Path| {
+            let calls = calls.to_str().unwrap();
+            scene.run(&["plugin", "test", file.to_str().unwrap(), "--calls", calls])
+        };
+        let output = test(&calls);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+        let text = std::fs::read_to_string(&calls).unwrap();
+        let wrong = scene.write(
+            "wrong.jsonl",
+            &text.replace("\"status\":422", "\"status\":421"),
+        );
+        let output = test(&wrong);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(
+            said.contains("FAIL  calls: line ") && said.contains("instead of 421"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn hostile_plugins_fail_the_standard_suite() {
     let scene = Scene::new();
     for (name, failed) in [

@@ -11,6 +11,7 @@ mod broken_folder;
 mod cassette;
 mod check;
 mod compare;
+mod connected;
 mod cost;
 mod doctor;
 mod documents;

@@ -900,6 +900,9 @@ pub struct PluginTestArgs {
     /// two people and no records.
     #[arg(long, value_name = "JSON")]
     pub config: Vec<String>,
+    /// Calls that an app must answer as written, as plugins/*/conformance.jsonl has them, in the place of the standard suite.
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
+    pub calls: Option<Utf8PathBuf>,
 }
 
 #[derive(Debug, Args)]

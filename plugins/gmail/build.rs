@@ -92,7 +92,10 @@ impl<'a> Tables<'a> {
             .map(|name| {
                 self.attachments += 1;
                 let id = self.attachments;
-                format!("Attachment {{ id: {id}, file_name: {} }}", text(name))
+                format!(
+                    "Attachment {{ id: {id}, file_name: {}, text: None }}",
+                    text(name)
+                )
             })
             .collect();
         format!(

@@ -60,3 +60,9 @@ pub(crate) struct PlaceDirectory {
 fn yes() -> bool {
     true
 }
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowFile {
+    pub file_path: String,
+}

@@ -7,6 +7,8 @@
 //! is copied gets a new one. A directory's dates are its own: they do not follow what happens in it. What is created,
 //! copied or moved to a place gets the directories that are missing on the way. Answers give paths from the root.
 //!
+//! The host reads a file by the tool `show_file` to hand it to another app; it is none of the agent's tools.
+//!
 //! # Records
 //!
 //! ```toml
@@ -49,7 +51,7 @@ use pibench_sdk::{clock, export_tool_app};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::arguments::{CreateDirectory, CreateFile};
+use crate::arguments::{CreateDirectory, CreateFile, ShowFile};
 use crate::path::Path;
 use crate::placing::{other_kind, root};
 use crate::tree::{Content, Dates, Entry, Tree};
@@ -84,6 +86,12 @@ impl ToolApp for FileSystem {
             .private("move_file", "To a new path.", Self::move_file)
             .private("copy_directory", "With all in it.", Self::copy_directory)
             .private("move_directory", "With all in it.", Self::move_directory)
+            .private(
+                "show_file",
+                "For the host, which attaches it.",
+                Self::show_file,
+            )
+            .unlisted()
     }
 
     /// Homes are as old as their accounts.
@@ -183,6 +191,17 @@ impl FileSystem {
         self.tree.write(id, content, now);
         let message = "The file's content is replaced.";
         Ok(json!({"message": message, "file_path": path.absolute()}))
+    }
+
+    /// What the host reads of a file that another app is to attach.
+    fn show_file(&mut self, me: &Email, arguments: ShowFile) -> Result<Value, ToolError> {
+        let path = Path::file(&arguments.file_path, &self.home(me)?)?;
+        let entry = self.tree.find(me, &path);
+        let entry = entry.ok_or_else(|| nothing("file", &path))?;
+        match &entry.content {
+            Content::Directory(_) => Err(other_kind(&path, entry)),
+            Content::File(content) => Ok(json!({"path": path.absolute(), "content": content})),
+        }
     }
 
     /// The directory at a path, made with all that is missing on the way. 422 if a file is in the way.

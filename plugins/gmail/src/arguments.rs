@@ -1,5 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
+use pibench_sdk::attachment::Attachments;
 use pibench_sdk::listing::{List, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
@@ -142,12 +143,8 @@ pub(crate) struct SendEmail {
     pub email_addresses: Vec<String>,
     pub subject: String,
     pub body: String,
-    /// Not available.
-    #[schemars(extend("deprecated" = true))]
-    pub attachment_file_paths: Option<Vec<String>>,
-    /// For attachments.
-    #[schemars(extend("deprecated" = true))]
-    pub file_system_access_token: Option<String>,
+    #[serde(flatten)]
+    pub attachments: Attachments,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -158,12 +155,8 @@ pub(crate) struct ReplyToEmail {
     pub body: String,
     /// Default: the sender.
     pub email_addresses: Option<Vec<String>>,
-    /// Not available.
-    #[schemars(extend("deprecated" = true))]
-    pub attachment_file_paths: Option<Vec<String>>,
-    /// For attachments.
-    #[schemars(extend("deprecated" = true))]
-    pub file_system_access_token: Option<String>,
+    #[serde(flatten)]
+    pub attachments: Attachments,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -184,14 +177,10 @@ pub(crate) struct CreateDraft {
     pub subject: Option<String>,
     pub belongs_to_email_thread_id: Option<u32>,
     pub response_to_email_id: Option<u32>,
-    /// Not available.
-    #[schemars(extend("deprecated" = true))]
-    pub attachment_file_paths: Option<Vec<String>>,
     /// YYYY-MM-DDTHH:MM:SS.
     pub scheduled_send_at: Option<String>,
-    /// For attachments.
-    #[schemars(extend("deprecated" = true))]
-    pub file_system_access_token: Option<String>,
+    #[serde(flatten)]
+    pub attachments: Attachments,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

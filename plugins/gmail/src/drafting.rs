@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 use crate::Gmail;
 use crate::arguments::{CreateDraft, DraftIdOnly, ListDrafts, UpdateDraft};
 use crate::mail::{Content, Draft, DraftId, EmailId, ThreadId};
-use crate::sending::{
-    checked_body, checked_subject, recipients, refuse_attachments, reply_subject,
-};
+use crate::sending::{checked_body, checked_subject, recipients, reply_subject};
 
 pub(crate) const DRAFT_FIELDS: &[listing::Field<Draft>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),
@@ -30,18 +28,14 @@ impl Gmail {
             subject,
             belongs_to_email_thread_id,
             response_to_email_id,
-            attachment_file_paths,
+            attachments,
             scheduled_send_at,
-            file_system_access_token,
         } = arguments;
-        refuse_attachments(
-            attachment_file_paths.as_deref(),
-            file_system_access_token.as_deref(),
-        )?;
+        let files = attachments.files()?;
         let (thread, response_to) =
             self.place(me, belongs_to_email_thread_id, response_to_email_id)?;
         let subject = subject.map(checked_subject).transpose()?;
-        let content = Content {
+        let mut content = Content {
             to: recipients(&recipient_email_addresses)?,
             subject: subject.unwrap_or_else(|| self.reply_subject_of(thread)),
             body: checked_body(body)?,
@@ -53,6 +47,7 @@ impl Gmail {
             .transpose()?
             .flatten();
         may_be_scheduled(scheduled_send_at, &content)?;
+        content.attachments = self.attached(files)?;
         let id = self.save_draft(me, content);
         if let Some(draft) = self.mail.drafts.get_mut(&id) {
             (draft.thread, draft.response_to, draft.scheduled_send_at) =

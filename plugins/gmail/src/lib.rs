@@ -4,8 +4,8 @@
 //! ids; so do threads: every account sees a conversation as a thread of its own, with its own flags and label. What is
 //! sent to an address without an account comes back as a bounce. Nothing is ever deleted but a draft that was sent.
 //!
-//! Attachments have a name only. Seeds may bring some; tools cannot add any, because apps do not see each other: a
-//! call with `attachment_file_paths` is refused (422), with the reason.
+//! Attachments have a name, and those of the file system app a text, which graders see. Apps do not see each other: a
+//! call with `attachment_file_paths` is refused (422) where the host does not hand over the files of the file system app.
 //!
 //! # Records
 //!

@@ -50,6 +50,9 @@ pub(crate) struct Message {
 pub(crate) struct Attachment {
     pub id: u32,
     pub file_name: Text,
+    /// Of a file of the file system app.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
 }
 
 /// A message in a mailbox.
@@ -285,11 +288,12 @@ impl Mail {
         self.last_draft
     }
 
-    pub(crate) fn attach(&mut self, file_name: String) -> Attachment {
+    pub(crate) fn attach(&mut self, file_name: String, text: Option<String>) -> Attachment {
         self.last_attachment += 1;
         Attachment {
             id: self.last_attachment,
             file_name: file_name.into(),
+            text: text.map(Text::from),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Gmail {
         let position = self.position(thread.as_deref(), reply_to.as_deref())?;
         let attachments = attachments
             .into_iter()
-            .map(|name| self.mail.attach(name))
+            .map(|name| self.mail.attach(name, None))
             .collect();
         let content = Content {
             to,

@@ -2,13 +2,14 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::attachment::File;
 use pibench_sdk::clock;
 use pibench_sdk::tool::ToolError;
 use serde_json::{Value, json};
 
 use crate::Gmail;
 use crate::arguments::{ForwardThread, ReplyToEmail, SendDraft, SendEmail};
-use crate::mail::{Content, Delivered, Draft, EmailRef, Position};
+use crate::mail::{Attachment, Content, Delivered, Draft, EmailRef, Position};
 
 /// Who tells that an address is unknown.
 const BOUNCES_FROM: &str = "mailer-daemon@gmail.example";
@@ -19,6 +20,8 @@ const MAX_SUBJECT: usize = 1000;
 /// The longest text, in bytes. A forwarded thread may have more: it grows with each forwarding, up to its own limit.
 const MAX_BODY: usize = 64 * 1024;
 const MAX_FORWARD: usize = 256 * 1024;
+/// The most text of the files of an email, in bytes.
+pub(crate) const MAX_ATTACHED: usize = 256 * 1024;
 
 impl Gmail {
     pub(crate) fn send_email(
@@ -30,19 +33,15 @@ impl Gmail {
             email_addresses,
             subject,
             body,
-            attachment_file_paths,
-            file_system_access_token,
+            attachments,
         } = arguments;
-        refuse_attachments(
-            attachment_file_paths.as_deref(),
-            file_system_access_token.as_deref(),
-        )?;
+        let files = attachments.files()?;
         let to = at_least_one(recipients(&email_addresses)?)?;
         let content = Content {
             to,
             subject: checked_subject(subject)?,
             body: checked_body(body)?,
-            attachments: Vec::new(),
+            attachments: self.attached(files)?,
         };
         let sent = self.send(me, content, Position::default(), clock::now());
         Ok(json!({
@@ -62,13 +61,9 @@ impl Gmail {
             email_id,
             body,
             email_addresses,
-            attachment_file_paths,
-            file_system_access_token,
+            attachments,
         } = arguments;
-        refuse_attachments(
-            attachment_file_paths.as_deref(),
-            file_system_access_token.as_deref(),
-        )?;
+        let files = attachments.files()?;
         let thread = self.own_thread(me, email_thread_id)?;
         let email = self.own_email(me, email_id)?;
         if email.thread.id != thread.id {
@@ -80,18 +75,33 @@ impl Gmail {
             Some(addresses) => recipients(&addresses)?,
             None => reply_recipients(me, email),
         };
-        let content = Content {
-            to: at_least_one(to)?,
-            subject: reply_subject(&email.message.subject),
-            body: checked_body(body)?,
-            attachments: Vec::new(),
-        };
         let position = Position {
             conversation: Some(thread.conversation),
             response_to: Some(email.message_id),
         };
+        let content = Content {
+            to: at_least_one(to)?,
+            subject: reply_subject(&email.message.subject),
+            body: checked_body(body)?,
+            attachments: self.attached(files)?,
+        };
         let sent = self.send(me, content, position, clock::now());
         Ok(json!({"message": "The reply is sent.", "sent_email_id": sent.email}))
+    }
+
+    /// The attachments of an email that is written now, each with an id of its own. 422 if they are too long.
+    pub(crate) fn attached(&mut self, files: Vec<File>) -> Result<Vec<Attachment>, ToolError> {
+        let bytes: usize = files.iter().map(|file| file.content.len()).sum();
+        if bytes > MAX_ATTACHED {
+            return Err(ToolError::invalid(format!(
+                "The attached files have {bytes} bytes; at most {MAX_ATTACHED} fit."
+            )));
+        }
+        let attach = |file: File| {
+            let name = file.name().to_owned();
+            self.mail.attach(name, Some(file.content))
+        };
+        Ok(files.into_iter().map(attach).collect())
     }
 
     pub(crate) fn forward_email_thread(
@@ -332,23 +342,4 @@ fn at_most(what: &str, text: String, limit: usize) -> Result<String, ToolError> 
         )));
     }
     Ok(text)
-}
-
-/// Apps do not see each other: no token of the file system app can be checked here, and no file of it read.
-pub(crate) fn refuse_attachments(
-    paths: Option<&[String]>,
-    token: Option<&str>,
-) -> Result<(), ToolError> {
-    if paths.is_none_or(<[String]>::is_empty) {
-        return Ok(());
-    }
-    let reason = match token {
-        None => "the file_system_access_token is missing",
-        Some(_) => {
-            "the file_system_access_token is not accepted, for the file system app is not connected"
-        }
-    };
-    Err(ToolError::invalid(format!(
-        "Nothing can be attached: {reason}. Leave out attachment_file_paths."
-    )))
 }

@@ -61,6 +61,8 @@ struct EmailState<'a> {
     subject: &'a str,
     body: &'a str,
     attachments: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attachment_texts: Vec<&'a str>,
     response_to_email_id: Option<EmailId>,
     created_at: DateTime,
 }
@@ -73,6 +75,8 @@ struct DraftState<'a> {
     subject: &'a str,
     body: &'a str,
     attachments: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attachment_texts: Vec<&'a str>,
     belongs_to_email_thread_id: Option<ThreadId>,
     response_to_email_id: Option<EmailId>,
     scheduled_send_at: Option<DateTime>,
@@ -198,6 +202,7 @@ impl Gmail {
             subject: &email.message.subject,
             body: &email.message.body,
             attachments: file_names(&email.message.attachments),
+            attachment_texts: texts(&email.message.attachments),
             response_to_email_id: self.answered(email),
             created_at: email.message.sent_at,
         }
@@ -271,6 +276,7 @@ fn state_of_draft(draft: &Draft) -> DraftState<'_> {
         subject: &draft.content.subject,
         body: &draft.content.body,
         attachments: file_names(&draft.content.attachments),
+        attachment_texts: texts(&draft.content.attachments),
         belongs_to_email_thread_id: draft.thread,
         response_to_email_id: draft.response_to,
         scheduled_send_at: draft.scheduled_send_at,
@@ -291,6 +297,11 @@ fn file_names(attachments: &[Attachment]) -> Vec<&str> {
         .iter()
         .map(|file| file.file_name.as_str())
         .collect()
+}
+
+fn texts(attachments: &[Attachment]) -> Vec<&str> {
+    let texts = attachments.iter().map(|file| file.text.as_deref());
+    texts.flatten().collect()
 }
 
 /// The beginning of a text on one line.

@@ -11,6 +11,7 @@ extern crate self as pibench_sdk;
 
 pub mod account;
 pub mod app;
+pub mod attachment;
 pub mod clock;
 pub mod grader;
 pub mod layer;

@@ -53,6 +53,8 @@ pub struct Session<A> {
     pub numbers: usize,
     /// Made once: schemas take longer than calls.
     tools: Rc<[Declaration]>,
+    /// How it came to where it is, where that is told.
+    life: cases::Life,
 }
 
 /// Below which numbers are drawn without the world, and with it: there ids begin beyond its own.
@@ -73,6 +75,7 @@ impl<A: ToolApp> Session<A> {
             token: None,
             numbers: NUMBERS,
             tools: A::tools().declarations().into(),
+            life: cases::Life::of(&seed),
         }
     }
 
@@ -100,6 +103,7 @@ impl<A: ToolApp> Session<A> {
     pub fn log_in(&mut self, username: &str, password: &str) {
         let answer = self.ok("login", json!({"username": username, "password": password}));
         self.token = answer["access_token"].as_str().map(str::to_owned);
+        self.life.logged_in();
     }
 
     /// Calls a tool. To private ones goes the token.
@@ -114,8 +118,11 @@ impl<A: ToolApp> Session<A> {
                 .entry("access_token")
                 .or_insert_with(|| json!(token));
         }
-        let answer = app::call(&mut self.app, name, &arguments.to_string())?;
-        Ok(serde_json::from_str(&answer).expect("an answer is json"))
+        let answer = app::call(&mut self.app, name, &arguments.to_string())
+            .map(|answer| serde_json::from_str(&answer).expect("an answer is json"));
+        self.life
+            .called(name, arguments, self.token.as_deref(), &answer);
+        answer
     }
 
     /// The answer of a call that must succeed.
@@ -123,7 +130,7 @@ impl<A: ToolApp> Session<A> {
     pub fn ok(&mut self, name: &str, arguments: Value) -> Value {
         let told = shortened(&arguments);
         let answer = self.call(name, arguments);
-        cases::shown(name, answer.is_ok());
+        cases::shown(name, answer.is_ok(), &self.life);
         answer.unwrap_or_else(|error| panic!("{name}({told}) is refused: {error}"))
     }
 
@@ -134,7 +141,7 @@ impl<A: ToolApp> Session<A> {
         let Err(error) = self.call(name, arguments) else {
             panic!("{name}({told}) is not refused")
         };
-        cases::shown(name, false);
+        cases::shown(name, false, &self.life);
         assert_eq!(
             self.state(),
             before,

@@ -87,6 +87,8 @@ struct Tool<A> {
     schema: fn() -> Value,
     /// What `sort_by` may name; nothing where it says so itself.
     sort_fields: Vec<&'static str>,
+    /// Whether the agent is told of it.
+    listed: bool,
     run: Run<A>,
 }
 
@@ -134,6 +136,7 @@ impl<A: ToolApp> Tools<A> {
             description,
             schema: public_schema::<T>,
             sort_fields: Vec::new(),
+            listed: true,
             run: Box::new(run),
         });
         self
@@ -158,6 +161,7 @@ impl<A: ToolApp> Tools<A> {
             description,
             schema: private_schema::<T>,
             sort_fields: Vec::new(),
+            listed: true,
             run: Box::new(run),
         });
         self
@@ -189,6 +193,7 @@ impl<A: ToolApp> Tools<A> {
             description,
             schema: private_schema::<T>,
             sort_fields: Vec::new(),
+            listed: true,
             run: Box::new(run),
         });
         self
@@ -203,6 +208,17 @@ impl<A: ToolApp> Tools<A> {
     pub fn sorted_by<R>(mut self, fields: &[Field<R>]) -> Self {
         let tool = self.tools.last_mut().expect("a tool stands before");
         tool.sort_fields = fields.iter().map(|(name, _)| *name).collect();
+        self
+    }
+
+    /// The tool before is none of the agent's: only the host calls it.
+    ///
+    /// # Panics
+    ///
+    /// If no tool stands before.
+    #[must_use]
+    pub fn unlisted(mut self) -> Self {
+        self.tools.last_mut().expect("a tool stands before").listed = false;
         self
     }
 
@@ -264,7 +280,8 @@ impl<A: ToolApp> Tools<A> {
             description: tool.description,
             schema: tool.schema(),
         };
-        self.tools.iter().map(declare).collect()
+        let listed = self.tools.iter().filter(|tool| tool.listed);
+        listed.map(declare).collect()
     }
 
     /// Runs a tool.

@@ -4,6 +4,7 @@
     reason = "a model reads argument names as they are"
 )]
 
+use pibench_sdk::attachment::Receipt;
 use pibench_sdk::listing::{List, NO_LIMIT, Page, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
@@ -61,12 +62,8 @@ pub(crate) struct RecordExpense {
     #[schemars(length(min = 1, max = MAX_MEMBERS))]
     pub debt_amounts: Option<Vec<Money>>,
     pub group_id: Option<u32>,
-    /// Not available.
-    #[schemars(extend("deprecated" = true))]
-    pub receipt_file_path: Option<String>,
-    /// For the receipt.
-    #[schemars(extend("deprecated" = true))]
-    pub file_system_access_token: Option<String>,
+    #[serde(flatten)]
+    pub receipt: Receipt,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

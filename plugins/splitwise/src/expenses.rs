@@ -44,12 +44,9 @@ impl Splitwise {
             debtor_emails,
             debt_amounts,
             group_id,
-            receipt_file_path,
-            file_system_access_token,
+            receipt,
         } = arguments;
-        if receipt_file_path.is_some() {
-            return Err(no_receipt(file_system_access_token.as_deref()));
-        }
+        let receipt = receipt.file()?;
         let entry = Entry {
             group: group_id,
             description,
@@ -62,7 +59,10 @@ impl Splitwise {
         if let Some(group) = group_id {
             self.open_group(me, group)?;
         }
-        let expense = self.checked(me, entry)?;
+        let expense = Expense {
+            receipt: receipt.map(|file| file.name().into()),
+            ..self.checked(me, entry)?
+        };
         let expense_id = self.ledger.insert_expense(expense);
         Ok(
             json!({"message": format!("Expense {expense_id} is recorded."), "expense_id": expense_id}),
@@ -348,17 +348,4 @@ fn checked_debts(
         )));
     }
     Ok(debts)
-}
-
-/// Apps do not see each other: no token of the file system app can be checked here, and no file of it read.
-fn no_receipt(token: Option<&str>) -> ToolError {
-    let reason = match token {
-        None => "the file_system_access_token is missing",
-        Some(_) => {
-            "the file_system_access_token is not accepted, for the file system app is not connected"
-        }
-    };
-    ToolError::invalid(format!(
-        "No receipt can be added: {reason}. Leave out receipt_file_path."
-    ))
 }

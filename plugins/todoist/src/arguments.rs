@@ -1,5 +1,6 @@
 //! What the tools take. The comments are what a model reads.
 
+use pibench_sdk::attachment::Attachments;
 use pibench_sdk::listing::{List, NO_LIMIT, Page, Search};
 use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
@@ -249,12 +250,8 @@ pub(crate) struct CommentId {
 pub(crate) struct PostComment {
     pub task_id: u32,
     pub content: String,
-    /// Not available.
-    #[schemars(extend("deprecated" = true))]
-    pub attachment_file_paths: Option<Vec<String>>,
-    /// For attachments.
-    #[schemars(extend("deprecated" = true))]
-    pub file_system_access_token: Option<String>,
+    #[serde(flatten)]
+    pub attachments: Attachments,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -62,19 +62,16 @@ impl Todoist {
         let PostComment {
             task_id,
             content,
-            attachment_file_paths,
-            file_system_access_token,
+            attachments,
         } = arguments;
         self.open_task(me, task_id)?;
-        refuse_attachments(
-            attachment_file_paths.as_deref(),
-            file_system_access_token.as_deref(),
-        )?;
+        let files = attachments.files()?;
+        let names: Vec<Text> = files.iter().map(|file| file.name().into()).collect();
         let comment = Comment {
             task: task_id,
             author: me.clone(),
             content: checked_content(content)?,
-            attachments: List::default(),
+            attachments: names.into(),
             created_at: clock::now(),
         };
         let task_comment_id = self.insert_comment(comment);
@@ -165,20 +162,4 @@ pub(crate) fn checked_content(content: String) -> Result<Text, ToolError> {
         return Err(ToolError::invalid("The content must not be empty."));
     }
     Ok(text::at_most("content", content, MAX_CONTENT)?.into())
-}
-
-/// Apps do not see each other: no token of the file system app can be checked here, and no file of it read.
-fn refuse_attachments(paths: Option<&[String]>, token: Option<&str>) -> Result<(), ToolError> {
-    if paths.is_none_or(<[String]>::is_empty) {
-        return Ok(());
-    }
-    let reason = match token {
-        None => "the file_system_access_token is missing",
-        Some(_) => {
-            "the file_system_access_token is not accepted, for the file system app is not connected"
-        }
-    };
-    Err(ToolError::invalid(format!(
-        "Nothing can be attached: {reason}. Leave out attachment_file_paths."
-    )))
 }

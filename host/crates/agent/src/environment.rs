@@ -1,6 +1,7 @@
 //! What the agent acts on: the workspace, the apps, the clock, and the tools that lead to them. Every tool call of a
 //! session goes through `Environment::call`, whoever makes it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::Value;
 
+use super::attachments;
 use super::files::{LONG_RESULT, RESULTS_FOLDER, own_path};
 use super::prompts::AgentPrompts;
 use super::schedule;
@@ -303,13 +305,19 @@ impl Environment {
     }
 
     async fn run_app(&mut self, name: &str, tool: &str, arguments: &Value) -> Ran {
+        let mut arguments = Cow::Borrowed(arguments);
+        match attachments::read(self, name, tool, &arguments).await {
+            Ok(files) if files.is_empty() => {}
+            Ok(files) => arguments.to_mut()[attachments::ARGUMENT] = files.into(),
+            Err(ran) => return ran,
+        }
         let Some(app) = self.apps.get_mut(name) else {
             return Ran::Refused {
                 code: 404,
                 message: format!("there is no app `{name}`"),
             };
         };
-        let answer = app.call(tool, arguments, self.clock.now()).await;
+        let answer = app.call(tool, &arguments, self.clock.now()).await;
         let log = app.take_log();
         if !log.is_empty() {
             tracing::info!(app = name, "{log}");

@@ -84,7 +84,7 @@ impl Serialize for Schema {
 /// From here on a number or length bounds what nobody asks for: a call beyond it is told so.
 const FAR: f64 = 100_000.0;
 
-/// A schema without what tells a model nothing: names of types, widths of numbers, that a number is not negative or that
+/// A schema without what tells a model nothing: names of types, notes for the host, widths of numbers, that a number is not negative or that
 /// counts begin at one, the bounds of ranges that are searched, that a text is not endless, null where leaving out is the same, a default that is nothing or a
 /// bound, that other arguments are refused (a call with one is told so), descriptions that say the argument's name again,
 /// and arguments that are deprecated. Names, types, bounds that matter, enumerations, other defaults and what is required
@@ -97,6 +97,7 @@ fn shown(schema: &Value) -> Value {
     for (key, value) in fields {
         let part = match key.as_str() {
             "$schema" | "title" | "maxLength" | "maxItems" => continue,
+            note if note.starts_with("x-") => continue,
             "format" if is_number(fields) => continue,
             "minimum" if is_zero(value) || value.as_f64() == Some(1.0) => continue,
             "maximum" if value.as_f64() >= Some(FAR) => continue,

@@ -69,11 +69,20 @@ pub enum Grant {
     Log,
     /// The session's files, read-only but for the shell. Without it, every path is denied.
     Workspace,
+    /// Of an app: files of the file system app that a call of it names, with that app's token. Without it, none is handed
+    /// over.
+    Attachments,
 }
 
 impl Grant {
     /// All, in the order of documents.
-    pub const ALL: [Self; 4] = [Self::Clock, Self::Random, Self::Log, Self::Workspace];
+    pub const ALL: [Self; 5] = [
+        Self::Clock,
+        Self::Random,
+        Self::Log,
+        Self::Workspace,
+        Self::Attachments,
+    ];
 
     /// As policies write it.
     pub fn name(self) -> &'static str {
@@ -82,6 +91,7 @@ impl Grant {
             Self::Random => "random",
             Self::Log => "log",
             Self::Workspace => "workspace",
+            Self::Attachments => "attachments",
         }
     }
 }

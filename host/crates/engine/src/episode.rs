@@ -22,11 +22,13 @@ use pibench_agent::{Channel, Environment, Setup};
 use pibench_core::path::WorkspacePath;
 use pibench_core::progress::Progress;
 use pibench_core::record::{FileChange, GuestCall};
+use pibench_core::vocabulary::Protocol;
 use pibench_model::place::Place;
 use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, VERSION};
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
 use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock};
 use pibench_sandbox::app::app_key;
+use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::SHELL;
 use pibench_sandbox::workspace::{Quota, Workspace, WorkspaceError};
 use pibench_sandbox::{App, Documents, Grader, Shell};
@@ -111,14 +113,13 @@ async fn open_environment(
                 .await?
             }
             None => {
-                App::open(
-                    plugin,
-                    plan.app_limits,
-                    key,
-                    &seed(persona, &name),
-                    first_clock(persona),
-                )
-                .await?
+                let mut seed = seed(persona, &name);
+                // Apps of others may not know the word.
+                if plan.protocol == Protocol::PiBench && plugin.origin == Origin::Own {
+                    seed["all_rows"] = json!(true);
+                }
+                let clock = first_clock(persona);
+                App::open(plugin, plan.app_limits, key, &seed, clock).await?
             }
         };
         apps.insert(name, app);

@@ -147,6 +147,11 @@ impl App {
         })
     }
 
+    /// Whether its calls are given files of the file system app.
+    pub fn attaches(&self) -> bool {
+        self.plugin.attaches
+    }
+
     /// The app's tools, as the agent sees them.
     pub async fn list_tools(
         plugin: &Arc<Plugin>,

@@ -3,12 +3,15 @@
 //! found again. It judges no plugin's purpose: that is what the author's own tests are for.
 
 mod app;
+mod calls;
 mod draw;
 mod grader;
 
 use std::sync::Arc;
 
 use serde_json::Value;
+
+pub use calls::repeat;
 
 use super::load::{Plugin, World};
 use super::{GuestFault, Limits};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use camino::Utf8PathBuf;
+use pibench_core::vocabulary::Grant;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, HasSelf, Linker};
@@ -139,6 +140,8 @@ pub struct Plugin {
     pub declared: Grants,
     /// What it gets of that.
     pub grants: Grants,
+    /// Whether calls of it are given files of the file system app that they name. No import asks for it: a schema does.
+    pub attaches: bool,
     /// What a call of it may use at most, as suite and policy say; None where there is no policy to ask.
     pub cap: Option<Limits>,
     pub(super) component: Component,
@@ -441,6 +444,7 @@ impl Plugins {
             cap,
         } = papers;
         Ok(Plugin {
+            attaches: self.attaches(name, origin),
             name: name.to_owned(),
             path: path.to_owned(),
             sha256,
@@ -580,6 +584,14 @@ impl Plugins {
                 reason,
             })?;
         Ok((grants, Some(cap)))
+    }
+
+    fn attaches(&self, name: &str, origin: Origin) -> bool {
+        let asked = std::iter::once(Grant::Attachments).collect();
+        let policy = self.terms.policy.as_ref();
+        policy.is_none_or(|policy| {
+            policy::granted(policy, name, origin, asked).has(Grant::Attachments)
+        })
     }
 
     /// A plugin is the host's own when it stands in one of its folders, however the path is written.

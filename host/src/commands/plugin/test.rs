@@ -1,12 +1,13 @@
 //! `pibench-host plugin test`: the standard suite, a line for each check.
 
+use anyhow::Context as _;
 use serde_json::Value;
 
 use super::{config, load};
 use crate::cli::PluginTestArgs;
 use crate::commands::runtime;
-use crate::exit::{Exit, Failure};
-use pibench_sandbox::conformance::{Finding, examine};
+use crate::exit::{Exit, Failure, OrExit as _};
+use pibench_sandbox::conformance::{Finding, examine, repeat};
 
 /// Runs the suite on one plugin; a check that fails makes its input a wrong one.
 pub(super) fn test(args: &PluginTestArgs) -> Result<Exit, Failure> {
@@ -17,7 +18,15 @@ pub(super) fn test(args: &PluginTestArgs) -> Result<Exit, Failure> {
         .collect::<Result<_, _>>()?;
     let plugin = load(&args.file)?;
     println!("ok    loads: {} bytes", plugin.size);
-    let findings = runtime()?.block_on(examine(&plugin, &configs));
+    let findings = match &args.calls {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("read {file}"))
+                .or_exit(Exit::InvalidInput)?;
+            vec![runtime()?.block_on(repeat(&plugin, &text))]
+        }
+        None => runtime()?.block_on(examine(&plugin, &configs)),
+    };
     let mut failed = 0;
     for Finding { check, found } in &findings {
         match found {

@@ -214,3 +214,38 @@ fn a_disk_too_full_for_the_whole_way_gets_none_of_it() {
     let last = json!({"directory_path": row(24), "recursive": true});
     assert_eq!(session.refused("create_directory", last).status, 422);
 }
+
+#[test]
+fn the_host_reads_a_file_with_its_owners_token() {
+    let mut session = ida();
+    let token = session.token.clone().unwrap();
+    let read = |path: &str, token: &str| json!({"file_path": path, "access_token": token});
+    assert_eq!(
+        session.ok("show_file", read("~/plan.txt", &token)),
+        json!({"path": "/home/ida/plan.txt", "content": "First read."})
+    );
+    for (path, token, status, message) in [
+        (
+            "~/none.txt",
+            token.as_str(),
+            422,
+            "There is no file ~/none.txt.",
+        ),
+        ("~/study", &token, 422, "~/study is a directory."),
+        (
+            "~/plan.txt",
+            "guess",
+            401,
+            "The access_token is not valid. Log in again.",
+        ),
+    ] {
+        let error = session.refused("show_file", read(path, token));
+        assert_eq!((error.status, error.message.as_str()), (status, message));
+    }
+    assert!(
+        FileSystem::tools()
+            .declarations()
+            .iter()
+            .all(|tool| tool.name != "show_file")
+    );
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sending::MAX_ATTACHED;
 
 #[test]
 fn an_email_arrives_in_a_thread_of_the_recipients_own() {
@@ -70,7 +71,7 @@ fn what_may_not_be_sent_is_refused() {
 }
 
 #[test]
-fn nothing_can_be_attached_and_the_reason_is_told() {
+fn files_are_attached_as_the_host_hands_them_over_and_else_the_reason_is_told() {
     let send = json!({"email_addresses": [BO], "subject": "S", "body": "B"});
     let reply = json!({"email_thread_id": 1, "email_id": 4, "body": "B"});
     let draft = json!({"recipient_email_addresses": [BO], "body": "B"});
@@ -81,13 +82,29 @@ fn nothing_can_be_attached_and_the_reason_is_told() {
     ] {
         let mut with = arguments.clone();
         with["attachment_file_paths"] = json!(["/files/a.txt"]);
-        let missing = "Nothing can be attached: the file_system_access_token is missing. Leave out \
-                       attachment_file_paths.";
+        let missing = "Nothing can be attached: the file_system_access_token is missing.";
         check_refused(tool, with.clone(), 422, missing);
         with["file_system_access_token"] = json!("t");
-        let refused = "Nothing can be attached: the file_system_access_token is not accepted, for the file system app \
-                       is not connected. Leave out attachment_file_paths.";
-        check_refused(tool, with, 422, refused);
+        let refused = "Nothing can be attached: the file system app is not connected.";
+        check_refused(tool, with.clone(), 422, refused);
+        with["attached_files"] =
+            json!([{"path": "/files/a.txt", "content": "x".repeat(MAX_ATTACHED + 1)}]);
+        let long = "The attached files have 262145 bytes; at most 262144 fit.";
+        check_refused(tool, with.clone(), 422, long);
+        with["attached_files"][0]["content"] = json!("All of it.");
+        let mut session = ida();
+        session.ok(tool, with);
+        let kind = if tool == "create_draft" {
+            "drafts"
+        } else {
+            "emails"
+        };
+        let state = session.state();
+        let attached = state[kind].as_array().unwrap().iter();
+        let attached = attached.filter(|one| one["attachments"] == json!(["a.txt"]));
+        let texts: Vec<&Value> = attached.map(|one| &one["attachment_texts"]).collect();
+        assert!(!texts.is_empty(), "{state}");
+        assert!(texts.iter().all(|texts| **texts == json!(["All of it."])));
         let mut without = arguments;
         without["attachment_file_paths"] = json!([]);
         ida().ok(tool, without);

@@ -3,16 +3,20 @@
 //! test shows is named. It never judges what an answer should be.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Write as _;
 use std::panic::Location;
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
-use super::{Session, random_call};
+use serde_json::{Value, json};
+
+use super::{Session, now, random_call};
 use crate::app::ToolApp;
+use crate::tool::ToolError;
 
 /// Set in the process that tells its calls.
 const TELL: &str = "PIBENCH_TELL_CASES";
@@ -47,11 +51,85 @@ pub(crate) fn refused_here() {
     PLACE.set(Some(Location::caller()));
 }
 
+/// What a session did from its beginning on. Nothing is kept where nobody is told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Life {
+    seed: Rc<Value>,
+    calls: Vec<Rc<Value>>,
+}
+
+impl Life {
+    pub(super) fn of(seed: &Value) -> Self {
+        Self {
+            seed: Rc::new(if *TELLING { seed.clone() } else { Value::Null }),
+            calls: Vec::new(),
+        }
+    }
+
+    /// The last call was the login whose token goes with the calls to come.
+    pub(super) fn logged_in(&mut self) {
+        if let Some(call) = self.calls.last_mut() {
+            let mut login = (**call).clone();
+            login["keep_token"] = json!(true);
+            *call = Rc::new(login);
+        }
+    }
+
+    pub(super) fn called(
+        &mut self,
+        tool: &str,
+        mut arguments: Value,
+        token: Option<&str>,
+        answer: &Result<Value, ToolError>,
+    ) {
+        if !*TELLING || self.calls.len() > MOST_CALLS {
+            return;
+        }
+        if let Some(arguments) = arguments.as_object_mut()
+            && arguments.get("access_token").and_then(Value::as_str) == token
+        {
+            arguments.remove("access_token");
+        }
+        let mut call = json!({"call": tool, "arguments": arguments, "at": now()});
+        match answer {
+            Ok(answer) => call["answer"] = without_chance(answer.clone()),
+            Err(ToolError { status, message }) => {
+                call["status"] = json!(status);
+                call["message"] = json!(message);
+            }
+        }
+        self.calls.push(Rc::new(call));
+    }
+
+    /// The seed, and what was called; null for a life that is too long.
+    fn told(&self) -> String {
+        if self.calls.len() > MOST_CALLS {
+            return Value::Null.to_string();
+        }
+        let calls: Vec<&Value> = self.calls.iter().map(|call| &**call).collect();
+        let told = json!({"seed": *self.seed, "calls": calls}).to_string();
+        if told.len() > LONGEST {
+            return Value::Null.to_string();
+        }
+        told
+    }
+}
+
+/// What is drawn by chance is any text.
+fn without_chance(mut answer: Value) -> Value {
+    for name in ["access_token", "invitation_code"] {
+        if let Some(drawn) = answer.get_mut(name) {
+            *drawn = json!("*");
+        }
+    }
+    answer
+}
+
 /// Tells of a call that a test asserts.
-pub(super) fn shown(tool: &str, ok: bool) {
+pub(super) fn shown(tool: &str, ok: bool, life: &Life) {
     if *TELLING {
         // At once: other threads write too.
-        let line = format!("{MARK}{}\n", last(tool, ok));
+        let line = format!("{MARK}{} {}\n", last(tool, ok), life.told());
         std::io::stderr()
             .write_all(line.as_bytes())
             .expect("it is heard");
@@ -74,7 +152,9 @@ fn last(tool: &str, ok: bool) -> Case {
 /// each refusal of each tool that a random life from this session on runs into. `package` is the app's folder. Panics with
 /// what no test shows. The test that calls it has `each_case_of_each_tool` in its name.
 pub fn check_cases<A: ToolApp>(package: &str, life: Session<A>, texts: &[&str]) {
-    let shown = of_the_tests();
+    let lives = of_the_tests();
+    check_conformance::<A>(Path::new(package), &lives);
+    let shown: BTreeSet<Case> = lives.into_keys().collect();
     let tools = A::tools().declarations();
     let mut missing = BTreeSet::new();
     for tool in &tools {
@@ -111,8 +191,77 @@ pub fn check_cases<A: ToolApp>(package: &str, life: Session<A>, texts: &[&str]) 
     );
 }
 
-/// The cases that the other tests of this binary show.
-fn of_the_tests() -> BTreeSet<Case> {
+/// The file in an app's folder with a life for each case, for `pibench-host plugin test --calls`.
+const CONFORMANCE: &str = "conformance.jsonl";
+/// Set to have it written anew.
+const WRITE: &str = "PIBENCH_WRITE_CONFORMANCE";
+/// The longest life that is written, in bytes of JSON with its seed, and in calls: cases that need more are in the tests
+/// alone.
+const LONGEST: usize = 24 * 1024;
+const MOST_CALLS: usize = 20;
+
+/// Sees that the file is what the tests show: for each case the shortest life that ends in it and consists of calls alone.
+/// Each begins with the seed of the line before.
+fn check_conformance<A: ToolApp>(package: &Path, lives: &BTreeMap<Case, Vec<Value>>) {
+    let first = |lives: &Vec<Value>| {
+        let mut lives = lives.iter();
+        let life = lives.find(|life| life.is_object() && replays::<A>(life))?;
+        Some((life["seed"].to_string(), life["calls"].to_string()))
+    };
+    let lines: BTreeSet<(String, String)> = lives.values().filter_map(first).collect();
+    let mut text = String::new();
+    let mut last = None;
+    for (seed, calls) in lines {
+        if last.as_ref() != Some(&seed) {
+            text.push_str(&format!("{{\"seed\":{seed}}}\n"));
+        }
+        text.push_str(&format!("{{\"calls\":{calls}}}\n"));
+        last = Some(seed);
+    }
+    let path = package.join(CONFORMANCE);
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(&path, &text).expect("the file is written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == text,
+        "{} is not what the tests show: run them with {WRITE}=1",
+        path.display()
+    );
+}
+
+/// Whether the calls of a life alone come to what they came to: a test may have done more than call.
+fn replays<A: ToolApp>(life: &Value) -> bool {
+    let mut session = Session::<A>::open(&life["seed"]);
+    let calls = life["calls"].as_array().into_iter().flatten();
+    let same = |call: &Value| {
+        super::set_clock(
+            call["at"]
+                .as_str()
+                .and_then(|at| at.parse().ok())
+                .unwrap_or(now()),
+        );
+        let answer = session.call(
+            call["call"].as_str().unwrap_or_default(),
+            call["arguments"].clone(),
+        );
+        if call["keep_token"] == true {
+            let token = answer
+                .as_ref()
+                .ok()
+                .and_then(|answer| answer["access_token"].as_str());
+            session.token = token.map(str::to_owned);
+        }
+        match answer {
+            Ok(answer) => call["answer"] == without_chance(answer),
+            Err(error) => call["status"] == error.status && call["message"] == error.message,
+        }
+    };
+    calls.map(same).all(|same| same)
+}
+
+/// The cases that the other tests of this binary show, each with the lives that end in it, the shortest first.
+fn of_the_tests() -> BTreeMap<Case, Vec<Value>> {
     let binary = std::env::current_exe().expect("a test has a file");
     let skipped = LEFT_OUT.iter().flat_map(|name| ["--skip", name]);
     #[expect(clippy::disallowed_methods, reason = "the tests themselves")]
@@ -123,14 +272,22 @@ fn of_the_tests() -> BTreeSet<Case> {
         .output()
         .expect("the tests start");
     let told = String::from_utf8_lossy(&output.stderr);
-    let case = |line: &str| {
-        let (tool, end) = line.split_once(MARK)?.1.split_once(' ')?;
-        Some(Case {
+    let mut lives: BTreeMap<Case, BTreeSet<(usize, String)>> = BTreeMap::new();
+    for line in told.lines() {
+        let mut words = line.split_once(MARK).unwrap_or_default().1.splitn(3, ' ');
+        let (Some(tool), Some(end), Some(life)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
+        let case = Case {
             tool: tool.to_owned(),
             end: end.to_owned(),
-        })
-    };
-    told.lines().filter_map(case).collect()
+        };
+        let of_case = lives.entry(case).or_default();
+        of_case.insert((life.len(), life.to_owned()));
+    }
+    let parsed = |(_, life): (usize, String)| serde_json::from_str(&life).expect("a life is json");
+    let all = |(case, lives): (Case, BTreeSet<_>)| (case, lives.into_iter().map(parsed).collect());
+    lives.into_iter().map(all).collect()
 }
 
 /// Where the sources of an app refuse: `src/alarms.rs:12`. Left out is what a comment before it says of:

@@ -216,14 +216,21 @@ fn debts_are_together_what_was_paid() {
 }
 
 #[test]
-fn a_receipt_is_refused_with_the_reason() {
+fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     let receipt = with(dinner(), "receipt_file_path", json!("~/a.pdf"));
-    let missing = "No receipt can be added: the file_system_access_token is missing. Leave out receipt_file_path.";
+    let missing = "Nothing can be attached: the file_system_access_token is missing.";
     check_refused("record_expense", receipt.clone(), 422, missing);
     let with_token = with(receipt, "file_system_access_token", json!("t"));
-    let refused = "No receipt can be added: the file_system_access_token is not accepted, for the file system app is \
-                   not connected. Leave out receipt_file_path.";
-    check_refused("record_expense", with_token, 422, refused);
+    let refused = "Nothing can be attached: the file system app is not connected.";
+    check_refused("record_expense", with_token.clone(), 422, refused);
+    let file = json!([{"path": "/home/ida/a.pdf", "content": "12.00"}]);
+    let mut session = ida();
+    session.ok("record_expense", with(with_token, "attached_files", file));
+    let shown = session.ok(
+        "show_group_expenses",
+        json!({"group_id": 1, "page_limit": 1}),
+    );
+    assert_eq!(shown[0]["receipt_file_name"], "a.pdf");
 }
 
 #[test]

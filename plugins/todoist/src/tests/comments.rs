@@ -76,15 +76,19 @@ fn a_comment_that_breaks_a_rule_is_refused() {
 }
 
 #[test]
-fn nothing_can_be_attached() {
+fn a_file_is_attached_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     let mut post =
         json!({"task_id": 1, "content": "See file", "attachment_file_paths": ["/a.pdf"]});
-    let missing = "Nothing can be attached: the file_system_access_token is missing. Leave out attachment_file_paths.";
+    let missing = "Nothing can be attached: the file_system_access_token is missing.";
     check_refused("post_task_comment", post.clone(), 422, missing);
     post["file_system_access_token"] = json!("x");
-    let unconnected = "Nothing can be attached: the file_system_access_token is not accepted, for the file system app \
-                       is not connected. Leave out attachment_file_paths.";
-    check_refused("post_task_comment", post, 422, unconnected);
+    let unconnected = "Nothing can be attached: the file system app is not connected.";
+    check_refused("post_task_comment", post.clone(), 422, unconnected);
+    post["attached_files"] = json!([{"path": "/home/ida/a.pdf", "content": "A"}]);
+    let mut session = ida();
+    let id = session.ok("post_task_comment", post)["task_comment_id"].clone();
+    let shown = session.ok("show_task_comment", json!({"task_comment_id": id}));
+    assert_eq!(shown["attachment_file_names"], json!(["a.pdf"]));
 }
 
 #[test]
