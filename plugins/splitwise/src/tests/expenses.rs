@@ -223,7 +223,7 @@ fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     let with_token = with(receipt, "file_system_access_token", json!("t"));
     let refused = "Nothing can be attached: the file system app is not connected.";
     check_refused("record_expense", with_token.clone(), 422, refused);
-    let file = json!([{"path": "/home/ida/a.pdf", "content": "12.00"}]);
+    let file = json!([{"path": "/files/a.pdf", "content": "12.00"}]);
     let mut session = ida();
     session.ok("record_expense", with(with_token, "attached_files", file));
     let shown = session.ok(

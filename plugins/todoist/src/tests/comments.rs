@@ -84,7 +84,7 @@ fn a_file_is_attached_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     post["file_system_access_token"] = json!("x");
     let unconnected = "Nothing can be attached: the file system app is not connected.";
     check_refused("post_task_comment", post.clone(), 422, unconnected);
-    post["attached_files"] = json!([{"path": "/home/ida/a.pdf", "content": "A"}]);
+    post["attached_files"] = json!([{"path": "/files/a.pdf", "content": "A"}]);
     let mut session = ida();
     let id = session.ok("post_task_comment", post)["task_comment_id"].clone();
     let shown = session.ok("show_task_comment", json!({"task_comment_id": id}));
