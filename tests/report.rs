@@ -3,9 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, copy, expect, files};
+use crate::json_schema::JsonSchema;
+use crate::scene::{Scene, copy, expect, files, root};
 
 /// Markup, a terminal sequence in two spellings, a turned direction, a formula, LaTeX, Markdown. It may stand in the name
 /// of a file.
@@ -352,4 +356,94 @@ fn items_that_count_at_the_end_alone_are_told_as_a_deviation() {
     assert!(table.contains(deviation), "{table}");
     assert!(report.contains(deviation), "{report}");
     expect(&scene.run(&["verify", "end"]), 0, &[]);
+}
+
+/// What a page holds under this id.
+fn held(page: &str, id: &str) -> Value {
+    let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap();
+    let (packed, _) = rest.split_once("</script>").unwrap();
+    let packed = STANDARD.decode(packed).unwrap();
+    serde_json::from_reader(GzDecoder::new(&packed[..])).unwrap()
+}
+
+fn schema(scene: &Scene, name: &str) -> Value {
+    serde_json::from_slice(&scene.run(&["schema", name]).stdout).unwrap()
+}
+
+#[test]
+fn the_pages_data_and_the_tables_are_as_their_schemas_and_their_documentation_say() {
+    let scene = Scene::new();
+    for agent in ["reference", "nop"] {
+        scene.play(agent, &["--agent", agent]);
+    }
+    expect(
+        &scene.run(&["report", "reference", "nop", "--out", "out"]),
+        0,
+        &[],
+    );
+    let index = held(&read(&scene, "out/index.html"), "index");
+    let tables: Value = serde_json::from_str(&read(&scene, "out/tables.json")).unwrap();
+    assert_eq!(
+        (&index["version"], &tables["version"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(index["sheets"], tables["tables"]);
+    let text = std::fs::read_to_string(root().join("docs/results.md")).unwrap();
+    let (_, said) = text.split_once("## The report's page").unwrap();
+    let (said, _) = said.split_once("\n## ").unwrap();
+    let names =
+        |object: &Value| -> Vec<String> { object.as_object().unwrap().keys().cloned().collect() };
+    let of_results = names(&schema(&scene, "results")["$defs"]["SessionLine"]["properties"]);
+    for (name, data, parts) in [
+        (
+            "page",
+            &index,
+            &["RunEntry", "SessionEntry", "CategoryEntry", "Image"][..],
+        ),
+        (
+            "tables",
+            &tables,
+            &["Sheet", "Column", "Part", "Row", "Figure"],
+        ),
+    ] {
+        let schema = schema(&scene, name);
+        let validator = JsonSchema::new(schema.clone());
+        assert_eq!(validator.objection(data), None, "{name}");
+        let mut wrong = data.clone();
+        wrong["version"] = "one".into();
+        assert!(validator.objection(&wrong).is_some());
+        let objects = parts
+            .iter()
+            .map(|part| &schema["$defs"][part])
+            .chain([&schema]);
+        let mut looked_at = 0;
+        for field in objects.flat_map(|object| names(&object["properties"])) {
+            looked_at += 1;
+            let told = said.contains(&format!("`{field}`")) || of_results.contains(&field);
+            assert!(told, "docs/results.md lacks {name}: {field}");
+        }
+        assert!(looked_at > 12, "{name}: {looked_at}");
+    }
+    // The other way round: nothing is in the data that the schema does not name.
+    let page = schema(&scene, "page");
+    for (object, known) in [
+        (&index, &page),
+        (&index["runs"][0], &page["$defs"]["RunEntry"]),
+        (&index["sessions"][0], &page["$defs"]["SessionEntry"]),
+        (&index["figures"][0], &page["$defs"]["Image"]),
+    ] {
+        for field in names(object) {
+            assert!(
+                known["properties"].get(&field).is_some(),
+                "no schema names {field}"
+            );
+        }
+    }
+    let first = held(&read(&scene, "out/index.html"), "s0");
+    for field in names(&first) {
+        assert!(
+            said.contains(&format!("`{field}`")),
+            "docs/results.md lacks {field}"
+        );
+    }
 }

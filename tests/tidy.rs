@@ -290,6 +290,64 @@ fn the_page_for_dashboards_names_every_field_of_the_results() {
 }
 
 #[test]
+fn the_container_is_of_pinned_images_and_runs_as_nobody() {
+    let text = std::fs::read_to_string(root().join("host/packages/Containerfile")).unwrap();
+    // One instruction a line: what goes on in the next one is joined.
+    let text = text.replace("\\\n", " ");
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let all: Vec<(&str, &str)> = lines.map(|line| line.split_once(' ').unwrap()).collect();
+    let stages: Vec<&str> = all
+        .iter()
+        .filter(|(what, _)| *what == "FROM")
+        .map(|(_, of)| *of)
+        .collect();
+    assert_eq!(stages.len(), 2, "{stages:?}");
+    for image in stages {
+        let image = image.split(' ').next().unwrap();
+        let (_, tag) = image
+            .rsplit_once(':')
+            .unwrap_or_else(|| panic!("{image} has no tag"));
+        assert_ne!(tag, "latest", "{image}");
+    }
+    let last = all.iter().rposition(|(what, _)| *what == "FROM").unwrap();
+    for (what, of) in &all[last..] {
+        match *what {
+            "USER" => {
+                let (user, group) = of.split_once(':').unwrap();
+                assert!(
+                    user.parse::<u32>().unwrap() > 0 && group.parse::<u32>().unwrap() > 0,
+                    "{of}"
+                );
+            }
+            "ENTRYPOINT" => assert_eq!(*of, "[\"/usr/bin/pibench-host\"]", "without a shell"),
+            "COPY" => assert!(of.contains("--from=unpacked"), "{of}"),
+            "FROM" | "ENV" | "WORKDIR" => {}
+            other => panic!("{other} in what is handed out: {of}"),
+        }
+    }
+    let has = |wanted: &str| {
+        all[last..]
+            .iter()
+            .filter(|(what, _)| *what == wanted)
+            .count()
+    };
+    assert_eq!((has("USER"), has("ENTRYPOINT")), (1, 1));
+    assert!(
+        all.iter()
+            .all(|(what, of)| *what != "ADD" && !of.contains("curl") && !of.contains("apt"))
+    );
+    // The archive that the first lines name is that which `make dist` makes.
+    let version = env!("CARGO_PKG_VERSION");
+    let text = std::fs::read_to_string(root().join("host/packages/Containerfile")).unwrap();
+    assert!(
+        text.contains(&format!("ARCHIVE=pibench-host-{version}-")),
+        "{version}"
+    );
+}
+
+#[test]
 fn every_promise_of_the_security_policy_names_a_test_that_exists() {
     let text = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
     let rust: Vec<String> = tracked()

@@ -181,7 +181,11 @@ fn tell(notice: Notice<'_>) {
     match notice {
         Notice::Suite(warnings) => show_problems(warnings),
         Notice::Compiling { .. } if talk().quiet => {}
-        Notice::Compiling { plugins } => eprintln!("compiling {}, once", plugins.join(", ")),
+        Notice::Compiling { plugins } => match plugins {
+            [one] => eprintln!("compiling {one}, once"),
+            // Their names would not fit a line.
+            many => eprintln!("compiling {} plugins, once", many.len()),
+        },
         Notice::Unknown { plugin } => eprintln!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
             escape::line(plugin)

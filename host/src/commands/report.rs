@@ -17,6 +17,9 @@ use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::sheet::Sheet;
 use pibench_report::tables::Audit;
 
+/// Runs that were changed since they were sealed, above which not each is told with what to do about it.
+const MANY_CHANGED: usize = 3;
+
 /// Prints the tables, and writes everything where a folder is named.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let ReportArgs {
@@ -36,6 +39,12 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut changed = Vec::new();
     for record in &records {
         changed.extend(RunFolder::changed_since_sealed(&record.dir).or_exit(Exit::InvalidInput)?);
+    }
+    // Of many the first says what is to be done.
+    if changed.len() > MANY_CHANGED {
+        let others = changed.len() - 1;
+        changed.truncate(1);
+        changed.push(format!("So were {others} other runs."));
     }
     let mut report = Report::new(records, &audits(audit)?, *seed);
     // Above all else, in every format.

@@ -10,15 +10,19 @@ use pibench_record::folder::{Manifest, Seal, Timing};
 use pibench_record::outline::Outline;
 use pibench_record::results::RunResults;
 use pibench_record::trajectory::Trajectory;
+use pibench_report::format::TablesFile;
+use pibench_report::page::Index;
 use pibench_suite::schema::{FORMATS, Format, schema as find};
 
-/// The run folder's formats.
-const RECORDS: [Format; 7] = [
+/// The formats of the run folder and of reports.
+const RECORDS: [Format; 9] = [
     ("journal", || schema_for!(Event).to_value()),
     ("manifest", || schema_for!(Manifest).to_value()),
     ("outline", || schema_for!(Outline).to_value()),
+    ("page", || schema_for!(Index<'_>).to_value()),
     ("results", || schema_for!(RunResults).to_value()),
     ("seal", || schema_for!(Seal).to_value()),
+    ("tables", || schema_for!(TablesFile<'_>).to_value()),
     ("timing", || schema_for!(Timing).to_value()),
     ("trajectory", || schema_for!(Trajectory).to_value()),
 ];

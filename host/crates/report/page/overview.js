@@ -2,7 +2,7 @@
 
 function overviewPage() {
   return el("div", { class: "overview" },
-    el("h1", {}, data.runs.length === 1 ? data.runs[0].label : count(data.runs.length, "model")),
+    el("h1", {}, data.runs.length === 1 ? data.runs[0].label : heading()),
     el("p", { class: "lead" }, lead()),
     statusLegend(),
     el("div", { class: "cards" }, data.runs.map(runCard)),
@@ -17,6 +17,13 @@ function overviewPage() {
     sheetView(sheetOf("pass-k")),
     sheetView(sheetOf("usage")),
     faults());
+}
+
+/** Ablated runs are of models that stand there already. */
+function heading() {
+  const ablated = data.runs.filter((run) => run.ablated).length;
+  const others = count(data.runs.length - ablated, "model");
+  return ablated === 0 ? others : others + ", " + count(ablated, "ablated run");
 }
 
 function lead() {

@@ -82,11 +82,16 @@ function headClass(column) {
 function sheetCell(cell, column, at) {
   if (!cell) return el("td");
   const kind = headClass(column);
-  if (cell.words !== undefined) return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, cell.words);
+  if (cell.words !== undefined) return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, breakable(cell.words));
   if (cell.count !== undefined) return el("td", { class: "num" }, cell.count.toLocaleString("en"));
   const shown = cell.figures.map((figure, part) => [part > 0 && " / ", figure ? figureText(figure) : "–"]);
   const empty = cell.figures.every((figure) => !figure);
   return el("td", { class: kind }, empty ? "–" : shown);
+}
+
+/** Where a name such as PROVIDER/MODEL may go on in the next line: not within a word. */
+function breakable(text) {
+  return text.split("/").map((part, at) => at === 0 ? part : ["/", el("wbr"), part]);
 }
 
 function figureText(figure) {

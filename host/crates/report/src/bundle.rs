@@ -9,8 +9,8 @@ use super::format::{Format, csv_file, render};
 use super::measures::{Measures, comparable_scores};
 use super::page;
 use super::run_record::{RunRecord, tell_apart};
-use super::sheet::Sheet;
-use super::tables::{Audit, Measured, banner, tables};
+use super::sheet::{Origin, Sheet};
+use super::tables::{Audit, Measured, banner, origin, tables};
 use pibench_core::statistics::{Comparison, compare};
 use pibench_record::identity::incomparable;
 
@@ -35,7 +35,7 @@ pub struct Report {
 }
 
 /// Two runs of one suite under one protocol, compared.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct RunPair {
     /// Places among the runs.
     pub a: usize,
@@ -50,6 +50,8 @@ impl Report {
     /// Computes everything; `seed` is that of the resampling.
     pub fn new(mut runs: Vec<RunRecord>, audits: &[Audit], seed: u64) -> Self {
         tell_apart(&mut runs);
+        // Each block of a table whole, whatever the order in which the runs were named.
+        runs.sort_by_key(|run| Origin::ALL.iter().position(|one| *one == origin(run)));
         let measures: Vec<Measures> = runs.iter().map(|run| Measures::of(run, seed)).collect();
         let sheets = tables(&measured(&runs, &measures), audits);
         let all: Vec<&RunRecord> = runs.iter().collect();

@@ -1,6 +1,7 @@
 //! A run's missed intents and unlooked products (paper, appendix F.4), session by session from its record: what the outline
 //! says of where an intent can be found, held against what the agent called. It judges nothing.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use pibench_record::outline::{IntentOutline, SessionOutline};
 use pibench_record::results::SessionLine;
 
 /// What a run's failures come to, over its scored sessions.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Failures {
     pub intents: u32,
     /// Provided by the user, or open at the end.
@@ -36,6 +37,8 @@ pub struct Failures {
     /// Sessions with a whole checklist, and those among them that missed an intent.
     pub whole: u32,
     pub whole_but_missed: u32,
+    // `acts` and `unseen`.
+    #[schemars(with = "std::collections::BTreeMap<String, usize>")]
     pub unlooked: Unlooked,
 }
 

@@ -5,7 +5,8 @@ mod latex;
 mod markdown;
 mod text;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::escape;
 use super::sheet::{Column, Figure, Sheet};
@@ -39,9 +40,23 @@ pub fn csv_file(sheet: &Sheet, banner: Option<&str>) -> String {
     csv::sheet(sheet, banner)
 }
 
+/// What `report --format json` prints, and `tables.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TablesFile<'a> {
+    /// 1.
+    version: u32,
+    /// What is to be said above all of them.
+    banner: Option<&'a str>,
+    tables: &'a [Sheet],
+}
+
 fn json_text(sheets: &[Sheet], banner: Option<&str>) -> String {
-    let value = json!({ "version": 1, "banner": banner, "tables": sheets });
-    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let tables = TablesFile {
+        version: 1,
+        banner,
+        tables: sheets,
+    };
+    let text = serde_json::to_string_pretty(&tables).unwrap_or_default();
     format!("{}\n", escape::json(&text))
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::Failures;
@@ -16,7 +17,7 @@ use pibench_core::vocabulary::Category;
 use pibench_record::results::{RunResults, SessionLine};
 
 /// A mean over runs and the sample standard deviation over them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Spread {
     pub mean: f64,
     /// None for fewer than two runs.
@@ -24,14 +25,14 @@ pub struct Spread {
 }
 
 /// Proc and Comp of one thing; None where nothing is scored.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Scores {
     pub proc: Option<Spread>,
     pub comp: Option<Spread>,
 }
 
 /// What a run measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Measures {
     /// Macro: sessions weighted by group size, then personas, then runs.
     pub overall: Scores,

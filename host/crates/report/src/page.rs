@@ -13,7 +13,7 @@ use super::bundle::Report;
 use super::escape;
 
 pub use chunk::episode_chunks;
-pub use index::index;
+pub use index::{Index, index};
 
 /// The browser's part, in the order of its loading. One scope holds them all.
 const SCRIPTS: [&str; 9] = [

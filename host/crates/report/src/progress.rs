@@ -1,10 +1,11 @@
 //! Live progress on stderr: a bar on a terminal, plain lines elsewhere.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::escape;
@@ -68,9 +69,16 @@ pub fn display(mut events: UnboundedReceiver<Progress>, look: Look) -> JoinHandl
 const TICK: Duration = Duration::from_millis(500);
 
 fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{bar:20} {pos}/{len} sessions  {elapsed}  eta {eta}\n{wide_msg}",
-    );
+    let style =
+        ProgressStyle::with_template("{bar:20} {pos}/{len} sessions  {elapsed}{left}\n{wide_msg}");
+    // While nothing has ended there is nothing to reckon from.
+    let style = style.map(|style| {
+        style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+            if state.pos() > 0 {
+                let _ = write!(out, "  eta {:#}", HumanDuration(state.eta()));
+            }
+        })
+    });
     // A template that does not parse would fall back to indicatif's own.
     let bar =
         ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

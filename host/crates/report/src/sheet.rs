@@ -1,12 +1,13 @@
 //! A table as data: what its cells mean, which are best, and what cannot be told. How it looks is the business of
 //! `format`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::published::MARK;
 
 /// One table of a report.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sheet {
     /// `table-1`: also its file's name.
     pub id: String,
@@ -72,7 +73,7 @@ impl Sheet {
 }
 
 /// Where figures come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// By the runs of this report.
@@ -101,7 +102,7 @@ impl Origin {
 }
 
 /// A column of cells.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Column {
     pub title: String,
     /// What a cell's figures are, in their order; empty for a column of words.
@@ -111,7 +112,7 @@ pub struct Column {
 }
 
 /// One figure of a cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Part {
     /// Empty where the column's title says it.
     pub name: &'static str,
@@ -119,7 +120,7 @@ pub struct Part {
 }
 
 /// Which figure is best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Best {
     Highest,
@@ -168,7 +169,7 @@ impl Column {
 }
 
 /// A line of a table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     pub origin: Origin,
     pub cells: Vec<Cell>,
@@ -191,7 +192,7 @@ impl Row {
 }
 
 /// What stands in a place.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
     Words(String),
@@ -222,7 +223,7 @@ impl Cell {
 }
 
 /// A number as people read it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     pub value: f64,
     /// Standard deviation over runs.
@@ -258,7 +259,7 @@ impl Figure {
 }
 
 /// A place among others; equal figures share one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rank {
     Best,

@@ -1,6 +1,8 @@
 //! The paper's tables from finished runs, and what it leaves open: how sure the scores are, and what they cost. It
 //! arranges figures and computes none but counts.
 
+use std::collections::BTreeMap;
+
 use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
 use super::run_record::RunRecord;
@@ -89,7 +91,8 @@ fn name(run: &RunRecord) -> String {
     name
 }
 
-fn origin(run: &RunRecord) -> Origin {
+/// Whose run it is, and in which block of a table it stands.
+pub(super) fn origin(run: &RunRecord) -> Origin {
     if run.is_apart() {
         Origin::Apart
     } else if run.results.ablate.is_some() {
@@ -181,11 +184,16 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     ];
     let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
     sheet.notes.extend(unscored);
-    let at_end = runs.iter().filter_map(|one| {
-        let said = at_end(&one.run.results)?;
-        Some(format!("{}: {said}", name(one.run)))
-    });
-    sheet.notes.extend(at_end);
+    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for one in runs {
+        if let Some(sentence) = at_end(&one.run.results) {
+            said.entry(sentence).or_default().push(name(one.run));
+        }
+    }
+    let at_end = said.into_iter();
+    sheet
+        .notes
+        .extend(at_end.map(|(sentence, names)| format!("{}: {sentence}", names.join(", "))));
     if own == 0 {
         sheet
             .notes

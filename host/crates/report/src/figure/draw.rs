@@ -121,10 +121,16 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 
 const LINE: i32 = 20;
 
+/// Characters of a line of the banner.
+const BANNER_WIDTH: usize = 84;
+
 impl Canvas {
+    /// The banner's lines come on top of the size: they take nothing from the plots.
     pub(super) fn new(size: (u32, u32), theme: Theme, banner: Option<&str>) -> Self {
+        let lines = banner.map_or(0, |banner| wrapped(banner, BANNER_WIDTH).len());
+        let more = LINE * i32::try_from(lines).unwrap_or(0);
         Self {
-            size,
+            size: (size.0, size.1.saturating_add_signed(more)),
             theme,
             banner: banner.map(String::from),
             notes: Vec::new(),
@@ -185,7 +191,7 @@ impl Canvas {
         root.fill(&self.theme.ground())?;
         let mut top = 8;
         if let Some(banner) = &self.banner {
-            for part in wrapped(banner, 84) {
+            for part in wrapped(banner, BANNER_WIDTH) {
                 root.draw_text(&part, &style(15, self.theme.warning()), (16, top))?;
                 top += LINE;
             }

@@ -4,18 +4,124 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::bundle::Report;
+use crate::bundle::{Report, RunPair};
 use crate::category::{CATEGORIES, describe, letter};
-use crate::figure::{Theme, figures};
+use crate::figure::{Figure, Theme, figures};
 use crate::measures::Measures;
-use crate::run_record::RunRecord;
-use crate::sheet::Origin;
-use pibench_core::player::Mark;
+use crate::run_record::{RunRecord, State};
+use crate::sheet::{Origin, Sheet};
+use pibench_core::aggregate::Tally;
+use pibench_core::cost::MicroUsd;
+use pibench_core::player::{Mark, Players};
+use pibench_core::vocabulary::{Category, Protocol, Scaffold};
 use pibench_record::folder::read_timings;
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::outline::Outline;
+use pibench_record::results::{FaultLine, SessionLine};
+
+/// The page's data: what it knows before a session is opened.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Index<'a> {
+    /// 1.
+    version: u32,
+    /// The version of the program that wrote it.
+    host: &'a str,
+    /// What is to be said above all scores.
+    banner: Option<&'a str>,
+    /// What stands above the rows of each origin in a table.
+    headings: BTreeMap<String, Option<&'a str>>,
+    runs: Vec<RunEntry<'a>>,
+    /// What the suites of the runs hold, each once.
+    outlines: Vec<&'a Outline>,
+    /// Of all runs, run by run.
+    sessions: Vec<SessionEntry<'a>>,
+    categories: Vec<CategoryEntry>,
+    sheets: &'a [Sheet],
+    figures: Vec<Image>,
+    comparisons: &'a [RunPair],
+}
+
+/// One run folder.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a mark of its own in the file"
+)]
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunEntry<'a> {
+    /// The agent, with what sets this run apart.
+    label: String,
+    /// The folder's name.
+    folder: String,
+    agent: &'a str,
+    user: &'a str,
+    judge: &'a str,
+    suite: &'a str,
+    suite_digest: &'a str,
+    protocol: Protocol,
+    scaffold: Scaffold,
+    /// The wording of the agent's system prompt where it is not the neutral one.
+    prompt: Option<&'a str>,
+    host: &'a str,
+    started: &'a str,
+    seed: u64,
+    runs: u32,
+    players: Players,
+    /// Why its scores are to be read with caution, in words.
+    marks: Vec<&'a str>,
+    /// Its scores stand apart from those of agents that models judged.
+    apart: bool,
+    protocol_version: u32,
+    /// Every episode is played.
+    complete: bool,
+    /// It is not played to its end, and nobody plays it.
+    interrupted: bool,
+    ablated: bool,
+    scored: Tally,
+    measures: &'a Measures,
+    faults: &'a [FaultLine],
+    /// Millionths of a US dollar; null when the price of a call is not known.
+    cost: Option<MicroUsd>,
+    /// The place of its suite among `outlines`.
+    outline: Option<usize>,
+}
+
+/// One session in one run: its line of the results, and more.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SessionEntry<'a> {
+    #[serde(flatten)]
+    line: &'a SessionLine,
+    /// The place of its run among `runs`.
+    r#in: usize,
+    category: Option<Category>,
+    title: String,
+    /// Real time of its turns; null where none was recorded.
+    ms: Option<u64>,
+    /// How far it is, in a run that is not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct CategoryEntry {
+    letter: String,
+    title: &'static str,
+    description: &'static str,
+}
+
+/// A figure as images: what an SVG holds runs nothing there.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Image {
+    id: String,
+    title: String,
+    description: String,
+    /// An address of the kind `data:image/svg+xml;base64,`.
+    light: String,
+    dark: String,
+}
 
 /// The index of a report as JSON.
 pub fn index(report: &Report) -> Value {
@@ -36,79 +142,80 @@ pub fn index(report: &Report) -> Value {
     let headings = Origin::ALL.map(|origin| (json!(origin), origin.heading()));
     let headings = headings
         .iter()
-        .filter_map(|(origin, heading)| Some((origin.as_str()?, *heading)));
-    let headings: BTreeMap<&str, Option<&str>> = headings.collect();
-    json!({
-        "version": 1,
-        "host": env!("CARGO_PKG_VERSION"),
-        "banner": report.banner,
-        "headings": headings,
-        "runs": runs,
-        "outlines": outlines,
-        "sessions": sessions,
-        "categories": categories(),
-        "sheets": report.sheets,
-        "figures": images(report),
-        "comparisons": report.comparisons,
+        .filter_map(|(origin, heading)| Some((origin.as_str()?.to_owned(), *heading)));
+    json!(Index {
+        version: 1,
+        host: env!("CARGO_PKG_VERSION"),
+        banner: report.banner.as_deref(),
+        headings: headings.collect(),
+        runs,
+        outlines,
+        sessions,
+        categories: categories(),
+        sheets: &report.sheets,
+        figures: images(report),
+        comparisons: &report.comparisons,
     })
 }
 
-fn run_entry(run: &RunRecord, measures: &Measures, outline: Option<usize>) -> Value {
+fn run_entry<'a>(
+    run: &'a RunRecord,
+    measures: &'a Measures,
+    outline: Option<usize>,
+) -> RunEntry<'a> {
     let manifest = &run.manifest;
     let results = &run.results;
     let marks = results.players.marks().into_iter();
-    let marks: Vec<&str> = marks.map(Mark::words).collect();
-    json!({
-        "label": run.marked(),
-        "folder": run.folder_name(),
-        "agent": manifest.agent,
-        "user": manifest.user,
-        "judge": manifest.judge,
-        "suite": manifest.suite,
-        "suite_digest": manifest.suite_digest,
-        "protocol": manifest.protocol,
-        "scaffold": manifest.scaffold,
-        "prompt": results.scaffold_prompt,
-        "host": manifest.host,
-        "started": manifest.started,
-        "seed": manifest.seed,
-        "runs": results.runs,
-        "players": results.players,
-        "marks": marks,
-        "apart": run.is_apart(),
-        "protocol_version": results.protocol_version,
-        "complete": run.complete,
-        "interrupted": !run.complete && !is_worked_on(&run.dir),
-        "ablated": run.results.ablate.is_some(),
-        "scored": results.scored,
-        "measures": measures,
-        "faults": results.faults,
-        "cost": results.cost,
-        "outline": outline,
-    })
+    RunEntry {
+        label: run.marked(),
+        folder: run.folder_name(),
+        agent: &manifest.agent,
+        user: &manifest.user,
+        judge: &manifest.judge,
+        suite: &manifest.suite,
+        suite_digest: &manifest.suite_digest,
+        protocol: manifest.protocol,
+        scaffold: manifest.scaffold,
+        prompt: results.scaffold_prompt.as_deref(),
+        host: &manifest.host,
+        started: &manifest.started,
+        seed: manifest.seed,
+        runs: results.runs,
+        players: results.players,
+        marks: marks.map(Mark::words).collect(),
+        apart: run.is_apart(),
+        protocol_version: results.protocol_version,
+        complete: run.complete,
+        interrupted: !run.complete && !is_worked_on(&run.dir),
+        ablated: results.ablate.is_some(),
+        scored: results.scored,
+        measures,
+        faults: &results.faults,
+        cost: results.cost,
+        outline,
+    }
 }
 
-fn session_entries(place: usize, run: &RunRecord) -> Vec<Value> {
+fn session_entries<'a>(place: usize, run: &'a RunRecord) -> Vec<SessionEntry<'a>> {
     let mut times: BTreeMap<(String, u32, String), u64> = BTreeMap::new();
     for timing in read_timings(&run.dir) {
         *times
             .entry((timing.persona, timing.run, timing.session))
             .or_default() += timing.ms;
     }
-    let mut entries = Vec::new();
-    for line in &run.results.sessions {
-        let key = (line.persona.clone(), line.run, line.id.clone());
-        let mut entry = json!(line);
-        entry["in"] = place.into();
-        entry["category"] = json!(run.category(&line.persona, &line.id));
-        entry["title"] = json!(title(run, &line.persona, &line.id));
-        entry["ms"] = json!(times.get(&key));
-        if !run.complete {
-            entry["state"] = json!(run.state(line));
+    let entry = |line: &'a SessionLine| {
+        let (persona, id) = (&line.persona, &line.id);
+        let key = (persona.clone(), line.run, id.clone());
+        SessionEntry {
+            line,
+            r#in: place,
+            category: run.category(persona, id),
+            title: title(run, persona, id),
+            ms: times.get(&key).copied(),
+            state: (!run.complete).then(|| run.state(line)),
         }
-        entries.push(entry);
-    }
-    entries
+    };
+    run.results.sessions.iter().map(entry).collect()
 }
 
 /// The session's title; its id where the outline does not tell.
@@ -122,21 +229,30 @@ fn title(run: &RunRecord, persona: &str, session: &str) -> String {
         .map_or_else(|| session.to_owned(), |found| found.title.clone())
 }
 
-fn categories() -> Value {
+fn categories() -> Vec<CategoryEntry> {
     let all = CATEGORIES.map(|category| {
         let (title, description) = describe(category);
-        json!({ "letter": letter(category), "title": title, "description": description })
+        CategoryEntry {
+            letter: letter(category),
+            title,
+            description,
+        }
     });
-    json!(all)
+    all.into()
 }
 
-/// Figures as images: what an SVG holds runs nothing there.
-fn images(report: &Report) -> Value {
+fn images(report: &Report) -> Vec<Image> {
     let measured = report.measured();
     let banner = report.banner.as_deref();
     let uri = |svg: &str| format!("data:image/svg+xml;base64,{}", BASE64.encode(svg));
     let light = figures(&measured, Theme::Light, banner);
     let dark = figures(&measured, Theme::Dark, banner);
-    let image = |(light, dark): (&crate::figure::Figure, &crate::figure::Figure)| json!({ "id": light.id, "title": light.title, "description": light.description, "light": uri(&light.svg), "dark": uri(&dark.svg) });
+    let image = |(light, dark): (&Figure, &Figure)| Image {
+        id: light.id.to_string(),
+        title: light.title.to_string(),
+        description: light.description.clone(),
+        light: uri(&light.svg),
+        dark: uri(&dark.svg),
+    };
     light.iter().zip(&dark).map(image).collect()
 }
