@@ -194,8 +194,12 @@ impl FileSystem {
     }
 
     /// What the host reads of a file that another app is to attach.
-    fn show_file(&mut self, me: &Email, arguments: ShowFile) -> Result<Value, ToolError> {
-        let path = Path::file(&arguments.file_path, &self.home(me)?)?;
+    fn show_file(
+        &mut self,
+        me: &Email,
+        ShowFile { file_path }: ShowFile,
+    ) -> Result<Value, ToolError> {
+        let path = Path::file(&file_path, &self.home(me)?)?;
         let entry = self.tree.find(me, &path);
         let entry = entry.ok_or_else(|| nothing("file", &path))?;
         match &entry.content {

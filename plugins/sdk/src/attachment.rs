@@ -52,7 +52,7 @@ impl Attachments {
         let paths = self.attachment_file_paths.unwrap_or_default();
         handed_over(
             paths.len(),
-            self.file_system_access_token,
+            self.file_system_access_token.as_deref(),
             self.attached_files,
         )
     }
@@ -62,14 +62,18 @@ impl Receipt {
     /// The file that the path names, if one is given. 422 if the host did not hand it over.
     pub fn file(self) -> Result<Option<File>, ToolError> {
         let named = usize::from(self.receipt_file_path.is_some());
-        let files = handed_over(named, self.file_system_access_token, self.attached_files)?;
+        let files = handed_over(
+            named,
+            self.file_system_access_token.as_deref(),
+            self.attached_files,
+        )?;
         Ok(files.into_iter().next())
     }
 }
 
 fn handed_over(
     named: usize,
-    token: Option<String>,
+    token: Option<&str>,
     files: Vec<File>,
 ) -> Result<Vec<File>, ToolError> {
     if named == files.len() {

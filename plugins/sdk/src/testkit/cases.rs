@@ -129,9 +129,9 @@ fn without_chance(mut answer: Value) -> Value {
 pub(super) fn shown(tool: &str, ok: bool, life: &Life) {
     if *TELLING {
         // At once: other threads write too.
-        let line = format!("{MARK}{} {}\n", last(tool, ok), life.told());
+        let text = format!("{MARK}{} {}\n", last(tool, ok), life.told());
         std::io::stderr()
-            .write_all(line.as_bytes())
+            .write_all(text.as_bytes())
             .expect("it is heard");
     }
 }
@@ -208,14 +208,14 @@ fn check_conformance<A: ToolApp>(package: &Path, lives: &BTreeMap<Case, Vec<Valu
         let life = lives.find(|life| life.is_object() && replays::<A>(life))?;
         Some((life["seed"].to_string(), life["calls"].to_string()))
     };
-    let lines: BTreeSet<(String, String)> = lives.values().filter_map(first).collect();
+    let written: BTreeSet<(String, String)> = lives.values().filter_map(first).collect();
     let mut text = String::new();
     let mut last = None;
-    for (seed, calls) in lines {
+    for (seed, calls) in written {
         if last.as_ref() != Some(&seed) {
-            text.push_str(&format!("{{\"seed\":{seed}}}\n"));
+            text.extend(["{\"seed\":", &seed, "}\n"]);
         }
-        text.push_str(&format!("{{\"calls\":{calls}}}\n"));
+        text.extend(["{\"calls\":", &calls, "}\n"]);
         last = Some(seed);
     }
     let path = package.join(CONFORMANCE);
@@ -233,7 +233,7 @@ fn check_conformance<A: ToolApp>(package: &Path, lives: &BTreeMap<Case, Vec<Valu
 /// Whether the calls of a life alone come to what they came to: a test may have done more than call.
 fn replays<A: ToolApp>(life: &Value) -> bool {
     let mut session = Session::<A>::open(&life["seed"]);
-    let calls = life["calls"].as_array().into_iter().flatten();
+    let mut calls = life["calls"].as_array().into_iter().flatten();
     let same = |call: &Value| {
         super::set_clock(
             call["at"]
@@ -257,7 +257,7 @@ fn replays<A: ToolApp>(life: &Value) -> bool {
             Err(error) => call["status"] == error.status && call["message"] == error.message,
         }
     };
-    calls.map(same).all(|same| same)
+    calls.all(same)
 }
 
 /// The cases that the other tests of this binary show, each with the lives that end in it, the shortest first.
