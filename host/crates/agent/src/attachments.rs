@@ -2,6 +2,7 @@
 //! the agent could, by a call of the file system app with the token that the call brings, and hands it over. A tool asks
 //! by its schema (`"x-files-of": "file_system"` at the argument with the paths), an app's policy grants it.
 
+use pibench_sandbox::App;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, Ran, guest_fault};
@@ -29,7 +30,7 @@ pub(crate) async fn read(
     let Some((other, paths)) = named(environment, app, tool, arguments) else {
         return Ok(Vec::new());
     };
-    let granted = environment.apps.get(app).is_some_and(|app| app.attaches());
+    let granted = environment.apps.get(app).is_some_and(App::attaches);
     let now = environment.clock.now();
     let (true, Value::String(token), Some(files)) =
         (granted, &arguments[TOKEN], environment.apps.get_mut(&other))

@@ -33,7 +33,8 @@ enum Line {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call {
-    call: String,
+    #[serde(rename = "call")]
+    tool: String,
     arguments: Value,
     at: DateTime,
     answer: Option<Value>,
@@ -62,17 +63,17 @@ async fn lives(plugin: &Arc<Plugin>, text: &str) -> Result<String, String> {
     let (mut seed, mut count, mut calls) = (None, 0, 0);
     for (index, line) in text.lines().enumerate() {
         let at = |reason: String| format!("line {}: {reason}", index + 1);
-        let line = serde_json::from_str(line)
+        let read = serde_json::from_str(line)
             .map_err(|error| at(format!("neither a seed nor a life: {error}")))?;
-        match line {
+        match read {
             Line::Seed { seed: next } => seed = Some(next),
-            Line::Life { calls: life } => {
+            Line::Life { calls: told } => {
                 let seed = seed
                     .as_ref()
                     .ok_or_else(|| at("no seed before it".into()))?;
-                live(plugin, seed, &life, private).await.map_err(at)?;
+                live(plugin, seed, &told, private).await.map_err(at)?;
                 count += 1;
-                calls += life.len();
+                calls += told.len();
             }
         }
     }
@@ -97,15 +98,15 @@ async fn live(
     for call in life {
         let mut arguments = call.arguments.clone();
         if let (true, Some(token), Some(arguments)) =
-            (private(&call.call), &token, arguments.as_object_mut())
+            (private(&call.tool), &token, arguments.as_object_mut())
         {
             arguments
                 .entry("access_token")
                 .or_insert_with(|| Value::clone(token));
         }
-        let told = format!("{}({})", call.call, shown(&call.arguments));
+        let told = format!("{}({})", call.tool, shown(&call.arguments));
         let answer = app
-            .call(&call.call, &arguments, call.at)
+            .call(&call.tool, &arguments, call.at)
             .await
             .map_err(|fault| format!("{told}: it {fault}"))?;
         let fits = match &answer {
