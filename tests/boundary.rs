@@ -275,6 +275,45 @@ fn what_the_engine_turned_off_is_refused_by_name() {
     assert!(plain.contains("instance export"), "{plain}");
 }
 
+/// Types and components within each other: read in bounded time and stack, and refused with a reason.
+#[test]
+fn component_types_without_end_are_refused() {
+    let chain = |first: &str, next: &dyn Fn(usize) -> String, many: usize| {
+        let types = (1..many).map(|n| format!("(type $t{n} {})\n", next(n - 1)));
+        format!("(type $t0 {first})\n{}", types.collect::<String>())
+    };
+    let within = |open: &str, depth: usize| format!("{}{}", open.repeat(depth), ")".repeat(depth));
+    for (what, items) in [
+        (
+            "lists",
+            chain("(list u8)", &|n| format!("(list $t{n})"), 20_000),
+        ),
+        (
+            "pairs",
+            chain("(tuple u8 u8)", &|n| format!("(tuple $t{n} $t{n})"), 64),
+        ),
+        (
+            "records",
+            chain(
+                "(list u8)",
+                &|n| format!("(record (field \"a\" $t{n}) (field \"b\" $t{n}))"),
+                64,
+            ),
+        ),
+        ("components", within("(component ", 80)),
+        ("very many", "(type (list u8))".repeat(1_100_000)),
+    ] {
+        let text = format!("(component {items})");
+        let bytes = wat::parse_str(text).unwrap();
+        let (_dir, path) = file(&bytes);
+        let plugins = Plugins::new([].into(), Vec::new(), cache());
+        let error = plugins.load_file("guest", &path).unwrap_err().to_string();
+        assert!(!error.is_empty() && error.len() < 10_000, "{what}: {error}");
+        println!("{what}: {error}");
+    }
+    assert!(Guest::honest().load().is_ok());
+}
+
 #[test]
 fn a_preview1_module_is_refused() {
     let module = "(module (import \"wasi_snapshot_preview1\" \"fd_write\"

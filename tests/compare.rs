@@ -80,6 +80,25 @@ fn what_a_killed_process_left_of_a_run_folder_is_removed_and_one_in_the_making_i
     assert!(!lock.exists());
 }
 
+/// Below a folder where others may write, too.
+#[test]
+fn nobody_else_writes_into_a_run_folder_and_a_link_in_its_place_leads_nowhere() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scene = Scene::new();
+    scene.write("shared/readme", "");
+    let shared = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(scene.path("shared"), shared).unwrap();
+    scene.play("shared/run", &["--session", "saltmarsh-exhibit"]);
+    let mode = scene.path("shared/run").metadata().unwrap().permissions();
+    assert_eq!(mode.mode() & 0o002, 0, "{:o}", mode.mode());
+    symlink(scene.path("victim"), scene.path("shared/link")).unwrap();
+    let suite = crate::scene::short();
+    let args = ["run", suite.to_str().unwrap(), "--out", "shared/link"];
+    let refused = scene.run(&args);
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+    assert!(!scene.path("victim").exists());
+}
+
 #[test]
 fn runs_under_another_protocol_are_not_compared() {
     let scene = Scene::new();

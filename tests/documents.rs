@@ -337,3 +337,174 @@ async fn a_notebook_shows_its_cells() {
         "1| --- cell 0: code ---\n2| x = 1\n3| x\n(lines 1-3 of 3; end of file)"
     );
 }
+
+/// The same archive as [`package`] makes, with its parts deflated: small files that become large ones.
+fn deflated(parts: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut file = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in parts {
+        let options = zip::write::SimpleFileOptions::default();
+        file.start_file(*name, options).unwrap();
+        file.write_all(content).unwrap();
+    }
+    file.finish().unwrap().into_inner()
+}
+
+fn zlib(content: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    packed.write_all(content).unwrap();
+    packed.finish().unwrap()
+}
+
+/// A PDF of these objects, the first of which is its catalog.
+fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut places = String::new();
+    for (index, object) in objects.iter().enumerate() {
+        writeln!(places, "{:010} 00000 n ", file.len()).unwrap();
+        file.extend(format!("{} 0 obj\n", index + 1).bytes());
+        file.extend(object);
+        file.extend(b"\nendobj\n");
+    }
+    let (start, size) = (file.len(), objects.len() + 1);
+    let end = format!(
+        "xref\n0 {size}\n0000000000 65535 f \n{places}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+    );
+    file.extend(end.bytes());
+    file
+}
+
+fn page(filter: &str, content: &[u8]) -> Vec<u8> {
+    let stream = format!("<< /Length {} /Filter {filter} >>\nstream\n", content.len());
+    let mut stream = stream.into_bytes();
+    stream.extend(content);
+    stream.extend(b"\nendstream");
+    let plain = |text: &str| text.as_bytes().to_vec();
+    pdf_of(&[
+        plain("<< /Type /Catalog /Pages 2 0 R >>"),
+        plain("<< /Type /Pages /Kids [3 0 R] /Count 1 >>"),
+        plain(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
+        ),
+        stream,
+        plain("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"),
+    ])
+}
+
+/// Files that are small and would become large, deep or endless: each is refused with a reason or cut, in the guest, and the
+/// twin of each that is not is read.
+#[tokio::test]
+async fn bombs_of_every_format_are_refused_or_cut_and_their_small_twins_are_read() {
+    let text = b"BT /F1 12 Tf 72 720 Td (granted) Tj ET";
+    let twice = zlib(&zlib(&vec![b' '; 256 << 20]));
+    let deep = format!(
+        "{}granted{}",
+        "<w:tbl><w:tr><w:tc>".repeat(50_000),
+        "</w:tc></w:tr></w:tbl>".repeat(50_000)
+    );
+    let word = |body: &str| {
+        let xml = format!(r#"<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>"#);
+        deflated(&[("word/document.xml", xml.into_bytes())])
+    };
+    let laughs: String = (1..40)
+        .map(|level| format!("<!ENTITY l{level} \"&l{};&l{};\">", level - 1, level - 1))
+        .collect();
+    let laughs = format!(
+        "<!DOCTYPE d [<!ENTITY l0 \"ha\">{laughs}]><w:document xmlns:w=\"w\"><w:body><w:p><w:r><w:t>&l39;</w:t></w:r></w:p></w:body></w:document>"
+    );
+    let circle = |kids: &str| {
+        let plain = |text: &str| text.as_bytes().to_vec();
+        pdf_of(&[
+            plain("<< /Type /Catalog /Pages 2 0 R >>"),
+            plain(&format!("<< /Type /Pages /Kids [{kids}] /Count 1 >>")),
+        ])
+    };
+    let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let bombs: Vec<(&str, &str, Vec<u8>)> = vec![
+        (
+            "a.pdf",
+            "a stream that grows twice",
+            page("[/FlateDecode /FlateDecode]", &twice),
+        ),
+        (
+            "a.pdf",
+            "a stream that grows",
+            page("/FlateDecode", &zlib(&vec![b' '; 512 << 20])),
+        ),
+        ("a.pdf", "pages in a circle", circle("2 0 R 2 0 R")),
+        ("a.pdf", "deep lists", circle(&nested)),
+        (
+            "a.docx",
+            "a part that grows",
+            deflated(&[("word/document.xml", vec![b' '; 512 << 20])]),
+        ),
+        (
+            "a.docx",
+            "very many paragraphs",
+            word(&"<w:p/>".repeat(20 << 20)),
+        ),
+        ("a.docx", "deep tables", word(&deep)),
+        (
+            "a.docx",
+            "entities",
+            deflated(&[("word/document.xml", laughs.into_bytes())]),
+        ),
+        (
+            "a.xlsx",
+            "a part that grows",
+            deflated(&[("xl/workbook.xml", vec![b' '; 512 << 20])]),
+        ),
+        (
+            "a.pptx",
+            "a part that grows",
+            deflated(&[("ppt/presentation.xml", vec![b' '; 512 << 20])]),
+        ),
+    ];
+    for (name, what, bomb) in bombs {
+        assert!(bomb.len() < 4 << 20, "{name}, {what}: {} bytes", bomb.len());
+        let said = shown(name, &bomb, json!({})).await;
+        match said {
+            Ok(text) => assert!(text.len() < 200_000, "{name}, {what}: {}", text.len()),
+            Err(reason) => assert!(
+                reason.len() < 2_000 && reason.contains("a."),
+                "{name}, {what}: {reason}"
+            ),
+        }
+    }
+    for (name, twin) in [
+        ("a.pdf", page("/FlateDecode", &zlib(text))),
+        ("a.docx", word("<w:p><w:r><w:t>granted</w:t></w:r></w:p>")),
+    ] {
+        let said = shown(name, &twin, json!({})).await.unwrap();
+        assert!(said.contains("granted"), "{name}: {said}");
+    }
+}
+
+/// A picture is never decoded: one that says to be a thousand million pixels wide is as many bytes as it is.
+#[tokio::test]
+async fn a_picture_is_handed_over_by_its_bytes_whatever_size_it_claims() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Utf8Path::from_path(folder.path()).unwrap().join("ws");
+    let mut workspace = Workspace::create(&path, Quota::default()).unwrap();
+    let mut claims =
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x06\0\0\0".to_vec();
+    claims.extend(crc32(&claims[12..]).to_be_bytes());
+    claims.extend(b"\0\0\0\0IEND\xae\x42\x60\x82");
+    for (name, content) in [
+        ("claims.png", claims.clone()),
+        ("large.png", [claims, vec![0; 40 << 20]].concat()),
+    ] {
+        let path = WorkspacePath::parse(name).unwrap();
+        workspace.write(&path, &content).unwrap();
+    }
+    let ask = async |name: &str| {
+        let arguments = serde_json::from_value(json!({ "path": name })).unwrap();
+        read(&documents(Limits::DOCUMENT), &workspace, &arguments).await
+    };
+    assert!(matches!(ask("claims.png").await, Ok(Read::Picture { .. })));
+    let Err(ReadError::Refused(Refusal(text))) = ask("large.png").await else {
+        panic!("it was read");
+    };
+    assert!(text.contains("pictures are shown up to"), "{text}");
+}

@@ -164,6 +164,53 @@ fn huge_matchers_are_named_and_the_rest_is_checked() {
     );
 }
 
+/// Each try is below every bound, and all of them together are not: who costs most is named, and `check` ends.
+#[test]
+fn the_tries_of_all_matchers_have_a_budget_together() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", "");
+    let play = |sessions: usize| {
+        let named: Vec<String> = (0..sessions)
+            .map(|number| format!("{{ session = \"s{number}\" }}"))
+            .collect();
+        let persona = format!(
+            "version = 1\nid = \"p\"\nname = \"P\"\nprofile = \"A person.\"\nepisode = [{}]\n",
+            named.join(", ")
+        );
+        scene.write("tasks/p/persona.toml", &persona);
+        scene.run(&["check", "tasks"])
+    };
+    let pattern = |number: usize| format!("\"{number}(a|b){{4000}}c\"");
+    let patterns: Vec<String> = (0..7).map(pattern).collect();
+    let example = |number: usize| format!("\"{number} {}\"", "ab ".repeat(8_000));
+    let examples: Vec<String> = (0..40).map(example).collect();
+    for number in 0..30 {
+        let session = format!(
+            "version = 1\nid = \"s{number}\"\ntitle = \"T\"\nclock = 2026-03-{:02}T09:00:00\nrequest = \"Request {number}.\"\n\
+             [[intents]]\nid = \"greedy\"\ncontent = \"In blue.\"\nfound_in = [{{ kind = \"question\" }}]\n\
+             satisfied = {{ all = [[{}]], rejects = [{}] }}\nasked = {{ all = [[\"which[^?]*\\\\?\"]] }}\n",
+            number + 1,
+            patterns.join(", "),
+            examples.join(", ")
+        );
+        scene.write(
+            &format!("tasks/p/sessions/s{number}/session.toml"),
+            &session,
+        );
+    }
+    let whole = play(2);
+    expect(&whole, 0, &[]);
+    assert!(!crate::scene::stderr(&whole).contains("states times bytes"));
+    expect(
+        &play(30),
+        3,
+        &[
+            "states times bytes, most of it for `s",
+            "/greedy.satisfied`",
+        ],
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_calls_of_one_answer_are_bounded_in_number_and_by_their_results() {
     let calls = (0..20_000).map(|number| ("list_dir", json!({ "path": ".", "depth": number })));
@@ -197,6 +244,60 @@ async fn the_calls_of_one_answer_are_bounded_in_number_and_by_their_results() {
         status == "tool_error" && result.contains("the results of this answer's calls have"),
         "{result}"
     );
+}
+
+/// The largest answer that is read at all, 100,000 calls: the process stays below a bound that one of 100 is below too.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_a_hundred_thousand_calls_takes_bounded_memory() {
+    for calls in [100, 100_000] {
+        let calls = (0..calls).map(|number| ("list_dir", json!({ "path": ".", "depth": number })));
+        let calls: Vec<_> = calls.collect();
+        let answer = scaffold::calls(&calls);
+        let scene = Scene::new();
+        scaffold::suite(&scene, "", "");
+        let server = MockServer::start().await;
+        let respond = move |request: &Request| {
+            let asked: Value = serde_json::from_slice(&request.body).unwrap();
+            let messages = asked["messages"].as_array().unwrap();
+            let reply = if is_preflight(request) {
+                scaffold::text("OK")
+            } else if asks_for_memory(&asked) {
+                let saved = json!({ "history_entry": "Played.", "memory_update": "Blue." });
+                scaffold::calls(&[("save_memory", saved)])
+            } else if messages.len() == 2 && asked.to_string().contains("Request one.") {
+                answer.clone()
+            } else {
+                scaffold::text("Done.")
+            };
+            ResponseTemplate::new(200).set_body_json(reply)
+        };
+        Mock::given(method("POST"))
+            .respond_with(respond)
+            .mount(&server)
+            .await;
+        let url = format!("{}/v1", server.uri());
+        let mut command = scene.command(&scaffold::RUN);
+        command
+            .env("OPENAI_BASE_URL", url)
+            .env("OPENAI_API_KEY", "k")
+            .stdout(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak = 0_u64;
+        let ended = loop {
+            let status = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+            peak = peak.max(kib.unwrap_or(0));
+            if let Some(ended) = child.try_wait().unwrap() {
+                break ended;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        };
+        println!("{} calls: {} MiB at most", calls.len(), peak >> 10);
+        assert_eq!(ended.code(), Some(0));
+        assert!(peak < 1 << 20, "{} KiB", peak);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

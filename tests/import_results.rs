@@ -555,6 +555,19 @@ fn what_is_malformed_is_refused_by_file_and_line() {
     refuses(talk, "1770000000.0", "1e300", "1:1: `timestamp`: 1");
 }
 
+/// Old results that nest, grow or never end are refused with their place.
+#[test]
+fn bombs_in_results_are_refused() {
+    let result = "baker_task_002/eval/results/20260202_120000_result.json";
+    let talk = "baker_task_002/history/20260202_110000-messages.jsonl";
+    let deep = format!("\"value\": {}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    refuses(result, "\"value\": 1", &deep, "");
+    let keys = format!("\"role\":{}", "{\"role\":".repeat(100_000));
+    refuses(talk, "\"role\":\"user\"", &keys, "1:");
+    let huge = format!("\"value\": 1{}", "0".repeat(1 << 20));
+    refuses(result, "\"value\": 1", &huge, "");
+}
+
 #[test]
 fn several_models_are_told_apart() {
     let scene = imported();

@@ -46,6 +46,7 @@ mod prefix;
 mod preflight;
 mod prompts;
 mod python;
+mod random_runs;
 mod rejected;
 mod report;
 mod responses;

@@ -198,6 +198,25 @@ fn live_stores(runtime: &Runtime) {
     );
 }
 
+/// More open apps than there are places: those that rest are snapshots.
+fn open_sessions(runtime: &Runtime) {
+    const SESSIONS: usize = 10_000;
+    let plugin = note_app(false);
+    drop(open(runtime, &plugin, &seed(0)));
+    let before = resident();
+    let apps: Vec<App> = (0..SESSIONS)
+        .map(|_| open(runtime, &plugin, &seed(0)))
+        .collect();
+    let all = (resident() - before) / f64::from(1 << 30);
+    let live = apps.iter().filter(|app| app.is_live()).count();
+    line(
+        &format!("{SESSIONS} sessions with an open app, {live} live"),
+        all,
+        "GiB",
+        "aim: below 1.5",
+    );
+}
+
 /// A rule script, each time in a fresh interpreter: as a grader of the suite is called.
 fn python(runtime: &Runtime) {
     const SCRIPT: &str = "import re, json\n\n\
@@ -314,11 +333,12 @@ fn main() {
         .skip(1)
         .filter(|argument| !argument.starts_with("--"))
         .collect();
-    let groups: [(&str, &dyn Fn()); 6] = [
+    let groups: [(&str, &dyn Fn()); 7] = [
         ("instantiate", &|| instantiate(&runtime)),
         ("call", &|| call(&runtime)),
         ("snapshots", &|| snapshots(&runtime)),
         ("live_stores", &|| live_stores(&runtime)),
+        ("open_sessions", &|| open_sessions(&runtime)),
         ("python", &|| python(&runtime)),
         ("loading", &loading),
     ];

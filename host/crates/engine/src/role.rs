@@ -2,6 +2,8 @@
 //! that is asked until its answer can be read, and the matchers that answer without a model. It decides nothing about
 //! intents or items: what is asked, and what an answer means, is the callers'.
 
+#[cfg(test)]
+mod attacks;
 pub(crate) mod evidence;
 pub(crate) mod exhibit;
 pub mod fence;

@@ -15,6 +15,7 @@ mod history;
 mod leak;
 mod recovery;
 mod shown;
+mod tries;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,9 @@ use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Persona, Session, Suite};
 use crate::toml_file::{Document, Place, Report};
 pub use history::History;
+use pibench_core::matcher::{Matcher, Piece};
 use shown::Shown;
+use tries::Tries;
 
 /// A tool that the agent can have, and all the text of it that a model reads.
 #[derive(Debug, Clone)]
@@ -91,6 +94,7 @@ struct Ground<'a> {
     file: &'a SessionFile,
     authored: &'a AuthoredPersona,
     root: Place<'a>,
+    tries: &'a Tries,
 }
 
 impl<'s> Authored<'s> {
@@ -114,6 +118,7 @@ impl<'s> Authored<'s> {
     /// Everything that is wrong or odd, in the order of the files.
     pub fn problems(&self, tools: &Tools<'_>) -> Vec<Problem> {
         let mut problems = Vec::new();
+        let tries = Tries::default();
         for (persona, authored) in &self.personas {
             problems.extend(authored.own_problems(persona, tools));
             let mut shown = Shown::of_persona(self.suite, persona, tools.known);
@@ -131,11 +136,16 @@ impl<'s> Authored<'s> {
                         file,
                         authored,
                         root,
+                        tries: &tries,
                     };
                     ground.check(&shown, tools, report);
                 }));
             }
         }
+        let spent = tries
+            .spent()
+            .map(|message| Problem::of_file(&self.suite.path, message));
+        problems.extend(spent);
         problems
     }
 
@@ -267,6 +277,12 @@ impl AuthoredPersona {
 }
 
 impl Ground<'_> {
+    /// Whether one of the session's matchers reads a text, as long as all tries have not cost too much.
+    fn tried(&self, name: &str, matcher: &Matcher, text: &str, piece: &Piece) -> Option<bool> {
+        let name = || format!("{}/{name}", self.session.id);
+        self.tries.reads(name, matcher, text, piece)
+    }
+
     fn check(&self, shown: &Shown, tools: &Tools<'_>, report: &mut Report<'_>) {
         leak::check(self, shown, report);
         if !self.authored.imported {

@@ -103,10 +103,9 @@ fn missing_call(ground: &Ground<'_>, matcher: &Matcher, tool: &str) -> Option<Mi
         });
     let reads = |arguments: &Value| {
         let tool = tool.to_owned();
-        matcher.reads(&Piece::new(
-            Where::Arguments { tool },
-            &arguments_text(arguments),
-        ))
+        let text = arguments_text(arguments);
+        let piece = Piece::new(Where::Arguments { tool: tool.clone() }, &text);
+        ground.tried(&tool, matcher, &text, &piece) == Some(true)
     };
     let hidden = calls
         .filter(|arguments| reads(arguments))

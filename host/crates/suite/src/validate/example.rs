@@ -14,7 +14,7 @@ pub(super) fn check(ground: &Ground<'_>, report: &mut Report<'_>) {
     let mut few: Vec<String> = Vec::new();
     let mut try_one = |matcher: &Matcher, file: &MatcherFile, place: &Place<'_>, name: String| {
         let questions = name.rsplit('.').next() == Some("asked");
-        check_examples(matcher, file, questions, place, report);
+        check_examples(ground, &name, (matcher, file), questions, place, report);
         if file.accepts.len() < WANTED || file.rejects.len() < WANTED {
             few.push(name);
         }
@@ -71,8 +71,9 @@ pub(super) fn check(ground: &Ground<'_>, report: &mut Report<'_>) {
 }
 
 fn check_examples(
-    matcher: &Matcher,
-    file: &MatcherFile,
+    ground: &Ground<'_>,
+    name: &str,
+    (matcher, file): (&Matcher, &MatcherFile),
     questions: bool,
     place: &Place<'_>,
     report: &mut Report<'_>,
@@ -82,10 +83,10 @@ fn check_examples(
         ("rejects", &file.rejects, false),
     ] {
         for (nth, text) in texts.iter().enumerate() {
-            if reads(matcher, text, questions) == wanted {
+            let span = place.key(key).index(nth).span();
+            if reads(ground, name, matcher, text, questions).is_none_or(|read| read == wanted) {
                 continue;
             }
-            let span = place.key(key).index(nth).span();
             let (message, help) = if wanted {
                 (
                     "the matcher does not match this",
@@ -103,13 +104,24 @@ fn check_examples(
 }
 
 /// `asked` looks at questions one by one, the others at the text.
-fn reads(matcher: &Matcher, text: &str, questions: bool) -> bool {
+fn reads(
+    ground: &Ground<'_>,
+    name: &str,
+    matcher: &Matcher,
+    text: &str,
+    questions: bool,
+) -> Option<bool> {
     let piece = Piece::new(Where::Response, text);
-    if !questions {
-        return matcher.reads(&piece);
+    let pieces = if questions {
+        piece.questions()
+    } else {
+        vec![piece]
+    };
+    for piece in &pieces {
+        // A text counts once for each of its questions.
+        if ground.tried(name, matcher, text, piece)? {
+            return Some(true);
+        }
     }
-    piece
-        .questions()
-        .iter()
-        .any(|question| matcher.reads(question))
+    Some(false)
 }

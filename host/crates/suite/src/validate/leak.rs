@@ -71,7 +71,9 @@ fn check_request(ground: &Ground<'_>, index: usize, place: &Place<'_>, report: &
     let request = opening(ground.session);
     let matcher = ground.session.intents[index].satisfied.as_ref();
     let piece = Piece::new(Where::Response, &request);
-    if matcher.is_some_and(|matcher| matcher.reads(&piece)) {
+    let name = format!("{}.satisfied", ground.session.intents[index].id);
+    let read = matcher.and_then(|matcher| ground.tried(&name, matcher, &request, &piece));
+    if read == Some(true) {
         let message = "the request holds all that `satisfied` looks for".to_owned();
         let help = "either the request states the intent, or the matcher takes too little for it";
         ground.report(report, place, message, help);
