@@ -101,26 +101,17 @@ async fn open_environment(
     for name in persona.app_names() {
         let plugin = plan.plugins.get(&name)?;
         let key = app_key(plan.seed, run, &persona.id, &name);
-        let app = match past.apps.get(&name) {
-            Some(AppMark { snapshot, calls }) => {
-                App::resume(
-                    plugin,
-                    plan.app_limits,
-                    key,
-                    plan.folder.blob(snapshot)?,
-                    *calls,
-                )
-                .await?
+        let app = if let Some(AppMark { snapshot, calls }) = past.apps.get(&name) {
+            let snapshot = plan.folder.blob(snapshot)?;
+            App::resume(plugin, plan.app_limits, key, snapshot, *calls).await?
+        } else {
+            let mut seed = seed(persona, &name);
+            // Apps of others may not know the word.
+            if plan.protocol == Protocol::PiBench && plugin.origin == Origin::Own {
+                seed["all_rows"] = json!(true);
             }
-            None => {
-                let mut seed = seed(persona, &name);
-                // Apps of others may not know the word.
-                if plan.protocol == Protocol::PiBench && plugin.origin == Origin::Own {
-                    seed["all_rows"] = json!(true);
-                }
-                let clock = first_clock(persona);
-                App::open(plugin, plan.app_limits, key, &seed, clock).await?
-            }
+            let clock = first_clock(persona);
+            App::open(plugin, plan.app_limits, key, &seed, clock).await?
         };
         apps.insert(name, app);
     }
