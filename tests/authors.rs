@@ -229,11 +229,11 @@ fn our_apps_answer_the_calls_of_their_conformance_files() {
     ] {
         let file = root().join(format!("target/plugins/{app}.wasm"));
         let calls = root().join(format!("plugins/{app}/conformance.jsonl"));
-        let test = |calls: &Path| {
+        let run = |calls: &Path| {
             let calls = calls.to_str().unwrap();
             scene.run(&["plugin", "test", file.to_str().unwrap(), "--calls", calls])
         };
-        let output = test(&calls);
+        let output = run(&calls);
         let said = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
         let text = std::fs::read_to_string(&calls).unwrap();
@@ -241,7 +241,7 @@ fn our_apps_answer_the_calls_of_their_conformance_files() {
             "wrong.jsonl",
             &text.replace("\"status\":422", "\"status\":421"),
         );
-        let output = test(&wrong);
+        let output = run(&wrong);
         let said = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(

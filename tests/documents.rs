@@ -407,9 +407,10 @@ async fn bombs_of_every_format_are_refused_or_cut_and_their_small_twins_are_read
         let xml = format!(r#"<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>"#);
         deflated(&[("word/document.xml", xml.into_bytes())])
     };
-    let laughs: String = (1..40)
+    let laughs: Vec<String> = (1..40)
         .map(|level| format!("<!ENTITY l{level} \"&l{};&l{};\">", level - 1, level - 1))
         .collect();
+    let laughs = laughs.concat();
     let laughs = format!(
         "<!DOCTYPE d [<!ENTITY l0 \"ha\">{laughs}]><w:document xmlns:w=\"w\"><w:body><w:p><w:r><w:t>&l39;</w:t></w:r></w:p></w:body></w:document>"
     );

@@ -296,7 +296,7 @@ async fn an_answer_of_a_hundred_thousand_calls_takes_bounded_memory() {
         };
         println!("{} calls: {} MiB at most", calls.len(), peak >> 10);
         assert_eq!(ended.code(), Some(0));
-        assert!(peak < 1 << 20, "{} KiB", peak);
+        assert!(peak < 1 << 20, "{peak} KiB");
     }
 }
 

@@ -16,7 +16,7 @@ use crate::scene::{Scene, files};
 /// Kilobytes that no run may need.
 const MOST: u64 = 512 << 10;
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Numbers that follow from a seed (`SplitMix64`).
 struct Random(u64);
 
 impl Random {
@@ -137,7 +137,7 @@ fn write_suite(scene: &Scene, random: &mut Random) {
         ),
     );
     for number in 0..sessions {
-        let intents: String = (0..=random.below(3))
+        let intents: Vec<String> = (0..=random.below(3))
             .map(|intent| {
                 let word = random.of_these(&["blue", "noon", "which", "é", "item"]);
                 format!(
@@ -146,6 +146,7 @@ fn write_suite(scene: &Scene, random: &mut Random) {
                 )
             })
             .collect();
+        let intents = intents.concat();
         scene.write(
             &format!("tasks/p/sessions/s{number}/session.toml"),
             &format!(

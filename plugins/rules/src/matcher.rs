@@ -180,6 +180,10 @@ fn regexes(node: Node) -> Result<Vec<Regex>, ConfigError> {
 fn parts(node: Node, names: Names) -> Result<Vec<Part>, ConfigError> {
     let part = |node: Node| {
         let mut table = node.table()?;
+        let part = Part {
+            pattern: regex(table.require("pattern")?)?,
+            is: Matcher::parse(table.require("is")?, names)?,
+        };
         table.finish()?;
         Ok(part)
     };
