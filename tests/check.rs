@@ -698,7 +698,7 @@ fn the_examples_of_rules_are_carried_out() {
 }
 
 #[test]
-fn the_researchers_128_tools_take_less_than_12_000_tokens() {
+fn the_researchers_128_tools_take_less_than_13_000_tokens() {
     let suite = embedded();
     let path = suite.to_str().unwrap();
     let output = Scene::new().run(&["check", path, "--session", "rebuttal-triage", "--json"]);
@@ -709,7 +709,7 @@ fn the_researchers_128_tools_take_less_than_12_000_tokens() {
     let researcher = personas.find(|one| one["persona"] == "researcher").unwrap();
     assert_eq!(researcher["tools"], 128, "{researcher}");
     let tokens = researcher["tokens"].as_u64().unwrap();
-    assert!((6_000..12_000).contains(&tokens), "{researcher}");
+    assert!((6_000..13_000).contains(&tokens), "{researcher}");
 }
 
 const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
