@@ -58,20 +58,25 @@ begin_slurm() {
     local port=$((20000 + RANDOM % 20000))
     mkdir -p "$run"/{state,munge}
     dd if=/dev/urandom of="$run/munge/key" bs=1024 count=1 status=none
-    chown -R munge: "$run/munge"
+    chown -R munge: "$run/munge" || skip "there is no user munge"
     chmod 400 "$run/munge/key"
     # Others may write to the folders above.
     runuser -u munge -- munged --force --key-file="$run/munge/key" --socket="$run/munge/socket" \
-        --pid-file="$run/munge/pid" --log-file="$run/munge/log" --seed-file="$run/munge/seed"
+        --pid-file="$run/munge/pid" --log-file="$run/munge/log" --seed-file="$run/munge/seed" \
+        || skip "munged does not start here"
     sed -e "s#@RUN@#$run#g; s#@PORT@#$port#; s#@FIRST@#$((port + 1))#; s#@LAST@#$((port + 6))#" \
         "$here/slurm.conf.in" > "$run/slurm.conf"
     export SLURM_CONF=$run/slurm.conf
-    slurmctld -f "$SLURM_CONF" -c
+    slurmctld -f "$SLURM_CONF" -c || skip "slurmctld does not start here"
     for node in 1 2 3 4 5 6; do
         mkdir "$run/spool-w$node"
-        slurmd -f "$SLURM_CONF" -N "w$node"
+        slurmd -f "$SLURM_CONF" -N "w$node" || skip "slurmd does not start here"
     done
-    until_so "all nodes are idle" 30 all_idle
+    local end=$((SECONDS + 60))
+    until all_idle; do
+        [ "$SECONDS" -lt "$end" ] || skip "the nodes of a cluster do not come up here"
+        sleep 0.2
+    done
 }
 all_idle() { [ "$(sinfo -h -t idle -o %D 2> /dev/null | awk '{n += $1} END {print n + 0}')" = 6 ]; }
 
