@@ -175,12 +175,13 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
     }
     let records = ["run", "whole"].map(|dir| RunRecord::finished(&scene.path(dir)).unwrap());
     let index = index(&Report::new(records.into(), &[], 1));
-    assert_eq!(index["runs"][0]["marks"], json!([PATTERNS]));
+    // What models judged stands first.
+    assert_eq!(index["runs"][0]["marks"], json!([]));
+    assert_eq!(index["runs"][1]["marks"], json!([PATTERNS]));
     assert_eq!(
-        index["runs"][0]["label"],
+        index["runs"][1]["label"],
         "openai/m (run) (judged by patterns)"
     );
-    assert_eq!(index["runs"][1]["marks"], json!([]));
     let caution = index["comparisons"][0]["cautions"][0].as_str().unwrap();
     assert!(
         caution.starts_with("Judged by patterns on one side"),
