@@ -314,7 +314,7 @@ fn suggests_the_key_that_was_meant() {
         "id =",
         "zzz = 1\nid =",
         &[
-            "suite.toml:2:1: unknown key `zzz` (known here: version, id, title, personas, protocol, scaffold, scaffold_prompt, agent, user, judge, runs, seed, filter, jobs, session, state, ablate, plugins, policy, lock, limits, providers, models, web)",
+            "suite.toml:2:1: unknown key `zzz` (known here: version, id, title, personas, protocol, scaffold, scaffold_prompt, agent, user, judge, runs, seed, filter, jobs, memory, session, state, ablate, plugins, policy, lock, limits, providers, models, web)",
         ],
     );
 }
@@ -1082,7 +1082,7 @@ fn refuses_lists_without_end() {
 #[test]
 fn every_option_puts_its_value_on_a_suite_and_another_kind_of_value_is_refused() {
     let Loaded { mut suite, .. } = Folder::sound().load().unwrap();
-    let values: [(&str, Value); 13] = [
+    let values: [(&str, Value); 14] = [
         ("agent", "nop".into()),
         ("user", "lexical".into()),
         ("judge", "a,b".into()),
@@ -1090,6 +1090,7 @@ fn every_option_puts_its_value_on_a_suite_and_another_kind_of_value_is_refused()
         ("session", vec!["s"].into()),
         ("runs", 4.into()),
         ("jobs", 5.into()),
+        ("memory", "4G".into()),
         ("protocol", "pi-bench".into()),
         ("scaffold", "nanobot-0.1.4".into()),
         ("scaffold-prompt", "coached".into()),
