@@ -254,7 +254,8 @@ fn a_hundred_kills_lose_nothing() {
                 let into = ["--persona", "law_trainee", "--out", &out];
                 scene.command(&[run.as_slice(), &into].concat())
             };
-            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let said = std::fs::File::create(scene.path("said")).unwrap();
+            command.stdout(Stdio::null()).stderr(said);
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
@@ -273,7 +274,8 @@ fn a_hundred_kills_lose_nothing() {
             child.wait().unwrap();
             match ended {
                 Some(status) => {
-                    assert_eq!(status.code(), Some(0), "{out} after {kills} kills");
+                    let said = std::fs::read_to_string(scene.path("said")).unwrap();
+                    assert_eq!(status.code(), Some(0), "{out} after {kills} kills: {said}");
                     break;
                 }
                 None => kills += 1,
