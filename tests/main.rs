@@ -39,6 +39,7 @@ mod limits;
 mod log;
 mod long_session;
 mod models;
+mod openssh;
 mod otlp;
 mod parts;
 mod players;
