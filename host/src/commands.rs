@@ -143,7 +143,7 @@ fn machine() -> Result<Machine, Failure> {
     let cache = cache_dir();
     let mut suite = None;
     if !own.iter().any(|dir| dir.is_dir())
-        && let Some(folder) = unpacked(&cache)?
+        && let Some(folder) = unpack(&cache)?
     {
         own.push(folder.join(embedded::PLUGINS));
         suite = Some(folder.join(embedded::SUITE));
@@ -223,9 +223,9 @@ impl From<PlanError> for Failure {
 const EMBEDDED: &str = "tasks/suite.toml";
 
 /// The folder of what the program carries; None where it was built without.
-fn unpacked(cache: &Path) -> Result<Option<PathBuf>, Failure> {
+fn unpack(cache: &Path) -> Result<Option<PathBuf>, Failure> {
     let archive = embedded::archive();
-    let folder = archive.map(|archive| embedded::unpacked(archive, cache));
+    let folder = archive.map(|archive| embedded::unpack(archive, cache));
     folder
         .transpose()
         .with_context(|| {
@@ -243,7 +243,7 @@ fn embedded_suite() -> Result<Utf8PathBuf, Failure> {
     if checkout.exists() {
         return Ok(checkout);
     }
-    let folder = unpacked(&cache_dir())?;
+    let folder = unpack(&cache_dir())?;
     let carried = folder.and_then(|folder| Utf8PathBuf::try_from(folder).ok());
     Ok(carried.map_or(checkout, |folder| folder.join(embedded::SUITE)))
 }

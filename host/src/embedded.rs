@@ -21,7 +21,7 @@ pub const PLUGINS: &str = "plugins";
 pub const SUITE: &str = "suite/suite.toml";
 
 /// The folder of the archive's files in the cache, named after their digest: other contents have another folder.
-pub fn unpacked(archive: Archive<'_>, cache: &Path) -> io::Result<PathBuf> {
+pub fn unpack(archive: Archive<'_>, cache: &Path) -> io::Result<PathBuf> {
     let folder = cache.join(format!("embedded-{}", &archive.digest()[..16]));
     if folder.is_dir() {
         return Ok(folder);

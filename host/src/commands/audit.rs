@@ -38,7 +38,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         };
         let plans = runs.iter().enumerate().map(reopened);
         let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
-        let sample = drawn(&plans, args)?;
+        let sample = draw_sample(&plans, args)?;
         let audited = runtime.block_on(pibench_engine::audit(&sample, args.seed));
         let stopped = audited.setup.is_some();
         audits.push((judge.clone(), audited));
@@ -46,11 +46,11 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
             break;
         }
     }
-    told(audits, args.json)
+    print_audits(audits, args.json)
 }
 
 /// Prints what came of the audits, and what kept them from their end.
-fn told(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Failure> {
+fn print_audits(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Failure> {
     let mut sources = Vec::new();
     let (mut broken, mut faults) = (Vec::new(), Vec::new());
     let mut rejected = None;
@@ -114,7 +114,7 @@ fn runs(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failure> {
     Ok(runs)
 }
 
-fn drawn<'a>(plans: &'a [Plan], args: &AuditArgs) -> Result<Sample<'a>, Failure> {
+fn draw_sample<'a>(plans: &'a [Plan], args: &AuditArgs) -> Result<Sample<'a>, Failure> {
     Sample::draw(plans, args.sample as usize, args.seed).or_exit(Exit::Io)
 }
 
@@ -130,7 +130,7 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
         return Err(anyhow!("write {file}: it is there already")).or_exit(Exit::Io);
     }
     let plans = plans(runs)?;
-    let sample = drawn(&plans, args)?;
+    let sample = draw_sample(&plans, args)?;
     let ballot = runtime()?
         .block_on(pibench_engine::ballot(&sample))
         .or_exit(Exit::Io)?;
@@ -148,7 +148,7 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
 
 fn by_people(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Audited, Failure> {
     let plans = plans(runs)?;
-    let sample = drawn(&plans, args)?;
+    let sample = draw_sample(&plans, args)?;
     let ballot = runtime()?
         .block_on(pibench_engine::ballot(&sample))
         .or_exit(Exit::Io)?;

@@ -35,9 +35,9 @@ struct Listed<'a> {
 /// Prints the counts of the paper's Tables 2, 3 and 5, or the sessions.
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     if let Some(ListCommand::Sessions { suite, json }) = &args.what {
-        return sessions(&loaded(suite.as_ref())?, *json);
+        return sessions(&load_named(suite.as_ref())?, *json);
     }
-    let suite = loaded(args.suite.as_ref())?;
+    let suite = load_named(args.suite.as_ref())?;
     let machine = machine()?;
     let policy = PolicyFile::default();
     let limits = limits(&suite, &policy)?;
@@ -56,7 +56,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
-fn loaded(path: Option<&Utf8PathBuf>) -> Result<Suite, Failure> {
+fn load_named(path: Option<&Utf8PathBuf>) -> Result<Suite, Failure> {
     let path = path.cloned().map_or_else(embedded_suite, Ok)?;
     let loaded = load(&path).map_err(|problems| {
         show_problems(&problems.0);

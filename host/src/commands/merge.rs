@@ -21,10 +21,10 @@ use pibench_record::{RunFolder, journal};
 
 /// Merges run folders into a new one, or all parts of a folder into its own.
 pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    merged(args).map(|exit| exit.or_zero(args.exit_zero))
+    merge_parts(args).map(|exit| exit.or_zero(args.exit_zero))
 }
 
-fn merged(args: &MergeArgs) -> Result<Exit, Failure> {
+fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     let MergeArgs {
         parts,
         out,
@@ -49,7 +49,7 @@ fn merged(args: &MergeArgs) -> Result<Exit, Failure> {
         let opened = RunFolder::open(path.as_std_path()).or_exit(Exit::InvalidInput)?;
         folders.push((path.to_string(), opened.0, opened.1));
     }
-    let mut draft = drafted(&folders, out)?;
+    let mut draft = draft_folder(&folders, out)?;
     draft.publish()?;
     show(&draft.results, *json, draft.plan.folder.root())?;
     if !draft.is_whole {
@@ -73,7 +73,10 @@ impl Draft {
 }
 
 /// Parts, each with its name, as one run that will be in `out`.
-fn drafted(folders: &[(String, RunFolder, Manifest)], out: &Utf8Path) -> Result<Draft, Failure> {
+fn draft_folder(
+    folders: &[(String, RunFolder, Manifest)],
+    out: &Utf8Path,
+) -> Result<Draft, Failure> {
     let manifests: Vec<_> = folders
         .iter()
         .map(|(path, _, manifest)| (path.as_str(), manifest))
@@ -123,7 +126,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
             let (folder, manifest) = RunFolder::read(&part.dir).or_exit(Exit::Io)?;
             folders.push((part.dir.display().to_string(), folder, manifest));
         }
-        drafts.push((out.clone(), drafted(&folders, &out)?));
+        drafts.push((out.clone(), draft_folder(&folders, &out)?));
         Ok(())
     });
     if let Err(failure) = made {

@@ -26,12 +26,12 @@ use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
-pub(super) use play::{Output, played, show};
+pub(super) use play::{Output, play_plan, show};
 pub(super) use several::folder_of;
 
 /// Plays a suite, or goes on with a run.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let args = part::placed(args)?;
+    let args = part::place(args)?;
     Ok(dispatch(&args)?.or_zero(args.exit_zero))
 }
 
@@ -43,15 +43,15 @@ fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
         return estimate::print(args);
     }
     let (plan, resume) = if let Some(dir) = &args.resume {
-        if let Some(several) = several::resumed(dir, args)? {
+        if let Some(several) = several::resume(dir, args)? {
             return several.play(args);
         }
         (resumed(dir, args)?, true)
     } else {
-        let suite = loaded(args)?;
+        let suite = load_wanted(args)?;
         let agents = agents(&suite)?;
         if agents.len() > 1 {
-            return several::begun(&suite, &agents, args)?.play(args);
+            return several::begin(&suite, &agents, args)?.play(args);
         }
         begun(&suite, args)?
     };
@@ -67,15 +67,15 @@ fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
     } else {
         Output::Table
     };
-    played(plan, resume, output, std::future::ready(()))
+    play_plan(plan, resume, output, std::future::ready(()))
 }
 
 /// What is to be played by one agent, by the command line, and whether it was begun before.
 pub(super) fn plan_of(args: &RunArgs) -> Result<(Plan, bool), Failure> {
-    let args = &part::placed(args)?;
+    let args = &part::place(args)?;
     match &args.resume {
         Some(dir) => Ok((resumed(dir, args)?, true)),
-        None => begun(&loaded(args)?, args),
+        None => begun(&load_wanted(args)?, args),
     }
 }
 
@@ -98,7 +98,13 @@ fn begun(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
 fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let answers = args.tape.answers();
     let how = going_on(args, false);
-    Ok(go_on(&machine()?, dir, answers, &playing(args)?, &how)?)
+    Ok(go_on(
+        &machine()?,
+        dir,
+        answers,
+        &open_playing(args)?,
+        &how,
+    )?)
 }
 
 /// What the command line asks of a run beside its suite's settings.
@@ -109,11 +115,11 @@ pub(super) fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
         prompts: args.prompts.clone(),
         max_cost: args.max_cost,
         preflight: !args.no_preflight,
-        playing: Some(playing(args)?),
+        playing: Some(open_playing(args)?),
     })
 }
 
-fn playing(args: &RunArgs) -> Result<Playing, Failure> {
+fn open_playing(args: &RunArgs) -> Result<Playing, Failure> {
     let target = Target::find(args.otlp.as_deref(), &process_environment).or_exit(Exit::Usage)?;
     let tell = |lost: &str| eprintln!("{}", escape::line(lost));
     let collector = target
@@ -143,10 +149,10 @@ fn going_on(args: &RunArgs, beside: bool) -> GoingOn {
 }
 
 /// The suite that the command line names, with everybody named who has to be.
-pub(super) fn loaded(args: &RunArgs) -> Result<Suite, Failure> {
+pub(super) fn load_wanted(args: &RunArgs) -> Result<Suite, Failure> {
     let suite = load_suite(&args.settings)?;
-    spelled(&suite)?;
-    named(&suite)?;
+    check_spelling(&suite)?;
+    check_named(&suite)?;
     Ok(suite)
 }
 
@@ -155,7 +161,7 @@ const LIKENESS: f64 = 0.85;
 
 /// A player that is neither scripted nor a model of the list nor PROVIDER/MODEL is a slip of the pen, and what it is near is
 /// offered.
-fn spelled(suite: &Suite) -> Result<(), Failure> {
+fn check_spelling(suite: &Suite) -> Result<(), Failure> {
     let catalog = Catalog::with(&suite.providers, &suite.models);
     let roles = [
         ("agent", Some(&suite.agent), &player::SCRIPTED[..]),
@@ -190,7 +196,7 @@ fn spelled(suite: &Suite) -> Result<(), Failure> {
 }
 
 /// Patterns play user and judge of a real agent by their name only: their verdicts say little of it.
-fn named(suite: &Suite) -> Result<(), Failure> {
+fn check_named(suite: &Suite) -> Result<(), Failure> {
     let Some((told, options)) = unnamed(suite) else {
         return Ok(());
     };

@@ -8,7 +8,7 @@ use minijinja::{Environment, context};
 use serde_json::json;
 
 use super::machine;
-use super::run::{folder_of, loaded, wanted};
+use super::run::{folder_of, load_wanted, wanted};
 use crate::cli::{RunArgs, RunLine, Scheduler, ScriptArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{agents, settle};
@@ -28,8 +28,8 @@ const LONGEST_NAME: usize = 50;
 
 /// Prints the script or the manifests.
 pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
-    let run = parsed(&args.options)?;
-    let suite = loaded(&run)?;
+    let run = parse_options(&args.options)?;
+    let suite = load_wanted(&run)?;
     keep_keys(&suite, &args.options)?;
     let agents = agents(&suite)?;
     // A mistake is told here and not by the first task.
@@ -50,7 +50,7 @@ pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
 }
 
 /// The options as `run` has them, without those that each part has of its own.
-fn parsed(options: &[String]) -> Result<RunArgs, Failure> {
+fn parse_options(options: &[String]) -> Result<RunArgs, Failure> {
     let line = std::iter::once("run").chain(options.iter().map(String::as_str));
     let run = RunLine::try_parse_from(line)
         .map_err(|error| {
@@ -146,7 +146,7 @@ fn slurm(args: &ScriptArgs, parts: u32) -> Result<String, Failure> {
         .or_exit(Exit::Usage);
     }
     let options: Vec<String> = args.options.iter().map(|word| quoted(word)).collect();
-    rendered(
+    render(
         SLURM,
         context! {
             parts, options, at_once => args.at_once,
@@ -203,7 +203,7 @@ fn kubernetes(args: &ScriptArgs, parts: u32, agents: &[String]) -> Result<String
         .collect();
     let image = args.image.clone();
     let image = image.unwrap_or_else(|| concat!("pibench-host:", env!("CARGO_PKG_VERSION")).into());
-    rendered(
+    render(
         KUBERNETES,
         context! {
             parts, at_once => args.at_once, name, queue => args.queue.as_deref(), verify,
@@ -214,7 +214,7 @@ fn kubernetes(args: &ScriptArgs, parts: u32, agents: &[String]) -> Result<String
     )
 }
 
-fn rendered(template: &str, values: minijinja::Value) -> Result<String, Failure> {
+fn render(template: &str, values: minijinja::Value) -> Result<String, Failure> {
     // The last line break of a template is dropped.
     let text = Environment::new().render_str(template, values);
     Ok(text.or_exit(Exit::Bug)? + "\n")

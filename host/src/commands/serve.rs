@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use serde_json::json;
 
-use super::run::{Output, plan_of, played};
+use super::run::{Output, plan_of, play_plan};
 use crate::cli::ServeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_door::Door;
@@ -67,7 +67,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
             eprintln!("error: failed to {error}");
         }
     };
-    played(plan, resume, output, served)
+    play_plan(plan, resume, output, served)
 }
 
 /// Serves until the agent was told that everything is over, or has gone.

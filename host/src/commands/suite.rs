@@ -14,20 +14,20 @@ pub(super) fn suite(command: &SuiteCommand) -> Result<Exit, Failure> {
         SuiteCommand::Export { dir } => export(dir),
         SuiteCommand::New { dir } => {
             let file = dir.join("suite.toml");
-            written(draft::suite(dir), &format!("check {file}"))
+            write_draft(draft::suite(dir), &format!("check {file}"))
         }
     }
 }
 
 pub(super) fn persona(command: &PersonaCommand) -> Result<Exit, Failure> {
     let PersonaCommand::New { suite, id } = command;
-    written(draft::persona(suite, id), &format!("check {suite}"))
+    write_draft(draft::persona(suite, id), &format!("check {suite}"))
 }
 
 pub(super) fn session(command: &SessionCommand) -> Result<Exit, Failure> {
     let SessionCommand::New { persona, id } = command;
     let next = format!("check <the suite> --session {id}");
-    written(draft::session(persona, id), &next)
+    write_draft(draft::session(persona, id), &next)
 }
 
 /// Writes the suite that the program carries.
@@ -46,7 +46,7 @@ fn export(dir: &Utf8Path) -> Result<Exit, Failure> {
 }
 
 /// Writes a draft, nothing of it over a file that was not to be changed, and says what comes next.
-fn written(draft: Result<Draft, DraftError>, next: &str) -> Result<Exit, Failure> {
+fn write_draft(draft: Result<Draft, DraftError>, next: &str) -> Result<Exit, Failure> {
     let Draft { new, changed } = draft.or_exit(Exit::InvalidInput)?;
     if let Some((path, _)) = new.iter().find(|(path, _)| path.exists()) {
         return Err(anyhow!("write {path}: it is there already")).or_exit(Exit::Io);

@@ -16,7 +16,7 @@ use pibench_record::folder::{read_manifest, read_outline};
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let manifest = read_manifest(args.run.as_std_path()).or_exit(Exit::InvalidInput)?;
     if manifest.imported.is_some() {
-        return imported(&args.run);
+        return verify_imported(&args.run);
     }
     let purpose = Purpose::Look {
         suite: args.suite.as_deref(),
@@ -27,11 +27,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
-    Ok(told(&args.run, &verified, &rules, sound))
+    Ok(print_verified(&args.run, &verified, &rules, sound))
 }
 
 /// A run that another program played: its record is held to be what that program wrote.
-fn imported(dir: &Utf8Path) -> Result<Exit, Failure> {
+fn verify_imported(dir: &Utf8Path) -> Result<Exit, Failure> {
     let (folder, manifest) = RunFolder::read(dir.as_std_path()).or_exit(Exit::Io)?;
     let outline = read_outline(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
     let outline = outline
@@ -41,10 +41,15 @@ fn imported(dir: &Utf8Path) -> Result<Exit, Failure> {
         pibench_engine::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)?;
     let rules = "imported, not played here, so that no rule was graded again and nothing says that it was played so";
     let sound = "every score follows from the statuses and verdicts that were taken over";
-    Ok(told(dir, &verified, rules, sound))
+    Ok(print_verified(dir, &verified, rules, sound))
 }
 
-fn told(dir: &Utf8Path, verified: &pibench_engine::Verified, rules: &str, sound: &str) -> Exit {
+fn print_verified(
+    dir: &Utf8Path,
+    verified: &pibench_engine::Verified,
+    rules: &str,
+    sound: &str,
+) -> Exit {
     let pibench_engine::Verified {
         sessions,
         turns,

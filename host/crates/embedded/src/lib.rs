@@ -154,7 +154,7 @@ pub fn pack(folders: &[(&str, &Path)], kept: &Path) -> io::Result<Vec<u8>> {
     }
     let packed = all.par_iter().with_max_len(1);
     let packed: Vec<(PathBuf, Vec<u8>)> = packed
-        .map(|frame| packed_once(&frame.content, kept))
+        .map(|frame| pack_once(&frame.content, kept))
         .collect::<io::Result<_>>()?;
     forget(kept, &packed.iter().map(|(path, _)| path.clone()).collect())?;
     let index = Index {
@@ -247,7 +247,7 @@ fn at(path: &str, error: &io::Error) -> io::Error {
 }
 
 /// A compressed frame, from the folder of those that were packed before or packed and put there.
-fn packed_once(content: &[u8], kept: &Path) -> io::Result<(PathBuf, Vec<u8>)> {
+fn pack_once(content: &[u8], kept: &Path) -> io::Result<(PathBuf, Vec<u8>)> {
     let path = kept.join(format!("{}.zst", blake3::hash(content).to_hex()));
     if let Ok(bytes) = fs::read(&path) {
         return Ok((path, bytes));

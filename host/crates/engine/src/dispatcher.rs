@@ -131,7 +131,7 @@ pub async fn play_all(
             }
             return Ok(interrupted());
         }
-        () = stopped(&mut scheduler, &plans) => {
+        () = stop_all(&mut scheduler, &plans) => {
             tokio::select! {
                 () = tasks.shutdown() => {}
                 () = until_killed(&plans) => {}
@@ -167,7 +167,7 @@ pub async fn play_all(
 }
 
 /// Passes when a scheduler has said that all must end, and the time for turns to end by themselves is over.
-async fn stopped(scheduler: &mut Scheduler, plans: &[Arc<Plan>]) {
+async fn stop_all(scheduler: &mut Scheduler, plans: &[Arc<Plan>]) {
     scheduler.says_stop().await;
     for plan in plans {
         plan.stop.ask();

@@ -149,7 +149,7 @@ impl Service {
     }
 
     /// The result of one tool call, whichever tool it is.
-    async fn called(&self, name: &str, arguments: JsonObject) -> CallToolResult {
+    async fn call_named(&self, name: &str, arguments: JsonObject) -> CallToolResult {
         if name != CONVERSE {
             return self.call(name, arguments).await;
         }
@@ -189,7 +189,7 @@ impl ServerHandler for Service {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        Ok(self.called(&request.name, arguments).await.into())
+        Ok(self.call_named(&request.name, arguments).await.into())
     }
 }
 
@@ -245,12 +245,12 @@ pub async fn http(service: Service, door: Door, token: String) {
             "/mcp",
             StreamableHttpService::new(connection, sessions, config),
         )
-        .layer(middleware::from_fn_with_state(token, authorised));
+        .layer(middleware::from_fn_with_state(token, authorise));
     door.serve(app).await;
 }
 
 /// Lets nobody in without the token.
-async fn authorised(
+async fn authorise(
     State(token): State<Arc<str>>,
     Extension(guest): Extension<Guest>,
     request: Request,
@@ -289,9 +289,9 @@ mod tests {
     async fn a_run_that_is_over_has_the_conversation_only_and_says_so() {
         let outside = External::default().outside().unwrap();
         let service = Service::new(outside).await;
-        let told = service.called(CONVERSE, JsonObject::new()).await;
+        let told = service.call_named(CONVERSE, JsonObject::new()).await;
         assert_eq!(told, answered("{\"over\":true}"));
-        let called = service.called("read_file", JsonObject::new()).await;
+        let called = service.call_named("read_file", JsonObject::new()).await;
         let over = "every session is played: there is nothing to work on";
         assert_eq!(called, refused(over));
     }
@@ -302,7 +302,7 @@ mod tests {
         let service = Service::new(outside).await;
         let mut arguments = JsonObject::new();
         arguments.insert("answer".into(), 7.into());
-        let called = service.called(CONVERSE, arguments).await;
+        let called = service.call_named(CONVERSE, arguments).await;
         assert_eq!(called, refused("`answer` has to be a text"));
     }
 }

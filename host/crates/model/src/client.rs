@@ -324,7 +324,7 @@ impl Client {
 
     /// As [`Client::chat`], with the temperature that the model took.
     pub async fn answer(&self, request: ChatRequest<'_>) -> Result<Answer, ModelError> {
-        let answer = self.taped(request, &mut Time::default()).await?;
+        let answer = self.ask_on_tape(request, &mut Time::default()).await?;
         // Without a limit no time is used up.
         answer.ok_or_else(|| ModelError::Infrastructure {
             server: self.shared.endpoint.label(),
@@ -377,12 +377,12 @@ impl Client {
             left: Some(left),
             waited: Duration::ZERO,
         };
-        let answer = self.taped(request, &mut time).await?;
+        let answer = self.ask_on_tape(request, &mut time).await?;
         Ok(answer.map(|answer| (answer.reply, time.waited)))
     }
 
     /// From the recording, or from the model and into the recording. None: the time was used up.
-    async fn taped(
+    async fn ask_on_tape(
         &self,
         request: ChatRequest<'_>,
         time: &mut Time,
@@ -394,7 +394,7 @@ impl Client {
             ..
         } = &*self.shared;
         let cassette = match &**tape {
-            Tape::Off => return self.live(request, time).await,
+            Tape::Off => return self.ask_live(request, time).await,
             Tape::Silent => {
                 return Err(ModelError::Infrastructure {
                     server: endpoint.spec.clone(),
@@ -402,7 +402,7 @@ impl Client {
                 });
             }
             Tape::Cache(_) if *role != Role::Judge => {
-                return self.live(request, time).await;
+                return self.ask_live(request, time).await;
             }
             Tape::Record(cassette) | Tape::Replay(cassette) | Tape::Cache(cassette) => cassette,
         };
@@ -417,7 +417,7 @@ impl Client {
             }
             _ => {}
         }
-        let result = self.live(request, time).await;
+        let result = self.ask_live(request, time).await;
         if let Tape::Cache(_) = **tape {
             let unkept = Some(question);
             return result.map(|answer| answer.map(|answer| Answer { unkept, ..answer }));
@@ -428,7 +428,7 @@ impl Client {
         result
     }
 
-    async fn live(
+    async fn ask_live(
         &self,
         request: ChatRequest<'_>,
         time: &mut Time,
@@ -451,7 +451,10 @@ impl Client {
             reasoning_tokens = Empty,
             error = Empty,
         );
-        let answer = self.asked(request, time).instrument(span.clone()).await;
+        let answer = self
+            .ask_quietly(request, time)
+            .instrument(span.clone())
+            .await;
         match &answer {
             Ok(Some(Answer { reply, .. })) => {
                 span.record("input_tokens", reply.usage.input_tokens);
@@ -467,8 +470,8 @@ impl Client {
         answer
     }
 
-    /// As [`Client::live`], without a word to the log.
-    async fn asked(
+    /// As [`Client::ask_live`], without a word to the log.
+    async fn ask_quietly(
         &self,
         request: ChatRequest<'_>,
         time: &mut Time,
@@ -517,12 +520,12 @@ impl Client {
             output_limit: &endpoint.output_limit,
             give_back: endpoint.give_back.as_deref(),
         };
-        let body = written(&wire::request(endpoint.format, habits, request));
+        let body = write_body(&wire::request(endpoint.format, habits, request));
         let attempts = if self.brief { BRIEF_ATTEMPTS } else { ATTEMPTS };
         let (mut attempt, mut unreadable, mut limited) = (0, 0, Duration::ZERO);
         loop {
             attempt += 1;
-            let failure = match self.admitted(&body, time).await {
+            let failure = match self.send_admitted(&body, time).await {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
@@ -585,7 +588,7 @@ impl Client {
     }
 
     /// One attempt, when the provider's limits let it.
-    async fn admitted(&self, body: &Bytes, time: &mut Time) -> Result<Reply, Failure> {
+    async fn send_admitted(&self, body: &Bytes, time: &mut Time) -> Result<Reply, Failure> {
         let Shared { gate, pause, .. } = &*self.shared;
         let estimate = (body.len() / BYTES_PER_TOKEN) as u64;
         let entry = time.wait(gate.enter()).await;
@@ -797,7 +800,7 @@ impl Time {
 }
 
 /// JSON, in as many bytes as it has: it is kept until the answer is there.
-fn written(body: &wire::Body<'_>) -> Bytes {
+fn write_body(body: &wire::Body<'_>) -> Bytes {
     /// Few are longer, and a place that grows is copied each time.
     const USUAL: usize = 64 << 10;
     let mut text = Vec::with_capacity(USUAL);

@@ -156,11 +156,11 @@ fn write(path: &Path, content: &[u8]) -> Result<(), ExportError> {
 /// A turn's steps as messages of a chat, with what the user said before.
 fn messages(turn: &Turn) -> Vec<Value> {
     let mut all = vec![json!({ "role": "user", "content": turn.message })];
-    said(&turn.steps, &mut all);
+    push_said(&turn.steps, &mut all);
     all
 }
 
-fn said(steps: &[Step], all: &mut Vec<Value>) {
+fn push_said(steps: &[Step], all: &mut Vec<Value>) {
     for step in steps {
         match step {
             Step::Reply { text, calls, .. } => {

@@ -37,7 +37,7 @@ pub fn html(report: &Report) -> String {
             BASE64.encode(packed)
         )
     };
-    let mut data = block("index", &pack::packed(&index(report)));
+    let mut data = block("index", &pack::pack(&index(report)));
     for (place, packed) in pack::sessions(report).iter().enumerate() {
         data += &block(&format!("s{place}"), packed);
     }

@@ -145,7 +145,7 @@ fn key(dir: &Path) -> std::io::Result<[u8; 32]> {
 }
 
 fn read_key(dir: &Path, path: &Path) -> std::io::Result<[u8; 32]> {
-    let mut file = opened_file(path)?;
+    let mut file = open_file(path)?;
     let metadata = file.metadata()?;
     let mut key = [0; 32];
     let whole = metadata.len() == key.len() as u64;
@@ -178,7 +178,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 impl Opened {
     /// None when there is no file or it is not ours; such a file is removed.
     fn read(&self, engine: &Engine, path: &Path) -> Option<Component> {
-        let mut file = opened_file(path).ok()?;
+        let mut file = open_file(path).ok()?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         let verified = self.is_ours(path, length, &mut file).unwrap_or(false);
         let component = verified.then(|| map(engine, &file).ok()).flatten();
@@ -206,7 +206,7 @@ impl Opened {
     /// What a small file of ours holds.
     fn content(&self, path: &Path) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        opened_file(path).ok()?.read_to_end(&mut bytes).ok()?;
+        open_file(path).ok()?.read_to_end(&mut bytes).ok()?;
         let length = bytes.len() as u64;
         let verified = self.is_ours(path, length, &mut &bytes[..]);
         bytes.truncate(bytes.len().saturating_sub(MAC));
@@ -244,7 +244,7 @@ impl Opened {
     }
 }
 
-fn opened_file(path: &Path) -> std::io::Result<File> {
+fn open_file(path: &Path) -> std::io::Result<File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).custom_flags(NOFOLLOW).open(path)
 }

@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 use super::fault::GuestFault;
 use super::limits::Limits;
 use super::load::Plugin;
-use super::state::{Reach, State, arm, bounded_call, fault};
+use super::state::{Reach, State, arm, bound_call, fault};
 use pibench_core::record::{GuestCall, GuestOutcome};
 use pibench_core::vocabulary::Grant;
 
@@ -50,7 +50,7 @@ impl<G> Live<G> {
             .map_err(|error| host(&error))?;
         let mut store = State::store(plugin, limits, key, reach.into(), permit);
         arm(&mut store, limits, Instant::now()).map_err(|error| host(&error))?;
-        let guest = bounded_call(limits, Box::pin(instantiate(&mut store))).await;
+        let guest = bound_call(limits, Box::pin(instantiate(&mut store))).await;
         match guest {
             Ok(guest) => Ok(Self { store, guest }),
             Err(error) => Err(fault(&error, store.data().limiter.refused, limits)),
@@ -68,7 +68,7 @@ impl<G> Live<G> {
     }
 
     /// As [`call`](Self::call), and [`Ran::was_served`] can say whether a processor worked for it.
-    pub(super) async fn metered_call<T>(
+    pub(super) async fn meter_call<T>(
         &mut self,
         limits: Limits,
         now: DateTime,
@@ -94,9 +94,9 @@ impl<G> Live<G> {
         }
         self.store.data_mut().set_now(now);
         // In its own place: what is around it moves it more than once, and it is large.
-        let call = bounded_call(limits, Box::pin(call(self)));
+        let call = bound_call(limits, Box::pin(call(self)));
         let (result, processor) = if meter {
-            metered(call).await
+            measure(call).await
         } else {
             (call.await, Duration::ZERO)
         };
@@ -133,7 +133,7 @@ async fn make_images(component: &Component) -> wasmtime::Result<()> {
 }
 
 /// Also says how long a processor worked for the future, on whichever threads.
-async fn metered<F: Future>(future: F) -> (F::Output, Duration) {
+async fn measure<F: Future>(future: F) -> (F::Output, Duration) {
     let mut future = std::pin::pin!(future);
     let mut processor = Duration::ZERO;
     let output = std::future::poll_fn(|context| {
@@ -249,8 +249,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_work_counts_as_a_processors_time() {
-        let ((), waited) = metered(tokio::task::yield_now()).await;
-        let ((), worked) = metered(async {
+        let ((), waited) = measure(tokio::task::yield_now()).await;
+        let ((), worked) = measure(async {
             let until = thread_time() + Duration::from_millis(20);
             while thread_time() < until {
                 std::hint::spin_loop();

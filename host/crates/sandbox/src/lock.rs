@@ -224,7 +224,7 @@ pub fn write(dir: &Path) -> Result<Lock, LockError> {
             .extension()
             .is_some_and(|extension| extension == "wasm")
         {
-            plugins.push(locked(&path).map_err(|reason| failed(&path, reason))?);
+            plugins.push(read_lock(&path).map_err(|reason| failed(&path, reason))?);
         }
     }
     plugins.sort();
@@ -250,7 +250,7 @@ pub fn write(dir: &Path) -> Result<Lock, LockError> {
     Ok(lock)
 }
 
-fn locked(path: &Path) -> Result<Locked, String> {
+fn read_lock(path: &Path) -> Result<Locked, String> {
     let wasm = std::fs::read(path).map_err(|error| error.to_string())?;
     let facts = Facts::of(&wasm)?;
     if facts.wit().is_empty() {

@@ -38,12 +38,12 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     linker.instance(INTERFACE)?.func_wrap_async(
         "run",
         |store: StoreContextMut<'_, State>, (program, stdin): (Program, Vec<u8>)| {
-            Box::new(async move { Ok((started(store, program, stdin).await?,)) })
+            Box::new(async move { Ok((start(store, program, stdin).await?,)) })
         },
     )
 }
 
-async fn started(
+async fn start(
     mut store: StoreContextMut<'_, State>,
     program: Program,
     stdin: Vec<u8>,

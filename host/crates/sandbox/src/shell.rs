@@ -111,7 +111,7 @@ impl Shell {
             timeout: command.timeout,
         };
         let ran = live
-            .metered_call(limits, command.now, async |live: &mut Live<Guest>| {
+            .meter_call(limits, command.now, async |live: &mut Live<Guest>| {
                 // What the agent gave, and nothing more: the shell's own timeout comes first.
                 let time = Duration::from_secs(command.timeout.into());
                 live.store.data().clocks.arm(time);

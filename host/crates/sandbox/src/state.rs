@@ -301,7 +301,7 @@ pub(super) fn arm(store: &mut Store<State>, limits: Limits, now: Instant) -> was
 
 /// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that waits. A panic of a
 /// host function ends the call and nothing else: the store that it left is dropped, as after any fault.
-pub(super) async fn bounded_call<T>(
+pub(super) async fn bound_call<T>(
     limits: Limits,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> Result<T, wasmtime::Error> {

@@ -238,7 +238,7 @@ impl Loader {
     }
 
     /// The suite file with the command line's settings in it.
-    fn assigned(&mut self, name: &str, set: &[Assignment]) -> Result<Source, String> {
+    fn assign(&mut self, name: &str, set: &[Assignment]) -> Result<Source, String> {
         let Source { path, text } = self.source(name)?;
         let text = match set {
             [] => text,
@@ -248,7 +248,7 @@ impl Loader {
     }
 
     fn suite(&mut self, path: &Utf8Path, name: &str, set: &[Assignment]) -> Option<Suite> {
-        let source = match self.assigned(name, set) {
+        let source = match self.assign(name, set) {
             Ok(source) => source,
             Err(message) => {
                 self.problems.push(Problem::of_file(path, message));
@@ -372,11 +372,11 @@ impl Loader {
             let user_md = Some(USER_MD).filter(|_| !file.user_md.is_empty());
             let skill_files = skills.iter().map(|file| file.path.as_str());
             let there: Vec<&str> = skill_files.chain(user_md).collect();
-            let files = loader.staged(&file.files, folder, &there, &root.key("files"), report);
+            let files = loader.stage(&file.files, folder, &there, &root.key("files"), report);
             let sessions = loader.episode(&file, folder, &root.key("episode"), report);
             // A name that is misspelt is told, and its folder would be told once more.
             if sessions.len() == file.episode.len() {
-                loader.unplayed(&file, folder, &root.key("episode"), report);
+                loader.report_unplayed(&file, folder, &root.key("episode"), report);
             }
             if name.is_some_and(|name| name != file.id) {
                 return None;
@@ -416,7 +416,7 @@ impl Loader {
     }
 
     /// Hints at session folders that the episode does not name: nobody would miss them.
-    fn unplayed(
+    fn report_unplayed(
         &self,
         file: &PersonaFile,
         folder: &str,

@@ -7,7 +7,7 @@ use comfy_table::Table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{loaded, wanted};
+use super::{load_wanted, wanted};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::commands::machine;
 use crate::exit::{Exit, Failure, OrExit};
@@ -34,7 +34,7 @@ const DEFAULT: &str = "default";
 
 /// Prints the settings as a table, or as one JSON list.
 pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
-    let suite = loaded(args)?;
+    let suite = load_wanted(args)?;
     let path = &suite.path;
     let of_suite = settings(path, &suite.assigned)
         .map_err(|problems| anyhow!("load {path}: {} problems", problems.0.len()))

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use camino::Utf8PathBuf;
 use serde_json::json;
 
-use super::{loaded, wanted};
+use super::{load_wanted, wanted};
 use crate::cli::RunArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
@@ -18,7 +18,7 @@ use pibench_report::estimate::Row;
 
 /// Prints an estimate for each agent, and the sum of all.
 pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
-    let suite = loaded(args)?;
+    let suite = load_wanted(args)?;
     let machine = machine()?;
     let runtime = runtime()?;
     let trial = Wanted {

@@ -26,7 +26,7 @@ pub(in crate::commands) enum Output {
 const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// Plays, with something else that is under way as long.
-pub(in crate::commands) fn played(
+pub(in crate::commands) fn play_plan(
     plan: Plan,
     resume: bool,
     output: Output,
@@ -38,7 +38,7 @@ pub(in crate::commands) fn played(
             eprintln!("{}", mark.sentence());
         }
     }
-    let finished = displayed(|sender| async move {
+    let finished = play_shown(|sender| async move {
         let playing = pibench_engine::play(plan, resume, sender);
         tokio::pin!(playing);
         tokio::pin!(beside);
@@ -58,11 +58,11 @@ pub(in crate::commands) fn played(
             Output::Stderr => eprintln!("{}", table::results(results)),
         }
     }
-    Ok(ended(&[finished], &again))
+    Ok(print_end(&[finished], &again))
 }
 
 /// Plays with a display of its progress.
-pub(super) fn displayed<T, F: Future<Output = Result<T, RunError>>>(
+pub(super) fn play_shown<T, F: Future<Output = Result<T, RunError>>>(
     play: impl FnOnce(mpsc::UnboundedSender<progress::Progress>) -> F,
 ) -> Result<T, Failure> {
     let (sender, receiver) = mpsc::unbounded_channel();
@@ -80,7 +80,7 @@ pub(super) fn displayed<T, F: Future<Output = Result<T, RunError>>>(
 }
 
 /// Says what kept runs from their end, and how to go on; the exit of all together.
-pub(super) fn ended(all: &[Finished], again: &str) -> Exit {
+pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
     let (mut cut, mut out_of_money, mut rejected) = (false, false, false);
     let mut results_of = Vec::new();
     for one in all {

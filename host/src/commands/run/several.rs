@@ -4,8 +4,8 @@
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::play::{displayed, ended};
-use super::{going_on, part, playing, wanted};
+use super::play::{play_shown, print_end};
+use super::{going_on, open_playing, part, wanted};
 use crate::cli::RunArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
@@ -34,7 +34,7 @@ impl Several {
             plans,
             resume,
         } = self;
-        let finished = displayed(|sender| play_all(plans, resume, sender))?;
+        let finished = play_shown(|sender| play_all(plans, resume, sender))?;
         let results: Vec<&RunResults> = finished
             .iter()
             .filter_map(|one| match one {
@@ -51,12 +51,12 @@ impl Several {
             eprintln!("Run folders: {folder}/");
         }
         let again = format!("pibench-host run --resume {folder}");
-        Ok(ended(&finished, &again))
+        Ok(print_end(&finished, &again))
     }
 }
 
 /// The plans of several agents, in new folders, or in those of a part that was begun before.
-pub(super) fn begun(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<Several, Failure> {
+pub(super) fn begin(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<Several, Failure> {
     let folder = match &args.out {
         Some(out) => out.clone(),
         None => Utf8PathBuf::try_from(default_out(&suite.id)).or_exit(Exit::Io)?,
@@ -118,7 +118,7 @@ fn begun_before(
     let runs = seats.into_iter();
     let runs = runs.filter_map(|seat| Some((seat.out?, seat.answers)));
     let runs: Vec<(Utf8PathBuf, Answers)> = runs.collect();
-    let plans = go_on_all(machine, &runs, &playing(args)?, &going_on(args, true))?;
+    let plans = go_on_all(machine, &runs, &open_playing(args)?, &going_on(args, true))?;
     Ok(Several {
         folder,
         plans,
@@ -131,7 +131,7 @@ fn is_there(seat: &Seat) -> bool {
 }
 
 /// The plans of a folder of several, gone on with; None when it is a run folder itself.
-pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, Failure> {
+pub(super) fn resume(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, Failure> {
     let found = runs_in(dir.as_std_path());
     if let [one] = found.as_slice()
         && one == dir.as_std_path()
@@ -147,7 +147,12 @@ pub(super) fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>,
         let answers = args.tape.answers().of_agent(name);
         runs.push((run, answers));
     }
-    let plans = go_on_all(&machine()?, &runs, &playing(args)?, &going_on(args, true))?;
+    let plans = go_on_all(
+        &machine()?,
+        &runs,
+        &open_playing(args)?,
+        &going_on(args, true),
+    )?;
     let folder = dir.to_owned();
     Ok(Some(Several {
         folder,

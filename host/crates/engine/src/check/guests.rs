@@ -77,7 +77,7 @@ pub async fn check_rules(
                 if absent.contains(&rule.grader) {
                     continue;
                 }
-                if let Some(reason) = refused(rule, plugins).await {
+                if let Some(reason) = find_refusal(rule, plugins).await {
                     let message = format!("the rule of `{}` cannot be used: {reason}", item.id);
                     let part = Part::Item(index);
                     problems.push(authored.session_problem(
@@ -95,7 +95,7 @@ pub async fn check_rules(
 }
 
 /// Why a grader does not take a rule.
-async fn refused(rule: &Rule, plugins: &Plugins) -> Option<String> {
+async fn find_refusal(rule: &Rule, plugins: &Plugins) -> Option<String> {
     let limits = if rule.grader == "python" {
         Limits::PYTHON
     } else {

@@ -66,7 +66,7 @@ impl Guests {
     /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the
     /// agent's own tools are looked for only: with `beside`, what is the program's own and not compiled yet is compiled while
     /// the first turns play. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is told.
-    pub(super) fn marks(
+    pub(super) fn load_marks(
         &self,
         machine: &Machine,
         suite: &Suite,

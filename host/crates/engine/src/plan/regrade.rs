@@ -75,7 +75,7 @@ pub fn regrade(
         prompts_digest: prompts.digest().to_owned(),
         policy: policy.map(Utf8PathBuf::into_string),
         policy_digest: guests.policy.as_ref().map(|policy| policy.digest.clone()),
-        plugins: guests.marks(machine, &suite, false)?,
+        plugins: guests.load_marks(machine, &suite, false)?,
         limits: guests.recorded_limits(),
         graded: Some(graded(dir, &played, &was)?),
         ..was.clone()

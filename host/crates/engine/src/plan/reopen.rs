@@ -269,7 +269,7 @@ impl Opened {
             suite_parts: suite.parts.clone(),
             prompts_digest: prompts.digest().to_owned(),
             scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
-            plugins: guests.marks(machine, suite, false)?,
+            plugins: guests.load_marks(machine, suite, false)?,
             limits: guests.recorded_limits(),
             ..manifest.clone()
         };

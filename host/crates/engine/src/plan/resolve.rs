@@ -170,7 +170,7 @@ impl Ground {
         let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
         Ok(Self {
             prompts: Prompts::load(wanted.prompts.as_deref()).map_err(PlanError::input)?,
-            marks: guests.marks(machine, suite, wanted.playing.is_some())?,
+            marks: guests.load_marks(machine, suite, wanted.playing.is_some())?,
             guests,
         })
     }

@@ -152,7 +152,7 @@ impl People {
     /// The users of one app, who join the others.
     fn of_app(&mut self, app: &str, database: &mut Database) -> Users {
         let mut users = Users::default();
-        database.derived("user", &["last_logged_in", "search_text"]);
+        database.mark_derived("user", &["last_logged_in", "search_text"]);
         for row in database.rows("user", &USER) {
             let (Some(first_name), Some(last_name)) =
                 (row.text("first_name"), row.text("last_name"))

@@ -24,7 +24,7 @@ pub(super) trait Format: DeserializeOwned {
     /// Where the keys go that the type does not name.
     fn rest(&mut self) -> &mut Map<String, Value>;
     /// The same below the top level.
-    fn nested(&mut self, _whole: &Value) {}
+    fn take_nested(&mut self, _whole: &Value) {}
 }
 
 /// `profile.yaml`
@@ -187,7 +187,7 @@ impl Format for TaskYaml {
         &mut self.rest
     }
 
-    fn nested(&mut self, whole: &Value) {
+    fn take_nested(&mut self, whole: &Value) {
         self.intent.rest = unnamed(&whole["intent"], &["initial_input", "hidden_intent"]);
         let objectives = &whole["objectives"];
         self.unknown = [
@@ -460,7 +460,7 @@ impl Input {
             return Err(Box::new(problem.help("this host imports v2")));
         }
         *file.rest() = unnamed(&whole, T::KEYS);
-        file.nested(&whole);
+        file.take_nested(&whole);
         Ok(file)
     }
 

@@ -174,9 +174,9 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
             }
             Some("thinking") => {
                 thought.push_str(text_of(block, "thinking")?);
-                blocks.sealed(block.clone());
+                blocks.seal(block.clone());
             }
-            Some("redacted_thinking") => blocks.sealed(block.clone()),
+            Some("redacted_thinking") => blocks.seal(block.clone()),
             Some("tool_use") => {
                 let call = call(block)?;
                 blocks.call(&call);

@@ -25,7 +25,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// What goes back as it came.
-    pub(super) fn sealed(&mut self, block: Value) {
+    pub(super) fn seal(&mut self, block: Value) {
         self.blocks.push(block);
         self.needed = self.blocks.len();
     }
@@ -33,7 +33,7 @@ impl Blocks {
     pub(super) fn text(&mut self, text: &str, phase: Option<&Value>) {
         let length = text.len();
         match phase {
-            Some(phase) => self.sealed(json!({ TEXT: length, PHASE: phase })),
+            Some(phase) => self.seal(json!({ TEXT: length, PHASE: phase })),
             None => self.blocks.push(json!({ TEXT: length })),
         }
     }
@@ -112,10 +112,10 @@ mod tests {
     fn thinking_comes_back_between_what_it_stood_between() {
         let (first, second) = (call("1"), call("2"));
         let mut blocks = Blocks::default();
-        blocks.sealed(thought(1));
+        blocks.seal(thought(1));
         blocks.text("I look.", None);
         blocks.call(&first);
-        blocks.sealed(thought(2));
+        blocks.seal(thought(2));
         blocks.call(&second);
         blocks.text("Then more.", None);
         let reasoning = Reasoning::new(String::new(), blocks.into_values()).unwrap();
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn without_thinking_in_between_there_are_no_marks() {
         let mut blocks = Blocks::default();
-        blocks.sealed(thought(1));
+        blocks.seal(thought(1));
         blocks.text("I look.", None);
         blocks.call(&call("1"));
         assert_eq!(blocks.into_values(), [thought(1)]);

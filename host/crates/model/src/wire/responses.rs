@@ -136,7 +136,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
                 thought.push_str(&texts(item, "summary"));
                 thought.push_str(&texts(item, "content"));
                 if let Some(item) = sealed(item) {
-                    blocks.sealed(item);
+                    blocks.seal(item);
                 }
             }
             Some("function_call") => {

@@ -16,7 +16,7 @@ const PER_HUNDRED: usize = 4_200_000;
 const LENGTHS: [usize; 5] = [32_768, 8_192, 2_048, 512, 128];
 
 /// JSON, compressed. The same value gives the same bytes.
-pub(super) fn packed(value: &Value) -> Vec<u8> {
+pub(super) fn pack(value: &Value) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     // A vector takes every byte.
     let _ = encoder.write_all(value.to_string().as_bytes());
@@ -26,7 +26,7 @@ pub(super) fn packed(value: &Value) -> Vec<u8> {
 /// Every session of the report, in the order of the index. Records are large: one at a time is unpacked, and again where
 /// it has to be cut.
 pub(super) fn sessions(report: &Report) -> Vec<Vec<u8>> {
-    let mut all: Vec<Vec<u8>> = chunks(report).map(|chunk| packed(&chunk)).collect();
+    let mut all: Vec<Vec<u8>> = chunks(report).map(|chunk| pack(&chunk)).collect();
     let budget = base64_inverse(PER_HUNDRED) * all.len().max(100) / 100;
     let total: usize = all.iter().map(Vec::len).sum();
     if total <= budget {
@@ -62,7 +62,7 @@ fn fitted(mut chunk: Value, share: usize) -> Vec<u8> {
     for length in LENGTHS {
         cut(&mut chunk, length);
         chunk["cut"] = length.into();
-        bytes = packed(&chunk);
+        bytes = pack(&chunk);
         if bytes.len() <= share {
             break;
         }
@@ -114,7 +114,7 @@ mod tests {
             .map(|at| blake3::hash(&at.to_le_bytes()).to_hex().to_string())
             .collect();
         let chunk = json!({ "text": noise });
-        let bytes = packed(&chunk);
+        let bytes = pack(&chunk);
         let fit = fitted(chunk, 8_000);
         assert!(bytes.len() > 100_000 && fit.len() <= 8_000, "{}", fit.len());
     }

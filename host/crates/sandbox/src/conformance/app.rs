@@ -51,7 +51,7 @@ struct Subject<'a> {
 }
 
 pub(super) async fn examine(plugin: &Arc<Plugin>, configs: &[Value]) -> Vec<Finding> {
-    let tools = match listed(plugin).await {
+    let tools = match list_tools(plugin).await {
         Ok(tools) => tools,
         Err(reason) => return vec![finding("tools", Err(reason))],
     };
@@ -89,7 +89,7 @@ fn default_seed() -> Value {
 }
 
 /// The tools, the same from two fresh instances, each name once.
-async fn listed(plugin: &Arc<Plugin>) -> Result<Vec<ToolSpec>, String> {
+async fn list_tools(plugin: &Arc<Plugin>) -> Result<Vec<ToolSpec>, String> {
     let list = async || {
         App::list_tools(plugin, limits(plugin))
             .await
@@ -265,7 +265,7 @@ impl Subject<'_> {
             finding("fuzzed arguments", life.answers()),
             finding("limits", life.costs(self.plugin)),
             finding("state", life.state(&self.seed).await),
-            finding("snapshot and restore", life.restored(self).await),
+            finding("snapshot and restore", life.check_restored(self).await),
             finding("determinism", life.again(self).await),
         ]
     }
@@ -302,7 +302,7 @@ impl Life {
                 life.middle = snapshot(&mut life.app).await?;
             }
             let step = life.step(subject, &mut draw, &known, number);
-            match done(&mut life.app, &step).await {
+            match perform(&mut life.app, &step).await {
                 Ok(outcome) => {
                     if let Ok(answer) = &outcome.answer {
                         learn(
@@ -410,7 +410,7 @@ impl Life {
     }
 
     /// A fresh instance on the middle's snapshot lives the second half as the first instance did.
-    async fn restored(&mut self, subject: &Subject<'_>) -> Checked {
+    async fn check_restored(&mut self, subject: &Subject<'_>) -> Checked {
         let (bytes, calls) = self.middle.clone();
         let size = bytes.len();
         let plugin = Arc::clone(subject.plugin);
@@ -418,7 +418,7 @@ impl Life {
         let mut restored = restored.map_err(|error| error.to_string())?;
         let half = self.steps.len() / 2;
         for (step, outcome) in self.steps.iter().zip(&self.outcomes).skip(half) {
-            let again = done(&mut restored, step)
+            let again = perform(&mut restored, step)
                 .await
                 .map_err(|fault| format!("{} after a restore: it {fault}", step.tool))?;
             if again.answer != outcome.answer {
@@ -437,7 +437,7 @@ impl Life {
             if number == self.steps.len() / 2 {
                 snapshot(&mut twin).await?;
             }
-            let again = done(&mut twin, step)
+            let again = perform(&mut twin, step)
                 .await
                 .map_err(|fault| format!("{} the second time: it {fault}", step.tool))?;
             if again.answer != outcome.answer {
@@ -458,7 +458,7 @@ impl Life {
     }
 }
 
-async fn done(app: &mut App, step: &Step) -> Result<Outcome, GuestFault> {
+async fn perform(app: &mut App, step: &Step) -> Result<Outcome, GuestFault> {
     let answer: Answer = app.call(&step.tool, &step.arguments, step.now).await?;
     let measured = app.take_measured().pop();
     Ok(Outcome {

@@ -122,7 +122,7 @@ async fn sessions(grader: &Grader, config: &Value, checks: &[Check], view: &View
     let mut most = Cost::default();
     for seed in 0..SESSIONS {
         let session = Session::draw(seed);
-        let (found, cost) = match graded(grader, config, &session, view).await {
+        let (found, cost) = match grade(grader, config, &session, view).await {
             Ok(first) => first,
             Err(fault) => {
                 let check = if is_limit(&fault) {
@@ -139,8 +139,7 @@ async fn sessions(grader: &Grader, config: &Value, checks: &[Check], view: &View
                 Err(format!("session {seed}: {reason}")),
             )];
         }
-        if let Some(reason) = differs((&found, cost), graded(grader, config, &session, view).await)
-        {
+        if let Some(reason) = differs((&found, cost), grade(grader, config, &session, view).await) {
             return vec![finding(
                 "determinism",
                 Err(format!("session {seed}: {reason}")),
@@ -171,7 +170,7 @@ struct Cost {
     memory: u64,
 }
 
-async fn graded(
+async fn grade(
     grader: &Grader,
     config: &Value,
     session: &Session,

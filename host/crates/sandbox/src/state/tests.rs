@@ -33,7 +33,7 @@ async fn run(ask: fn() -> u32) -> Result<u32, GuestFault> {
         .await
         .unwrap();
     let function: TypedFunc<(), (u32,)> = instance.get_typed_func(&mut store, "run").unwrap();
-    let called = bounded_call(Limits::APP, function.call_async(&mut store, ())).await;
+    let called = bound_call(Limits::APP, function.call_async(&mut store, ())).await;
     match called {
         Ok((answer,)) => Ok(answer),
         Err(error) => Err(fault(&error, false, Limits::APP)),

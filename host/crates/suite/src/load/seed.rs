@@ -35,7 +35,7 @@ impl Loader {
             return;
         }
         let folder = format!("{FOLDER}/{name}");
-        match self.seeded_people(&folder) {
+        match self.read_people(&folder) {
             Ok(people) => {
                 let own = std::mem::take(&mut file.people);
                 let others = people
@@ -59,21 +59,21 @@ impl Loader {
             if !self.pack.is_file(&path) {
                 continue;
             }
-            match self.seeded_records(&path) {
+            match self.read_records(&path) {
                 Ok(records) => prepend(&mut file.apps, app, records),
                 Err(reason) => report.add(place.span(), reason),
             }
         }
     }
 
-    fn seeded_people(&mut self, folder: &str) -> Result<Vec<Person>, String> {
+    fn read_people(&mut self, folder: &str) -> Result<Vec<Person>, String> {
         let path = format!("{folder}/{PEOPLE}");
         let content = self.pack.read(&path, FILE_LIMIT);
         let content = content.map_err(|error| cannot(&error))?;
         serde_json::from_slice(&content).map_err(|error| format!("cannot read `{path}`: {error}"))
     }
 
-    fn seeded_records(&mut self, path: &str) -> Result<BTreeMap<String, Vec<Value>>, String> {
+    fn read_records(&mut self, path: &str) -> Result<BTreeMap<String, Vec<Value>>, String> {
         let content = self.pack.read(path, FILE_LIMIT);
         let content = content.map_err(|error| cannot(&error))?;
         serde_json::from_slice(&content).map_err(|error| format!("cannot read `{path}`: {error}"))

@@ -43,7 +43,7 @@ impl Loader {
             let checklist =
                 loader.checklist(&file.checklist, folder, &root.key("checklist"), report);
             check_histories(&file, tools, &root.key("checklist"), report);
-            let files = loader.staged(&file.files, folder, &[], &root.key("files"), report);
+            let files = loader.stage(&file.files, folder, &[], &root.key("files"), report);
             check_reference(&file, tools, &root, report);
             if name.is_some_and(|name| name != file.id) {
                 return None;
@@ -203,7 +203,7 @@ impl Loader {
     }
 
     /// The contents of files to stage; `there` are paths that stand in the workspace already.
-    pub(super) fn staged(
+    pub(super) fn stage(
         &mut self,
         files: &[StagedFile],
         folder: &str,

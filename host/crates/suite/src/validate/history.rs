@@ -87,7 +87,7 @@ fn fetch(step: &Step, reference: &[Step], done: &mut Vec<Step>) {
         return;
     };
     let mut names = Vec::new();
-    used(arguments, &mut names);
+    collect_used(arguments, &mut names);
     for name in names {
         if done.iter().any(|step| saves(step, name)) {
             continue;
@@ -105,7 +105,7 @@ fn saves(step: &Step, name: &str) -> bool {
 }
 
 /// The names in `{{name.path}}`.
-fn used<'a>(arguments: &'a Value, names: &mut Vec<&'a str>) {
+fn collect_used<'a>(arguments: &'a Value, names: &mut Vec<&'a str>) {
     match arguments {
         Value::String(text) => {
             let places = text
@@ -114,8 +114,8 @@ fn used<'a>(arguments: &'a Value, names: &mut Vec<&'a str>) {
                 .filter_map(|rest| rest.split_once("}}"));
             names.extend(places.filter_map(|(place, _)| place.trim().split('.').next()));
         }
-        Value::Array(entries) => entries.iter().for_each(|entry| used(entry, names)),
-        Value::Object(fields) => fields.values().for_each(|field| used(field, names)),
+        Value::Array(entries) => entries.iter().for_each(|entry| collect_used(entry, names)),
+        Value::Object(fields) => fields.values().for_each(|field| collect_used(field, names)),
         _ => {}
     }
 }

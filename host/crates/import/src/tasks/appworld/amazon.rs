@@ -122,7 +122,7 @@ type List = fn(&mut Database, &Users, &mut Known) -> Vec<Value>;
 
 fn sellers(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value> {
     let mut sellers = Vec::new();
-    database.derived("seller", &["search_text"]);
+    database.mark_derived("seller", &["search_text"]);
     for row in database.rows("seller", &["id", "name", "rating"]) {
         let (Some(id), Some(name)) = (row.id(), row.text("name")) else {
             database.skip("seller", "no name");
@@ -143,7 +143,7 @@ fn products(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value>
     let mut products = Vec::new();
     // The first product of a name, and how all of that name look.
     let mut families: BTreeMap<String, (i64, Vec<(Value, Value)>)> = BTreeMap::new();
-    database.derived(
+    database.mark_derived(
         "product",
         &["rating", "seller_rating", "has_variations", "search_text"],
     );
@@ -331,7 +331,7 @@ fn orders(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
     }
     let mut orders = Vec::new();
     // The app keeps the texts with the address and the card.
-    database.derived(
+    database.mark_derived(
         "order",
         &[
             "address_text",
@@ -471,7 +471,7 @@ fn reviews(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Val
     ];
     let mut reviews = Vec::new();
     let mut seen = BTreeSet::new();
-    database.derived("product_review", &["search_text"]);
+    database.mark_derived("product_review", &["search_text"]);
     for row in database.rows("product_review", &columns) {
         let rating = row
             .integer("rating")
@@ -501,7 +501,7 @@ fn reviews(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Val
 
 fn questions(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Value> {
     let mut questions = Vec::new();
-    database.derived("product_question", &["search_text"]);
+    database.mark_derived("product_question", &["search_text"]);
     for row in database.rows(
         "product_question",
         &["id", "product_id", "user_id", "question", "created_at"],
@@ -537,7 +537,7 @@ fn answers(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Val
         "created_at",
     ];
     let mut answers = Vec::new();
-    database.derived("product_question_answer", &["search_text"]);
+    database.mark_derived("product_question_answer", &["search_text"]);
     for row in database.rows("product_question_answer", &columns) {
         let question = row
             .integer("product_question_id")

@@ -181,7 +181,7 @@ impl Database {
     }
 
     /// Columns that say nothing of their own: they follow from others, or only count.
-    pub(super) fn derived(&mut self, name: &str, columns: &[&str]) {
+    pub(super) fn mark_derived(&mut self, name: &str, columns: &[&str]) {
         if let Some(table) = self.table(name) {
             let used = self.used.entry(table).or_default();
             used.extend(columns.iter().map(|column| (*column).to_owned()));

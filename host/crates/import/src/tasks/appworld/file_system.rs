@@ -16,7 +16,7 @@ const FILE: [&str; 6] = [
 
 pub(super) fn records(database: &mut Database, users: &Users) -> Records {
     let mut directories = Vec::new();
-    database.derived("directory", &["tilde_path", "search_text"]);
+    database.mark_derived("directory", &["tilde_path", "search_text"]);
     let mut rows = database.rows("directory", &DIRECTORY);
     // A directory is made with those above it: the shorter path comes first.
     rows.sort_by_key(|row| row.text("path").map_or(0, |path| path.len()));
@@ -40,7 +40,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
         })));
     }
     let mut files = Vec::new();
-    database.derived("file", &["tilde_path", "search_text"]);
+    database.mark_derived("file", &["tilde_path", "search_text"]);
     for row in database.rows("file", &FILE) {
         let (Some(owner), Some(path)) = (users.email(&row, "user_id"), row.text("path")) else {
             database.skip("file", "no known owner or no path");

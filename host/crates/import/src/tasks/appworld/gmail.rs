@@ -56,7 +56,7 @@ fn emails(database: &mut Database, users: &Users) -> (Vec<Value>, Known) {
     let names = attachments(database);
     let mut emails = Vec::new();
     let mut known = Known::new();
-    database.derived("email", &["search_text"]);
+    database.mark_derived("email", &["search_text"]);
     for row in database.rows("email", &EMAIL) {
         let to = users.emails(&row, "recipient_ids");
         let (Some(id), Some(from), false) =
@@ -102,7 +102,7 @@ fn threads(
 ) -> (Vec<Value>, BTreeMap<i64, i64>) {
     let mut threads = Vec::new();
     let mut of_thread = BTreeMap::new();
-    database.derived("user_email_thread", &OF_ITS_EMAILS);
+    database.mark_derived("user_email_thread", &OF_ITS_EMAILS);
     for row in database.rows("user_email_thread", &THREAD) {
         let owner = users.email(&row, "user_id");
         let ids = row.integers("email_ids");
@@ -163,7 +163,7 @@ const OF_ITS_EMAILS: [&str; 11] = [
 
 /// The conversation of each email.
 fn conversations(database: &mut Database) -> BTreeMap<i64, i64> {
-    database.derived("global_email_thread", &["created_at", "updated_at"]);
+    database.mark_derived("global_email_thread", &["created_at", "updated_at"]);
     let mut found = BTreeMap::new();
     for row in database.rows("global_email_thread", &["id", "email_ids"]) {
         for email in row.integers("email_ids") {
@@ -176,7 +176,7 @@ fn conversations(database: &mut Database) -> BTreeMap<i64, i64> {
 /// Attachments have a name only.
 fn attachments(database: &mut Database) -> BTreeMap<i64, Vec<Value>> {
     let mut names: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
-    database.derived("attachment", &["id", "created_at", "download_count"]);
+    database.mark_derived("attachment", &["id", "created_at", "download_count"]);
     for row in database.rows("attachment", &["id", "email_id", "file_name"]) {
         match (row.integer("email_id"), row.text("file_name")) {
             (Some(email), Some(name)) => names.entry(email).or_default().push(json!(name)),
@@ -193,7 +193,7 @@ fn drafts(
     known: &Known,
 ) -> Vec<Value> {
     let mut drafts = Vec::new();
-    database.derived(
+    database.mark_derived(
         "draft",
         &[
             "recipient_email_addresses",

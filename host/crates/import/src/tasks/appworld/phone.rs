@@ -44,7 +44,7 @@ pub(super) fn records(database: &mut Database, users: &Users) -> Records {
 fn contacts(database: &mut Database, users: &Users) -> Vec<Value> {
     let mut contacts = Vec::new();
     let mut numbers = BTreeSet::new();
-    database.derived("contact", &["search_text"]);
+    database.mark_derived("contact", &["search_text"]);
     for row in database.rows("contact", &CONTACT) {
         let (Some(owner), Some(name)) = (users.email(&row, "user_id"), row.text("first_name"))
         else {
@@ -75,7 +75,7 @@ fn contacts(database: &mut Database, users: &Users) -> Vec<Value> {
 fn messages(database: &mut Database, users: &Users) -> Vec<Value> {
     let mut messages = Vec::new();
     // A message is one record here, that both its people see.
-    database.derived(
+    database.mark_derived(
         "user_text_message",
         &[
             "id",
@@ -116,7 +116,7 @@ fn messages(database: &mut Database, users: &Users) -> Vec<Value> {
 
 fn alarms(database: &mut Database, users: &Users) -> Vec<Value> {
     let mut alarms = Vec::new();
-    database.derived("alarm", &["search_text"]);
+    database.mark_derived("alarm", &["search_text"]);
     for row in database.rows("alarm", &ALARM) {
         let (Some(owner), Some(time)) = (users.email(&row, "user_id"), time(&row)) else {
             database.skip("alarm", "no known owner or no time");

@@ -17,7 +17,7 @@ const NOTE: [&str; 8] = [
 
 pub(super) fn records(database: &mut Database, users: &Users) -> Records {
     let mut notes = Vec::new();
-    database.derived("note", &["search_text"]);
+    database.mark_derived("note", &["search_text"]);
     for row in database.rows("note", &NOTE) {
         let Some(owner) = users.email(&row, "user_id") else {
             database.skip("note", "no known owner");

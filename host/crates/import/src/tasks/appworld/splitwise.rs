@@ -41,7 +41,7 @@ const PAYMENT: [&str; 10] = [
 
 pub(super) fn records(database: &mut Database, users: &Users) -> Records {
     let mut members: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
-    database.derived("group_member", &["id", "joined_at"]);
+    database.mark_derived("group_member", &["id", "joined_at"]);
     for row in database.rows("group_member", &["group_id", "user_id"]) {
         match (row.integer("group_id"), users.email(&row, "user_id")) {
             (Some(group), Some(member)) => members.entry(group).or_default().push(member),
@@ -88,7 +88,7 @@ fn expenses(
     members: &BTreeMap<i64, Vec<Value>>,
 ) -> Vec<Value> {
     let mut shares: BTreeMap<i64, Vec<(Value, i64)>> = BTreeMap::new();
-    database.derived("expense_share", &["id", "created_at"]);
+    database.mark_derived("expense_share", &["id", "created_at"]);
     for row in database.rows(
         "expense_share",
         &["expense_id", "debtor_id", "share_amount"],
@@ -106,7 +106,7 @@ fn expenses(
         }
     }
     let mut expenses = Vec::new();
-    database.derived(
+    database.mark_derived(
         "expense",
         &[
             "debtor_ids",
@@ -134,7 +134,7 @@ fn payments(
     members: &BTreeMap<i64, Vec<Value>>,
 ) -> Vec<Value> {
     let mut expenses = Vec::new();
-    database.derived(
+    database.mark_derived(
         "payment",
         &[
             "participant_ids",

@@ -72,7 +72,7 @@ type Known = BTreeSet<i64>;
 
 fn artists(database: &mut Database) -> (Vec<Value>, Known) {
     let (mut artists, mut known) = (Vec::new(), Known::new());
-    database.derived("artist", &["search_text"]);
+    database.mark_derived("artist", &["search_text"]);
     for row in database.rows("artist", &["id", "name", "genre", "created_at"]) {
         let (Some(id), Some(name), Some(genre)) = (row.id(), row.text("name"), row.text("genre"))
         else {
@@ -145,7 +145,7 @@ fn albums(database: &mut Database, artists: &Known, likes: &Likes) -> (Vec<Value
         "review_count",
     ];
     let (mut albums, mut known) = (Vec::new(), Known::new());
-    database.derived("album", &["search_text"]);
+    database.mark_derived("album", &["search_text"]);
     for row in database.rows("album", &columns) {
         let by = performers(&row, artists);
         let (Some(id), Some(title), Some(genre), Some(day), false) = (
@@ -193,7 +193,7 @@ fn songs(
     ];
     let (mut songs, mut known) = (Vec::new(), Known::new());
     // The app makes them of the reviews.
-    database.derived("song", &["rating", "review_count", "search_text"]);
+    database.mark_derived("song", &["rating", "review_count", "search_text"]);
     for row in database.rows("song", &columns) {
         let by = performers(&row, artists);
         let duration = row.integer("duration").filter(|seconds| *seconds > 0);
@@ -238,7 +238,7 @@ fn playlists(
     likes: &Likes,
 ) -> (Vec<Value>, Known) {
     let mut inside: BTreeMap<i64, Vec<String>> = BTreeMap::new();
-    database.derived("playlist_song", &["added_at"]);
+    database.mark_derived("playlist_song", &["added_at"]);
     for row in database.rows("playlist_song", &["id", "playlist_id", "song_id"]) {
         let song = row.integer("song_id").filter(|song| songs.contains(song));
         if let (Some(playlist), Some(song)) = (row.integer("playlist_id"), song) {
@@ -264,7 +264,7 @@ fn playlists(
         "review_count",
     ];
     let (mut playlists, mut readable) = (Vec::new(), Known::new());
-    database.derived("playlist", &["search_text"]);
+    database.mark_derived("playlist", &["search_text"]);
     for row in database.rows("playlist", &columns) {
         let (Some(id), Some(owner), Some(title)) =
             (row.id(), users.email(&row, "user_id"), row.text("title"))
@@ -307,7 +307,7 @@ fn reviews(database: &mut Database, users: &Users, songs: &Known) -> Vec<Value> 
     ];
     let mut reviews = Vec::new();
     let mut seen = BTreeSet::new();
-    database.derived("song_review", &["search_text"]);
+    database.mark_derived("song_review", &["search_text"]);
     for row in database.rows("song_review", &columns) {
         let song = row.integer("song_id").filter(|song| songs.contains(song));
         let rating = row

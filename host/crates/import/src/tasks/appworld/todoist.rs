@@ -93,7 +93,7 @@ fn labels(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Valu
             json!({ "owner": owner, "name": name, "color": color(&row) }),
         ));
     }
-    database.derived("task_label_link", &["id"]);
+    database.mark_derived("task_label_link", &["id"]);
     for row in database.rows("task_label_link", &["task_id", "label_id"]) {
         if let (Some(task), Some(label)) = (row.integer("task_id"), row.integer("label_id")) {
             known.labels_of_task.entry(task).or_default().push(label);
@@ -118,7 +118,7 @@ struct Links {
 fn links(database: &mut Database, users: &Users) -> Links {
     let mut links = Links::default();
     let columns = ["project_id", "user_id", "is_favorite", "is_archived"];
-    database.derived("project_collaborator_link", &["id", "created_at"]);
+    database.mark_derived("project_collaborator_link", &["id", "created_at"]);
     for row in database.rows("project_collaborator_link", &columns) {
         let (Some(project), Some(person)) =
             (row.integer("project_id"), users.email(&row, "user_id"))
@@ -137,9 +137,9 @@ fn links(database: &mut Database, users: &Users) -> Links {
     links
 }
 
-fn invited(database: &mut Database, users: &Users) -> BTreeMap<i64, Vec<Value>> {
+fn read_invited(database: &mut Database, users: &Users) -> BTreeMap<i64, Vec<Value>> {
     let mut invited: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
-    database.derived(
+    database.mark_derived(
         "project_invite",
         &["id", "invitor_id", "invite_code", "created_at"],
     );
@@ -161,10 +161,10 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
         mut archived,
         people: mut links,
     } = links(database, users);
-    let mut invited = invited(database, users);
+    let mut invited = read_invited(database, users);
     let mut sections = sections(database, known);
     let mut projects = Vec::new();
-    database.derived("project", &["search_text"]);
+    database.mark_derived("project", &["search_text"]);
     for row in database.rows("project", &PROJECT) {
         let (Some(id), Some(owner), Some(name)) =
             (row.id(), users.email(&row, "user_id"), row.text("name"))
@@ -221,7 +221,7 @@ fn projects(database: &mut Database, users: &Users, known: &mut Known) -> Vec<Va
 fn sections(database: &mut Database, known: &mut Known) -> BTreeMap<i64, Vec<String>> {
     let mut rows = database.rows("section", &["id", "project_id", "name", "order_index"]);
     rows.sort_by_key(|row| row.integer("order_index"));
-    database.derived("section", &["created_at"]);
+    database.mark_derived("section", &["created_at"]);
     let mut sections: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for row in rows {
         if let (Some(id), Some(project), Some(name)) =
@@ -337,7 +337,7 @@ fn work(row: &Row, title: &str) -> Value {
 
 fn comments(database: &mut Database, users: &Users, known: &Known) -> Vec<Value> {
     let mut names: BTreeMap<i64, Vec<String>> = BTreeMap::new();
-    database.derived("attachment", &["id", "created_at", "download_count"]);
+    database.mark_derived("attachment", &["id", "created_at", "download_count"]);
     for row in database.rows("attachment", &["task_comment_id", "file_name"]) {
         if let (Some(comment), Some(name)) = (row.integer("task_comment_id"), row.text("file_name"))
         {
