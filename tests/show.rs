@@ -120,3 +120,29 @@ async fn a_run_is_followed_while_it_plays() {
         |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(table(&shown), table(&played));
 }
+
+#[test]
+fn where_no_run_is_named_the_newest_in_runs_is_meant() {
+    let scene = Scene::new();
+    for command in ["show", "report", "verify", "view"] {
+        expect(
+            &scene.run(&[command]),
+            3,
+            &["none is named, and runs/ of the current folder holds none"],
+        );
+    }
+    scene.play("runs/b-older", &["--agent", "nop"]);
+    scene.play("runs/a-newer", &["--agent", "reactive"]);
+    let named = "runs/a-newer, the newest run here";
+    expect(&scene.run(&["show", "--once"]), 0, &[named]);
+    expect(&scene.run(&["report"]), 0, &[named]);
+    expect(&scene.run(&["verify"]), 0, &[named]);
+    // A run of several agents is a folder of theirs: each is verified, and one that is unsound is enough.
+    scene.play("runs/both", &["--agent", "nop", "--agent", "reactive"]);
+    let output = scene.run(&["verify"]);
+    expect(&output, 0, &["runs/both, the newest run here"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.matches("every score follows").count(), 2, "{said}");
+    std::fs::write(scene.path("runs/both/nop/added.txt"), "by hand").unwrap();
+    expect(&scene.run(&["verify"]), 3, &[]);
+}

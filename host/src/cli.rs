@@ -558,8 +558,8 @@ pub struct CompareArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Run folders: one for each model.
-    #[arg(required = true, value_name = "RUN")]
+    /// Run folders: one for each model. Default: the newest in runs/.
+    #[arg(value_name = "RUN")]
     pub runs: Vec<Utf8PathBuf>,
     /// Write index.html, the tables in every format and the figures into this folder; must not be there yet.
     #[arg(long, value_name = "DIR")]
@@ -636,8 +636,8 @@ impl From<ExportFormat> for pibench_report::export::Format {
 
 #[derive(Debug, Args)]
 pub struct ViewArgs {
-    /// Run folders.
-    #[arg(required = true, value_name = "RUN")]
+    /// Run folders. Default: the newest in runs/.
+    #[arg(value_name = "RUN")]
     pub runs: Vec<Utf8PathBuf>,
     /// The port on 127.0.0.1. Default: any that is free.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -649,8 +649,8 @@ pub struct ViewArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Run folders, or a folder of several agents' runs.
-    #[arg(required = true, value_name = "RUN")]
+    /// Run folders, or a folder of several agents' runs. Default: the newest in runs/.
+    #[arg(value_name = "RUN")]
     pub runs: Vec<Utf8PathBuf>,
     /// Print how far they are, and stop.
     #[arg(long)]
@@ -687,9 +687,9 @@ pub struct DoctorArgs {
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// The run folder.
+    /// The run folder, or one that holds those of several agents. Default: the newest in runs/.
     #[arg(value_name = "RUN")]
-    pub run: Utf8PathBuf,
+    pub run: Option<Utf8PathBuf>,
     /// The suite file, where it is elsewhere than when the run was played.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,

@@ -14,6 +14,7 @@ mod import;
 mod list;
 mod man;
 mod merge;
+mod newest;
 mod plugin;
 mod report;
 mod review;

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use camino::Utf8PathBuf;
 
+use super::newest::or_newest;
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
@@ -30,7 +31,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         all,
         seed,
     } = args;
-    let records: Result<Vec<RunRecord>, RecordError> = runs
+    let records: Result<Vec<RunRecord>, RecordError> = or_newest(runs)?
         .iter()
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .map(|dir| RunRecord::finished(&dir))

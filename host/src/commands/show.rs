@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+use camino::Utf8PathBuf;
 use tokio::sync::mpsc;
 
 use super::look;
+use super::newest::or_newest;
 use super::report::failure;
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -24,13 +26,14 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Shows runs until they end, or once.
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let parts = parts(args)?;
+    let dirs = or_newest(&args.runs)?;
+    let parts = find_parts(&dirs)?;
     if args.once && !parts.is_empty() {
         println!("{}", parts_table(&parts));
         return Ok(Exit::Complete);
     }
     if args.once {
-        for run in read(args)? {
+        for run in read(&dirs)? {
             println!("{}", state(&run));
         }
         return Ok(Exit::Complete);
@@ -40,8 +43,8 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let mut follow = Follow::default();
     let ended = loop {
         // Before the look: what is written after the last process has gone is seen.
-        let played = worked_on(args);
-        let runs = read(args)?;
+        let played = are_worked_on(&dirs);
+        let runs = read(&dirs)?;
         for news in follow.look(&runs) {
             // The display ends after this loop.
             let _ = sender.send(news);
@@ -53,10 +56,10 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     };
     drop(sender);
     let _ = bar.join();
-    if let [all] = args.runs.as_slice()
+    if let [all] = dirs.as_slice()
         && !parts.is_empty()
     {
-        println!("{}", parts_table(&self::parts(args)?));
+        println!("{}", parts_table(&find_parts(&dirs)?));
         if ended.iter().all(|run| run.complete) {
             eprintln!("Make one run of them by: pibench-host merge {all}");
             return Ok(Exit::Complete);
@@ -79,8 +82,8 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 /// The parts of the folder that is shown, if it is one of parts that are not merged yet.
-fn parts(args: &ShowArgs) -> Result<Vec<(Part, PartState)>, Failure> {
-    let [all] = args.runs.as_slice() else {
+fn find_parts(dirs: &[Utf8PathBuf]) -> Result<Vec<(Part, PartState)>, Failure> {
+    let [all] = dirs else {
         return Ok(Vec::new());
     };
     let runs = runs_in(all.as_std_path());
@@ -95,13 +98,13 @@ fn parts(args: &ShowArgs) -> Result<Vec<(Part, PartState)>, Failure> {
     stated.collect()
 }
 
-fn worked_on(args: &ShowArgs) -> bool {
-    let dirs = args.runs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
+fn are_worked_on(dirs: &[Utf8PathBuf]) -> bool {
+    let dirs = dirs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
     dirs.into_iter().any(|dir| is_worked_on(&dir))
 }
 
-fn read(args: &ShowArgs) -> Result<Vec<RunRecord>, Failure> {
-    let dirs = args.runs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
+fn read(dirs: &[Utf8PathBuf]) -> Result<Vec<RunRecord>, Failure> {
+    let dirs = dirs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
     let runs: Result<Vec<RunRecord>, RecordError> =
         dirs.map(|dir| RunRecord::so_far(&dir)).collect();
     runs.map_err(failure)

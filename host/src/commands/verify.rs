@@ -1,8 +1,9 @@
 //! `pibench-host verify`: whether a run's scores follow from its record.
 
 use anyhow::anyhow;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
+use super::newest::or_newest;
 use super::{machine, runtime};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -10,24 +11,35 @@ use pibench_engine::plan::{Purpose, reopen};
 use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
-use pibench_record::folder::{read_manifest, read_outline};
+use pibench_record::folder::{read_manifest, read_outline, runs_in};
 
-/// Verifies a run folder and says everything that does not follow.
+/// Verifies a run folder, or each of those that it holds, and says everything that does not follow.
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let manifest = read_manifest(args.run.as_std_path()).or_exit(Exit::InvalidInput)?;
-    if manifest.imported.is_some() {
-        return verify_imported(&args.run);
+    let named = or_newest(args.run.as_slice())?;
+    let mut exit = Exit::Complete;
+    for run in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
+        let run = Utf8PathBuf::try_from(run).or_exit(Exit::InvalidInput)?;
+        let found = verify_run(&run, args.suite.as_deref())?;
+        if exit == Exit::Complete {
+            exit = found;
+        }
     }
-    let purpose = Purpose::Look {
-        suite: args.suite.as_deref(),
-    };
-    let plan = reopen(&machine()?, &args.run, purpose)?;
+    Ok(exit)
+}
+
+fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure> {
+    let manifest = read_manifest(run.as_std_path()).or_exit(Exit::InvalidInput)?;
+    if manifest.imported.is_some() {
+        return verify_imported(run);
+    }
+    let purpose = Purpose::Look { suite };
+    let plan = reopen(&machine()?, run, purpose)?;
     let verified = runtime()?
         .block_on(pibench_engine::verify(&plan))
         .or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
-    Ok(print_verified(&args.run, &verified, &rules, sound))
+    Ok(print_verified(run, &verified, &rules, sound))
 }
 
 /// A run that another program played: its record is held to be what that program wrote.

@@ -1,5 +1,6 @@
 //! `pibench-host view`: the report's page on this machine, following runs that still play.
 
+use super::newest::or_newest;
 use super::report::failure;
 use super::runtime;
 use crate::cli::ViewArgs;
@@ -11,7 +12,7 @@ use pibench_report::viewer::Viewer;
 /// Serves until it is interrupted.
 pub(super) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
     let ViewArgs { runs, port, seed } = args;
-    let dirs: Vec<_> = runs
+    let dirs: Vec<_> = or_newest(runs)?
         .iter()
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .collect();
