@@ -80,6 +80,7 @@ interop-export: $(HOST)
 # Kubernetes need PyPI for the first time.
 cluster: $(HOST)
 	bash tests/cluster/run.sh
+	bash tests/cluster/store.sh
 
 # A real language model in all roles; needs PyPI for the first time.
 interop-llm: $(HOST)

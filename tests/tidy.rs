@@ -101,6 +101,7 @@ fn each_crate_stands_on_those_that_it_may() {
         ("model", &["core", "memory", "suite"], &["reqwest"]),
         ("agent", &["core", "sandbox", "model", "record"], &[]),
         ("record", &["core"], &[]),
+        ("store", &["record"], &["object_store"]),
         (
             "engine",
             &[
@@ -153,6 +154,8 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             "host/crates/engine/src/words.rs",
             // What sends spans.
             "host/crates/model/src/collector.rs",
+            // What sends files to a store, on a runtime of its own.
+            "host/crates/store/src/sender.rs",
             // The compiling process, and the alarm in it.
             "host/crates/sandbox/src/compile.rs",
         ],

@@ -23,6 +23,7 @@ mod schema;
 mod script;
 mod serve;
 mod show;
+mod stored;
 mod suite;
 mod trajectory;
 mod verify;
@@ -36,6 +37,7 @@ use anyhow::Context;
 use camino::Utf8PathBuf;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
+use self::stored::Stored;
 use crate::cli::{Cli, Command, SettingArgs, TalkArgs};
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
@@ -55,7 +57,13 @@ use pibench_suite::suite::Suite;
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     // Nothing is said before.
     let _ = TALK.set(cli.talk);
-    match cli.command {
+    let mut command = cli.command;
+    let stored = Stored::fetch(&mut command)?;
+    dispatch_to(command, &stored).map_err(stored::rename)
+}
+
+fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
+    match command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::serve(&args),
         Command::Check(args) => check::check(&args),
@@ -71,9 +79,9 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
         Command::Export(args) => export::export(&args),
-        Command::Show(args) => show::show(&args),
+        Command::Show(args) => show::show(&args, stored),
         Command::Trajectory(args) => trajectory::trajectory(&args),
-        Command::View(args) => view::view(&args),
+        Command::View(args) => view::view(&args, stored),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Grade(args) => grade::grade(&args),

@@ -1,12 +1,16 @@
 # The manifests by the schemas of several versions, and the program as pid 1 of a namespace: what it makes of signals, and its exit
 # codes. A part of run.sh, with its functions. A cluster is not at hand here.
-manifests=$run/manifests.yaml
+manifests=$run/manifests.yaml stored=$run/stored.yaml
 "$host" script kubernetes --parts 4 --at-once 2 --queue spring --out /runs/spring -- "${options[@]}" > "$manifests"
+"$host" script kubernetes --parts 4 --out s3://runs/spring -- "${options[@]}" > "$stored"
+! grep -q -e PersistentVolumeClaim -e 'name: runs' "$stored" || fail "a run in a store wants a volume"
 venv=target/cluster-venv
 if { test -x $venv/bin/kubernetes-validate || python3 -m venv $venv; } 2> /dev/null > /dev/null \
     && $venv/bin/pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"; then
     for version in 1.31 1.33 1.35 1.37; do
-        $venv/bin/kubernetes-validate --strict -k $version "$manifests" > "$run/valid" || fail "Kubernetes $version: $(cat "$run/valid")"
+        for file in "$manifests" "$stored"; do
+            $venv/bin/kubernetes-validate --strict -k $version "$file" > "$run/valid" || fail "Kubernetes $version: $(cat "$run/valid")"
+        done
         # A check that cannot fail is none.
         sed 's/backoffLimitPerIndex:/backoffLimitPerIndexes:/' "$manifests" > "$run/wrong.yaml"
         ! $venv/bin/kubernetes-validate --strict -k $version "$run/wrong.yaml" > /dev/null 2>&1 || fail "$version takes an unknown key"

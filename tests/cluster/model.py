@@ -1,7 +1,7 @@
 """A model server for trials without a key: chat completions on 127.0.0.1, each after a while. It plays the agent only: a file is
 written, then it says so. What it answers follows from the question alone.
 
-    model.py FILE DELAY     writes the port into FILE; DELAY in seconds
+    model.py FILE DELAY     writes the port into FILE; DELAY in seconds. What FILE.word holds, if it is there, is written too
 """
 
 import json
@@ -18,6 +18,15 @@ def called(name, arguments):
     return {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
 
 
+def word():
+    """Real models do not say the same twice."""
+    try:
+        with open(place + ".word") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
 def answer(body):
     tools = [tool["function"]["name"] for tool in body.get("tools") or []]
     last = body["messages"][-1]
@@ -25,7 +34,7 @@ def answer(body):
         return called("save_memory", {"history_entry": "Worked on it.", "memory_update": "Likes order."})
     if "write_file" not in tools or last["role"] == "tool":
         return {"role": "assistant", "content": "I have written out.md."}
-    return called("write_file", {"path": "out.md", "content": f"{len(body['messages'])} messages"})
+    return called("write_file", {"path": "out.md", "content": f"{len(body['messages'])} messages{word()}"})
 
 
 class Model(BaseHTTPRequestHandler):

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::run::show;
-use super::{finished, machine, runtime};
+use super::{finished, machine, runtime, stored};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::of_draft;
@@ -53,7 +53,8 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     draft.publish()?;
     show(&draft.results, *json, draft.plan.folder.root())?;
     if !draft.is_whole {
-        eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {out}");
+        let again = stored::name(out.as_str());
+        eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {again}");
         return Ok(Exit::Infrastructure);
     }
     Ok(finished([&draft.results]))

@@ -26,6 +26,7 @@ use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
+pub(super) use part::place;
 pub(super) use play::{Output, play_plan, show};
 pub(super) use several::folder_of;
 

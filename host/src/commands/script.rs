@@ -14,6 +14,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{agents, settle};
 use pibench_record::Manifest;
 use pibench_record::parts::MERGED;
+use pibench_store::is_stored;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
@@ -129,8 +130,17 @@ fn slurm(args: &ScriptArgs, parts: u32) -> Result<String, Failure> {
     let here = Utf8PathBuf::try_from(here).or_exit(Exit::Io)?;
     let program = std::env::current_exe().or_exit(Exit::Io)?;
     let program = Utf8PathBuf::try_from(program).or_exit(Exit::Io)?;
-    let out = here.join(&args.out);
-    for path in [&here, &out] {
+    let stored = is_stored(args.out.as_str());
+    let (out, log) = if stored {
+        // Slurm writes what a task says into files.
+        let name = args.out.file_name().unwrap_or("run");
+        (args.out.clone(), here.join(format!("{name}-log")))
+    } else {
+        let out = here.join(&args.out);
+        let log = out.join("log");
+        (out, log)
+    };
+    for path in [&here, &out, &log] {
         // Slurm reads some of these in paths of its own, and has no way to write them otherwise.
         if path.as_str().contains(['"', '%', '\\', '\n']) {
             return Err(anyhow!(
@@ -152,16 +162,19 @@ fn slurm(args: &ScriptArgs, parts: u32) -> Result<String, Failure> {
             parts, options, at_once => args.at_once,
             here_plain => here.as_str(), out_plain => out.as_str(), host_plain => program.as_str(),
             host => quoted(program.as_str()), out => quoted(out.as_str()),
+            log_plain => log.as_str(), log => quoted(log.as_str()), stored,
         },
     )
 }
 
 fn kubernetes(args: &ScriptArgs, parts: u32, agents: &[String]) -> Result<String, Failure> {
     let out = &args.out;
-    let place = out.parent().filter(|_| out.is_absolute());
+    let stored = is_stored(out.as_str());
+    let place = out.parent().filter(|_| out.is_absolute() || stored);
     let (Some(volume), Some(name)) = (place, out.file_name()) else {
         return Err(anyhow!(
-            "print manifests for {out}: want an absolute path in the containers, as in --out /runs/NAME"
+            "print manifests for {out}: want an absolute path in the containers, as in --out /runs/NAME, or a store's, as in \
+             s3://BUCKET/NAME"
         ))
         .or_exit(Exit::Usage);
     };
@@ -208,7 +221,7 @@ fn kubernetes(args: &ScriptArgs, parts: u32, agents: &[String]) -> Result<String
         context! {
             parts, at_once => args.at_once, name, queue => args.queue.as_deref(), verify,
             // A text of JSON is one of YAML.
-            image => json!(image).to_string(), volume => json!(volume).to_string(),
+            image => json!(image).to_string(), volume => (!stored).then(|| json!(volume).to_string()),
             play => json!(play).to_string(), merge => json!(["merge", "--exit-zero", out]).to_string(),
         },
     )

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::look;
 use super::newest::or_newest;
 use super::report::failure;
+use super::stored::{Stored, name};
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::runs_in;
@@ -25,16 +26,18 @@ use pibench_report::table;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Shows runs until they end, or once.
-pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
     let dirs = or_newest(&args.runs)?;
     let parts = find_parts(&dirs)?;
-    if args.once && !parts.is_empty() {
+    // Who works on a stored run holds no lock that could be looked at.
+    let looks_once = args.once || !stored.is_empty();
+    if looks_once && !parts.is_empty() {
         println!("{}", parts_table(&parts));
         return Ok(Exit::Complete);
     }
-    if args.once {
+    if looks_once {
         for run in read(&dirs)? {
-            println!("{}", state(&run));
+            println!("{}", name(&state(&run)));
         }
         return Ok(Exit::Complete);
     }

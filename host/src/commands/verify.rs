@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::newest::or_newest;
-use super::{machine, runtime};
+use super::{machine, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Purpose, reopen};
@@ -76,6 +76,7 @@ fn print_verified(
     } else {
         format!("{} problems", problems.len())
     };
+    let dir = stored::name(dir.as_str());
     println!("{dir}: {sessions} sessions, {turns} turns, {rules}; {found}");
     if problems.is_empty() {
         Exit::Complete

@@ -12,14 +12,14 @@
 #SBATCH --signal=B:USR1@120
 #SBATCH --export=PATH,HOME,PIBENCH_CACHE,PIBENCH_KEYS
 #SBATCH --chdir="{{ here_plain }}"
-#SBATCH --output="{{ out_plain }}/log/%x-%A_%a.log"
+#SBATCH --output="{{ log_plain }}/%x-%A_%a.log"
 set -uo pipefail
 host={{ host }}
 out={{ out }}
+log={{ log }}
 export PIBENCH_PARTS={{ parts }}
 
-# The host ends within two minutes of the signal that its time is over; then the task is handed in again, and goes on.
-part() {
+read_keys() {
     keys=${PIBENCH_KEYS:-$HOME/.config/pibench-host/keys}
     if [ -e "$keys" ]; then
         case $(stat -Lc %a "$keys") in
@@ -27,6 +27,11 @@ part() {
             *) echo "error: others can read $keys: chmod 600 it" >&2; exit 3 ;;
         esac
     fi
+}
+
+# The host ends within two minutes of the signal that its time is over; then the task is handed in again, and goes on.
+part() {
+    read_keys
     restarts=${SLURM_RESTART_COUNT:-0} told=
     echo "$(date -u +%FT%TZ) part $SLURM_ARRAY_TASK_ID of $PIBENCH_PARTS on ${SLURMD_NODENAME:-?}, start $((restarts + 1))"
     "$host" run --shard auto --out "$out" --grace 110{% for option in options %} {{ option }}{% endfor %} &
@@ -61,19 +66,20 @@ again() {
 }
 
 merge() {
+{%- if stored %}
+    read_keys
+{%- endif %}
     code=0
     "$host" merge "$out" || code=$?
     case $code in 0|5|8|9) ;; *) exit "$code" ;; esac
-    for run in "$out/run" "$out"/run/*; do
-        [ ! -e "$run/manifest.json" ] || "$host" verify "$run" || exit
-    done
+    "$host" verify "$out/run" || exit
 }
 
 case ${1:-} in
     part) part ;;
     merge) merge ;;
     "")
-        mkdir -p "$out/log"
+        mkdir -p "$log"
         array=$(sbatch --parsable --array=1-$PIBENCH_PARTS{% if at_once %}%{{ at_once }}{% endif %} "$0" part) || exit
         # Whether all went well or not: what is missing is told by it.
         merge=$(sbatch --parsable --dependency="afterany:$array" "$0" merge) || exit

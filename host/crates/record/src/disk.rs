@@ -9,6 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::mirror;
+
 /// How the name of a file starts that is not written to its end.
 pub(super) const UNFINISHED: &str = ".unfinished-";
 
@@ -48,12 +50,25 @@ impl Disk {
         self.did(tests::Deed::Named(file.path().into(), path.into()));
         file.persist(path).map_err(|error| error.error)?;
         self.has_changed(dir);
+        if let Some((mirror, path)) = mirror::find(path) {
+            mirror.put(path, bytes.to_vec());
+        }
         Ok(())
     }
 
-    /// Adds a line to a journal, after all that it may name.
-    pub(super) fn add_line(&self, mut file: &File, path: &Path, line: &[u8]) -> io::Result<()> {
+    /// Adds a line to a journal, its number 1, 2, 3, ..., after all that it may name.
+    pub(super) fn add_line(
+        &self,
+        mut file: &File,
+        path: &Path,
+        number: u64,
+        line: &[u8],
+    ) -> io::Result<()> {
         self.sync_names()?;
+        // First there: who is refused has not written it here either.
+        if let Some((mirror, path)) = mirror::find(path) {
+            mirror.add_line(path, number, line)?;
+        }
         file.write_all(line)?;
         #[cfg(test)]
         self.did(tests::Deed::Written(path.into(), line.to_vec()));

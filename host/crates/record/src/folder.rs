@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -32,6 +32,7 @@ use tempfile::TempDir;
 use super::disk::{Disk, UNFINISHED};
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
+use super::mirror;
 use super::outline::Outline;
 use super::parts::{MERGED, holds_parts, parts_in};
 use super::results::RunResults;
@@ -313,7 +314,12 @@ impl RunFolder {
         // The folder has another name now: nothing is left to clean up.
         let _ = dir.keep();
         self.root = fs::canonicalize(&name).map_err(failed)?;
-        Ok(())
+        match mirror::send_folder(&self.root) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(FolderError::Locked {
+                path: self.root.clone(),
+            }),
+            sent => sent.map_err(failed),
+        }
     }
 
     /// An existing folder, to go on with it.
@@ -373,11 +379,21 @@ impl RunFolder {
 
     /// Writes down that it is worked on from now on, and where: for those who follow runs of many machines.
     pub fn begin(&self, node: &str) -> Result<(), FolderError> {
-        match &self.held {
-            Some(lock) => lock.begin(&self.root, node),
+        let Some(lock) = &self.held else {
             // Nobody plays into a folder that is only read.
-            None => Ok(()),
-        }
+            return Ok(());
+        };
+        lock.begin(&self.root, node)?;
+        self.send(&[LOCK])
+    }
+
+    /// Sends files of the folder itself that are not written whole, as they are now, to where the folder also is.
+    fn send(&self, names: &[&str]) -> Result<(), FolderError> {
+        let Some((mirror, path)) = mirror::find(&self.root) else {
+            return Ok(());
+        };
+        let sent = mirror::send_files(mirror, &self.root, path, names);
+        sent.map_err(|source| self.unsynced(source))
     }
 
     /// Keeps bytes under their hash; the name. The same bytes are written once.
@@ -411,7 +427,9 @@ impl RunFolder {
             path: dir.clone(),
             source,
         })?;
-        self.write_json(&dir.join(format!("{session}.json")), trajectory)
+        self.write_json(&dir.join(format!("{session}.json")), trajectory)?;
+        // Once a session is often enough for what no score depends on.
+        self.send(&[TIMING, PREFLIGHT, LOG])
     }
 
     /// Whether a session's trajectory file holds just this.
@@ -451,10 +469,13 @@ impl RunFolder {
             files: files.collect::<Result<_, FolderError>>()?,
             blobs: Some(self.blob_names()?),
         };
+        self.send(&[TIMING, PREFLIGHT, LOG])?;
+        mirror::send_workspaces(&self.root).map_err(|source| self.unsynced(source))?;
         self.write_json(&self.root.join(SEAL), &seal)?;
         self.disk
             .sync_names()
-            .map_err(|source| self.unsynced(source))
+            .map_err(|source| self.unsynced(source))?;
+        mirror::finish(&self.root).map_err(|source| self.unsynced(source))
     }
 
     /// From now on what is written survives a power cut, and so does what is there.
@@ -514,6 +535,9 @@ impl RunFolder {
                     return Err(FolderError::Write { path, source });
                 }
                 _ => self.disk.has_changed(&self.root),
+            }
+            if let Some((mirror, path)) = mirror::find(&path) {
+                mirror.remove(path);
             }
         }
         self.disk
@@ -692,6 +716,12 @@ impl RunFolder {
 /// How the name of a run folder starts that is not whole yet.
 const NEW: &str = ".new-run-";
 
+/// Whether a path leads into a folder, or is that of a file, that is not whole yet.
+pub(super) fn is_draft(path: &Path) -> bool {
+    let mut names = path.iter().map(|name| name.to_string_lossy());
+    names.any(|name| name.starts_with(NEW) || name.starts_with(UNFINISHED))
+}
+
 /// A folder for a new run, and its lock, held.
 fn new_dir(parent: &Path) -> Result<(TempDir, Lock), FolderError> {
     /// Another process may take a folder for abandoned until its lock is held.
@@ -752,6 +782,7 @@ const OUTLINE: &str = "outline.json";
 const TIMING: &str = "timing.jsonl";
 const PREFLIGHT: &str = "preflight.jsonl";
 const SEAL: &str = "seal.json";
+const LOG: &str = "log.jsonl";
 const BLOBS: &str = "blobs";
 /// All that a run folder has itself.
 const KNOWN: [&str; 12] = [
@@ -765,8 +796,8 @@ const KNOWN: [&str; 12] = [
     PREFLIGHT,
     TIMING,
     SEAL,
-    "log.jsonl",
-    "lock",
+    LOG,
+    LOCK,
 ];
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.

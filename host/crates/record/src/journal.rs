@@ -132,7 +132,7 @@ impl Journal {
         let hash = blake3::hash(&text);
         text.push(b'\n');
         self.disk
-            .add_line(&self.file, &self.path, &text)
+            .add_line(&self.file, &self.path, self.lines + 1, &text)
             .map_err(failed)?;
         self.lines += 1;
         self.last = hash;

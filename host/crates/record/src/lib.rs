@@ -8,6 +8,7 @@ pub mod folder;
 pub mod folder_lock;
 pub mod identity;
 pub mod journal;
+pub mod mirror;
 pub mod outline;
 pub mod parts;
 pub mod results;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,6 +12,7 @@ use super::folder::{
 };
 use super::folder_lock::{Start, is_worked_on, read_start};
 use super::journal::JournalError;
+use super::mirror;
 use super::standing::{Far, how_far};
 use pibench_core::cost::MicroUsd;
 
@@ -146,20 +148,35 @@ pub fn publish_spent(all: &Path, index: u32, own: MicroUsd) -> Result<MicroUsd, 
             format!("{}\n", own.0).as_bytes(),
         )?;
     }
-    let entries = fs::read_dir(&dir).map_err(|error| FolderError::Read {
+    let sums = sums_in(&dir).map_err(|error| FolderError::Read {
         path: dir.clone(),
         reason: error.to_string(),
     })?;
     let mut others = MicroUsd::default();
-    for entry in entries.flatten() {
-        let number = entry.file_name().to_string_lossy().parse::<u32>();
-        if let Ok(number) = number
-            && number != index
-        {
-            others += spent(all, number);
-        }
+    for (_, sum) in sums.iter().filter(|(number, _)| *number != index) {
+        others += *sum;
     }
     Ok(others)
+}
+
+/// What stands in each part's file, by its number.
+fn sums_in(dir: &Path) -> io::Result<Vec<(u32, MicroUsd)>> {
+    let files = if let Some((mirror, path)) = mirror::find(dir) {
+        // The others play on other machines.
+        mirror.read_all(path)?
+    } else {
+        let entries = fs::read_dir(dir)?.flatten();
+        let file = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some((name, fs::read(entry.path()).ok()?))
+        };
+        entries.filter_map(file).collect()
+    };
+    let sums = files.into_iter().filter_map(|(name, bytes)| {
+        let sum = str::from_utf8(&bytes).ok()?.trim().parse().ok()?;
+        Some((name.parse().ok()?, MicroUsd(sum)))
+    });
+    Ok(sums.collect())
 }
 
 #[cfg(test)]

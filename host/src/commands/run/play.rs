@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::commands::{finished, look, runtime, talk};
+use crate::commands::{finished, look, runtime, stored, talk};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::{EpisodeError, Finished, Plan, RunError};
 use pibench_record::results::RunResults;
@@ -51,6 +51,7 @@ pub(in crate::commands) fn play_plan(
         }
     })?;
     let again = format!("pibench-host run --resume {}", folder.display());
+    let again = stored::name(&again);
     if let Finished::All { results, .. } = &finished {
         match output {
             Output::Table => show(results, false, &folder)?,
@@ -131,7 +132,10 @@ pub(in crate::commands) fn show(
         println!("{}", table::results(results));
     }
     if !talk().quiet {
-        eprintln!("Run folder: {}", folder.display());
+        eprintln!(
+            "Run folder: {}",
+            stored::name(&folder.display().to_string())
+        );
     }
     Ok(())
 }

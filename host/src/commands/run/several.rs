@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::play::{play_shown, print_end};
 use super::{going_on, open_playing, part, wanted};
 use crate::cli::RunArgs;
-use crate::commands::{machine, runtime};
+use crate::commands::{machine, runtime, stored};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{
     Answers, Machine, Seat, default_out, go_on_all, resolve_all, same_plan,
@@ -48,9 +48,9 @@ impl Several {
             } else {
                 println!("{}", table::agents(&results));
             }
-            eprintln!("Run folders: {folder}/");
+            eprintln!("Run folders: {}/", stored::name(folder.as_str()));
         }
-        let again = format!("pibench-host run --resume {folder}");
+        let again = stored::name(&format!("pibench-host run --resume {folder}"));
         Ok(print_end(&finished, &again))
     }
 }

@@ -1,0 +1,84 @@
+//! Runs in an object store (S3, Google Cloud Storage, Azure Blob Storage). A folder of this machine is made of what the store
+//! has (`checkout`), and what is written into it goes back as it is written ([`Mirror`]).
+//!
+//! Files are objects under their paths. A journal that is being written is an object for each line, `journal/p.r1.jsonl/` and
+//! a number, made only if none of that name is there: of two processes that go on with the same episode, as a scheduler starts
+//! them when a node is cut off and lives, the second to write a line is refused and stops. Objects are never changed but for
+//! results, and for what no score depends on.
+
+mod remote;
+mod sender;
+
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+pub use remote::{Remote, StoreError};
+use sender::Sender;
+
+/// How the places begin that are stores and no folders.
+pub const SCHEMES: [&str; 6] = ["s3://", "gs://", "az://", "azure://", "abfs://", "abfss://"];
+
+/// Whether a path names a place in a store.
+pub fn is_stored(path: &str) -> bool {
+    SCHEMES.iter().any(|scheme| path.starts_with(scheme))
+}
+
+/// A folder of this machine that has what a place in a store has. It goes with this value.
+#[derive(Debug)]
+pub struct Checkout {
+    dir: TempDir,
+    remote: Arc<Remote>,
+    part: Option<String>,
+}
+
+impl Checkout {
+    /// Opens a place, of which only what is below `part` is fetched.
+    ///
+    /// # Errors
+    ///
+    /// The place is none, its store refuses, or nobody answers.
+    pub fn open(
+        url: &str,
+        part: Option<&str>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, StoreError> {
+        let remote = Arc::new(Remote::open(url, environment)?);
+        let dir = tempfile::Builder::new()
+            .prefix("pibench-store-")
+            .tempdir()
+            .map_err(|source| StoreError::Disk { source })?;
+        let checkout = Self {
+            dir,
+            remote,
+            part: part.map(str::to_owned),
+        };
+        checkout.refresh()?;
+        Ok(checkout)
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    /// Fetches what came since.
+    ///
+    /// # Errors
+    ///
+    /// As of `open`.
+    pub fn refresh(&self) -> Result<(), StoreError> {
+        self.remote.fetch(self.dir.path(), self.part.as_deref())
+    }
+
+    /// From now on what is written into the folder goes to the store.
+    ///
+    /// # Errors
+    ///
+    /// Another folder is mounted already.
+    pub fn mount(&self) -> Result<(), StoreError> {
+        let sender = Arc::new(Sender::new(Arc::clone(&self.remote)));
+        pibench_record::mirror::mount(self.dir.path(), sender)
+            .map_err(|source| StoreError::Disk { source })
+    }
+}

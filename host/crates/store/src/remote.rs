@@ -1,0 +1,407 @@
+//! A place in a store: what is there, and the ways to read and write it. What the network does is waited out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as Key;
+use object_store::{
+    Error, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions, RetryConfig,
+};
+use tokio::runtime::Runtime;
+use url::Url;
+
+/// Requests at a time.
+const AT_ONCE: usize = 32;
+
+/// How long a store that does not answer is asked again, once it has answered before. Longer, and whoever started this
+/// process should start it again.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long before it has.
+const FIRST_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two attempts, at most.
+const PAUSE: Duration = Duration::from_secs(15);
+
+/// The bytes of one object that are read: a journal's line with all its calls is far below.
+const LARGEST: u64 = 256 << 20;
+
+/// Digits of a line's number in its name, so that they sort.
+const DIGITS: usize = 8;
+
+/// Why a place cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("open {url}: {reason}")]
+    Address { url: String, reason: String },
+    #[error("{doing} {url}{hint}: {source}", hint = hint(url, source))]
+    Store {
+        doing: &'static str,
+        url: String,
+        source: Box<Error>,
+    },
+    #[error("read {key}: {reason}")]
+    Content { key: String, reason: String },
+    #[error("write the copy of a stored run: {source}")]
+    Disk { source: io::Error },
+}
+
+/// A place in a store.
+#[derive(Debug)]
+pub struct Remote {
+    store: Box<dyn ObjectStore>,
+    prefix: Key,
+    url: String,
+    runtime: Runtime,
+}
+
+impl Remote {
+    /// The place of an address, `s3://BUCKET/PATH` and the like, by the variables that the store's own tools read
+    /// (`AWS_ACCESS_KEY_ID`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_KEY`, ...). Nothing is asked of the store yet.
+    pub fn open(
+        url: &str,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, StoreError> {
+        let refused = |reason: String| StoreError::Address {
+            url: url.to_owned(),
+            reason,
+        };
+        let address = Url::parse(url).map_err(|error| refused(error.to_string()))?;
+        let (scheme, path) =
+            ObjectStoreScheme::parse(&address).map_err(|error| refused(error.to_string()))?;
+        // A pause is taken here, where it can be told how long it lasts in all.
+        let retry = RetryConfig {
+            max_retries: 2,
+            retry_timeout: Duration::from_secs(10),
+            ..RetryConfig::default()
+        };
+        /// A builder with what of the environment it knows.
+        macro_rules! build {
+            ($builder:ty) => {
+                environment
+                    .into_iter()
+                    .fold(
+                        <$builder>::new().with_url(url),
+                        |builder, (key, value)| match key.to_ascii_lowercase().parse() {
+                            Ok(key) => builder.with_config(key, value),
+                            Err(_) => builder,
+                        },
+                    )
+                    .with_retry(retry)
+                    .build()
+                    .map(|store| Box::new(store) as Box<dyn ObjectStore>)
+            };
+        }
+        let store = match scheme {
+            ObjectStoreScheme::AmazonS3 => build!(AmazonS3Builder),
+            ObjectStoreScheme::GoogleCloudStorage => build!(GoogleCloudStorageBuilder),
+            ObjectStoreScheme::MicrosoftAzure => build!(MicrosoftAzureBuilder),
+            _ => return Err(refused("want s3://, gs:// or az://".into())),
+        };
+        let store = store.map_err(|error| refused(error.to_string()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(|source| StoreError::Disk { source })?;
+        Ok(Self {
+            store,
+            prefix: path,
+            url: url.to_owned(),
+            runtime,
+        })
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// Makes a folder hold what the place holds, of it only what is below `part` where that is given. What is there already
+    /// and cannot have changed is not fetched again.
+    pub fn fetch(&self, dir: &Path, part: Option<&str>) -> Result<(), StoreError> {
+        let below = part.map_or_else(
+            || self.prefix.clone(),
+            |part| self.prefix.clone().join(part),
+        );
+        self.runtime.block_on(async {
+            let listed = self.retried("list", FIRST_PATIENCE, || async {
+                self.store.list(Some(&below)).try_collect::<Vec<_>>().await
+            });
+            let mut wanted = Vec::new();
+            let mut lines: BTreeMap<PathBuf, BTreeMap<u64, Key>> = BTreeMap::new();
+            for object in listed.await? {
+                let path = self.path_of(&object.location)?;
+                if object.size > LARGEST {
+                    return Err(StoreError::Content {
+                        key: object.location.to_string(),
+                        reason: format!(
+                            "it has {} bytes, more than any file of a run",
+                            object.size
+                        ),
+                    });
+                }
+                match line_of(&path) {
+                    Some((journal, number)) => {
+                        lines
+                            .entry(journal)
+                            .or_default()
+                            .insert(number, object.location);
+                    }
+                    None if is_kept(&dir.join(&path), &path, object.size) => {}
+                    None => wanted.push((path, object.location)),
+                }
+            }
+            let fetched = stream::iter(wanted).map(|(path, key)| async move {
+                let bytes = self.read(&key).await?;
+                write(&dir.join(path), &bytes)
+            });
+            fetched
+                .buffer_unordered(AT_ONCE)
+                .try_collect::<Vec<()>>()
+                .await?;
+            for (journal, lines) in lines {
+                self.add_lines(&dir.join(&journal), lines).await?;
+            }
+            Ok(())
+        })?;
+        make_folders(dir, 3).map_err(|source| StoreError::Disk { source })
+    }
+
+    /// Adds to a journal the lines that it does not have yet; up to the first that is missing.
+    async fn add_lines(&self, path: &Path, lines: BTreeMap<u64, Key>) -> Result<(), StoreError> {
+        let disk = |source| StoreError::Disk { source };
+        let mut text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(disk(error)),
+        };
+        let first = text.split(|byte| *byte == b'\n').count() as u64;
+        let wanted = (first..).map_while(|number| lines.get(&number));
+        let found = stream::iter(wanted).map(|key| self.read(key));
+        let found: Vec<Vec<u8>> = found.buffered(AT_ONCE).try_collect().await?;
+        if found.is_empty() && path.exists() {
+            return Ok(());
+        }
+        text.extend(found.into_iter().flatten());
+        write(path, &text)
+    }
+
+    async fn read(&self, key: &Key) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.retried("read", PATIENCE, || async {
+            self.store.get(key).await?.bytes().await
+        });
+        Ok(bytes.await?.to_vec())
+    }
+
+    /// Writes an object, whatever was there.
+    pub(crate) async fn write(&self, path: &Path, bytes: Vec<u8>) -> Result<(), StoreError> {
+        let key = self.key_of(path)?;
+        let written = self.retried("write to", PATIENCE, || async {
+            self.store.put(&key, bytes.clone().into()).await
+        });
+        written.await.map(drop)
+    }
+
+    /// Makes an object that is not there. False if another one is: the same bytes are this process's own, of which it did not
+    /// hear that they had arrived.
+    pub(crate) async fn create(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, StoreError> {
+        let key = self.key_of(path)?;
+        let made = self.retried("write to", PATIENCE, || async {
+            let only_new = PutOptions::from(PutMode::Create);
+            let put = self.store.put_opts(&key, bytes.clone().into(), only_new);
+            match put.await {
+                Ok(_) => Ok(true),
+                Err(Error::AlreadyExists { .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
+        });
+        if made.await? {
+            return Ok(true);
+        }
+        Ok(self.read(&key).await? == bytes)
+    }
+
+    pub(crate) async fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        let key = self.key_of(path)?;
+        let removed = self.retried("take away from", PATIENCE, || async {
+            match self.store.delete(&key).await {
+                Err(Error::NotFound { .. }) => Ok(()),
+                done => done,
+            }
+        });
+        removed.await
+    }
+
+    /// The objects right below a path.
+    pub(crate) async fn read_all(&self, dir: &Path) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let key = self.key_of(dir)?;
+        let listed = self.retried("list", PATIENCE, || {
+            self.store.list_with_delimiter(Some(&key))
+        });
+        let objects = listed.await?.objects;
+        let read = stream::iter(objects).map(|object| async move {
+            let name = object.location.filename().unwrap_or_default().to_owned();
+            Ok((name, self.read(&object.location).await?))
+        });
+        read.buffered(AT_ONCE).try_collect().await
+    }
+
+    /// Asks again, as long as what went wrong can pass.
+    async fn retried<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        doing: &'static str,
+        patience: Duration,
+        ask: impl Fn() -> F,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(500);
+        loop {
+            let error = match ask().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if !can_pass(&error) || start.elapsed() + pause > patience {
+                return Err(StoreError::Store {
+                    doing,
+                    url: self.url.clone(),
+                    source: Box::new(error),
+                });
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE);
+        }
+    }
+
+    fn key_of(&self, path: &Path) -> Result<Key, StoreError> {
+        let mut key = self.prefix.clone();
+        for part in path {
+            let part = part.to_str().ok_or_else(|| StoreError::Content {
+                key: path.display().to_string(),
+                reason: "its name is no Unicode".into(),
+            })?;
+            key = key.join(part);
+        }
+        Ok(key)
+    }
+
+    /// Where an object belongs in the folder: a store is as foreign as any pack, and no name in it leads out of the folder.
+    fn path_of(&self, key: &Key) -> Result<PathBuf, StoreError> {
+        let odd = || StoreError::Content {
+            key: key.to_string(),
+            reason: "it is no name of a file".into(),
+        };
+        let parts = key.prefix_match(&self.prefix).ok_or_else(odd)?;
+        let mut path = PathBuf::new();
+        for part in parts {
+            let name = percent_encoding::percent_decode_str(part.as_ref());
+            let name = name.decode_utf8().map_err(|_| odd())?;
+            if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+                return Err(odd());
+            }
+            path.push(&*name);
+        }
+        Ok(path)
+    }
+}
+
+/// Whether the same may be answered otherwise in a while: no connection, a server that is busy or broken, two writers at once
+/// (409). Everything else that a server refuses stays so.
+fn can_pass(error: &Error) -> bool {
+    let Error::Generic { source, .. } = error else {
+        return matches!(error, Error::JoinError { .. });
+    };
+    // The crate keeps its errors of transport to itself.
+    let said = source.to_string();
+    let status = said.split("status code: ").nth(1);
+    let status = status.and_then(|rest| rest.get(..3)?.parse::<u16>().ok());
+    status.is_none_or(|status| status >= 500 || [408, 409, 429].contains(&status))
+}
+
+/// What a store of that kind is opened by, where that may be what is wrong.
+fn hint(url: &str, error: &Error) -> &'static str {
+    if !matches!(
+        error,
+        Error::Generic { .. } | Error::PermissionDenied { .. } | Error::Unauthenticated { .. }
+    ) {
+        return "";
+    }
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        Some("s3") => {
+            " (by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, and AWS_ENDPOINT for another server than Amazon's)"
+        }
+        Some("gs") => " (by GOOGLE_SERVICE_ACCOUNT, the file of a service account's key)",
+        _ => " (by AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY)",
+    }
+}
+
+/// Of `journal/p.r1.jsonl/00000007` the journal and 7.
+fn line_of(path: &Path) -> Option<(PathBuf, u64)> {
+    let journal = path.parent()?;
+    let is_journal = journal.extension().is_some_and(|end| end == "jsonl");
+    let name = path.file_name()?.to_str()?;
+    let is_number = name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_digit());
+    let number = name.parse().ok()?;
+    (is_journal && is_number && in_folder(journal, "journal")).then(|| (journal.to_owned(), number))
+}
+
+/// The name of a line's object.
+pub(crate) fn line_path(journal: &Path, number: u64) -> PathBuf {
+    journal.join(format!("{number:0DIGITS$}"))
+}
+
+fn in_folder(path: &Path, name: &str) -> bool {
+    let parent = path.parent().and_then(Path::file_name);
+    parent.is_some_and(|parent| parent == name)
+}
+
+/// Whether a file that is here is that of the store: a blob is named by what it holds.
+fn is_kept(file: &Path, path: &Path, size: u64) -> bool {
+    in_folder(path, "blobs") && fs::metadata(file).is_ok_and(|data| data.len() == size)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let written = || {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(dir)?;
+        // Others may look at the folder while it is brought up to date.
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        io::Write::write_all(&mut file, bytes)?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().map_err(|source| StoreError::Disk { source })
+}
+
+/// A store has no empty folders; a run folder has four from its beginning. Runs lie at most `deep` folders down.
+fn make_folders(dir: &Path, deep: usize) -> io::Result<()> {
+    if dir.join("manifest.json").exists() {
+        for name in ["journal", "blobs", "workspaces", "trajectories"] {
+            fs::create_dir_all(dir.join(name))?;
+        }
+        for journal in fs::read_dir(dir.join("journal"))? {
+            let journal = PathBuf::from(journal?.file_name());
+            if let Some(episode) = journal.file_stem() {
+                fs::create_dir_all(dir.join("workspaces").join(episode))?;
+            }
+        }
+        return Ok(());
+    }
+    if deep == 0 {
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_folders(&entry.path(), deep - 1)?;
+        }
+    }
+    Ok(())
+}

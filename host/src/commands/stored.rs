@@ -1,0 +1,149 @@
+//! Run folders in an object store, given as `s3://BUCKET/PATH` and the like: every command works on a copy on this machine,
+//! and what it writes goes to the store as it is written.
+
+use std::sync::OnceLock;
+
+use anyhow::anyhow;
+use camino::Utf8PathBuf;
+use pibench_store::{Checkout, is_stored};
+
+use super::run::place;
+use crate::cli::Command;
+use crate::exit::{Exit, Failure, OrExit};
+
+/// What of a command's places lies in stores. The copies go with it.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    checkouts: Vec<Checkout>,
+}
+
+/// The copies' folders, and the places that they are copies of.
+static NAMES: OnceLock<Vec<(String, String)>> = OnceLock::new();
+
+/// A place on a command line.
+struct Place<'a> {
+    path: &'a mut Utf8PathBuf,
+    /// Whether the command writes there.
+    is_written: bool,
+}
+
+impl Stored {
+    /// Fetches what a command wants of stores, and names the copies in its place.
+    pub(super) fn fetch(command: &mut Command) -> Result<Self, Failure> {
+        if let Command::Run(args) = command
+            && args.out.as_ref().is_some_and(|out| is_stored(out.as_str()))
+        {
+            // Of all parts only that of this task is fetched.
+            *args = place(args)?;
+        }
+        let mut stored = Self::default();
+        let mut names = Vec::new();
+        for Place { path, is_written } in places(command) {
+            if !is_stored(path.as_str()) {
+                continue;
+            }
+            let url = path.as_str().trim_end_matches('/').to_owned();
+            let (above, name) = split(&url)?;
+            let checkout = Checkout::open(&above, Some(&name), std::env::vars());
+            let checkout = checkout.or_exit(Exit::Io)?;
+            if is_written {
+                checkout.mount().or_exit(Exit::Usage)?;
+            }
+            let dir = std::fs::canonicalize(checkout.dir()).or_exit(Exit::Io)?;
+            let dir = Utf8PathBuf::try_from(dir).or_exit(Exit::Io)?;
+            *path = dir.join(&name);
+            names.push((dir.into_string(), above));
+            stored.checkouts.push(checkout);
+        }
+        // One command line a process.
+        let _ = NAMES.set(names);
+        Ok(stored)
+    }
+
+    /// Whether anything is a copy.
+    pub(super) fn is_empty(&self) -> bool {
+        self.checkouts.is_empty()
+    }
+
+    /// Fetches what came since.
+    pub(super) fn refresh(&self) -> Result<(), Failure> {
+        let mut checkouts = self.checkouts.iter();
+        checkouts.try_for_each(|checkout| checkout.refresh().or_exit(Exit::Io))
+    }
+}
+
+/// A text in which places stand, with those that were given in place of their copies.
+pub(super) fn name(text: &str) -> String {
+    let names = NAMES.get().map(Vec::as_slice).unwrap_or_default();
+    let mut text = text.to_owned();
+    for (copy, place) in names {
+        text = text.replace(copy, place);
+    }
+    text
+}
+
+/// Says a failure in the places that were given.
+pub(super) fn rename(failure: Failure) -> Failure {
+    let reason = failure.reason();
+    let named = name(&reason);
+    if named == reason {
+        return failure;
+    }
+    Failure {
+        exit: failure.exit,
+        error: anyhow!(named),
+    }
+}
+
+/// Where a run lies: the place above it, and its own name.
+fn split(url: &str) -> Result<(String, String), Failure> {
+    let parts = url.rsplit_once('/').filter(|(above, name)| {
+        // Behind the bucket.
+        let bucket = above
+            .split_once("://")
+            .is_some_and(|(_, bucket)| !bucket.is_empty());
+        bucket && !name.is_empty()
+    });
+    parts
+        .map(|(above, name)| (above.to_owned(), name.to_owned()))
+        .ok_or_else(|| anyhow!("open {url}: want a path in the bucket, as in {url}/my-run"))
+        .or_exit(Exit::Usage)
+}
+
+fn places(command: &mut Command) -> Vec<Place<'_>> {
+    let read = |path| Place {
+        path,
+        is_written: false,
+    };
+    let written = |path| Place {
+        path,
+        is_written: true,
+    };
+    match command {
+        Command::Run(args) => [&mut args.out, &mut args.resume]
+            .into_iter()
+            .flatten()
+            .map(written)
+            .collect(),
+        Command::Merge(args) => match &mut args.out {
+            Some(out) => args
+                .parts
+                .iter_mut()
+                .map(read)
+                .chain([written(out)])
+                .collect(),
+            None => args.parts.iter_mut().map(written).collect(),
+        },
+        Command::Show(args) => args.runs.iter_mut().map(read).collect(),
+        Command::View(args) => args.runs.iter_mut().map(read).collect(),
+        Command::Report(args) => args.runs.iter_mut().map(read).collect(),
+        Command::Export(args) => args.runs.iter_mut().map(read).collect(),
+        Command::Audit(args) => args.runs.iter_mut().map(read).collect(),
+        Command::Verify(args) => args.run.iter_mut().map(read).collect(),
+        Command::Compare(args) => vec![read(&mut args.a), read(&mut args.b)],
+        Command::Trajectory(args) => vec![read(&mut args.dir)],
+        Command::Review(args) => vec![read(&mut args.run)],
+        Command::Grade(args) => vec![read(&mut args.run), written(&mut args.out)],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,167 @@
+"""A run in two parts whose folder is a place in an object store. One part is killed and gone on with, one is gone on with by a
+second process while the first one still lives; the store does not answer for a while. What is merged has to be what a folder of
+one machine holds, to the byte.
+
+    store.py HOST
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import boto3
+
+HOST = sys.argv[1]
+HERE = pathlib.Path(__file__).parent
+RUN = pathlib.Path(tempfile.mkdtemp(prefix="pibench-store-test-"))
+EPISODES = ["tasks/suite.toml", "--agent", "openai/m", "--user", "lexical", "--judge", "lexical", "--no-preflight",
+            "--persona", "law_trainee", "--session", "saltmarsh-statement", "--runs", "2"]
+OUT = "s3://runs/spring/all"
+
+
+def begin(script, *arguments):
+    server = subprocess.Popen([sys.executable, "-B", HERE / script, *arguments], stdout=subprocess.PIPE, text=True)
+    servers.append(server)
+    return server
+
+
+def model(delay):
+    place = RUN / f"model-{delay}"
+    begin("model.py", place, str(delay))
+    until(place.exists, "a model server listens")
+    return place.read_text()
+
+
+def until(so, what, seconds=60):
+    end = time.monotonic() + seconds
+    while not so():
+        assert time.monotonic() < end, f"waited too long until {what}"
+        time.sleep(0.1)
+
+
+def environment(port, **more):
+    # Copies of earlier trials are found by looking into one folder.
+    return {**os.environ, "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "TMPDIR": str(RUN),
+            "PIBENCH_CACHE": os.environ.get("PIBENCH_CACHE", str(pathlib.Path("target/test-cache").absolute())), **more}
+
+
+def host(arguments, port, expected=0, **more):
+    done = subprocess.run([HOST, *arguments], env=environment(port, **more), capture_output=True, text=True)
+    assert done.returncode == expected, f"{arguments} ends with {done.returncode}:\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def part(index, port):
+    command = [HOST, "run", "--shard", "auto", "--out", OUT, "--exit-zero", *EPISODES]
+    more = {"JOB_COMPLETION_INDEX": str(index - 1), "PIBENCH_PARTS": "2"}
+    return subprocess.Popen(command, env=environment(port, **more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def ended(process, expected):
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == expected, f"it ends with {process.returncode}:\n{said}"
+    return said
+
+
+def keys(prefix):
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket="runs", Prefix=prefix)
+    return sorted(item["Key"] for page in pages for item in page.get("Contents", []))
+
+
+def read(key):
+    return s3.get_object(Bucket="runs", Key=key)["Body"].read()
+
+
+def lines_of(run):
+    return [key for key in keys(f"{run}/journal/") if b'"event":"turn"' in read(key)]
+
+
+def lines(index):
+    return keys(f"spring/all/part-{index}/journal/")
+
+
+servers = []
+try:
+    store = begin("s3.py")
+    address = f"http://127.0.0.1:{store.stdout.readline().strip()}"
+    os.environ.update(AWS_ACCESS_KEY_ID="k", AWS_SECRET_ACCESS_KEY="secret", AWS_REGION="us-east-1", AWS_ENDPOINT=address,
+                      AWS_ALLOW_HTTP="true")
+    s3 = boto3.client("s3", endpoint_url=address, region_name="us-east-1")
+    s3.create_bucket(Bucket="runs")
+    quick, slow, other = model(0), model(0.3), model(0.31)
+    host(["-q", "run", *EPISODES, "--out", str(RUN / "whole")], quick)
+
+    # Killed, and gone on with; the store is away for a while.
+    first = part(1, slow)
+    until(lambda: len(lines(1)) >= 3, "part 1 plays")
+    first.kill()
+    first.wait()
+    there = lines(1)
+    assert "1 of 2" in host(["show", OUT], slow), "show does not name the part"
+    again = part(1, slow)
+    until(lambda: len(lines(1)) > len(there), "part 1 plays on")
+    store.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    store.send_signal(signal.SIGCONT)
+    ended(again, 0)
+
+    # A node is cut off and lives: another one goes on, and the first one comes back.
+    zombie = part(2, other)
+    until(lambda: len(lines(2)) >= 3, "part 2 plays")
+    zombie.send_signal(signal.SIGSTOP)
+    (RUN / "model-0.31.word").write_text(" or more")
+    assert "not played to its end" in host(["merge", OUT], slow, expected=6)
+    assert not keys("spring/all/run/"), "a merge that failed leaves something"
+    ended(part(2, quick), 0)
+    kept = {key: read(key) for key in keys("spring/all/part-2/")}
+    zombie.send_signal(signal.SIGCONT)
+    said = ended(zombie, 4)
+    assert "another process" in said, said
+    for key, bytes_ in kept.items():
+        assert read(key) == bytes_ or key.endswith((".jsonl", "/lock")), f"{key} was changed by a process that has lost its part"
+
+    # The bound on money is one of all parts, wherever they play.
+    scripted = ["run", "tasks/suite.toml", "--agent", "nop", "--persona", "law_trainee", "--runs", "2", "--max-cost", "0.5"]
+    s3.put_object(Bucket="runs", Key="dear/spent/2", Body=b"600000\n")
+    spent = host([*scripted, "--shard", "1/2", "--out", "s3://runs/dear/part-1"], quick, expected=7)
+    assert "0.60 USD are spent" in spent and not lines_of("dear/part-1"), spent
+    s3.put_object(Bucket="runs", Key="dear/spent/2", Body=b"400000\n")
+    host(["run", "--max-cost", "0.5", "--resume", "s3://runs/dear/part-1"], quick)
+
+    host(["merge", OUT], quick)
+    host(["merge", OUT], quick)
+    said = host(["verify", f"{OUT}/run"], quick)
+    assert f"{OUT}/run" in said and "every score follows" in said, said
+    host(["report", f"{OUT}/run"], quick)
+    merged = {key.removeprefix("spring/all/run/"): read(key) for key in keys("spring/all/run/")}
+    for name in ["journal/law_trainee.r1.jsonl", "journal/law_trainee.r2.jsonl", "results.json", "outline.json"]:
+        assert merged[name] == (RUN / "whole" / name).read_bytes(), f"{name} is not that of one machine"
+    blobs = {path.name for path in (RUN / "whole/blobs").iterdir()}
+    # Those of the turn that the first process lost stay: no line names them.
+    assert blobs <= {name.removeprefix("blobs/") for name in merged if name.startswith("blobs/")}, "blobs are missing"
+
+    # Mistakes.
+    assert "there already" in host(["run", *EPISODES, "--out", f"{OUT}/run"], quick, expected=4)
+    assert "NoSuchBucket" in host(["verify", "s3://elsewhere/a"], quick, expected=4)
+    assert "want a path in the bucket" in host(["verify", "s3://runs"], quick, expected=2)
+    for number, name in enumerate(["../../../out.txt", "%2E%2E%2F%2E%2E%2Fout.txt", "%2E%2E", "a%00b", "a%FF"]):
+        s3.put_object(Bucket="runs", Key=f"evil{number}/run/{name}", Body=b"x")
+        said = host(["verify", f"s3://runs/evil{number}"], quick, expected=4)
+        assert "no name of a file" in said or "illegal character" in said, said
+    left = [path.name for path in RUN.iterdir() if path.name.startswith("pibench-store-") and path.is_dir()]
+    # Of the two that were killed.
+    assert len(left) <= 1, f"copies stay: {left}"
+    print("store: two parts in S3, one killed, one taken over from a process that came back, the store away for a while: the bytes "
+          "of one machine")
+finally:
+    for server in servers:
+        with contextlib.suppress(OSError):
+            server.kill()
+    if not os.environ.get("KEEP"):
+        shutil.rmtree(RUN, ignore_errors=True)
