@@ -6,6 +6,7 @@ mod allotment;
 mod audit;
 mod authors;
 mod bad_input;
+mod board;
 mod boundary;
 mod broken_folder;
 mod cassette;

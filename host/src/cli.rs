@@ -1,5 +1,7 @@
 //! The command line. The doc comments are the help.
 
+pub mod board;
+
 use std::str::FromStr;
 
 use camino::Utf8PathBuf;
@@ -94,6 +96,10 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
     Grade(GradeArgs),
+    /// Send runs to a board: prepare an archive, or check one.
+    Submit(board::SubmitArgs),
+    /// Build a board of submissions.
+    Board(board::BoardArgs),
     /// List the simulator's doubtful moves for a person to look at: ended early, answered what was not asked, leaked an
     /// intent.
     Review(ReviewArgs),

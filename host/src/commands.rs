@@ -3,6 +3,7 @@
 
 mod asking;
 mod audit;
+mod board;
 mod check;
 mod compare;
 mod compile_component;
@@ -24,6 +25,8 @@ mod script;
 mod serve;
 mod show;
 mod stored;
+mod submission;
+mod submit;
 mod suite;
 mod trajectory;
 mod verify;
@@ -85,6 +88,8 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Grade(args) => grade::grade(&args),
+        Command::Submit(args) => submit::submit(&args),
+        Command::Board(args) => board::board(&args),
         Command::Review(args) => review::review(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Import(args) => import::import(args),

@@ -8,6 +8,7 @@ use super::{machine, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Purpose, reopen};
+use pibench_engine::{Extent, Verified};
 use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
@@ -35,7 +36,7 @@ fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure>
     let purpose = Purpose::Look { suite };
     let plan = reopen(&machine()?, run, purpose)?;
     let verified = runtime()?
-        .block_on(pibench_engine::verify(&plan))
+        .block_on(pibench_engine::verify(&plan, Extent::Whole))
         .or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
@@ -44,25 +45,24 @@ fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure>
 
 /// A run that another program played: its record is held to be what that program wrote.
 fn verify_imported(dir: &Utf8Path) -> Result<Exit, Failure> {
-    let (folder, manifest) = RunFolder::read(dir.as_std_path()).or_exit(Exit::Io)?;
-    let outline = read_outline(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
-    let outline = outline
-        .ok_or_else(|| anyhow!("verify {dir}: it has no outline.json"))
-        .or_exit(Exit::InvalidInput)?;
-    let verified =
-        pibench_engine::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)?;
+    let verified = follow_imported(dir)?;
     let rules = "imported, not played here, so that no rule was graded again and nothing says that it was played so";
     let sound = "every score follows from the statuses and verdicts that were taken over";
     Ok(print_verified(dir, &verified, rules, sound))
 }
 
-fn print_verified(
-    dir: &Utf8Path,
-    verified: &pibench_engine::Verified,
-    rules: &str,
-    sound: &str,
-) -> Exit {
-    let pibench_engine::Verified {
+/// What does not follow from the record of an imported run.
+pub(super) fn follow_imported(dir: &Utf8Path) -> Result<Verified, Failure> {
+    let (folder, manifest) = RunFolder::read(dir.as_std_path()).or_exit(Exit::Io)?;
+    let outline = read_outline(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let outline = outline
+        .ok_or_else(|| anyhow!("verify {dir}: it has no outline.json"))
+        .or_exit(Exit::InvalidInput)?;
+    pibench_engine::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)
+}
+
+fn print_verified(dir: &Utf8Path, verified: &Verified, rules: &str, sound: &str) -> Exit {
+    let Verified {
         sessions,
         turns,
         rules: _,

@@ -222,7 +222,7 @@ pub fn journal(bytes: &[u8]) {
         let _ = plan.folder.put_outline(&outline);
         shown(&out);
         // Without a seal and results something is always wrong.
-        if let Ok(verified) = runtime.block_on(verify(&plan)) {
+        if let Ok(verified) = runtime.block_on(verify(&plan, pibench_engine::Extent::Whole)) {
             assert!(!verified.problems.is_empty());
         }
     });

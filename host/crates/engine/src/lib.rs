@@ -53,4 +53,4 @@ pub use review::{Doubt, Doubtful, review};
 pub use spending::Spending;
 pub use stop::INTERRUPTED;
 pub use tools::{Toolboxes, list_tools};
-pub use verify::{Verified, verify};
+pub use verify::{Extent, Verified, verify};

@@ -58,6 +58,52 @@ pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result
     look(machine, dir, folder, manifest, purpose)
 }
 
+/// Where things are on this machine, for the record of a stranger: what it says of places is not followed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Places<'a> {
+    /// The suite file; None for the suite that the program carries.
+    pub suite: Option<&'a Utf8Path>,
+    /// A folder of plugins, before the host's own.
+    pub plugins: Option<&'a Utf8Path>,
+    pub policy: Option<&'a Utf8Path>,
+    /// A folder of prompts, where user agent and judge were not asked by the built-in ones.
+    pub prompts: Option<&'a Utf8Path>,
+}
+
+/// The plan of a run folder that a stranger made.
+pub fn reopen_foreign(
+    machine: &Machine,
+    dir: &Utf8Path,
+    purpose: Purpose<'_>,
+    places: Places<'_>,
+) -> Result<Plan, PlanError> {
+    let (folder, manifest) = RunFolder::read(dir.as_std_path()).map_err(of_folder)?;
+    let carried = machine.suite.clone().map(Utf8PathBuf::try_from);
+    let suite = match (places.suite, carried) {
+        (Some(named), _) => named.to_owned(),
+        (None, Some(Ok(carried))) => carried,
+        (None, _) => {
+            return Err(PlanError::asked(format!(
+                "check {dir}: name its suite's file by --suite; the place that it names itself is not looked at"
+            )));
+        }
+    };
+    if manifest.prompts.is_some() && places.prompts.is_none() {
+        return Err(PlanError::asked(format!(
+            "check {dir}: user agent and judge were asked by prompts of its own; name your copy of them by --prompts"
+        )));
+    }
+    let of = |path: Option<&Utf8Path>| path.map(ToString::to_string);
+    let manifest = Manifest {
+        suite_path: suite.to_string(),
+        plugin_dirs: of(places.plugins).into_iter().collect(),
+        policy: of(places.policy),
+        prompts: of(places.prompts),
+        ..manifest
+    };
+    look(machine, dir, folder, manifest, purpose)
+}
+
 /// The plan of a run folder that is being made of parts, to write what follows from its journals: nothing is asked. `dir` is
 /// where it will be.
 pub fn of_draft(

@@ -1,0 +1,191 @@
+//! What a board asks of a run that stands beside others. The defaults are those of a board of the paper's numbers: everything
+//! played, by nobody's pattern, with the prompts that are built in, and nothing left out of the scores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use pibench_core::vocabulary::Protocol;
+use pibench_record::folder::Manifest;
+use pibench_record::results::RunResults;
+use serde::{Deserialize, Serialize};
+
+/// `board.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rules {
+    /// 1.
+    pub version: u32,
+    /// Above the ranking.
+    pub title: String,
+    /// Digests of the suites that are ranked, as `manifest.json` has them (`suite_digest`); empty for any.
+    pub suites: BTreeSet<String>,
+    pub protocol: Protocol,
+    /// Independent runs that each agent has at least.
+    pub runs: u32,
+    /// The models that may play user agent and judge, as the manifest names them; empty for any model.
+    pub users: BTreeSet<String>,
+    pub judges: BTreeSet<String>,
+    /// Whether user agent and judge may be asked in other words than the built-in ones.
+    pub own_prompts: bool,
+    /// Sessions without a score that a run may have.
+    pub unscored: u64,
+    /// Whether a run may leave open what it cost.
+    pub unknown_cost: bool,
+    /// Whether who submits has to sign.
+    pub signed: bool,
+    /// Who signs for hosts of the board's own: what they sign was played by the board.
+    pub hubs: BTreeSet<String>,
+    /// Submissions that the board judged again, by the archive's digest: what `pibench-host submit check --judge` prints.
+    pub judged: BTreeMap<String, Judged>,
+}
+
+/// How far another judge agreed with a submission's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judged {
+    pub judge: String,
+    /// Sessions that were judged again, of those that are scored.
+    pub sampled: usize,
+    pub of: usize,
+    /// Percent of the intents whose status the other judge gave otherwise; absent without any.
+    pub intents: Option<f64>,
+    /// The same of rubric items.
+    pub checklist: Option<f64>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            version: 1,
+            title: "π-Bench".into(),
+            suites: BTreeSet::new(),
+            protocol: Protocol::Paper,
+            runs: 3,
+            users: BTreeSet::new(),
+            judges: BTreeSet::new(),
+            own_prompts: false,
+            unscored: 0,
+            unknown_cost: false,
+            signed: false,
+            hubs: BTreeSet::new(),
+            judged: BTreeMap::new(),
+        }
+    }
+}
+
+/// Bytes of the file.
+const LONGEST: u64 = 1 << 20;
+
+/// Why rules cannot be read. Reads after "failed to".
+#[derive(Debug, thiserror::Error)]
+#[error("read the rules {path}: {reason}")]
+pub struct RulesError {
+    path: String,
+    reason: String,
+}
+
+impl Rules {
+    /// Reads `board.toml`.
+    pub fn read(path: &Path) -> Result<Self, RulesError> {
+        let failed = |reason: String| RulesError {
+            path: path.display().to_string(),
+            reason,
+        };
+        let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+        if size.len() > LONGEST {
+            return Err(failed(format!("it has more than {LONGEST} bytes")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        let rules: Self = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        if rules.version != 1 {
+            return Err(failed(format!(
+                "its version is {}, and 1 is read",
+                rules.version
+            )));
+        }
+        Ok(rules)
+    }
+
+    /// Why a run does not stand on the board; empty if it does.
+    pub fn objections(&self, manifest: &Manifest, results: &RunResults) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut object = |is: bool, reason: String| {
+            if is {
+                found.push(reason);
+            }
+        };
+        for mark in manifest.players.marks() {
+            object(true, format!("it is {}", mark.words()));
+        }
+        object(
+            !self.suites.is_empty() && !self.suites.contains(&manifest.suite_digest),
+            format!(
+                "its suite {} is none of this board's",
+                manifest.suite_digest
+            ),
+        );
+        object(
+            manifest.protocol != self.protocol,
+            format!(
+                "it follows the protocol {:?}, and the board {:?}",
+                manifest.protocol, self.protocol
+            ),
+        );
+        object(
+            !manifest.personas.is_empty() || !manifest.sessions.is_empty(),
+            "only some of the sessions were played (--persona, --session)".into(),
+        );
+        object(
+            manifest.shard.is_some(),
+            "it is one part of a run; `pibench-host merge` makes it whole".into(),
+        );
+        object(
+            manifest.ablate.is_some(),
+            "something was taken away from its agent (--ablate)".into(),
+        );
+        object(
+            manifest.runs < self.runs,
+            format!(
+                "it has {} of {} runs (--runs {})",
+                manifest.runs, self.runs, self.runs
+            ),
+        );
+        object(
+            manifest.prompts_version.is_none() && !self.own_prompts,
+            "user agent and judge were asked in other words than the built-in ones (--prompts)"
+                .into(),
+        );
+        for (role, name, allowed) in [
+            ("user agent", &manifest.user, &self.users),
+            ("judge", &manifest.judge, &self.judges),
+        ] {
+            object(
+                !allowed.is_empty() && !allowed.contains(name),
+                format!(
+                    "its {role} is {name}, and the board takes {}",
+                    listed(allowed)
+                ),
+            );
+        }
+        let unscored = u64::from(results.scored.of.saturating_sub(results.scored.scored));
+        object(
+            unscored > self.unscored,
+            format!(
+                "{unscored} of its sessions have no score; `pibench-host run --resume` plays them"
+            ),
+        );
+        object(
+            results.cost.is_none() && !self.unknown_cost,
+            "what it cost is not known; say the prices of its models in the suite file".into(),
+        );
+        found
+    }
+}
+
+fn listed(names: &BTreeSet<String>) -> String {
+    names
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

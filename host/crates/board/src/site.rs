@@ -1,0 +1,430 @@
+//! The site of a board: files that any web server shows, made of submissions that were checked. Runs that cannot be compared
+//! stand in rankings of their own; what was refused is named with its fault.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::rules::Judged;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use pibench_core::statistics::Estimate;
+use pibench_record::identity::{beside_agent, incomparable};
+use pibench_report::bundle::{self, Report};
+use pibench_report::escape;
+use pibench_report::measures::Measures;
+use pibench_report::run_record::RunRecord;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = include_str!("../page/board.css");
+const SCRIPT: &str = include_str!("../page/board.js");
+
+/// Why a site cannot be written. Reads after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum SiteError {
+    #[error("write {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Report(#[from] bundle::WriteError),
+}
+
+/// Who signed a submission.
+#[derive(Debug, Clone, Serialize)]
+pub struct Signed {
+    pub by: String,
+    /// `SHA256:...`
+    pub fingerprint: String,
+}
+
+/// What is known of a score beside what its submitter says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Its sums follow from its files, which are those that were sealed.
+    SelfReported,
+    /// Rules and graders were run again over the record, in the sandbox; verdicts of models stand as they were given.
+    Replayed,
+    /// A sample of its verdicts was asked of another judge, too.
+    JudgedAgain,
+    /// A host of the board's own played it.
+    PlayedByBoard,
+}
+
+impl Level {
+    fn words(self) -> &'static str {
+        match self {
+            Self::SelfReported => "self-reported",
+            Self::Replayed => "replayed",
+            Self::JudgedAgain => "judged again",
+            Self::PlayedByBoard => "played by the board",
+        }
+    }
+}
+
+/// A run that may stand on the board.
+#[derive(Debug)]
+pub struct Standing {
+    /// The submission's file, and the run in it.
+    pub name: String,
+    pub record: RunRecord,
+    pub signed: Option<Signed>,
+    pub level: Level,
+    pub judged: Option<Judged>,
+    /// The simulator's moves that a person should look at.
+    pub doubtful: usize,
+}
+
+/// A submission that may not, with every reason.
+#[derive(Debug, Serialize)]
+pub struct Refused {
+    pub name: String,
+    pub signed: Option<Signed>,
+    pub reasons: Vec<String>,
+}
+
+/// A line of a ranking.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    /// One more than the runs that are surely better: those whose interval lies above its own.
+    rank: usize,
+    agent: &'a str,
+    name: &'a str,
+    proc: Option<Estimate>,
+    comp: Option<Estimate>,
+    runs: u32,
+    cost_usd: Option<f64>,
+    signed: Option<&'a Signed>,
+    verified: Level,
+    judged: Option<&'a Judged>,
+    doubtful: usize,
+    scaffold_prompt: &'a str,
+    started: &'a str,
+    /// The folder of its report.
+    report: String,
+}
+
+/// Runs that say something of each other.
+#[derive(Debug, Serialize)]
+struct Ranking<'a> {
+    suite: &'a str,
+    suite_digest: &'a str,
+    protocol: String,
+    protocol_version: u32,
+    user: &'a str,
+    judge: &'a str,
+    rows: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Board<'a> {
+    /// 1.
+    version: u32,
+    title: &'a str,
+    rankings: Vec<Ranking<'a>>,
+    refused: &'a [Refused],
+}
+
+/// Writes a new folder: `index.html`, `board.json`, and `runs/<n>/` with the report of each run. It appears whole.
+pub fn write(
+    title: &str,
+    standing: &[Standing],
+    refused: &[Refused],
+    seed: u64,
+    out: &Path,
+) -> Result<(), SiteError> {
+    let failed = |source| SiteError::Io {
+        path: out.to_owned(),
+        source,
+    };
+    if out.exists() {
+        let source = io::Error::other("it is there already; choose another --out");
+        return Err(failed(source));
+    }
+    let dir = out.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let dir = dir.unwrap_or(Path::new("."));
+    fs::create_dir_all(dir).map_err(failed)?;
+    let draft = tempfile::Builder::new()
+        .prefix(".new-site-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir_in(dir)
+        .map_err(failed)?;
+    let measures: Vec<Measures> = standing
+        .iter()
+        .map(|one| Measures::of(&one.record, seed))
+        .collect();
+    fs::create_dir(draft.path().join("runs")).map_err(failed)?;
+    for (place, one) in standing.iter().enumerate() {
+        let report = Report::new(vec![one.record.clone()], &[], seed);
+        bundle::write(&report, &draft.path().join(folder(place)))?;
+    }
+    let board = Board {
+        version: 1,
+        title,
+        rankings: rankings(standing, &measures),
+        refused,
+    };
+    let data = serde_json::to_string_pretty(&board).map_err(|error| failed(error.into()))?;
+    fs::write(draft.path().join("board.json"), escape::json(&data)).map_err(failed)?;
+    fs::write(draft.path().join("index.html"), html(&board)).map_err(failed)?;
+    fs::rename(draft.path(), out).map_err(failed)?;
+    // It has another name now.
+    let _ = draft.keep();
+    Ok(())
+}
+
+/// Where the report of a run lies.
+fn folder(place: usize) -> String {
+    format!("runs/{}", place + 1)
+}
+
+fn rankings<'a>(standing: &'a [Standing], measures: &[Measures]) -> Vec<Ranking<'a>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for place in 0..standing.len() {
+        let is_like = |group: &Vec<usize>| {
+            let (a, b) = (
+                &standing[group[0]].record.manifest,
+                &standing[place].record.manifest,
+            );
+            // What else than the agent may make a difference is part of the ranking's name; the agent's own prompt is a
+            // part of the agent.
+            let others = beside_agent(a, b);
+            let others = others
+                .iter()
+                .filter(|one| one.to_string() != "the agent's prompts");
+            incomparable(a, b).is_empty() && others.count() == 0
+        };
+        match groups.iter_mut().find(|group| is_like(group)) {
+            Some(group) => group.push(place),
+            None => groups.push(vec![place]),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups
+        .into_iter()
+        .map(|group| ranking(standing, measures, &group))
+        .collect()
+}
+
+fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize]) -> Ranking<'a> {
+    let first = &standing[group[0]].record.manifest;
+    let bounds = |place: usize| {
+        let estimate = measures[place].proc_estimate.as_ref()?;
+        let interval = estimate.interval.as_ref();
+        Some(interval.map_or((estimate.score, estimate.score), |one| (one.low, one.high)))
+    };
+    let rank = |place: usize| {
+        let Some((_, high)) = bounds(place) else {
+            return group.len();
+        };
+        let better = |other: &&usize| bounds(**other).is_some_and(|(low, _)| low > high);
+        group.iter().filter(better).count() + 1
+    };
+    let mut rows: Vec<Row<'a>> = group
+        .iter()
+        .map(|&place| {
+            let Standing {
+                name,
+                record,
+                signed,
+                level,
+                judged,
+                doubtful,
+            } = &standing[place];
+            Row {
+                rank: rank(place),
+                agent: &record.results.agent,
+                name,
+                proc: measures[place].proc_estimate,
+                comp: measures[place].comp_estimate,
+                runs: record.manifest.runs,
+                cost_usd: record.results.cost.map(pibench_core::cost::MicroUsd::usd),
+                signed: signed.as_ref(),
+                verified: *level,
+                judged: judged.as_ref(),
+                doubtful: *doubtful,
+                scaffold_prompt: record.manifest.scaffold_prompt.as_deref().unwrap_or("-"),
+                started: &record.manifest.started,
+                report: folder(place),
+            }
+        })
+        .collect();
+    let score = |row: &Row<'_>| row.proc.as_ref().map_or(-1.0, |proc| proc.score);
+    rows.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    Ranking {
+        suite: &first.suite,
+        suite_digest: &first.suite_digest,
+        protocol: serde_json::to_value(first.protocol)
+            .ok()
+            .and_then(|name| name.as_str().map(str::to_owned))
+            .unwrap_or_default(),
+        protocol_version: first.protocol_version,
+        user: &first.user,
+        judge: &first.judge,
+        rows,
+    }
+}
+
+/// A score with its interval, in percent.
+fn score(estimate: Option<&Estimate>) -> String {
+    let Some(Estimate {
+        score, interval, ..
+    }) = estimate
+    else {
+        return "–".into();
+    };
+    match interval {
+        Some(one) => format!(
+            "{:.1} <small>{:.1} to {:.1}</small>",
+            score * 100.0,
+            one.low * 100.0,
+            one.high * 100.0
+        ),
+        None => format!("{:.1}", score * 100.0),
+    }
+}
+
+fn html(board: &Board<'_>) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    );
+    let title = escape::html(board.title);
+    let rankings: String = board.rankings.iter().map(section).collect();
+    let empty = "<p>No run stands here yet.</p>\n";
+    let rankings = if rankings.is_empty() {
+        empty
+    } else {
+        &rankings
+    };
+    let refused = refused(board.refused);
+    let suites = board.rankings.iter().map(|one| one.suite.to_owned());
+    let protocols = board.rankings.iter().map(|one| one.protocol.clone());
+    let chosen = choice("Suite", &suites.collect()) + &choice("Protocol", &protocols.collect());
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <main>\n<h1>{title}</h1>\n\
+         <p>Proc: hidden intents that an agent met unasked or by a targeted question. Comp: the checklist at the end. Percent, with \
+         95% intervals over sessions. A rank is one more than the runs whose interval for Proc lies above: equal ranks cannot be \
+         told apart.</p>\n\
+         <p class=\"filters\" hidden><label>Agent <input type=\"search\" id=\"agent\"></label>{chosen}\
+         <label>Verified <select id=\"verified\"><option value=\"\">any</option><option>played by the board</option>\
+         <option>judged again</option><option>replayed</option><option>self-reported</option></select></label>\
+         <label>Prompt <select id=\"prompt\"><option value=\"\">any</option><option>neutral</option><option>coached</option>\
+         <option>own</option></select></label>\
+         <label><input type=\"checkbox\" id=\"signed\"> signed only</label></p>\n\
+         {rankings}{refused}\
+         <p><small>The same as data: <a href=\"board.json\">board.json</a>. Replayed: rules and graders were run again over the \
+         record, sums and hashes follow; what models judged stands as they said it. Judged again: \
+         another judge was asked about a sample of it. A signature says who sent a run, and not that it \
+         was played so.</small></p>\n\
+         </main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+}
+
+/// A field to choose one of the values that occur.
+fn choice(name: &str, values: &BTreeSet<String>) -> String {
+    let options = values
+        .iter()
+        .map(|value| format!("<option>{}</option>", escape::html(value)));
+    let options: String = options.collect();
+    let id = name.to_lowercase();
+    format!(
+        "<label>{name} <select id=\"{id}\"><option value=\"\">any</option>{options}</select></label>"
+    )
+}
+
+fn section(ranking: &Ranking<'_>) -> String {
+    let Ranking {
+        suite,
+        suite_digest,
+        protocol,
+        protocol_version,
+        user,
+        judge,
+        rows,
+    } = ranking;
+    let rows: String = rows.iter().map(row).collect();
+    let digest: String = suite_digest.chars().take(12).collect();
+    let [suite, user, judge, digest] = [suite, *user, judge, digest.as_str()].map(escape::html);
+    format!(
+        "<section data-suite=\"{suite}\" data-protocol=\"{protocol}\">\n<h2>{suite} <small>{digest}</small></h2>\n\
+         <p>Protocol {protocol}, version {protocol_version}; user agent {user}, judge {judge}.</p>\n\
+         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Ranking of {suite}\"><table>\n<thead><tr><th>Rank</th><th>Agent</th>\
+         <th>Proc</th><th>Comp</th><th>Runs</th><th>Cost, USD</th><th>Prompt</th><th>Verified</th><th>Signed by</th>\
+         <th>To look at</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"
+    )
+}
+
+fn row(row: &Row<'_>) -> String {
+    let signer = row.signed.map_or_else(
+        || "nobody".to_owned(),
+        |one| {
+            let [by, key] = [&one.by, &one.fingerprint].map(|text| escape::html(text));
+            format!("<span title=\"{key}\">{by}</span>")
+        },
+    );
+    let cost = row
+        .cost_usd
+        .map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2}"));
+    let prompt = escape::html(row.scaffold_prompt);
+    let verified = row.verified.words();
+    let again = row.judged.map_or_else(String::new, again);
+    format!(
+        "<tr data-agent=\"{agent}\" data-verified=\"{verified}\" data-prompt=\"{prompt}\" data-signed=\"{is_signed}\">\
+         <td>{}</td><th scope=\"row\"><a href=\"{}/index.html\">{agent}</a> <small>{}</small></th>\
+         <td>{}</td><td>{}</td><td>{}</td><td>{cost}</td><td>{prompt}</td><td>{verified}{again}</td><td>{signer}</td><td>{}</td></tr>\n",
+        row.rank,
+        row.report,
+        escape::html(row.name),
+        score(row.proc.as_ref()),
+        score(row.comp.as_ref()),
+        row.runs,
+        row.doubtful,
+        agent = escape::html(row.agent),
+        is_signed = row.signed.is_some(),
+    )
+}
+
+/// What another judge said.
+fn again(judged: &Judged) -> String {
+    let Judged {
+        judge,
+        sampled,
+        of,
+        intents,
+        checklist,
+    } = judged;
+    let axes = [("intents", intents), ("rubrics", checklist)];
+    let axes = axes
+        .iter()
+        .filter_map(|(axis, rate)| rate.map(|rate| format!("; differs on {rate:.1}% of {axis}")));
+    let axes: String = axes.collect();
+    let judge = escape::html(judge);
+    format!(" <small>{judge}, {sampled} of {of} sessions{axes}</small>")
+}
+
+fn refused(all: &[Refused]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let line = |one: &Refused| {
+        let reasons = one.reasons.iter().map(|reason| escape::html(reason));
+        let reasons: Vec<String> = reasons.map(|reason| tag("li", &reason)).collect();
+        let name = escape::html(&one.name);
+        tag("li", &(name + &tag("ul", &reasons.concat()))) + "\n"
+    };
+    let lines: String = all.iter().map(line).collect();
+    format!("<section>\n<h2>Not ranked</h2>\n<ul>\n{lines}</ul>\n</section>\n")
+}
+
+/// An element without attributes around markup.
+fn tag(name: &str, within: &str) -> String {
+    format!("<{name}>{within}</{name}>")
+}

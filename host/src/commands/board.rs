@@ -1,0 +1,106 @@
+//! `pibench-host board`: a site of the submissions that pass.
+
+use anyhow::anyhow;
+use camino::Utf8PathBuf;
+
+use super::submission::{Found, check_archive, read_rules, read_signers};
+use crate::cli::board::{BoardArgs, BoardCommand, BuildArgs};
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_board::site::{self, Level, Refused, Standing};
+use pibench_report::escape::line;
+
+/// How the names of archives end.
+const ARCHIVE: &str = "submission";
+
+pub(super) fn board(args: &BoardArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        BoardCommand::Build(args) => build(args),
+    }
+}
+
+fn build(args: &BuildArgs) -> Result<Exit, Failure> {
+    let BuildArgs {
+        dir,
+        out,
+        seed,
+        by,
+        places,
+        signers,
+    } = args;
+    if out.exists() {
+        return Err(anyhow!(
+            "write {out}: it is there already; choose another --out"
+        ))
+        .or_exit(Exit::Io);
+    }
+    let (rules, signers) = (read_rules(by.rules.as_deref())?, read_signers(signers)?);
+    let entries = dir
+        .read_dir_utf8()
+        .map_err(|error| anyhow!("read {dir}: {error}"));
+    let entries = entries.or_exit(Exit::InvalidInput)?.flatten();
+    let mut archives: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
+    archives.retain(|path| path.extension() == Some(ARCHIVE));
+    archives.sort();
+    if archives.is_empty() {
+        return Err(anyhow!(
+            "build a board of {dir}: there is no *.{ARCHIVE} in it, as `pibench-host submit prepare RUN... --out {dir}/NAME.{ARCHIVE}` writes them"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
+    let (mut standing, mut refused) = (Vec::new(), Vec::new());
+    // The reports are written from the runs.
+    let mut kept = Vec::new();
+    for archive in &archives {
+        let name = archive.file_stem().unwrap_or_default();
+        let checked = check_archive(archive, &rules, places.places(), signers.as_ref())?;
+        let judged = checked.digest.as_ref();
+        let judged = judged.and_then(|digest| rules.judged.get(digest));
+        let by_hub = checked
+            .signed
+            .as_ref()
+            .is_some_and(|one| rules.hubs.contains(&one.by));
+        let (sound, unsound): (Vec<Found>, Vec<Found>) = checked
+            .runs
+            .into_iter()
+            .partition(|run| run.reasons.is_empty() && checked.reasons.is_empty());
+        let mut reasons = checked.reasons;
+        for run in unsound {
+            let reasons_of = run
+                .reasons
+                .iter()
+                .map(|reason| format!("{}: {reason}", run.name));
+            reasons.extend(reasons_of);
+        }
+        for run in sound {
+            standing.push(Standing {
+                name: format!("{name}/{}", run.name),
+                record: run.record,
+                signed: checked.signed.clone(),
+                level: match (by_hub, judged, run.replayed) {
+                    (true, ..) => Level::PlayedByBoard,
+                    (false, Some(_), _) => Level::JudgedAgain,
+                    (false, None, true) => Level::Replayed,
+                    (false, None, false) => Level::SelfReported,
+                },
+                judged: judged.cloned(),
+                doubtful: run.doubtful,
+            });
+        }
+        if !reasons.is_empty() {
+            println!("{archive}: not ranked: {}", line(&reasons.join("; ")));
+            refused.push(Refused {
+                name: name.to_owned(),
+                signed: checked.signed,
+                reasons,
+            });
+        }
+        kept.push(checked.dir);
+    }
+    site::write(&rules.title, &standing, &refused, *seed, out.as_std_path()).or_exit(Exit::Io)?;
+    println!(
+        "{out}/index.html: {} runs ranked, {} submissions not",
+        standing.len(),
+        refused.len()
+    );
+    Ok(Exit::Complete)
+}

@@ -1,0 +1,240 @@
+//! Submissions held against what a board asks: of runs of one's own, and of archives of strangers.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use jiff::Timestamp;
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::verify::follow_imported;
+use super::{machine, runtime};
+use crate::cli::board::{PlacesArgs, SendersArgs};
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_board::rules::Rules;
+use pibench_board::site::Signed;
+use pibench_board::submission::{self, NAMESPACE, SubmissionError, Unpacked};
+use pibench_engine::plan::{Places, PlanError, Purpose, reopen_foreign};
+use pibench_engine::{Extent, Plan, Verified};
+use pibench_report::escape::line;
+use pibench_report::run_record::RunRecord;
+use pibench_signature::AllowedSigners;
+
+/// What was found of a run.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    pub(super) name: String,
+    agent: String,
+    proc: Option<f64>,
+    comp: Option<f64>,
+    sessions: usize,
+    /// Rule verdicts that were made again.
+    rules: usize,
+    /// Whether its record was followed: what another program played has none.
+    pub(super) replayed: bool,
+    /// The simulator's moves that a person should look at: `pibench-host review` lists them.
+    pub(super) doubtful: usize,
+    /// Why it may not stand on the board; empty if it may.
+    pub(super) reasons: Vec<String>,
+    #[serde(skip)]
+    pub(super) record: RunRecord,
+}
+
+/// Holds a run against what a board asks and against its own record. `reopen` makes its plan.
+pub(super) fn look(
+    dir: &Utf8Path,
+    name: &str,
+    rules: &Rules,
+    reopen: impl FnOnce() -> Result<Plan, PlanError>,
+) -> Result<Found, Failure> {
+    let record = RunRecord::finished(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let mut reasons = rules.objections(&record.manifest, &record.results);
+    let own = record.manifest.imported.is_none();
+    let mut doubtful = 0;
+    let verified = if own {
+        let plan = reopen()?;
+        let verified = runtime()?
+            .block_on(pibench_engine::verify(&plan, Extent::Sent))
+            .or_exit(Exit::Io)?;
+        // A record that does not hold together is not read further.
+        if verified.problems.is_empty() {
+            let found = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
+            doubtful = found.0.len();
+        }
+        verified
+    } else {
+        follow_imported(dir)?
+    };
+    let Verified {
+        sessions,
+        turns: _,
+        rules: replayed,
+        problems,
+    } = verified;
+    reasons.extend(problems);
+    Ok(Found {
+        name: name.to_owned(),
+        agent: record.results.agent.clone(),
+        proc: record.results.proc,
+        comp: record.results.comp,
+        sessions,
+        rules: replayed,
+        replayed: own,
+        doubtful,
+        reasons,
+        record,
+    })
+}
+
+pub(super) fn read_rules(path: Option<&Utf8Path>) -> Result<Rules, Failure> {
+    path.map_or_else(
+        || Ok(Rules::default()),
+        |path| Rules::read(path.as_std_path()).or_exit(Exit::InvalidInput),
+    )
+}
+
+pub(super) fn print_found(found: &Found) {
+    let Found {
+        name,
+        agent,
+        proc,
+        comp,
+        sessions,
+        rules,
+        replayed: _,
+        doubtful,
+        reasons,
+        record: _,
+    } = found;
+    let percent =
+        |score: &Option<f64>| score.map_or_else(|| "-".to_owned(), |score| format!("{score:.1}"));
+    println!(
+        "{}: {}, Proc {}, Comp {}; {sessions} sessions, {rules} rule verdicts made again, {doubtful} doubtful moves",
+        line(name),
+        line(agent),
+        percent(proc),
+        percent(comp)
+    );
+    for reason in reasons {
+        println!("  {}", line(reason));
+    }
+}
+
+/// An archive as it was checked.
+pub(super) struct Checked {
+    /// BLAKE3 of its bytes; None where they could not be unpacked.
+    pub(super) digest: Option<String>,
+    /// None for one that has no signature that counts.
+    pub(super) signed: Option<Signed>,
+    pub(super) runs: Vec<Found>,
+    /// The runs' folders.
+    pub(super) dirs: Vec<Utf8PathBuf>,
+    /// Of the archive as a whole.
+    pub(super) reasons: Vec<String>,
+    /// They lie there, until it is dropped.
+    pub(super) dir: TempDir,
+}
+
+impl PlacesArgs {
+    pub(super) fn places(&self) -> Places<'_> {
+        Places {
+            suite: self.suite.as_deref(),
+            plugins: self.plugins.as_deref(),
+            policy: self.policy.as_deref(),
+            prompts: self.prompts.as_deref(),
+        }
+    }
+}
+
+/// What is wrong with an archive is a finding; what keeps this process from looking is a failure.
+pub(super) fn check_archive(
+    path: &Utf8Path,
+    rules: &Rules,
+    places: Places<'_>,
+    signers: Option<&AllowedSigners>,
+) -> Result<Checked, Failure> {
+    let machine = machine()?;
+    let dir = tempfile::Builder::new()
+        .prefix("pibench-submission-")
+        .tempdir();
+    let dir = dir.or_exit(Exit::Io)?;
+    let Unpacked {
+        list,
+        text,
+        signature,
+        digest,
+        runs,
+    } = match submission::unpack(path.as_std_path(), dir.path()) {
+        Ok(unpacked) => unpacked,
+        Err(error @ SubmissionError::Refused { .. }) => {
+            return Ok(Checked {
+                digest: None,
+                signed: None,
+                runs: Vec::new(),
+                dirs: Vec::new(),
+                reasons: vec![error.to_string()],
+                dir,
+            });
+        }
+        Err(error) => return Err(error).or_exit(Exit::Io),
+    };
+    let mut reasons = Vec::new();
+    let signed = match (signers, &signature) {
+        (Some(signers), Some(signature)) => {
+            let now = Timestamp::now();
+            match pibench_signature::verify(signers, NAMESPACE, text.as_bytes(), signature, now) {
+                Ok(signer) => Some(Signed {
+                    by: signer.principal,
+                    fingerprint: signer.fingerprint,
+                }),
+                Err(error) => {
+                    reasons.push(error.to_string());
+                    None
+                }
+            }
+        }
+        _ => None,
+    };
+    if rules.signed && signed.is_none() && reasons.is_empty() {
+        reasons.push(match signature {
+            Some(_) => "its signature was not looked at: name who may sign by --signers".into(),
+            None => "nobody signed it, and this board wants it signed: `pibench-host submit prepare --key`".into(),
+        });
+    }
+    let dirs = runs.into_iter().map(Utf8PathBuf::try_from);
+    let dirs: Vec<Utf8PathBuf> = dirs.collect::<Result<_, _>>().or_exit(Exit::Io)?;
+    let mut found = Vec::new();
+    for (run, dir) in list.runs.iter().zip(&dirs) {
+        let reopen = || {
+            let look = Purpose::Look { suite: None };
+            reopen_foreign(&machine, dir, look, places)
+        };
+        // A record by a stranger that cannot be followed is refused, whatever is wrong with it.
+        match look(dir, &run.name, rules, reopen) {
+            Ok(one) => found.push(one),
+            Err(failure) => {
+                let reason = failure.reason().replace(dir.as_str(), &run.name);
+                reasons.push(format!("{}: failed to {reason}", run.name));
+            }
+        }
+    }
+    Ok(Checked {
+        digest: Some(digest),
+        signed,
+        runs: found,
+        dirs,
+        reasons,
+        dir,
+    })
+}
+
+pub(super) fn read_signers(args: &SendersArgs) -> Result<Option<AllowedSigners>, Failure> {
+    let Some(path) = &args.signers else {
+        return Ok(None);
+    };
+    let mut signers = AllowedSigners::read(path.as_std_path()).or_exit(Exit::InvalidInput)?;
+    if let Some(revoked) = &args.revoked {
+        signers = signers
+            .revoke(revoked.as_std_path())
+            .or_exit(Exit::InvalidInput)?;
+    }
+    Ok(Some(signers))
+}

@@ -1,0 +1,196 @@
+//! `pibench-host submit`: runs that others may check, as one archive.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use camino::Utf8Path;
+
+use super::submission::{Checked, check_archive, look, print_found, read_rules, read_signers};
+use super::{machine, runtime};
+use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_board::rules::Judged;
+use pibench_board::submission::{self, List, NAMESPACE};
+use pibench_engine::plan::{Answers, Places, Purpose, reopen, reopen_foreign};
+use pibench_engine::{Plan, Sample};
+use pibench_record::RunFolder;
+use pibench_report::escape::line;
+use pibench_signature::SigningKey;
+
+const WORKFLOW: &str = include_str!("../../templates/board/workflow.yaml");
+
+pub(super) fn submit(args: &SubmitArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        SubmitCommand::Prepare(args) => prepare(args),
+        SubmitCommand::Check(args) => check(args),
+        SubmitCommand::Workflow => {
+            print!("{WORKFLOW}");
+            Ok(Exit::Complete)
+        }
+    }
+}
+
+fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
+    let PrepareArgs {
+        runs,
+        out,
+        key,
+        suite,
+        by,
+    } = args;
+    if out.exists() {
+        return Err(anyhow!(
+            "write {out}: it is there already; choose another --out"
+        ))
+        .or_exit(Exit::Io);
+    }
+    let rules = read_rules(by.rules.as_deref())?;
+    let machine = machine()?;
+    // Asked for before the work is done.
+    let passphrase = || std::env::var("PIBENCH_KEY_PASSPHRASE").ok();
+    let key = key
+        .as_ref()
+        .map(|key| SigningKey::read(key.as_std_path(), passphrase));
+    let key = key.transpose().or_exit(Exit::InvalidInput)?;
+    let mut may = true;
+    for run in runs {
+        if let Some(changed) =
+            RunFolder::changed_since_sealed(run.as_std_path()).or_exit(Exit::InvalidInput)?
+        {
+            return Err(anyhow!("submit {run}: {changed}")).or_exit(Exit::InvalidInput);
+        }
+        let found = look(run, run.as_str(), &rules, || {
+            let look = Purpose::Look {
+                suite: suite.as_deref(),
+            };
+            reopen(&machine, run, look)
+        })?;
+        print_found(&found);
+        may &= found.reasons.is_empty();
+    }
+    if !may {
+        return Err(anyhow!(
+            "submit these runs: a board of these rules would not rank them"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
+    let runs: Vec<PathBuf> = runs
+        .iter()
+        .map(|run| run.clone().into_std_path_buf())
+        .collect();
+    let list = List::of(&runs).or_exit(Exit::InvalidInput)?;
+    let signature = key.as_ref().map(|key| {
+        let text = list.text();
+        pibench_signature::sign(key, NAMESPACE, text.as_bytes())
+    });
+    let signature = signature.transpose().or_exit(Exit::InvalidInput)?;
+    submission::write(out.as_std_path(), &list, signature.as_deref(), &runs).or_exit(Exit::Io)?;
+    let by = key.map_or_else(
+        || "unsigned".to_owned(),
+        |key| format!("signed by {}", key.fingerprint()),
+    );
+    println!("{out}: {} runs, {by}", runs.len());
+    Ok(Exit::Complete)
+}
+
+fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
+    let CheckSubmissionArgs {
+        archive,
+        json,
+        again,
+        by,
+        places,
+        signers,
+    } = args;
+    let signers = read_signers(signers)?;
+    let rules = read_rules(by.rules.as_deref())?;
+    let places = places.places();
+    let checked = check_archive(archive, &rules, places, signers.as_ref())?;
+    let may = checked.reasons.is_empty() && checked.runs.iter().all(|run| run.reasons.is_empty());
+    // Nobody is asked about what is not ranked anyway.
+    let judged = match &again.judge {
+        Some(judge) if may => Some(judge_again(&checked, judge, again, places)?),
+        _ => None,
+    };
+    if *json {
+        let found = serde_json::json!({
+            "version": 1, "archive": archive, "digest": checked.digest, "may_be_ranked": may, "signed": checked.signed,
+            "reasons": checked.reasons, "runs": checked.runs, "judged": judged,
+        });
+        println!("{found}");
+    } else {
+        print_checked(archive, &checked, may);
+        if let (Some(judged), Some(digest)) = (judged, checked.digest) {
+            println!("\nFor the board's rules:\n");
+            let judged = BTreeMap::from([("judged", BTreeMap::from([(digest, judged)]))]);
+            print!("{}", toml::to_string(&judged).or_exit(Exit::Bug)?);
+        }
+    }
+    Ok(if may {
+        Exit::Complete
+    } else {
+        Exit::InvalidInput
+    })
+}
+
+fn print_checked(archive: &Utf8Path, checked: &Checked, may: bool) {
+    for run in &checked.runs {
+        print_found(run);
+    }
+    for reason in &checked.reasons {
+        println!("{archive}: {}", line(reason));
+    }
+    let signer = checked
+        .signed
+        .as_ref()
+        .map(|one| format!("signed by {} ({})", line(&one.by), one.fingerprint));
+    let signer = signer.unwrap_or_else(|| "signed by nobody who is known".into());
+    let verdict = if may {
+        "it may be ranked"
+    } else {
+        "it may not be ranked"
+    };
+    println!("{archive}: {signer}; {verdict}");
+}
+
+/// Asks another judge about a sample of a submission. What could not be judged is in no number.
+fn judge_again(
+    checked: &Checked,
+    judge: &str,
+    again: &AgainArgs,
+    places: Places<'_>,
+) -> Result<Judged, Failure> {
+    if judge.contains("lexical") {
+        return Err(anyhow!("judge again by `{judge}`: want a model")).or_exit(Exit::Usage);
+    }
+    let machine = machine()?;
+    let purpose = Purpose::Judge {
+        judge,
+        answers: &Answers::Asked,
+        again: false,
+    };
+    let played = checked.dirs.iter().zip(&checked.runs);
+    let plans = played
+        .filter(|(_, run)| run.replayed)
+        .map(|(dir, _)| Ok(reopen_foreign(&machine, dir, purpose, places)?));
+    let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
+    let sample = Sample::draw(&plans, again.sample as usize, again.seed).or_exit(Exit::Io)?;
+    let audited = runtime()?.block_on(pibench_engine::audit(&sample, again.seed));
+    for reason in &audited.faults {
+        eprintln!("error: failed to {}", line(reason));
+    }
+    if let Some(reason) = &audited.setup {
+        return Err(anyhow!("{}", line(reason))).or_exit(Exit::Setup);
+    }
+    if let Some(reason) = audited.broken.first() {
+        return Err(anyhow!("{}", line(reason))).or_exit(Exit::Infrastructure);
+    }
+    Ok(Judged {
+        judge: judge.to_owned(),
+        sampled: audited.sampled,
+        of: audited.of,
+        intents: audited.intents.map(|found| found.rate),
+        checklist: audited.checklist.map(|found| found.rate),
+    })
+}

@@ -1,0 +1,337 @@
+//! Runs that are sent to a board: what may stand there, what is refused, and the site that comes of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use pibench_board::submission::{self, List};
+use serde_json::Value;
+use ssh_key::private::{Ed25519Keypair, KeypairData};
+use ssh_key::{LineEnding, PrivateKey};
+use wiremock::MockServer;
+
+use crate::models::{play, run, server};
+use crate::scene::{Scene, expect, short};
+
+/// As the short suite is played: once, by a model without a price.
+const RULES: &str =
+    "version = 1\ntitle = \"Spring <2026>\"\nruns = 1\nunknown_cost = true\nsigned = true\n";
+
+fn key(scene: &Scene, number: u8, path: &str) -> String {
+    let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&[number; 32]));
+    let key = PrivateKey::new(pair, "").unwrap();
+    let file = scene.write(path, &key.to_openssh(LineEnding::LF).unwrap());
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    key.public_key().to_openssh().unwrap()
+}
+
+/// With two who may sign, and one who may not.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    let [ana, bo, _] = [(1, "ana"), (2, "bo"), (3, "eve")].map(|(n, name)| key(&scene, n, name));
+    scene.write(
+        "signers",
+        &format!("ana@lab.example {ana}\nbo@lab.example {bo}\n"),
+    );
+    scene.write("board.toml", RULES);
+    scene
+}
+
+fn play_suite(scene: &Scene, server: &MockServer, agent: &str, out: &str, more: &[&str]) {
+    let suite = short();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--runs",
+        "1",
+        "--out",
+        out,
+        "--agent",
+        agent,
+    ];
+    let args = [
+        &args[..],
+        &["--user", "openai/m", "--judge", "openai/m"],
+        more,
+    ]
+    .concat();
+    expect(&run(scene, &args, server), 0, &[]);
+}
+
+fn text(scene: &Scene, path: &str) -> String {
+    fs::read_to_string(scene.path(path)).unwrap()
+}
+
+/// As `expect`, with what was found.
+fn expect_found(output: &std::process::Output, code: i32) -> String {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
+const BY: [&str; 2] = ["--rules", "board.toml"];
+const SIGNERS: [&str; 2] = ["--signers", "signers"];
+
+/// As a maintainer checks and builds: with rules, and with a suite of their own.
+fn by() -> Vec<String> {
+    let suite = short().to_str().unwrap().to_owned();
+    let by = BY.map(str::to_owned).into_iter();
+    by.chain(["--suite".to_owned(), suite]).collect()
+}
+
+/// Runs `args` with that, and with more.
+fn maintain(scene: &Scene, args: &[&str], more: &[&str]) -> std::process::Output {
+    let by = by();
+    let by: Vec<&str> = by.iter().map(String::as_str).collect();
+    scene.run(&[args, &by, more].concat())
+}
+
+#[test]
+fn what_says_little_of_an_agent_is_not_prepared_and_each_reason_is_told() {
+    let scene = scene();
+    scene.play(
+        "run",
+        &["--agent", "reactive", "--session", "corrie-extension"],
+    );
+    let output = scene.run(&["submit", "prepare", "run", "--out", "a.submission"]);
+    expect(&output, 3, &["would not rank them"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    for reason in [
+        "it is scripted",
+        "only some of the sessions were played",
+        "it has 1 of 3 runs",
+    ] {
+        assert!(said.contains(reason), "{said}");
+    }
+    assert!(!scene.path("a.submission").exists());
+    for (rules, reason) in [
+        ("version = 2\n", "its version is 2"),
+        ("version = 1\nrnus = 1\n", "unknown field `rnus`"),
+    ] {
+        scene.write("odd.toml", rules);
+        let args = [
+            "submit",
+            "prepare",
+            "run",
+            "--rules",
+            "odd.toml",
+            "--out",
+            "a.submission",
+        ];
+        expect(&scene.run(&args), 3, &["read the rules odd.toml", reason]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    play_suite(
+        &scene,
+        &server,
+        "openai/n",
+        "two",
+        &["--scaffold-prompt", "coached"],
+    );
+    fs::create_dir(scene.path("sent")).unwrap();
+    for (run, name) in [("one", "ana"), ("two", "bo")] {
+        let out = format!("sent/{name}.submission");
+        let args = ["submit", "prepare", run, "--out", &out, "--key", name];
+        expect_found(&scene.run(&[&args[..], &BY].concat()), 0);
+        let again = scene.run(&[&args[..], &BY].concat());
+        expect(&again, 4, &["it is there already"]);
+        let output = maintain(&scene, &["submit", "check", &out, "--json"], &SIGNERS);
+        expect(&output, 0, &[]);
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(found["signed"]["by"], format!("{name}@lab.example"));
+        assert!(found["runs"][0]["rules"].as_u64().unwrap() > 0, "{found}");
+    }
+    cheat(&scene);
+    let site = ["board", "build", "sent", "--out", "site"];
+    let output = maintain(&scene, &site, &SIGNERS);
+    expect(&output, 0, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("2 runs ranked, 1 submissions not"), "{said}");
+    let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
+    let rows = board["rankings"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{board}");
+    for row in rows {
+        assert_eq!(row["verified"], "replayed");
+        let report = format!("site/{}/index.html", row["report"].as_str().unwrap());
+        assert!(scene.path(&report).exists());
+    }
+    assert_eq!(board["refused"][0]["name"], "cheat");
+    let reasons = board["refused"][0]["reasons"].to_string();
+    assert!(reasons.contains("law_trainee.r1.jsonl"), "{reasons}");
+    let page = text(&scene, "site/index.html");
+    for part in [
+        "Spring &lt;2026&gt;",
+        "ana@lab.example",
+        "coached",
+        "Not ranked",
+    ] {
+        assert!(page.contains(part), "`{part}` is not in the page");
+    }
+    assert!(!page.contains("<2026>"));
+    // The site is made once, and whole.
+    let again = maintain(&scene, &site, &SIGNERS);
+    expect(&again, 4, &["it is there already"]);
+}
+
+/// What somebody sends who changes a verdict, seals the folder anew and signs it.
+fn cheat(scene: &Scene) {
+    let journal = scene.path("one/journal/law_trainee.r1.jsonl");
+    let honest = fs::read_to_string(&journal).unwrap();
+    let other = honest.replacen("\"turns\":", "\"turns\" :", 1);
+    assert_ne!(honest, other);
+    fs::write(&journal, &other).unwrap();
+    let args = [
+        "submit",
+        "prepare",
+        "one",
+        "--out",
+        "sent/cheat.submission",
+        "--key",
+        "ana",
+    ];
+    let output = scene.run(&[&args[..], &BY].concat());
+    expect(&output, 3, &["was changed since it was sealed"]);
+    let mut seal: Value = serde_json::from_str(&text(scene, "one/seal.json")).unwrap();
+    let digest = blake3::hash(other.as_bytes()).to_hex().to_string();
+    seal["files"]["journal/law_trainee.r1.jsonl"] = digest.into();
+    let seal = serde_json::to_string_pretty(&seal).unwrap() + "\n";
+    fs::write(scene.path("one/seal.json"), seal).unwrap();
+    let runs: [PathBuf; 1] = [scene.path("one")];
+    let list = List::of(&runs).unwrap();
+    let key = pibench_signature::SigningKey::read(&scene.path("ana"), || None).unwrap();
+    let signed = pibench_signature::sign(&key, submission::NAMESPACE, list.text().as_bytes());
+    let out = scene.path("sent/cheat.submission");
+    submission::write(&out, &list, Some(&signed.unwrap()), &runs).unwrap();
+    let check = ["submit", "check", "sent/cheat.submission"];
+    let output = maintain(scene, &check, &SIGNERS);
+    expect(&output, 3, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("it may not be ranked"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_signature_of_who_may_sign_counts() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    let prepare = |out: &str, more: &[&str]| {
+        let args = ["submit", "prepare", "one", "--out", out];
+        expect_found(&scene.run(&[&args[..], &BY, more].concat()), 0);
+    };
+    prepare("ana.submission", &["--key", "ana"]);
+    prepare("eve.submission", &["--key", "eve"]);
+    prepare("none.submission", &[]);
+    let check = |archive: &str, more: &[&str], code: i32, reason: &str| {
+        let output = maintain(&scene, &["submit", "check", archive], more);
+        let said = expect_found(&output, code);
+        assert!(said.contains(reason), "{said}");
+    };
+    check("ana.submission", &SIGNERS, 0, "signed by ana@lab.example");
+    check("ana.submission", &[], 3, "name who may sign by --signers");
+    check(
+        "eve.submission",
+        &SIGNERS,
+        3,
+        "signers names no one with the key",
+    );
+    check("none.submission", &SIGNERS, 3, "nobody signed it");
+    scene.write("revoked", &key(&scene, 1, "ana"));
+    let revoked = [&SIGNERS[..], &["--revoked", "revoked"]].concat();
+    check("ana.submission", &revoked, 3, "is revoked");
+    // The signature of one archive is not that of another.
+    fs::write(
+        scene.path("cut.submission"),
+        &fs::read(scene.path("ana.submission")).unwrap()[..4000],
+    )
+    .unwrap();
+    check("cut.submission", &SIGNERS, 3, "it is no whole archive");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_record_says_of_places_is_not_followed() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    let args = [
+        "submit",
+        "prepare",
+        "one",
+        "--out",
+        "a.submission",
+        "--key",
+        "ana",
+    ];
+    expect_found(&scene.run(&[&args[..], &BY].concat()), 0);
+    // The suite that its manifest names is there.
+    let check = ["submit", "check", "a.submission"];
+    let output = scene.run(&[&check[..], &BY, &SIGNERS].concat());
+    let said = expect_found(&output, 3);
+    assert!(said.contains("name its suite's file by --suite"), "{said}");
+    expect_found(&maintain(&scene, &check, &SIGNERS), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_is_judged_again_and_the_board_says_how_each_run_was_verified() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    fs::create_dir(scene.path("sent")).unwrap();
+    for name in ["ana", "bo"] {
+        let out = format!("sent/{name}.submission");
+        let args = ["submit", "prepare", "one", "--out", &out, "--key", name];
+        expect_found(&scene.run(&[&args[..], &BY].concat()), 0);
+    }
+    let judge = ["--judge", "openai/other", "--sample", "2"];
+    let by = by();
+    let by: Vec<&str> = by.iter().map(String::as_str).collect();
+    let check = ["submit", "check", "sent/bo.submission"];
+    let args = [&check[..], &by, &SIGNERS, &judge].concat();
+    let said = expect_found(&run(&scene, &args, &server), 0);
+    let (_, judged) = said.split_once("For the board's rules:").unwrap();
+    for part in [
+        "[judged.",
+        "judge = \"openai/other\"",
+        "sampled = 2",
+        "intents = 0.0",
+    ] {
+        assert!(judged.contains(part), "{judged}");
+    }
+    scene.write(
+        "board.toml",
+        &format!("{RULES}hubs = [\"ana@lab.example\"]\n{judged}"),
+    );
+    expect_found(
+        &maintain(
+            &scene,
+            &["board", "build", "sent", "--out", "site"],
+            &SIGNERS,
+        ),
+        0,
+    );
+    let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
+    let mut verified: Vec<&str> = board["rankings"][0]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["verified"].as_str().unwrap())
+        .collect();
+    verified.sort_unstable();
+    assert_eq!(verified, ["judged-again", "played-by-board"]);
+    let page = text(&scene, "site/index.html");
+    assert!(page.contains("openai/other, 2 of"), "{page}");
+}
+
+#[test]
+fn the_workflow_is_yaml_and_gives_no_right_to_write() {
+    let output = Scene::new().run(&["submit", "workflow"]);
+    expect(&output, 0, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("permissions: {contents: read}"), "{said}");
+    assert!(!said.contains("pull_request_target") && !said.contains("contents: write"));
+}
