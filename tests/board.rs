@@ -158,6 +158,8 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
     assert_eq!(rows.len(), 2, "{board}");
     for row in rows {
         assert_eq!(row["verified"], "replayed");
+        let results: Value = serde_json::from_str(&text(&scene, "one/results.json")).unwrap();
+        assert_eq!(row["comp"]["score"], results["comp"]);
         let report = format!("site/{}/index.html", row["report"].as_str().unwrap());
         assert!(scene.path(&report).exists());
     }
@@ -174,6 +176,11 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
         assert!(page.contains(part), "`{part}` is not in the page");
     }
     assert!(!page.contains("<2026>"));
+    let comp = board["rankings"][0]["rows"][0]["comp"]["score"]
+        .as_f64()
+        .unwrap();
+    assert!(page.contains(&format!("<td>{comp:.1} ")), "{page}");
+    assert!(!reasons.contains("pibench-submission-"), "{reasons}");
     // The site is made once, and whole.
     let again = maintain(&scene, &site, &SIGNERS);
     expect(&again, 4, &["it is there already"]);
@@ -281,10 +288,15 @@ async fn a_sample_is_judged_again_and_the_board_says_how_each_run_was_verified()
     let scene = scene();
     let server = server(play).await;
     play_suite(&scene, &server, "openai/m", "one", &[]);
+    play_suite(&scene, &server, "openai/n", "two", &[]);
     fs::create_dir(scene.path("sent")).unwrap();
-    for name in ["ana", "bo"] {
-        let out = format!("sent/{name}.submission");
-        let args = ["submit", "prepare", "one", "--out", &out, "--key", name];
+    for (run, name, file) in [
+        ("one", "ana", "ana"),
+        ("two", "bo", "bo"),
+        ("one", "bo", "copy"),
+    ] {
+        let out = format!("sent/{file}.submission");
+        let args = ["submit", "prepare", run, "--out", &out, "--key", name];
         expect_found(&scene.run(&[&args[..], &BY].concat()), 0);
     }
     let judge = ["--judge", "openai/other", "--sample", "2"];
@@ -325,6 +337,10 @@ async fn a_sample_is_judged_again_and_the_board_says_how_each_run_was_verified()
     assert_eq!(verified, ["judged-again", "played-by-board"]);
     let page = text(&scene, "site/index.html");
     assert!(page.contains("openai/other, 2 of"), "{page}");
+    assert!(
+        page.contains("it is the run of ana/run-1, sent again"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `pibench-host board`: a site of the submissions that pass.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
 
@@ -7,6 +9,7 @@ use super::submission::{Found, check_archive, read_rules, read_signers};
 use crate::cli::board::{BoardArgs, BoardCommand, BuildArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::site::{self, Level, Refused, Standing};
+use pibench_board::submission;
 use pibench_report::escape::line;
 
 /// How the names of archives end.
@@ -50,9 +53,21 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     let (mut standing, mut refused) = (Vec::new(), Vec::new());
     // The reports are written from the runs.
     let mut kept = Vec::new();
+    // Who sent which run first, by the archives' names: the same again is somebody else's, or counted twice.
+    let mut sent: BTreeMap<String, String> = BTreeMap::new();
     for archive in &archives {
         let name = archive.file_stem().unwrap_or_default();
-        let checked = check_archive(archive, &rules, places.places(), signers.as_ref())?;
+        let mut checked = check_archive(archive, &rules, places.places(), signers.as_ref())?;
+        for (run, dir) in checked.runs.iter_mut().zip(&checked.dirs) {
+            let journals = submission::journals(dir.as_std_path()).or_exit(Exit::Io)?;
+            let here = format!("{name}/{}", run.name);
+            if let Some(first) = sent.get(&journals) {
+                run.reasons
+                    .push(format!("it is the run of {first}, sent again"));
+            } else {
+                sent.insert(journals, here);
+            }
+        }
         let judged = checked.digest.as_ref();
         let judged = judged.and_then(|digest| rules.judged.get(digest));
         let by_hub = checked

@@ -209,7 +209,13 @@ pub(super) fn check_archive(
         };
         // A record by a stranger that cannot be followed is refused, whatever is wrong with it.
         match look(dir, &run.name, rules, reopen) {
-            Ok(one) => found.push(one),
+            Ok(mut one) => {
+                // Where they lie is this machine's.
+                for reason in &mut one.reasons {
+                    *reason = reason.replace(&format!("{dir}/"), "");
+                }
+                found.push(one);
+            }
             Err(failure) => {
                 let reason = failure.reason().replace(dir.as_str(), &run.name);
                 reasons.push(format!("{}: failed to {reason}", run.name));

@@ -276,12 +276,10 @@ fn score(estimate: Option<&Estimate>) -> String {
     };
     match interval {
         Some(one) => format!(
-            "{:.1} <small>{:.1} to {:.1}</small>",
-            score * 100.0,
-            one.low * 100.0,
-            one.high * 100.0
+            "{score:.1} <small>{:.1} to {:.1}</small>",
+            one.low, one.high
         ),
-        None => format!("{:.1}", score * 100.0),
+        None => format!("{score:.1}"),
     }
 }
 
@@ -378,7 +376,7 @@ fn row(row: &Row<'_>) -> String {
     let again = row.judged.map_or_else(String::new, again);
     format!(
         "<tr data-agent=\"{agent}\" data-verified=\"{verified}\" data-prompt=\"{prompt}\" data-signed=\"{is_signed}\">\
-         <td>{}</td><th scope=\"row\"><a href=\"{}/index.html\">{agent}</a> <small>{}</small></th>\
+         <td>{}</td><th scope=\"row\"><a href=\"{}/index.html\">{agent}</a><br><small>{}</small></th>\
          <td>{}</td><td>{}</td><td>{}</td><td>{cost}</td><td>{prompt}</td><td>{verified}{again}</td><td>{signer}</td><td>{}</td></tr>\n",
         row.rank,
         row.report,
@@ -407,7 +405,7 @@ fn again(judged: &Judged) -> String {
         .filter_map(|(axis, rate)| rate.map(|rate| format!("; differs on {rate:.1}% of {axis}")));
     let axes: String = axes.collect();
     let judge = escape::html(judge);
-    format!(" <small>{judge}, {sampled} of {of} sessions{axes}</small>")
+    format!("<br><small>{judge}, {sampled} of {of} sessions{axes}</small>")
 }
 
 fn refused(all: &[Refused]) -> String {

@@ -314,6 +314,21 @@ fn runs_of(list: &List, to: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(runs)
 }
 
+/// What tells a run from others, whatever was said around it: BLAKE3 of its journals, in the order of their names, hex.
+pub fn journals(run: &Path) -> io::Result<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(run.join("journal"))? {
+        names.push(entry?.file_name());
+    }
+    names.sort();
+    let mut digest = blake3::Hasher::new();
+    for name in names {
+        digest.update(name.as_encoded_bytes());
+        digest.update_reader(File::open(run.join("journal").join(&name))?)?;
+    }
+    Ok(digest.finalize().to_hex().to_string())
+}
+
 /// Where a file belongs, if it is one of a run's.
 fn place(name: &str) -> Option<PathBuf> {
     let path = Path::new(name);
