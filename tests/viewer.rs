@@ -68,6 +68,55 @@ async fn only_who_knows_the_address_reads() {
 }
 
 #[tokio::test]
+async fn the_parts_of_a_run_are_one_run_while_some_are_not_begun() {
+    let scene = Scene::new();
+    let args = ["--runs", "2"];
+    scene.play("whole", &args);
+    for part in ["1", "2"] {
+        let shard = format!("{part}/2");
+        scene.play(
+            &format!("all/part-{part}"),
+            &[&args[..], &["--shard", &shard]].concat(),
+        );
+    }
+    let [mut whole, added] = ["whole", "all"].map(|name| vec![scene.path(name)]);
+    let whole = viewed(std::mem::take(&mut whole), |url| async move {
+        json(&format!("{url}index.json")).await
+    });
+    let mut whole = whole.await;
+    fs::rename(scene.path("all/part-2"), scene.path("later")).unwrap();
+    viewed(added, |url| async move {
+        let mut index = json(&format!("{url}index.json")).await;
+        assert_eq!(index["runs"].as_array().unwrap().len(), 1, "{index}");
+        assert_eq!(index["runs"][0]["complete"], false);
+        let sessions = index["sessions"].as_array().unwrap();
+        let waiting = sessions
+            .iter()
+            .filter(|one| one["state"] == "waiting")
+            .count();
+        assert_eq!(waiting * 2, sessions.len());
+        fs::rename(scene.path("later"), scene.path("all/part-2")).unwrap();
+        // Another part, and the page is what the run's would be that one machine played.
+        index = json(&format!("{url}index.json")).await;
+        assert_eq!(index["runs"][0]["complete"], true);
+        for index in [&mut index, &mut whole] {
+            let runs = index["runs"][0].as_object_mut().unwrap();
+            for own in ["folder", "started", "dir", "manifest"] {
+                runs.remove(own);
+            }
+            for session in index["sessions"].as_array_mut().unwrap() {
+                session.as_object_mut().unwrap().remove("ms");
+            }
+        }
+        assert_eq!(index["sessions"], whole["sessions"]);
+        assert_eq!(index["runs"], whole["runs"]);
+        let chunk = json(&format!("{url}session/0")).await;
+        assert!(chunk.to_string().contains("Imogen"), "{chunk}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_run_that_plays_is_followed_line_by_line() {
     let scene = Scene::new();
     scene.play("run", &["--persona", "law_trainee", "--agent", "reactive"]);

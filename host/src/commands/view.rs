@@ -1,5 +1,6 @@
 //! `pibench-host view`: the report's page on this machine, following runs that still play.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::newest::or_newest;
@@ -8,20 +9,16 @@ use super::runtime;
 use super::stored::Stored;
 use crate::cli::ViewArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_record::folder::runs_in;
 use pibench_report::run_record::RunRecord;
 use pibench_report::viewer::Viewer;
 
 /// Serves until it is interrupted.
 pub(super) fn view(args: &ViewArgs, stored: &Stored) -> Result<Exit, Failure> {
     let ViewArgs { runs, port, seed } = args;
-    let dirs: Vec<_> = or_newest(runs)?
-        .iter()
-        .flat_map(|dir| runs_in(dir.as_std_path()))
-        .collect();
+    let dirs: Vec<PathBuf> = or_newest(runs)?.iter().map(Into::into).collect();
     // What cannot be read is told here, and not by an empty page.
     for dir in &dirs {
-        RunRecord::so_far(dir).map_err(failure)?;
+        RunRecord::all_so_far(dir).map_err(failure)?;
     }
     runtime()?.block_on(async {
         let viewer = Viewer::bind(*port).await.or_exit(Exit::Io)?;

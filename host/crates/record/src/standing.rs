@@ -1,7 +1,7 @@
 //! The scores of a run, from its manifest, its outline and its journals alone: while it is played, when it ends, and when
 //! nothing but the folder is at hand. It loads no suite and writes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -172,7 +172,61 @@ pub fn standing(
     dir: &Path,
     manifest: &Manifest,
     personas: &[PersonaOutline],
+    known: EpisodeResults,
+) -> Result<RunResults, JournalError> {
+    let preflight = read_preflight(dir);
+    collect(manifest, personas, known, preflight, |_, _| Some(dir))
+}
+
+/// The same over parts of a run that lie apart, before they are merged. `whole`: the manifest of the run that they are parts of.
+pub fn standing_of_parts(
+    whole: &Manifest,
+    personas: &[PersonaOutline],
+    homes: &Homes,
+) -> Result<RunResults, JournalError> {
+    let mut preflight = RoleUsage::default();
+    for dir in homes.dirs() {
+        preflight += read_preflight(dir);
+    }
+    let home = |run, persona: &str| homes.of(run, persona);
+    collect(whole, personas, EpisodeResults::new(), preflight, home)
+}
+
+/// Which folder holds an episode of a run that is played in parts.
+#[derive(Debug, Clone, Default)]
+pub struct Homes(BTreeMap<(u32, String), PathBuf>);
+
+impl Homes {
+    /// Those of parts that are begun.
+    pub fn new<'a>(
+        parts: impl IntoIterator<Item = (&'a Path, &'a Manifest)>,
+        personas: &[PersonaOutline],
+    ) -> Self {
+        let mut homes = BTreeMap::new();
+        for (dir, manifest) in parts {
+            let own = episodes(manifest, personas);
+            homes.extend(own.map(|(run, persona)| ((run, persona.id.clone()), dir.to_owned())));
+        }
+        Self(homes)
+    }
+
+    pub fn of(&self, run: u32, persona: &str) -> Option<&Path> {
+        let home = self.0.get(&(run, persona.to_owned()));
+        home.map(PathBuf::as_path)
+    }
+
+    /// Each folder once.
+    pub fn dirs(&self) -> BTreeSet<&Path> {
+        self.0.values().map(PathBuf::as_path).collect()
+    }
+}
+
+fn collect<'a>(
+    manifest: &Manifest,
+    personas: &[PersonaOutline],
     mut known: EpisodeResults,
+    preflight: RoleUsage,
+    home: impl Fn(u32, &str) -> Option<&'a Path> + Sync,
 ) -> Result<RunResults, JournalError> {
     let mut wanted = Vec::new();
     for (run, persona) in episodes(manifest, personas) {
@@ -180,7 +234,10 @@ pub fn standing(
     }
     let result = |(run, persona, known): (u32, &PersonaOutline, Option<EpisodeResult>)| {
         let read = || {
-            let events = episode(dir, &persona.id, run)?;
+            let events = match home(run, &persona.id) {
+                Some(dir) => episode(dir, &persona.id, run)?,
+                None => Vec::new(),
+            };
             Ok(EpisodeTally::of(&events).result(manifest.protocol, persona, run))
         };
         Ok((run, known.map_or_else(read, Ok)?))
@@ -198,7 +255,6 @@ pub fn standing(
     }
     let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
     let score = SuiteScore::new(&runs);
-    let preflight = read_preflight(dir);
     Ok(RunResults {
         version: VERSION,
         suite: manifest.suite.clone(),

@@ -11,7 +11,6 @@ use pibench_core::record::Status;
 use pibench_core::score::IntentCounts;
 use pibench_core::vocabulary::FoundIn;
 use pibench_record::event::{Step, Turn};
-use pibench_record::folder::read_blob;
 use pibench_record::outline::{IntentOutline, SessionOutline};
 use pibench_record::results::SessionLine;
 
@@ -136,7 +135,7 @@ pub fn session(
     let prompt = trajectory
         .pointer("/started/system")
         .and_then(Value::as_str)
-        .and_then(|name| read_blob(&run.dir, name).ok())
+        .and_then(|name| run.blob(name))
         .unwrap_or_default();
     let calls = turns
         .iter()

@@ -12,12 +12,18 @@ use super::table::marked;
 use pibench_core::player::Mark;
 use pibench_core::vocabulary::Category;
 use pibench_record::event::Event;
-use pibench_record::folder::{FolderError, Manifest, read_manifest, read_outline, read_results};
+use pibench_record::folder::{
+    FolderError, Manifest, Timing, read_blob, read_manifest, read_outline, read_results,
+    read_timings, runs_in,
+};
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
+use pibench_record::parts::{Part, parts_in};
 use pibench_record::results::{RunResults, SessionLine};
-use pibench_record::standing::{EpisodeResults, episode, is_plain, journal_path, standing};
+use pibench_record::standing::{
+    EpisodeResults, Homes, episode, is_plain, journal_path, standing, standing_of_parts,
+};
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +47,10 @@ pub enum RecordError {
 /// One run folder.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
+    /// The run folder, or the folder of its parts.
     pub dir: PathBuf,
+    /// Where its episodes lie if not in `dir`.
+    homes: Option<Homes>,
     /// The agent, with the folder's name where two runs have the same agent.
     pub label: String,
     pub manifest: Manifest,
@@ -80,6 +89,81 @@ impl RunRecord {
         Ok(Self::new(dir, manifest, Some(outline), results, false))
     }
 
+    /// Reads what a folder holds: a run, those of several agents, or the parts of a run added up.
+    pub fn all_so_far(path: &Path) -> Result<Vec<Self>, RecordError> {
+        let runs = runs_in(path);
+        let mut parts = parts_in(path)?;
+        // What they were merged to is read as any other run.
+        parts.retain(|_, parts| parts.iter().all(|part| runs.contains(&part.dir)));
+        if parts.is_empty() {
+            return runs.iter().map(|dir| Self::so_far(dir)).collect();
+        }
+        parts
+            .values()
+            .map(|parts| Self::added_up(path, parts))
+            .collect()
+    }
+
+    /// Parts of one agent's run, before they are merged.
+    fn added_up(path: &Path, parts: &[Part]) -> Result<Self, RecordError> {
+        let mut outline = None;
+        for part in parts {
+            outline = match outline {
+                None => read_outline(&part.dir)?,
+                found => found,
+            };
+        }
+        let (Some(outline), Some(first)) = (outline, parts.first()) else {
+            return Err(RecordError::NoOutline {
+                path: path.to_owned(),
+            });
+        };
+        let manifest = Manifest {
+            shard: None,
+            ..first.manifest.clone()
+        };
+        let played = parts
+            .iter()
+            .map(|part| (part.dir.as_path(), &part.manifest));
+        let homes = Homes::new(played, &outline.personas);
+        let results = standing_of_parts(&manifest, &outline.personas, &homes)?;
+        let is_played = |part: &Part| part.dir.join("results.json").exists();
+        let complete = parts.len() == first.shard.of as usize && parts.iter().all(is_played);
+        let mut record = Self::new(path, manifest, Some(outline), results, complete);
+        record.homes = Some(homes);
+        Ok(record)
+    }
+
+    /// The folders that hold it.
+    pub fn folders(&self) -> Vec<&Path> {
+        match &self.homes {
+            Some(homes) => homes.dirs().into_iter().collect(),
+            None => vec![&self.dir],
+        }
+    }
+
+    /// The folder of an episode. That of a part that nobody has begun is not there.
+    fn home(&self, run: u32, persona: &str) -> &Path {
+        let home = self.homes.as_ref().and_then(|homes| homes.of(run, persona));
+        home.unwrap_or(&self.dir)
+    }
+
+    /// Whether somebody plays it.
+    pub fn is_worked_on(&self) -> bool {
+        self.folders().into_iter().any(is_worked_on)
+    }
+
+    /// Bytes that its record names; None if they are not there.
+    pub fn blob(&self, name: &str) -> Option<Vec<u8>> {
+        let mut folders = self.folders().into_iter();
+        folders.find_map(|dir| read_blob(dir, name).ok())
+    }
+
+    /// How long its turns took.
+    pub fn timings(&self) -> Vec<Timing> {
+        self.folders().into_iter().flat_map(read_timings).collect()
+    }
+
     fn new(
         dir: &Path,
         manifest: Manifest,
@@ -93,6 +177,7 @@ impl RunRecord {
         };
         Self {
             dir: dir.to_owned(),
+            homes: None,
             label: manifest.agent.clone(),
             manifest,
             outline,
@@ -121,14 +206,15 @@ impl RunRecord {
 
     /// One session as it was recorded, or as far as it is; None if nothing of it is.
     pub fn trajectory(&self, line: &SessionLine) -> Option<Value> {
-        read_trajectory(&self.dir, line).or_else(|| self.played_so_far(line))
+        read_trajectory(self.home(line.run, &line.persona), line)
+            .or_else(|| self.played_so_far(line))
     }
 
     /// What woke the agent before each session of an episode: the journal's lines of that kind, as they are.
     pub fn wakes(&self, persona: &str, run: u32) -> BTreeMap<String, Vec<Value>> {
         let mut waiting = Vec::new();
         let mut wakes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        let text = journal_path(&self.dir, persona, run)
+        let text = journal_path(self.home(run, persona), persona, run)
             .and_then(|path| std::fs::read_to_string(path).ok())
             .unwrap_or_default();
         // Most lines are turns, which are not read twice.
@@ -154,9 +240,10 @@ impl RunRecord {
 
     /// How far a session of a run that still plays is.
     pub fn state(&self, line: &SessionLine) -> State {
-        if trajectory_path(&self.dir, line).is_some_and(|path| path.exists()) {
+        let home = self.home(line.run, &line.persona);
+        if trajectory_path(home, line).is_some_and(|path| path.exists()) {
             State::Finished
-        } else if line.turns > 0 && is_worked_on(&self.dir) {
+        } else if line.turns > 0 && is_worked_on(home) {
             State::Playing
         } else if line.turns > 0 {
             State::Interrupted
@@ -167,7 +254,7 @@ impl RunRecord {
 
     /// A trajectory without an end, from the journal.
     fn played_so_far(&self, line: &SessionLine) -> Option<Value> {
-        let events = episode(&self.dir, &line.persona, line.run).ok()?;
+        let events = episode(self.home(line.run, &line.persona), &line.persona, line.run).ok()?;
         let started = events.iter().find_map(|event| match event {
             Event::SessionStarted(started) if started.session == line.id => Some(started),
             _ => None,

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::bundle::Report;
 use super::page::{episode_chunks, index, shell};
 use super::run_record::{RecordError, RunRecord};
+use pibench_record::folder::runs_in;
 
 /// Why there is no viewer.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +51,7 @@ impl Viewer {
         format!("http://{}/{}/", self.door.address(), self.token)
     }
 
-    /// Answers until the future is dropped.
+    /// Answers until the future is dropped. `dirs`: run folders, or folders of several agents or parts.
     pub async fn serve(self, dirs: Vec<PathBuf>, seed: u64) {
         let port = self.door.address().port();
         let desk = Arc::new(Desk {
@@ -147,9 +148,11 @@ impl Desk {
         {
             return Ok(Arc::clone(report));
         }
-        let runs: Result<Vec<RunRecord>, RecordError> =
-            self.dirs.iter().map(|dir| RunRecord::so_far(dir)).collect();
-        let report = Arc::new(Report::new(runs?, &[], self.seed));
+        let mut runs = Vec::new();
+        for dir in &self.dirs {
+            runs.extend(RunRecord::all_so_far(dir)?);
+        }
+        let report = Arc::new(Report::new(runs, &[], self.seed));
         *kept = Some((version, Arc::clone(&report)));
         Ok(report)
     }
@@ -157,8 +160,8 @@ impl Desk {
     /// Changes when a line is journaled and when a run ends: journals only grow.
     fn version(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        for dir in &self.dirs {
-            for path in record_files(dir) {
+        for dir in self.dirs.iter().flat_map(|dir| runs_in(dir)) {
+            for path in record_files(&dir) {
                 let length = path.metadata().map_or(0, |metadata| metadata.len());
                 hasher.update(path.as_os_str().as_encoded_bytes());
                 hasher.update(&length.to_le_bytes());

@@ -9,7 +9,6 @@ use similar::TextDiff;
 use crate::failure;
 use crate::run_record::RunRecord;
 use pibench_core::failure::Made;
-use pibench_record::folder::{read_blob, read_timings};
 use pibench_record::results::SessionLine;
 
 /// Files above this are not compared: nobody reads such a difference in a page.
@@ -52,7 +51,7 @@ impl<'a> Episode<'a> {
         }) = lines.first()
         {
             wakes = run.wakes(persona, *repeat);
-            for timing in read_timings(&run.dir) {
+            for timing in run.timings() {
                 if (&timing.persona, timing.run) == (persona, *repeat) {
                     let turns = times.entry(timing.session).or_default();
                     *turns.entry(timing.turn).or_default() += timing.ms;
@@ -162,7 +161,7 @@ impl Files<'_> {
     fn diff(&self, before: Option<&str>, after: Option<&str>) -> Value {
         let read = |name: Option<&str>| match name {
             None => Some(Vec::new()),
-            Some(name) => read_blob(&self.run.dir, name).ok(),
+            Some(name) => self.run.blob(name),
         };
         let (Some(old), Some(new)) = (read(before), read(after)) else {
             return Value::Null;
@@ -190,7 +189,7 @@ fn unified(old: &str, new: &str) -> String {
 }
 
 fn text_blob(run: &RunRecord, name: &str) -> Option<String> {
-    String::from_utf8(read_blob(&run.dir, name).ok()?).ok()
+    String::from_utf8(run.blob(name)?).ok()
 }
 
 fn head(text: &str) -> String {

@@ -18,8 +18,6 @@ use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
 use pibench_core::player::{Mark, Players};
 use pibench_core::vocabulary::{Category, Protocol, Scaffold};
-use pibench_record::folder::read_timings;
-use pibench_record::folder_lock::is_worked_on;
 use pibench_record::outline::Outline;
 use pibench_record::results::{FaultLine, SessionLine};
 
@@ -186,7 +184,7 @@ fn run_entry<'a>(
         apart: run.is_apart(),
         protocol_version: results.protocol_version,
         complete: run.complete,
-        interrupted: !run.complete && !is_worked_on(&run.dir),
+        interrupted: !run.complete && !run.is_worked_on(),
         ablated: results.ablate.is_some(),
         scored: results.scored,
         measures,
@@ -198,7 +196,7 @@ fn run_entry<'a>(
 
 fn session_entries<'a>(place: usize, run: &'a RunRecord) -> Vec<SessionEntry<'a>> {
     let mut times: BTreeMap<(String, u32, String), u64> = BTreeMap::new();
-    for timing in read_timings(&run.dir) {
+    for timing in run.timings() {
         *times
             .entry((timing.persona, timing.run, timing.session))
             .or_default() += timing.ms;
