@@ -434,30 +434,27 @@ fn parts_are_shown_added_up() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn all_parts_have_one_bound_of_cost() {
-    let scene = Scene::new();
-    let server = server(play).await;
+/// Plays a part of two, of a model that has a price, until this much is spent by both.
+fn play_priced(scene: &Scene, url: &str, part: &'static str, most: &str) -> std::process::Output {
     let suite = short();
     let price = "models.m.price={input=100.0,output=100.0}";
     let mut args = vec!["--runs", "2", "--no-preflight", "--jobs", "1"];
     args.extend(["--user", "lexical", "--judge", "lexical", "--agent", "m"]);
-    args.extend([
-        "--set",
-        "models.m.provider=openai",
-        "--set",
-        "models.m.model=m",
-        "--set",
-        price,
-    ]);
-    args.extend(["--max-cost", "0.05"]);
+    args.extend(["--set", "models.m.provider=openai"]);
+    args.extend(["--set", "models.m.model=m", "--set", price]);
+    args.extend(["--max-cost", most]);
+    let mut variables = task(part, "2").to_vec();
+    variables.extend([("OPENAI_BASE_URL", url), ("OPENAI_API_KEY", KEY)]);
+    let args = worker(suite.to_str().unwrap(), &args);
+    tokio::task::block_in_place(|| scene.run_with(&args, &variables))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_parts_have_one_bound_of_cost() {
+    let scene = Scene::new();
+    let server = server(play).await;
     let url = format!("{}/v1", server.uri());
-    let play = |id| {
-        let mut variables = task(id, "2").to_vec();
-        variables.extend([("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", KEY)]);
-        let args = worker(suite.to_str().unwrap(), &args);
-        tokio::task::block_in_place(|| scene.run_with(&args, &variables))
-    };
+    let play = |part| play_priced(&scene, &url, part, "0.05");
     expect(&play("1"), 7, &["start another turn", "--max-cost is 0.05"]);
     expect(&play("2"), 7, &["start another turn"]);
     let turns = |part: u32| {
@@ -473,6 +470,49 @@ async fn all_parts_have_one_bound_of_cost() {
     std::fs::write(&journal, &text[..=text.find('\n').unwrap()]).unwrap();
     expect(&play("1"), 7, &["start another turn"]);
     assert_eq!(turns(1), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_that_play_at_once_exceed_their_bound_by_a_turn_each_at_most() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let url = format!("{}/v1", server.uri());
+    let most = 500_000;
+    let outputs = tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            let play = |part| {
+                let (scene, url) = (&scene, url.as_str());
+                scope.spawn(move || play_priced(scene, url, part, "0.5"))
+            };
+            [play("1"), play("2")].map(|part| part.join().unwrap())
+        })
+    });
+    for output in &outputs {
+        expect(output, 7, &["start another turn"]);
+    }
+    let mut all = 0;
+    let mut dearest = 0;
+    for part in 1..=2 {
+        let spent = scene.path(&format!("all/spent/{part}"));
+        let spent: u64 = std::fs::read_to_string(spent)
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        assert!(spent > 0, "part {part} played");
+        all += spent;
+        let journal = format!("all/part-{part}/journal/law_trainee.r{part}.jsonl");
+        let text = std::fs::read_to_string(scene.path(&journal)).unwrap();
+        for line in text.lines() {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap();
+            dearest = dearest.max(event["usage"]["agent"]["cost"].as_u64().unwrap_or(0));
+        }
+    }
+    assert!(dearest > 0, "a turn has a price");
+    assert!(
+        all >= most && all <= most + 2 * dearest,
+        "{all} of {most}, a turn at most {dearest}"
+    );
 }
 
 #[test]
