@@ -291,6 +291,7 @@ fn load(change: impl FnOnce(&mut GuestLimits)) -> Result<(), LoadError> {
     change(&mut limits);
     let cache = tempfile::tempdir().unwrap();
     let terms = Terms {
+        signers: None,
         limits,
         lock: None,
         policy: Some(PolicyFile::default()),

@@ -63,6 +63,7 @@ mod several;
 mod shell;
 mod shell_hostile;
 mod show;
+mod signed;
 mod standalone;
 mod supply;
 mod terminal;

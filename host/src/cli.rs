@@ -1,6 +1,7 @@
 //! The command line. The doc comments are the help.
 
 pub mod board;
+pub mod signing;
 
 use std::str::FromStr;
 
@@ -92,8 +93,11 @@ pub enum Command {
     /// Tell whether a run would work here: asks each model one question, looks at plugins, cache, open files, certificates,
     /// disk and keys.
     Doctor(DoctorArgs),
-    /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums.
+    /// Check that a finished run's scores follow from its record: hashes, rules, graders, sums; and who signed it, a plugin or
+    /// a pack.
     Verify(VerifyArgs),
+    /// Sign a plugin, a pack or a finished run, as OpenSSH does.
+    Sign(signing::SignArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
     Grade(GradeArgs),
     /// Send runs to a board: prepare an archive, or check one.
@@ -693,12 +697,15 @@ pub struct DoctorArgs {
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// The run folder, or one that holds those of several agents. Default: the newest in runs/.
-    #[arg(value_name = "RUN")]
+    /// The run folder, or one that holds those of several agents; or a plugin (NAME.wasm) or the folder of a pack, of which the
+    /// signature is verified. Default: the newest run in runs/.
+    #[arg(value_name = "RUN|FILE|PACK")]
     pub run: Option<Utf8PathBuf>,
     /// The suite file, where it is elsewhere than when the run was played.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub signers: signing::SignersArgs,
 }
 
 #[derive(Debug, Args)]

@@ -24,6 +24,8 @@ mod schema;
 mod script;
 mod serve;
 mod show;
+mod sign;
+mod signing;
 mod stored;
 mod submission;
 mod submit;
@@ -87,6 +89,7 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::View(args) => view::view(&args, stored),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Sign(args) => sign::sign(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Submit(args) => submit::submit(&args),
         Command::Board(args) => board::board(&args),

@@ -3,6 +3,8 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand};
 
+use super::signing::SignersArgs;
+
 #[derive(Debug, Args)]
 pub struct SubmitArgs {
     #[command(subcommand)]
@@ -51,7 +53,7 @@ pub struct CheckSubmissionArgs {
     #[command(flatten)]
     pub places: PlacesArgs,
     #[command(flatten)]
-    pub signers: SendersArgs,
+    pub signers: SignersArgs,
 }
 
 #[derive(Debug, Args)]
@@ -82,7 +84,7 @@ pub struct BuildArgs {
     #[command(flatten)]
     pub places: PlacesArgs,
     #[command(flatten)]
-    pub signers: SendersArgs,
+    pub signers: SignersArgs,
 }
 
 /// What a submission is held against.
@@ -123,15 +125,4 @@ pub struct AgainArgs {
     /// The seed of the sample and of the resampling.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "judge")]
     pub seed: u64,
-}
-
-/// Whose submissions are taken.
-#[derive(Debug, Args)]
-pub struct SendersArgs {
-    /// Who may sign: a file of the form of OpenSSH's `allowed_signers`.
-    #[arg(long, value_name = "FILE")]
-    pub signers: Option<Utf8PathBuf>,
-    /// Keys that may no longer sign, one public key a line.
-    #[arg(long, value_name = "FILE", requires = "signers")]
-    pub revoked: Option<Utf8PathBuf>,
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
 
-use super::submission::{Found, check_archive, read_rules, read_signers};
+use super::signing::read_signers;
+use super::submission::{Found, check_archive, read_rules};
 use crate::cli::board::{BoardArgs, BoardCommand, BuildArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::site::{self, Level, Refused, Standing};

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::verify::follow_imported;
 use super::{machine, runtime};
-use crate::cli::board::{PlacesArgs, SendersArgs};
+use crate::cli::board::PlacesArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
 use pibench_board::site::Signed;
@@ -230,17 +230,4 @@ pub(super) fn check_archive(
         reasons,
         dir,
     })
-}
-
-pub(super) fn read_signers(args: &SendersArgs) -> Result<Option<AllowedSigners>, Failure> {
-    let Some(path) = &args.signers else {
-        return Ok(None);
-    };
-    let mut signers = AllowedSigners::read(path.as_std_path()).or_exit(Exit::InvalidInput)?;
-    if let Some(revoked) = &args.revoked {
-        signers = signers
-            .revoke(revoked.as_std_path())
-            .or_exit(Exit::InvalidInput)?;
-    }
-    Ok(Some(signers))
 }

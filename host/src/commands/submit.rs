@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use camino::Utf8Path;
 
-use super::submission::{Checked, check_archive, look, print_found, read_rules, read_signers};
+use super::signing::{read_key, read_signers};
+use super::submission::{Checked, check_archive, look, print_found, read_rules};
 use super::{machine, runtime};
 use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
 use crate::exit::{Exit, Failure, OrExit};
@@ -16,7 +17,6 @@ use pibench_engine::plan::{Answers, Places, Purpose, reopen, reopen_foreign};
 use pibench_engine::{Plan, Sample};
 use pibench_record::RunFolder;
 use pibench_report::escape::line;
-use pibench_signature::SigningKey;
 
 const WORKFLOW: &str = include_str!("../../templates/board/workflow.yaml");
 
@@ -48,11 +48,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
     let rules = read_rules(by.rules.as_deref())?;
     let machine = machine()?;
     // Asked for before the work is done.
-    let passphrase = || std::env::var("PIBENCH_KEY_PASSPHRASE").ok();
-    let key = key
-        .as_ref()
-        .map(|key| SigningKey::read(key.as_std_path(), passphrase));
-    let key = key.transpose().or_exit(Exit::InvalidInput)?;
+    let key = key.as_deref().map(read_key).transpose()?;
     let mut may = true;
     for run in runs {
         if let Some(changed) =

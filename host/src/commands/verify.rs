@@ -1,9 +1,10 @@
-//! `pibench-host verify`: whether a run's scores follow from its record.
+//! `pibench-host verify`: whether a run's scores follow from its record, and who signed a run, a plugin or a pack.
 
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::newest::or_newest;
+use super::signing::{Thing, read_signers, signer_line};
 use super::{machine, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -13,19 +14,72 @@ use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
 use pibench_record::folder::{read_manifest, read_outline, runs_in};
+use pibench_signature::AllowedSigners;
 
-/// Verifies a run folder, or each of those that it holds, and says everything that does not follow.
+/// Verifies a run folder, or each of those that it holds, and says everything that does not follow; of a plugin or a pack, the
+/// signature.
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let named = or_newest(args.run.as_slice())?;
+    let VerifyArgs {
+        run,
+        suite,
+        signers,
+    } = args;
+    let signers = read_signers(signers)?;
+    if let Some(thing) = run.as_deref().and_then(|path| Thing::at(path).ok())
+        && !thing.is_run()
+    {
+        return verify_signature(&thing, signers.as_ref());
+    }
+    let named = or_newest(run.as_slice())?;
     let mut exit = Exit::Complete;
     for run in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
         let run = Utf8PathBuf::try_from(run).or_exit(Exit::InvalidInput)?;
-        let found = verify_run(&run, args.suite.as_deref())?;
+        let found = verify_run(&run, suite.as_deref())?;
+        let signed = verify_signed(run, signers.as_ref())?;
         if exit == Exit::Complete {
             exit = found;
         }
+        if exit == Exit::Complete {
+            exit = signed;
+        }
     }
     Ok(exit)
+}
+
+/// Says who signed a plugin or a pack, of those who may.
+fn verify_signature(thing: &Thing, signers: Option<&AllowedSigners>) -> Result<Exit, Failure> {
+    let Some(signers) = signers else {
+        return Err(anyhow!(
+            "verify {}: name who may sign it by --signers FILE",
+            thing.shown()
+        ))
+        .or_exit(Exit::Usage);
+    };
+    let signer = thing.signer(signers)?;
+    println!("{}: {}", thing.shown(), signer_line(&signer));
+    Ok(Exit::Complete)
+}
+
+/// Says who signed a run's seal. One that nobody signed is wrong only where signers are named.
+fn verify_signed(run: Utf8PathBuf, signers: Option<&AllowedSigners>) -> Result<Exit, Failure> {
+    let dir = stored::name(run.as_str());
+    let thing = Thing::Run(run);
+    let Some(signers) = signers else {
+        if thing.signature()?.is_some() {
+            println!("{dir}: signed; by whom is told where --signers says who may sign");
+        }
+        return Ok(Exit::Complete);
+    };
+    match thing.signer(signers) {
+        Ok(signer) => {
+            println!("{dir}: {}", signer_line(&signer));
+            Ok(Exit::Complete)
+        }
+        Err(failure) => {
+            println!("{dir}: failed to {}", line(&failure.reason()));
+            Ok(failure.exit)
+        }
+    }
 }
 
 fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure> {

@@ -212,9 +212,30 @@ fn is_refused(c: char) -> bool {
             | '\u{2105}'
             | '\u{2106}'
     );
-    let line_break = matches!(c, '\u{2028}' | '\u{2029}');
-    let reordering = matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || separator || line_break || reordering
+    c.is_control() || separator || reorders(c)
+}
+
+/// Line breaks, and what turns the direction of text around.
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character is not seen where it stands.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{00AD}'
+            | '\u{034F}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{FE00}'..='\u{FE0F}'
+            | '\u{FEFF}'
+    )
+}
+
+/// Whether a character is not seen, or makes others be seen where they do not stand.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control() || is_invisible(c) || reorders(c)
 }
 
 /// The component with look-alikes of dots as the dots that NFKC makes of them, and without
@@ -226,12 +247,7 @@ fn folded(component: &str) -> String {
             '\u{2024}' | '\u{FE52}' | '\u{FF0E}' => folded.push('.'),
             '\u{2025}' | '\u{FE30}' => folded.push_str(".."),
             '\u{2026}' | '\u{FE19}' => folded.push_str("..."),
-            '\u{00AD}'
-            | '\u{034F}'
-            | '\u{200B}'..='\u{200F}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{FE00}'..='\u{FE0F}'
-            | '\u{FEFF}' => {}
+            _ if is_invisible(c) => {}
             _ => folded.push(c),
         }
     }

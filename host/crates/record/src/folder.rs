@@ -11,6 +11,7 @@
 //! preflight.jsonl                    tokens of what the models were asked before the first session, one line each time
 //! timing.jsonl                       real time and durations: never compared
 //! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
+//! seal.json.sig                      a signature over the seal, where somebody signed the run
 //! log.jsonl                          what happened when (`run/log`): never compared, never read
 //! ```
 
@@ -197,8 +198,20 @@ pub struct PluginMark {
     pub pinned: bool,
     /// What it could use of what it asks for.
     pub grants: Vec<String>,
+    /// Who signed it, where the policy named them; absent where nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedMark>,
     /// What one call of it could use at most.
     pub limits: Value,
+}
+
+/// Who signed something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SignedMark {
+    /// Their first name in the file of those who may sign.
+    pub by: String,
+    /// The key's fingerprint, `SHA256:...`.
+    pub key: String,
 }
 
 /// Why a run folder cannot be used.
@@ -526,9 +539,9 @@ impl RunFolder {
         })
     }
 
-    /// Takes away `results.json` and the seal of a run that is gone on with: they are of what it was.
+    /// Takes away `results.json`, the seal and its signature of a run that is gone on with: they are of what it was.
     pub fn unseal(&self) -> Result<(), FolderError> {
-        for name in ["results.json", SEAL] {
+        for name in ["results.json", SEAL, SEAL_SIGNATURE] {
             let path = self.root.join(name);
             match fs::remove_file(&path) {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -625,6 +638,11 @@ impl RunFolder {
     }
 
     fn digest(&self, path: &str) -> Result<String, FolderError> {
+        Ok(blake3::hash(&self.plain_file(path)?).to_hex().to_string())
+    }
+
+    /// The bytes of a file of the folder.
+    fn plain_file(&self, path: &str) -> Result<Vec<u8>, FolderError> {
         let path = self.root.join(path);
         let failed = |reason: String| FolderError::Read {
             path: path.clone(),
@@ -635,8 +653,7 @@ impl RunFolder {
         if !data.is_file() {
             return Err(failed("it is no file".into()));
         }
-        let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        Ok(blake3::hash(&bytes).to_hex().to_string())
+        fs::read(&path).map_err(|error| failed(error.to_string()))
     }
 
     /// Relative paths, sorted.
@@ -674,6 +691,16 @@ impl RunFolder {
             }
         }
         Ok(())
+    }
+
+    /// The seal's bytes, of which a signature over the run is made: the seal names every other file by its digest.
+    pub fn seal_text(&self) -> Result<Vec<u8>, FolderError> {
+        self.plain_file(SEAL)
+    }
+
+    /// Writes the signature over the seal, in the place of another one.
+    pub fn put_seal_signature(&self, signature: &str) -> Result<(), FolderError> {
+        self.write_whole(&self.root.join(SEAL_SIGNATURE), signature.as_bytes())
     }
 
     /// The name of the seal's bytes: BLAKE3, hex.
@@ -782,10 +809,14 @@ const OUTLINE: &str = "outline.json";
 const TIMING: &str = "timing.jsonl";
 const PREFLIGHT: &str = "preflight.jsonl";
 const SEAL: &str = "seal.json";
+/// The file of a signature over the seal.
+pub const SEAL_SIGNATURE: &str = "seal.json.sig";
+/// The namespace of signatures over runs.
+pub const SEAL_NAMESPACE: &str = "pibench-run";
 const LOG: &str = "log.jsonl";
 const BLOBS: &str = "blobs";
 /// All that a run folder has itself.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "manifest.json",
     "journal",
     BLOBS,
@@ -796,6 +827,7 @@ const KNOWN: [&str; 12] = [
     PREFLIGHT,
     TIMING,
     SEAL,
+    SEAL_SIGNATURE,
     LOG,
     LOCK,
 ];

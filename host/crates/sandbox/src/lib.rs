@@ -24,6 +24,7 @@ pub mod policy;
 mod python;
 mod seats;
 pub mod shell;
+pub mod signed;
 mod state;
 pub mod workspace;
 

@@ -26,6 +26,7 @@ use super::limits::{GuestLimits, Kind, Limits};
 use super::lock::{self, Lock, LockError};
 use super::policy::{self, Grants, Origin};
 use super::seats::Seats;
+use super::signed::{self, Signed, SignedError, Signers};
 use super::state::State;
 use pibench_core::message::ToolSpec;
 use pibench_suite::manifest::PolicyFile;
@@ -91,6 +92,8 @@ pub enum LoadError {
     },
     #[error(transparent)]
     Lock(#[from] LockError),
+    #[error(transparent)]
+    Signed(#[from] SignedError),
     #[error("use the policy for plugin `{name}`: {reason}")]
     Policy { name: String, reason: String },
     #[error(
@@ -140,6 +143,8 @@ pub struct Plugin {
     pub declared: Grants,
     /// What it gets of that.
     pub grants: Grants,
+    /// Who of those that the policy names signed it.
+    pub signed: Option<Signed>,
     /// Whether calls of it are given files of the file system app that they name. No import asks for it: a schema does.
     pub attaches: bool,
     /// What a call of it may use at most, as suite and policy say; None where there is no policy to ask.
@@ -162,6 +167,7 @@ pub struct Papers {
     pub pinned: bool,
     pub declared: Grants,
     pub grants: Grants,
+    pub signed: Option<Signed>,
     pub cap: Option<Limits>,
 }
 
@@ -202,6 +208,7 @@ impl Plugin {
             pinned: self.pinned,
             declared: self.declared,
             grants: self.grants,
+            signed: self.signed.clone(),
             cap: self.cap,
         }
     }
@@ -270,6 +277,8 @@ pub struct Terms {
     pub limits: GuestLimits,
     /// What the operator says. None trusts every plugin: for tests and benches.
     pub policy: Option<PolicyFile>,
+    /// Whose signatures count, where the policy names them.
+    pub signers: Option<Signers>,
     /// What every plugin is held to, beside the lock of its folder. It vouches for none.
     pub lock: Option<Lock>,
     /// The folders of the host's own plugins.
@@ -412,6 +421,10 @@ impl Plugins {
         let Some(policy) = &self.terms.policy else {
             return Ok(());
         };
+        if papers.signed.is_some() {
+            // What the policy lets its signer grant is a word on it.
+            return Ok(());
+        }
         let asks = policy::undecided(policy, name, papers.origin, papers.declared).names();
         if asks.is_empty() {
             return Ok(());
@@ -441,10 +454,11 @@ impl Plugins {
             pinned,
             declared,
             grants,
+            signed,
             cap,
         } = papers;
         Ok(Plugin {
-            attaches: self.attaches(name, origin),
+            attaches: self.attaches(name, origin, signed.as_ref()),
             name: name.to_owned(),
             path: path.to_owned(),
             sha256,
@@ -455,6 +469,7 @@ impl Plugins {
             origin,
             pinned,
             grants,
+            signed,
             cap,
             component,
             pre,
@@ -508,7 +523,17 @@ impl Plugins {
         };
         let origin = self.origin(path);
         let kind = kind(name, world);
-        let (grants, cap) = self.terms_of(name, kind, origin, &facts)?;
+        let statement = || {
+            let declared = declared(&facts);
+            signed::statement(name, &sha256, size as u64, &facts, declared)
+        };
+        let signed = match (&self.terms.policy, origin) {
+            (Some(policy), Origin::Others) => {
+                signed::signed(policy, self.terms.signers.as_ref(), name, path, statement)?
+            }
+            _ => None,
+        };
+        let (grants, cap) = self.terms_of(name, kind, origin, &facts, signed.as_ref())?;
         Ok(Judged {
             world,
             kind,
@@ -521,6 +546,7 @@ impl Plugins {
                 origin,
                 pinned,
                 grants,
+                signed,
                 cap,
             },
         })
@@ -572,12 +598,13 @@ impl Plugins {
         kind: Kind,
         origin: Origin,
         facts: &Facts,
+        signed: Option<&Signed>,
     ) -> Result<(Grants, Option<Limits>), LoadError> {
         let limits = self.terms.limits.of(kind);
         let Some(policy) = &self.terms.policy else {
             return Ok((declared(facts), None));
         };
-        let grants = policy::granted(policy, name, origin, declared(facts));
+        let grants = policy::granted(policy, name, origin, signed, declared(facts));
         let cap =
             policy::capped(policy, name, kind, limits).map_err(|reason| LoadError::Policy {
                 name: name.to_owned(),
@@ -586,11 +613,11 @@ impl Plugins {
         Ok((grants, Some(cap)))
     }
 
-    fn attaches(&self, name: &str, origin: Origin) -> bool {
+    fn attaches(&self, name: &str, origin: Origin, signed: Option<&Signed>) -> bool {
         let asked = std::iter::once(Grant::Attachments).collect();
         let policy = self.terms.policy.as_ref();
         policy.is_none_or(|policy| {
-            policy::granted(policy, name, origin, asked).has(Grant::Attachments)
+            policy::granted(policy, name, origin, signed, asked).has(Grant::Attachments)
         })
     }
 

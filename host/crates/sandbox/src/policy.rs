@@ -1,7 +1,8 @@
 //! What a plugin may use: what it asks for by its imports, as far as the operator grants it. Plugins of the host's own are
-//! granted what they ask for; those of others nothing without a word in the policy.
+//! granted what they ask for; those of others nothing without a word in the policy, of them or of who signed them.
 
 use super::limits::{GuestLimits, Kind, Limits};
+use super::signed::Signed;
 use pibench_core::vocabulary::Grant;
 use pibench_suite::manifest::{PluginPolicy, PolicyFile};
 
@@ -87,7 +88,13 @@ pub enum Origin {
 }
 
 /// What a plugin gets of what it asks for.
-pub(super) fn granted(policy: &PolicyFile, name: &str, origin: Origin, declared: Grants) -> Grants {
+pub(super) fn granted(
+    policy: &PolicyFile,
+    name: &str,
+    origin: Origin,
+    signed: Option<&Signed>,
+    declared: Grants,
+) -> Grants {
     let listed = policy
         .plugins
         .get(name)
@@ -95,7 +102,9 @@ pub(super) fn granted(policy: &PolicyFile, name: &str, origin: Origin, declared:
     match (listed, origin) {
         (Some(grants), _) => declared.and(grants.iter().copied().collect()),
         (None, Origin::Own) => declared,
-        (None, Origin::Others) => Grants::default(),
+        (None, Origin::Others) => {
+            signed.map_or_else(Grants::default, |signed| declared.and(signed.grants))
+        }
     }
 }
 
@@ -146,7 +155,7 @@ mod tests {
 
     fn check(origin: Origin, grants: Option<&[Grant]>, expected: &[&str]) {
         let asked: Grants = [Grant::Clock, Grant::Log].into_iter().collect();
-        let found = granted(&policy(grants), "counter", origin, asked);
+        let found = granted(&policy(grants), "counter", origin, None, asked);
         assert_eq!(found.names(), expected, "{origin:?} {grants:?}");
     }
 
@@ -158,6 +167,28 @@ mod tests {
         check(Origin::Others, Some(&[Grant::Workspace]), &[]);
         check(Origin::Own, None, &["clock", "log"]);
         check(Origin::Own, Some(&[]), &[]);
+    }
+
+    #[test]
+    fn what_a_signer_may_grant_is_granted_unless_the_policy_speaks_of_the_plugin() {
+        let by = pibench_signature::Signer {
+            principal: "ana@lab.example".into(),
+            aliases: Vec::new(),
+            fingerprint: String::new(),
+        };
+        let signed = Signed {
+            by,
+            grants: [Grant::Log, Grant::Workspace].into_iter().collect(),
+        };
+        let asked: Grants = [Grant::Clock, Grant::Log].into_iter().collect();
+        let check = |origin, grants: Option<&[Grant]>, expected: &[&str]| {
+            let found = granted(&policy(grants), "counter", origin, Some(&signed), asked);
+            assert_eq!(found.names(), expected, "{origin:?} {grants:?}");
+        };
+        check(Origin::Others, None, &["log"]);
+        check(Origin::Others, Some(&[Grant::Clock]), &["clock"]);
+        check(Origin::Others, Some(&[]), &[]);
+        check(Origin::Own, None, &["clock", "log"]);
     }
 
     #[test]

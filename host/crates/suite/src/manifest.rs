@@ -352,6 +352,29 @@ pub struct PolicyFile {
     /// By plugin name.
     #[serde(default)]
     pub plugins: BTreeMap<String, PluginPolicy>,
+    /// Who may sign plugins: a file of the form of OpenSSH's `allowed_signers`, relative to this one.
+    #[serde(default)]
+    pub allowed_signers: Option<String>,
+    /// Keys that may no longer sign, one public key a line: a file relative to this one.
+    #[serde(default)]
+    pub revoked_keys: Option<String>,
+    /// What those may grant who sign, by a name of theirs in `allowed_signers`.
+    #[serde(default)]
+    pub signers: BTreeMap<String, SignerPolicy>,
+    /// Whether plugins of others are loaded only where one of `signers` signed them.
+    #[serde(default)]
+    pub require_signed: bool,
+}
+
+/// What a signature is good for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SignerPolicy {
+    /// Names of the plugins that they may sign; `*` for all.
+    pub plugins: Vec<String>,
+    /// Interfaces that a plugin that they signed may use, unless `[plugins.NAME]` says otherwise. Default: none.
+    #[serde(default)]
+    pub grants: Vec<Grant>,
 }
 
 /// What one plugin may have.

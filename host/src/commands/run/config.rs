@@ -218,6 +218,7 @@ fn of_plugin(
         sha256,
         pinned,
         grants,
+        signed,
         ..
     } = mark;
     let granted = loaded.is_some_and(|loaded| loaded.policy.plugins.contains_key(name));
@@ -230,8 +231,9 @@ fn of_plugin(
         Row {
             key: format!("plugin.{name}.grants"),
             value: json!(grants),
-            from: match policy {
-                Some(policy) if granted => policy.into(),
+            from: match (policy, signed) {
+                (Some(policy), _) if granted => policy.into(),
+                (Some(policy), Some(signed)) => format!("{policy}, as {} signed it", signed.by),
                 _ => DEFAULT.into(),
             },
         },

@@ -6,16 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use jiff::Timestamp;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Machine, Notice, PlanError};
-use pibench_record::folder::PluginMark;
+use pibench_record::folder::{PluginMark, SignedMark};
 use pibench_sandbox::document::DOCUMENT;
 use pibench_sandbox::load::Papers;
 use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::{PYTHON, SHELL};
+use pibench_sandbox::signed::Signers;
 use pibench_sandbox::{GuestLimits, LoadError, Plugins, Terms, lock};
+use pibench_signature::AllowedSigners;
 use pibench_suite::load;
 use pibench_suite::load::LoadedPolicy;
 use pibench_suite::manifest::PolicyFile;
@@ -153,6 +156,7 @@ pub fn open(
     let lock = lock.map(|path| lock::read(path.as_std_path()));
     let terms = Terms {
         limits: *limits,
+        signers: read_signers(&policy)?,
         policy: Some(policy),
         lock: lock.transpose().map_err(PlanError::input)?,
         own: machine.own.clone(),
@@ -166,6 +170,19 @@ pub fn open(
 pub fn search(machine: &Machine, own: Option<&Utf8Path>) -> Vec<PathBuf> {
     let own = own.map(|dir| dir.as_std_path().to_owned());
     own.into_iter().chain(machine.own.clone()).collect()
+}
+
+/// Whose signatures a policy counts, as of now.
+fn read_signers(policy: &PolicyFile) -> Result<Option<Signers>, PlanError> {
+    let Some(path) = &policy.allowed_signers else {
+        return Ok(None);
+    };
+    let mut allowed = AllowedSigners::read(path.as_ref()).map_err(PlanError::input)?;
+    if let Some(revoked) = &policy.revoked_keys {
+        allowed = allowed.revoke(revoked.as_ref()).map_err(PlanError::input)?;
+    }
+    let at = Timestamp::now();
+    Ok(Some(Signers { allowed, at }))
 }
 
 /// An operator's policy.
@@ -210,6 +227,10 @@ fn mark(machine: &Machine, name: &str, papers: Papers) -> PluginMark {
         interface: papers.facts.wit().to_owned(),
         pinned: papers.pinned,
         grants: grants.into_iter().map(str::to_owned).collect(),
+        signed: papers.signed.map(|signed| SignedMark {
+            by: signed.by.principal,
+            key: signed.by.fingerprint,
+        }),
         limits: json!(papers.cap),
     }
 }

@@ -6,6 +6,7 @@ use camino::Utf8Path;
 use super::{Loader, check_limit, check_limits, folder_and_name};
 use crate::manifest::PolicyFile;
 use crate::problem::{Problem, Problems};
+use crate::toml_file::{Place, Report};
 
 /// A policy and what it was read from.
 #[derive(Debug, Clone)]
@@ -43,15 +44,48 @@ pub fn policy(path: &Utf8Path) -> Result<LoadedPolicy, Problems> {
                 }
             }
         }
+        check_signers(&file, &root, report);
         Some(file)
     });
     match policy {
         Some(policy) if !loader.problems.iter().any(Problem::is_error) => Ok(LoadedPolicy {
-            policy,
+            policy: placed(policy, folder),
             digest: blake3::hash(source.text.as_bytes()).to_hex().to_string(),
         }),
         _ => Err(Problems(loader.problems)),
     }
+}
+
+/// Signatures count for something only where the policy says whose, and what for.
+fn check_signers(file: &PolicyFile, root: &Place<'_>, report: &mut Report<'_>) {
+    let mut missing = |key: &str, needs: &str, help: &str| {
+        let message = format!("`{key}` says nothing without `{needs}`");
+        report.add_with_help(root.key(key).span(), message, help);
+    };
+    let file_of_keys = "name the file of their keys: allowed_signers = \"FILE\"";
+    if file.allowed_signers.is_none() {
+        for (key, is_there) in [
+            ("signers", !file.signers.is_empty()),
+            ("require_signed", file.require_signed),
+            ("revoked_keys", file.revoked_keys.is_some()),
+        ] {
+            if is_there {
+                missing(key, "allowed_signers", file_of_keys);
+            }
+        }
+    } else if file.signers.is_empty() {
+        let whose = "say what they may sign: [signers.\"NAME@HOST\"] with plugins = [...] and grants = [...]";
+        missing("allowed_signers", "signers", whose);
+    }
+}
+
+/// The policy with its files where they lie.
+fn placed(mut policy: PolicyFile, folder: &Utf8Path) -> PolicyFile {
+    let files = [&mut policy.allowed_signers, &mut policy.revoked_keys];
+    for name in files.into_iter().flatten() {
+        *name = folder.join(&*name).into_string();
+    }
+    policy
 }
 
 #[cfg(test)]

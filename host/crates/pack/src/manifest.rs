@@ -1,0 +1,209 @@
+//! `pack.toml`: what a pack is called, whose it is, and what it needs.
+
+use pibench_core::path::is_hidden;
+use serde::{Deserialize, Serialize};
+
+/// The file's name, in the pack's own folder.
+pub const FILE: &str = "pack.toml";
+
+/// Bytes of the file.
+pub const LIMIT: u64 = 64 << 10;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// Letters of a name or a release, and of what a person is shown in one line.
+const NAME_LIMIT: usize = 64;
+const LINE_LIMIT: usize = 200;
+const AUTHORS_LIMIT: usize = 100;
+
+/// The whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The format's version: 1.
+    pub version: u32,
+    /// Lower case letters, digits and single `-`: names are told apart by eye.
+    pub name: String,
+    /// Three numbers with points between them, as in `1.0.0`.
+    pub release: String,
+    #[serde(default)]
+    pub title: String,
+    /// Such as `Ana Ruiz <ana@lab.example>`.
+    #[serde(default)]
+    pub authors: Vec<String>,
+    /// An SPDX expression, such as `CC-BY-4.0`.
+    pub license: String,
+    /// The oldest release of the host that plays it. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Manifest {
+    /// Reads the file's text. The error reads after a colon.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        // Tables in it would be unknown keys: three levels are more than any file has.
+        if let Some(at) = pibench_suite::depth::too_deep(text) {
+            return Err(format!("nested too deep at byte {}", at.start));
+        }
+        let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let Self {
+            version,
+            name,
+            release,
+            title,
+            authors,
+            license,
+            host,
+        } = &manifest;
+        if *version != VERSION {
+            return Err(format!(
+                "version {version} of the format is not known; this host reads version {VERSION}"
+            ));
+        }
+        check_name(name)?;
+        check_release("release", release)?;
+        if let Some(host) = host {
+            check_release("host", host)?;
+        }
+        if authors.len() > AUTHORS_LIMIT {
+            return Err(format!("more than {AUTHORS_LIMIT} authors"));
+        }
+        if license.is_empty() {
+            return Err("`license` is empty; write an SPDX expression, such as CC-BY-4.0".into());
+        }
+        for line in authors.iter().chain([title, license]) {
+            check_line(line)?;
+        }
+        Ok(manifest)
+    }
+
+    /// Whether a host of that release plays it, as far as it says.
+    pub fn plays_on(&self, host: &str) -> bool {
+        let needed = self.host.as_deref().and_then(numbers);
+        needed.is_none_or(|needed| numbers(host).is_some_and(|host| host >= needed))
+    }
+}
+
+/// Refuses names that a reader could take for others. The error reads after a colon.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let parts = name.split('-');
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    if name.len() <= NAME_LIMIT && parts.into_iter().all(plain) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{}` is no name of a pack: lower case letters and digits, with single `-` between them, at most {NAME_LIMIT}",
+        shown(name)
+    ))
+}
+
+/// Refuses what is no release. The error reads after a colon.
+pub fn check_release(key: &str, release: &str) -> Result<(), String> {
+    match numbers(release) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "`{key}` is `{}`, and a release is three numbers, as in 1.0.0",
+            shown(release)
+        )),
+    }
+}
+
+/// The numbers of a release; None where it is written in another way than they are.
+pub fn numbers(release: &str) -> Option<[u32; 3]> {
+    let numbers: Option<Vec<u32>> = release.split('.').map(|one| one.parse().ok()).collect();
+    let numbers: [u32; 3] = numbers?.try_into().ok()?;
+    let [major, minor, patch] = numbers;
+    (format!("{major}.{minor}.{patch}") == release).then_some(numbers)
+}
+
+fn check_line(line: &str) -> Result<(), String> {
+    if line.chars().count() > LINE_LIMIT {
+        return Err(format!("a text of more than {LINE_LIMIT} letters"));
+    }
+    match line.chars().find(|&c| is_hidden(c)) {
+        Some(c) => Err(format!(
+            "`{}` holds the character U+{:04X}",
+            shown(line),
+            u32::from(c)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A foreign word in a message.
+fn shown(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(name: &str, release: &str, more: &str) -> String {
+        format!("version = 1\nname = {name:?}\nrelease = {release:?}\nlicense = \"MIT\"\n{more}")
+    }
+
+    fn check(text: &str, expected: &str) {
+        match Manifest::parse(text) {
+            Ok(_) => assert_eq!(expected, "", "{text}"),
+            Err(said) => assert!(!expected.is_empty() && said.contains(expected), "{said}"),
+        }
+    }
+
+    #[test]
+    fn a_pack_has_a_plain_name_and_a_release() {
+        check(&text("clinic-2", "1.0.0", "host = \"0.1.0\""), "");
+        for name in [
+            "",
+            "-a",
+            "a-",
+            "a--b",
+            "Clinic",
+            "cl\u{456}nic",
+            "../a",
+            "a b",
+            &"a".repeat(65),
+        ] {
+            check(&text(name, "1.0.0", ""), "is no name of a pack");
+        }
+        for release in [
+            "", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.x", "+1.0.0", "1.0.0-a",
+        ] {
+            check(&text("a", release, ""), "three numbers");
+        }
+        check(&text("a", "1.0.0", "host = \"new\""), "`host` is `new`");
+        check(&text("a", "1.0.0", "colour = 1"), "unknown field `colour`");
+        check(&text("a", "1.0.0", "title = \"a\\u001b[31m\""), "U+001B");
+        check(&text("a", "1.0.0", "title = \"a\\u202eb\""), "U+202E");
+        check(
+            "version = 2\nname = \"a\"\nrelease = \"1.0.0\"\nlicense = \"MIT\"",
+            "version 2",
+        );
+        check(
+            &format!("a = {}1{}", "[".repeat(200_000), "]".repeat(200_000)),
+            "nested",
+        );
+    }
+
+    #[test]
+    fn what_a_pack_needs_is_held_against_the_hosts_release() {
+        let needs = |host: &str| Manifest::parse(&text("a", "1.0.0", host)).unwrap();
+        assert!(needs("").plays_on("0.1.0"));
+        assert!(needs("host = \"0.9.10\"").plays_on("0.10.0"));
+        assert!(needs("host = \"0.1.0\"").plays_on("0.1.0"));
+        assert!(!needs("host = \"0.2.0\"").plays_on("0.1.9"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_reader(text: String) {
+            let _ = Manifest::parse(&text);
+        }
+    }
+}

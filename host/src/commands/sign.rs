@@ -1,0 +1,44 @@
+//! `pibench-host sign`: a signature as OpenSSH makes it, over a plugin, a pack or a run.
+
+use std::io::Write;
+
+use anyhow::anyhow;
+
+use super::signing::{Thing, read_key};
+use crate::cli::signing::SignArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::RunFolder;
+
+/// Signs, or prints what would be signed.
+pub(super) fn sign(args: &SignArgs) -> Result<Exit, Failure> {
+    let SignArgs {
+        thing,
+        key,
+        statement,
+    } = args;
+    let thing = Thing::at(thing)?;
+    if let Thing::Run(path) = &thing {
+        // Who signs a run says that it is what was played: nothing is signed that is known to be changed.
+        let changed = RunFolder::changed_since_sealed(path.as_std_path());
+        if let Some(changed) = changed.or_exit(Exit::InvalidInput)? {
+            return Err(anyhow!("sign {path}: {changed}")).or_exit(Exit::InvalidInput);
+        }
+    }
+    let bytes = thing.statement()?;
+    if *statement {
+        eprintln!(
+            "sign this with `ssh-keygen -Y sign -n {} -f KEY`",
+            thing.namespace()
+        );
+        std::io::stdout().write_all(&bytes).or_exit(Exit::Io)?;
+        return Ok(Exit::Complete);
+    }
+    let key = key
+        .as_ref()
+        .ok_or_else(|| anyhow!("sign {}: name a key by --key", thing.shown()));
+    let key = read_key(key.or_exit(Exit::Usage)?)?;
+    let signature = pibench_signature::sign(&key, thing.namespace(), &bytes);
+    let place = thing.put_signature(&signature.or_exit(Exit::InvalidInput)?)?;
+    println!("{place}: {} under {}", key.fingerprint(), thing.namespace());
+    Ok(Exit::Complete)
+}
