@@ -478,11 +478,8 @@ fn misdeeds() -> Vec<(&'static str, Value)> {
     calls
 }
 
-/// Pack, app, grader, skill, document, web page and model all mean no good in one run: it finishes, names each, and nothing
-/// that the machine keeps to itself is in what the model was asked or in any file of the run.
-#[tokio::test(flavor = "multi_thread")]
-async fn everything_hostile_at_once_is_finished_and_named_and_leaks_nothing() {
-    const SECRET: &str = "the-machines-own-secret-71c2";
+/// A pack whose app, grader, skill, document and web page all mean no good.
+fn with_everything_hostile() -> Scene {
     let scene = with_hostile_app(&[]);
     scene.replace(
         "tasks/p/persona.toml",
@@ -514,7 +511,34 @@ async fn everything_hostile_at_once_is_finished_and_named_and_leaks_nothing() {
         first,
         &format!("{text}[[files]]\nsource = \"bomb.docx\"\n{rule}"),
     );
+    scene
+}
 
+fn names_all_that_was_hostile(scene: &Scene, results: &[u8]) {
+    let results: Value = serde_json::from_slice(results).unwrap();
+    assert_eq!(results["sessions"].as_array().unwrap().len(), 2);
+    let faults = results["faults"].to_string();
+    for named in ["hostile_grader", "memory", "unreadable"] {
+        assert!(faults.contains(named), "{named}: {faults}");
+    }
+    let steps = scaffold::turns(scene)[0]["steps"].to_string();
+    for named in [
+        "used up its fuel",
+        "trapped: ",
+        "needs more than its",
+        "gave a bad answer",
+        "not run: of one answer 128 calls are run",
+    ] {
+        assert!(steps.contains(named), "{named}");
+    }
+}
+
+/// Pack, app, grader, skill, document, web page and model all mean no good in one run: it finishes, names each, and nothing
+/// that the machine keeps to itself is in what the model was asked or in any file of the run.
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_hostile_at_once_is_finished_and_named_and_leaks_nothing() {
+    const SECRET: &str = "the-machines-own-secret-71c2";
+    let scene = with_everything_hostile();
     let asked = Arc::new(std::sync::Mutex::new(Vec::<u8>::new()));
     let heard = Arc::clone(&asked);
     let answer = move |request: &wiremock::Request| {
@@ -555,22 +579,7 @@ async fn everything_hostile_at_once_is_finished_and_named_and_leaks_nothing() {
         crate::scene::stderr(&output)
     );
 
-    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(results["sessions"].as_array().unwrap().len(), 2);
-    let faults = results["faults"].to_string();
-    for named in ["hostile_grader", "memory", "unreadable"] {
-        assert!(faults.contains(named), "{named}: {faults}");
-    }
-    let steps = scaffold::turns(&scene)[0]["steps"].to_string();
-    for named in [
-        "used up its fuel",
-        "trapped: ",
-        "needs more than its",
-        "gave a bad answer",
-        "not run: of one answer 128 calls are run",
-    ] {
-        assert!(steps.contains(named), "{named}");
-    }
+    names_all_that_was_hostile(&scene, &output.stdout);
     let kept = files(&scene.path("run")).into_iter();
     let asked = (
         "what the model was asked".to_owned(),

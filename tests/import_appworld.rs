@@ -181,6 +181,25 @@ pub(crate) fn import(scene: &Scene) -> std::process::Output {
     ])
 }
 
+/// Gives the session a reference that logs in to every app and looks at it.
+fn look_at_all(scene: &Scene) {
+    let session = "suite/personas/potter/sessions/one/session.toml";
+    let mut text = std::fs::read_to_string(scene.path(session)).unwrap();
+    for (app, tool, arguments) in REFERENCE {
+        let (name, word) = match app {
+            "phone" => ("5550140300", "secret-9"),
+            _ => ("ida@vale.example", "secret-1"),
+        };
+        text.extend([format!(
+            "\n[[reference]]\ntool = \"{app}__login\"\narguments = {{ username = \"{name}\", password = \"{word}\" }}\n\
+             save = \"{app}\"\n[[reference]]\ntool = \"{app}__{tool}\"\n\
+             arguments = {{ access_token = \"{{{{{app}.access_token}}}}\"{arguments} }}\n"
+        )]);
+    }
+    text.push_str("\n[[reference]]\nsay = \"Done.\"\n");
+    std::fs::write(scene.path(session), text).unwrap();
+}
+
 #[test]
 fn the_apps_start_from_databases_and_show_them() {
     let scene = Scene::new();
@@ -209,21 +228,7 @@ fn the_apps_start_from_databases_and_show_them() {
     );
     expect(&scene.run(&["check", "suite"]), 0, &[]);
 
-    let session = "suite/personas/potter/sessions/one/session.toml";
-    let mut text = std::fs::read_to_string(scene.path(session)).unwrap();
-    for (app, tool, arguments) in REFERENCE {
-        let (name, word) = match app {
-            "phone" => ("5550140300", "secret-9"),
-            _ => ("ida@vale.example", "secret-1"),
-        };
-        text.extend([format!(
-            "\n[[reference]]\ntool = \"{app}__login\"\narguments = {{ username = \"{name}\", password = \"{word}\" }}\n\
-             save = \"{app}\"\n[[reference]]\ntool = \"{app}__{tool}\"\n\
-             arguments = {{ access_token = \"{{{{{app}.access_token}}}}\"{arguments} }}\n"
-        )]);
-    }
-    text.push_str("\n[[reference]]\nsay = \"Done.\"\n");
-    std::fs::write(scene.path(session), text).unwrap();
+    look_at_all(&scene);
     let output = scene.run(&[
         "run",
         "suite/suite.toml",

@@ -69,28 +69,7 @@ async fn a_run_is_a_trace_with_models_tokens_tools_and_scores_and_no_text() {
     let output = play_short(&scene, &server, &["--otlp", &collector.uri()]);
     expect(&output, 0, &[]);
     let spans = spans(&collector).await;
-    let traces: BTreeSet<&str> = spans
-        .iter()
-        .map(|span| span["traceId"].as_str().unwrap())
-        .collect();
-    assert_eq!(traces.len(), 1, "one episode was played");
-    let ids: BTreeSet<&str> = spans
-        .iter()
-        .map(|span| span["spanId"].as_str().unwrap())
-        .collect();
-    assert_eq!(ids.len(), spans.len());
-    let roots = spans
-        .iter()
-        .filter(|span| span["parentSpanId"].is_null())
-        .collect::<Vec<_>>();
-    assert_eq!(roots.len(), 1);
-    assert_eq!(roots[0]["name"], "episode law_trainee");
-    for span in &spans {
-        let parent = span["parentSpanId"].as_str();
-        assert!(parent.is_none_or(|parent| ids.contains(parent)), "{span}");
-        let at = |key: &str| span[key].as_str().unwrap().parse::<u128>().unwrap();
-        assert!(at("startTimeUnixNano") <= at("endTimeUnixNano"));
-    }
+    are_one_tree(&spans);
 
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     let chats = is(&spans, "chat");
@@ -137,6 +116,38 @@ async fn a_run_is_a_trace_with_models_tokens_tools_and_scores_and_no_text() {
     assert_eq!(turns.len() as u64, count);
     assert_eq!(attributes(turns[0])["gen_ai.request.model"], "openai/m");
 
+    hold_the_scores_of(&spans, played);
+    says_nothing_of_its_messages(&scene, &Value::from(spans).to_string());
+}
+
+/// One trace, with one root, whose spans each have a parent in it and end after they began.
+fn are_one_tree(spans: &[Value]) {
+    let traces: BTreeSet<&str> = spans
+        .iter()
+        .map(|span| span["traceId"].as_str().unwrap())
+        .collect();
+    assert_eq!(traces.len(), 1, "one episode was played");
+    let ids: BTreeSet<&str> = spans
+        .iter()
+        .map(|span| span["spanId"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids.len(), spans.len());
+    let roots = spans
+        .iter()
+        .filter(|span| span["parentSpanId"].is_null())
+        .collect::<Vec<_>>();
+    assert_eq!(roots.len(), 1);
+    assert_eq!(roots[0]["name"], "episode law_trainee");
+    for span in spans {
+        let parent = span["parentSpanId"].as_str();
+        assert!(parent.is_none_or(|parent| ids.contains(parent)), "{span}");
+        let at = |key: &str| span[key].as_str().unwrap().parse::<u128>().unwrap();
+        assert!(at("startTimeUnixNano") <= at("endTimeUnixNano"));
+    }
+}
+
+/// Each session's span holds its scores.
+fn hold_the_scores_of(spans: &[Value], played: &[Value]) {
     for line in played {
         let name = format!("session {}", line["id"].as_str().unwrap());
         let session = spans.iter().find(|span| span["name"] == *name).unwrap();
@@ -159,7 +170,6 @@ async fn a_run_is_a_trace_with_models_tokens_tools_and_scores_and_no_text() {
             assert_eq!(value, line[score].as_f64(), "{name} {score}");
         }
     }
-    says_nothing_of_its_messages(&scene, &Value::from(spans).to_string());
 }
 
 fn says_nothing_of_its_messages(scene: &Scene, sent: &str) {

@@ -30,32 +30,34 @@ async fn session(scene: &Scene, answers: Vec<Vec<(&'static str, Value)>>) {
     expect(&output, 0, &[]);
 }
 
+/// What the shell and the file tools do, and what they are refused.
+fn deeds() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "write_file",
+            json!({ "path": "notes/a.txt", "content": "one\ntwo\n" }),
+        ),
+        (
+            "exec",
+            json!({ "command": "tr a-z A-Z < a.txt > b.txt; wc -l *.txt", "working_dir": "notes" }),
+        ),
+        ("read_file", json!({ "path": "notes/b.txt" })),
+        (
+            "exec",
+            json!({ "command": "cat /etc/passwd; echo $RANDOM; date" }),
+        ),
+        ("exec", json!({ "command": "while :; do echo x; done" })),
+        ("exec", json!({ "command": "pwd", "working_dir": "../" })),
+        ("exec", json!({ "command": "pwd", "working_dir": "none" })),
+        ("exec", json!({ "command": "pwd", "timeout": 601 })),
+        ("exec", json!({ "command": "echo on" })),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_shell_and_the_file_tools_work_on_the_same_files() {
-    let deeds = || {
-        vec![vec![
-            (
-                "write_file",
-                json!({ "path": "notes/a.txt", "content": "one\ntwo\n" }),
-            ),
-            (
-                "exec",
-                json!({ "command": "tr a-z A-Z < a.txt > b.txt; wc -l *.txt", "working_dir": "notes" }),
-            ),
-            ("read_file", json!({ "path": "notes/b.txt" })),
-            (
-                "exec",
-                json!({ "command": "cat /etc/passwd; echo $RANDOM; date" }),
-            ),
-            ("exec", json!({ "command": "while :; do echo x; done" })),
-            ("exec", json!({ "command": "pwd", "working_dir": "../" })),
-            ("exec", json!({ "command": "pwd", "working_dir": "none" })),
-            ("exec", json!({ "command": "pwd", "timeout": 601 })),
-            ("exec", json!({ "command": "echo on" })),
-        ]]
-    };
     let scene = Scene::new();
-    session(&scene, deeds()).await;
+    session(&scene, vec![deeds()]).await;
     let steps = steps(&scene);
     let call = |place: usize| {
         let record = &steps[place]["record"];
@@ -105,7 +107,7 @@ async fn the_shell_and_the_file_tools_work_on_the_same_files() {
         "{changed:?}"
     );
     let again = Scene::new();
-    session(&again, deeds()).await;
+    session(&again, vec![deeds()]).await;
     assert_eq!(
         turns(&again),
         turns(&scene),

@@ -1,5 +1,7 @@
 //! Rules of the house that no compiler checks: who may import whom, what stands nowhere, what the documents promise.
 
+mod shape;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::anyhow;
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::signing::read_signers;
-use super::submission::{Found, check_archive, read_rules};
+use super::submission::{Checked, Found, check_archive, read_rules};
 use crate::cli::board::{BoardArgs, BoardCommand, BuildArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_board::rules::Rules;
 use pibench_board::site::{self, Level, Refused, Standing};
 use pibench_board::submission;
 use pibench_report::escape::line;
@@ -38,19 +39,7 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Io);
     }
     let (rules, signers) = (read_rules(by.rules.as_deref())?, read_signers(signers)?);
-    let entries = dir
-        .read_dir_utf8()
-        .map_err(|error| anyhow!("read {dir}: {error}"));
-    let entries = entries.or_exit(Exit::InvalidInput)?.flatten();
-    let mut archives: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
-    archives.retain(|path| path.extension() == Some(ARCHIVE));
-    archives.sort();
-    if archives.is_empty() {
-        return Err(anyhow!(
-            "build a board of {dir}: there is no *.{ARCHIVE} in it, as `pibench-host submit prepare RUN... --out {dir}/NAME.{ARCHIVE}` writes them"
-        ))
-        .or_exit(Exit::InvalidInput);
-    }
+    let archives = archives_in(dir)?;
     let (mut standing, mut refused) = (Vec::new(), Vec::new());
     // The reports are written from the runs.
     let mut kept = Vec::new();
@@ -69,39 +58,8 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
                 sent.insert(journals, here);
             }
         }
-        let judged = checked.digest.as_ref();
-        let judged = judged.and_then(|digest| rules.judged.get(digest));
-        let by_hub = checked
-            .signed
-            .as_ref()
-            .is_some_and(|one| rules.hubs.contains(&one.by));
-        let (sound, unsound): (Vec<Found>, Vec<Found>) = checked
-            .runs
-            .into_iter()
-            .partition(|run| run.reasons.is_empty() && checked.reasons.is_empty());
-        let mut reasons = checked.reasons;
-        for run in unsound {
-            let reasons_of = run
-                .reasons
-                .iter()
-                .map(|reason| format!("{}: {reason}", run.name));
-            reasons.extend(reasons_of);
-        }
-        for run in sound {
-            standing.push(Standing {
-                name: format!("{name}/{}", run.name),
-                record: run.record,
-                signed: checked.signed.clone(),
-                level: match (by_hub, judged, run.replayed) {
-                    (true, ..) => Level::PlayedByBoard,
-                    (false, Some(_), _) => Level::JudgedAgain,
-                    (false, None, true) => Level::Replayed,
-                    (false, None, false) => Level::SelfReported,
-                },
-                judged: judged.cloned(),
-                doubtful: run.doubtful,
-            });
-        }
+        let (sound, reasons) = rank(name, &mut checked, &rules);
+        standing.extend(sound);
         if !reasons.is_empty() {
             println!("{archive}: not ranked: {}", line(&reasons.join("; ")));
             refused.push(Refused {
@@ -119,4 +77,57 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         refused.len()
     );
     Ok(Exit::Complete)
+}
+
+/// The archives in a folder, by name.
+fn archives_in(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
+    let entries = dir
+        .read_dir_utf8()
+        .map_err(|error| anyhow!("read {dir}: {error}"));
+    let entries = entries.or_exit(Exit::InvalidInput)?.flatten();
+    let mut archives: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
+    archives.retain(|path| path.extension() == Some(ARCHIVE));
+    archives.sort();
+    if archives.is_empty() {
+        return Err(anyhow!(
+            "build a board of {dir}: there is no *.{ARCHIVE} in it, as `pibench-host submit prepare RUN... --out {dir}/NAME.{ARCHIVE}` writes them"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
+    Ok(archives)
+}
+
+/// The runs of an archive that are ranked, and why others are not.
+fn rank(archive: &str, checked: &mut Checked, rules: &Rules) -> (Vec<Standing>, Vec<String>) {
+    let judged = checked.digest.as_ref();
+    let judged = judged.and_then(|digest| rules.judged.get(digest));
+    let by_hub = checked
+        .signed
+        .as_ref()
+        .is_some_and(|one| rules.hubs.contains(&one.by));
+    let (sound, unsound): (Vec<Found>, Vec<Found>) = std::mem::take(&mut checked.runs)
+        .into_iter()
+        .partition(|run| run.reasons.is_empty() && checked.reasons.is_empty());
+    let mut reasons = std::mem::take(&mut checked.reasons);
+    for run in unsound {
+        let reasons_of = run
+            .reasons
+            .iter()
+            .map(|reason| format!("{}: {reason}", run.name));
+        reasons.extend(reasons_of);
+    }
+    let standing = sound.into_iter().map(|run| Standing {
+        name: format!("{archive}/{}", run.name),
+        record: run.record,
+        signed: checked.signed.clone(),
+        level: match (by_hub, judged, run.replayed) {
+            (true, ..) => Level::PlayedByBoard,
+            (false, Some(_), _) => Level::JudgedAgain,
+            (false, None, true) => Level::Replayed,
+            (false, None, false) => Level::SelfReported,
+        },
+        judged: judged.cloned(),
+        doubtful: run.doubtful,
+    });
+    (standing.collect(), reasons)
 }

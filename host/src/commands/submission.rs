@@ -144,6 +144,39 @@ impl PlacesArgs {
     }
 }
 
+/// Who signed the list of an archive, and what is wrong with that.
+fn read_signature(
+    rules: &Rules,
+    signers: Option<&AllowedSigners>,
+    text: &str,
+    signature: Option<&str>,
+) -> (Option<Signed>, Vec<String>) {
+    let mut reasons = Vec::new();
+    let signed = match (signers, signature) {
+        (Some(signers), Some(signature)) => {
+            let now = Timestamp::now();
+            match pibench_signature::verify(signers, NAMESPACE, text.as_bytes(), signature, now) {
+                Ok(signer) => Some(Signed {
+                    by: signer.principal,
+                    fingerprint: signer.fingerprint,
+                }),
+                Err(error) => {
+                    reasons.push(error.to_string());
+                    None
+                }
+            }
+        }
+        _ => None,
+    };
+    if rules.signed && signed.is_none() && reasons.is_empty() {
+        reasons.push(match signature {
+            Some(_) => "its signature was not looked at: name who may sign by --signers".into(),
+            None => "nobody signed it, and this board wants it signed: `pibench-host submit prepare --key`".into(),
+        });
+    }
+    (signed, reasons)
+}
+
 /// What is wrong with an archive is a finding; what keeps this process from looking is a failure.
 pub(super) fn check_archive(
     path: &Utf8Path,
@@ -176,29 +209,7 @@ pub(super) fn check_archive(
         }
         Err(error) => return Err(error).or_exit(Exit::Io),
     };
-    let mut reasons = Vec::new();
-    let signed = match (signers, &signature) {
-        (Some(signers), Some(signature)) => {
-            let now = Timestamp::now();
-            match pibench_signature::verify(signers, NAMESPACE, text.as_bytes(), signature, now) {
-                Ok(signer) => Some(Signed {
-                    by: signer.principal,
-                    fingerprint: signer.fingerprint,
-                }),
-                Err(error) => {
-                    reasons.push(error.to_string());
-                    None
-                }
-            }
-        }
-        _ => None,
-    };
-    if rules.signed && signed.is_none() && reasons.is_empty() {
-        reasons.push(match signature {
-            Some(_) => "its signature was not looked at: name who may sign by --signers".into(),
-            None => "nobody signed it, and this board wants it signed: `pibench-host submit prepare --key`".into(),
-        });
-    }
+    let (signed, mut reasons) = read_signature(rules, signers, &text, signature.as_deref());
     let dirs = runs.into_iter().map(Utf8PathBuf::try_from);
     let dirs: Vec<Utf8PathBuf> = dirs.collect::<Result<_, _>>().or_exit(Exit::Io)?;
     let mut found = Vec::new();

@@ -825,7 +825,7 @@ fn unknown_keys_are_named_with_their_place() {
 }
 
 #[test]
-fn missing_and_mistaken_values_are_named_with_their_place() {
+fn missing_and_mistaken_values_of_a_call_are_named_with_their_place() {
     wrong(
         "called = { arguments = { a = 1 } }",
         "config.called: `tool` is missing",
@@ -862,6 +862,10 @@ fn missing_and_mistaken_values_are_named_with_their_place() {
         "called = { tool = \"a\", arguments = { \"a..b\" = 1 } }",
         "is no dotted path",
     );
+}
+
+#[test]
+fn missing_and_mistaken_values_of_texts_orders_files_and_apps_are_named_with_their_place() {
     wrong(
         "said = { text = { matches = \"(\" } }",
         "config.said.text.matches: is no regular expression",

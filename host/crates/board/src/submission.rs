@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use pibench_record::RunFolder;
 use pibench_record::folder::read_manifest;
 use serde::{Deserialize, Serialize};
-use tar::{Archive, Builder, EntryType, Header};
+use tar::{Archive, Builder, Entry, EntryType, Header};
 
 /// The namespace of a signature over the list.
 pub const NAMESPACE: &str = "pibench-submission";
@@ -217,15 +217,7 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         let name =
             String::from_utf8(name).map_err(|_| refused("a name in it is no UTF-8".into()))?;
         let shown = name.escape_debug().to_string();
-        if entry.header().entry_type() != EntryType::Regular {
-            return Err(refused(format!("`{shown}` is no plain file")));
-        }
-        if entry.size() > LARGEST_FILE {
-            return Err(refused(format!(
-                "`{shown}` has {} bytes, more than the limit of {LARGEST_FILE}",
-                entry.size()
-            )));
-        }
+        is_taken(&entry, &shown).map_err(refused)?;
         if !seen.insert(name.clone()) {
             return Err(refused(format!("`{shown}` is in it twice")));
         }
@@ -269,6 +261,20 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         digest: digest.finalize().to_hex().to_string(),
         runs,
     })
+}
+
+/// Whether an entry is a plain file that is not too large.
+fn is_taken(entry: &Entry<'_, impl Read>, shown: &str) -> Result<(), String> {
+    if entry.header().entry_type() != EntryType::Regular {
+        return Err(format!("`{shown}` is no plain file"));
+    }
+    if entry.size() > LARGEST_FILE {
+        return Err(format!(
+            "`{shown}` has {} bytes, more than the limit of {LARGEST_FILE}",
+            entry.size()
+        ));
+    }
+    Ok(())
 }
 
 /// The folders that a list names, each with its seal.

@@ -85,14 +85,35 @@ pub async fn play_all(
             plan.folder.unseal()?;
         }
     }
-    let jobs = plans.first().map_or(1, |plan| plan.jobs);
     if let Some(memory) = plans.first().and_then(|plan| plan.suite.memory) {
         pibench_memory::bound(memory.bytes());
     }
+    let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
+    let interrupted = || plans.iter().map(|_| Finished::Interrupted).collect();
+    let Some(joined) = play_episodes(&plans, resume, &progress, &mut scheduler).await? else {
+        return Ok(interrupted());
+    };
+    for plan in &plans {
+        plan.spending.publish()?;
+    }
+    if joined.iter().any(|joined| joined.stopped) {
+        return Ok(interrupted());
+    }
+    let ended = plans.iter().zip(joined);
+    ended.map(|(plan, joined)| finish(plan, joined)).collect()
+}
+
+/// What became of each plan's episodes, in the order of the plans; None when the user or the scheduler ended them all.
+async fn play_episodes(
+    plans: &[Arc<Plan>],
+    resume: bool,
+    progress: &mpsc::UnboundedSender<Progress>,
+    scheduler: &mut Scheduler,
+) -> Result<Option<Vec<Joined>>, RunError> {
+    let jobs = plans.first().map_or(1, |plan| plan.jobs);
     // To open an episode is work for a processor: an app that is opened beside a thousand others would wait past the end of
     // its time, and so would the network of those that are open already.
     let opening = Arc::new(Semaphore::new(Handle::current().metrics().num_workers()));
-    let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
     let episode = |(of, run, persona): (usize, u32, String), opening| {
         let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
         let logged = Arc::clone(&plan);
@@ -112,58 +133,51 @@ pub async fn play_all(
     let mut tasks = JoinSet::new();
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
     let begun = async {
-        if !passes(&plans, &progress, &mut joined).await? {
+        if !passes(plans, progress, &mut joined).await? {
             return Ok(());
         }
-        let episodes = in_turn(&plans);
+        let episodes = in_turn(plans);
         play_in_order(episodes, episode, jobs, &opening, &mut tasks, &mut joined).await
     };
-    let interrupted = || plans.iter().map(|_| Finished::Interrupted).collect();
     // What is written is whole at any moment, and a plugin that is being compiled may take its time.
     tokio::select! {
-        ended = begun => ended?,
-        never = pulse(&plans, &progress) => match never {},
+        ended = begun => ended.map(|()| Some(joined)),
+        never = pulse(plans, progress) => match never {},
         never = keep_in_bounds() => match never {},
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
                 _ = tokio::signal::ctrl_c() => std::process::exit(INTERRUPTED.into()),
             }
-            return Ok(interrupted());
+            Ok(None)
         }
-        () = stop_all(&mut scheduler, &plans) => {
+        () = stop_all(scheduler, plans) => {
             tokio::select! {
                 () = tasks.shutdown() => {}
-                () = until_killed(&plans) => {}
+                () = until_killed(plans) => {}
             }
-            return Ok(interrupted());
+            Ok(None)
         }
     }
-    for plan in &plans {
-        plan.spending.publish()?;
-    }
-    if joined.iter().any(|joined| joined.stopped) {
-        return Ok(interrupted());
-    }
-    let mut finished = Vec::new();
-    for (plan, joined) in plans.iter().zip(joined) {
-        let Joined {
-            known,
-            broken,
-            spent,
-            setup,
-            stopped: _,
-        } = joined;
-        let results = results::collect_others(plan, known)?;
-        plan.folder.put_results(&results)?;
-        finished.push(Finished::All {
-            results: Box::new(results),
-            broken,
-            spent,
-            setup,
-        });
-    }
-    Ok(finished)
+}
+
+/// Scores what a plan's episodes came to.
+fn finish(plan: &Plan, joined: Joined) -> Result<Finished, RunError> {
+    let Joined {
+        known,
+        broken,
+        spent,
+        setup,
+        stopped: _,
+    } = joined;
+    let results = results::collect_others(plan, known)?;
+    plan.folder.put_results(&results)?;
+    Ok(Finished::All {
+        results: Box::new(results),
+        broken,
+        spent,
+        setup,
+    })
 }
 
 /// Passes when a scheduler has said that all must end, and the time for turns to end by themselves is over.

@@ -120,23 +120,25 @@ fn pair(scores: Option<&Scores>) -> Cell {
     ])
 }
 
+/// Each name once, in their order.
+fn once<'a>(names: impl IntoIterator<Item = &'a String>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for name in names {
+        if !found.contains(&name.as_str()) {
+            found.push(name);
+        }
+    }
+    found
+}
+
 fn overall(runs: &[Measured<'_>]) -> Sheet {
-    let mut personas: Vec<&str> = Vec::new();
-    for line in runs.iter().flat_map(|one| &one.run.results.sessions) {
-        if !personas.contains(&line.persona.as_str()) {
-            personas.push(&line.persona);
-        }
-    }
-    let own = personas.len();
-    for persona in published()
-        .model
-        .iter()
-        .flat_map(|model| model.personas.keys())
-    {
-        if !personas.contains(&persona.as_str()) {
-            personas.push(persona);
-        }
-    }
+    let lines = runs.iter().flat_map(|one| &one.run.results.sessions);
+    let own = lines.map(|line| &line.persona);
+    let models = published().model.iter();
+    let personas = once(
+        own.clone()
+            .chain(models.flat_map(|model| model.personas.keys())),
+    );
     let mut columns = vec![
         Column::words("Model"),
         Column::figure("Proc", Best::Highest),
@@ -184,22 +186,25 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     ];
     let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
     sheet.notes.extend(unscored);
+    sheet.notes.extend(notes_at_end(runs));
+    if own.count() == 0 {
+        sheet
+            .notes
+            .push("No session of these runs was scored.".into());
+    }
+    sheet
+}
+
+/// What is to be said of scores at the end of sessions, each sentence once with the runs that it is of.
+fn notes_at_end(runs: &[Measured<'_>]) -> impl Iterator<Item = String> {
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in runs {
         if let Some(sentence) = at_end(&one.run.results) {
             said.entry(sentence).or_default().push(name(one.run));
         }
     }
-    let at_end = said.into_iter();
-    sheet
-        .notes
-        .extend(at_end.map(|(sentence, names)| format!("{}: {sentence}", names.join(", "))));
-    if own == 0 {
-        sheet
-            .notes
-            .push("No session of these runs was scored.".into());
-    }
-    sheet
+    said.into_iter()
+        .map(|(sentence, names)| format!("{}: {sentence}", names.join(", ")))
 }
 
 fn published_note() -> String {

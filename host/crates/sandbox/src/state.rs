@@ -137,19 +137,20 @@ impl State {
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(handles);
-        store.epoch_deadline_callback(|context| {
-            if let Some(crowded) = context.data().limiter.holding.ended() {
-                return Err(GuestFault::from(crowded).into());
-            }
-            if Instant::now() >= context.data().deadline {
-                return Ok(UpdateDeadline::Interrupt);
-            }
-            Ok(UpdateDeadline::YieldCustom(
-                1,
-                Box::pin(tokio::task::yield_now()),
-            ))
-        });
+        store.epoch_deadline_callback(|context| context.data().tick());
         store
+    }
+
+    /// At a tick: ends a guest whose time is over or that holds too much, and lets the others have their turn.
+    fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
+        if let Some(crowded) = self.limiter.holding.ended() {
+            return Err(GuestFault::from(crowded).into());
+        }
+        if Instant::now() >= self.deadline {
+            return Ok(UpdateDeadline::Interrupt);
+        }
+        let others = Box::pin(tokio::task::yield_now());
+        Ok(UpdateDeadline::YieldCustom(1, others))
     }
 
     /// Sets the randomness of one call: the same when the call is repeated after a fault.

@@ -41,18 +41,9 @@ impl Importer<'_> {
     ) -> io::Result<Option<Imported>> {
         let folder = format!("{user}/tasks/{name}");
         let path = format!("{folder}/task.yaml");
-        let task = match self.input.yaml::<TaskYaml>(&path) {
-            Ok(task) => task,
-            Err(problem) => {
-                self.leave_out_for(&path, &[*problem]);
-                return Ok(None);
-            }
-        };
-        let problems = self.breaches(&path, name, &task);
-        if !problems.is_empty() {
-            self.leave_out_for(&path, &problems);
+        let Some(task) = self.read_task(&path, name) else {
             return Ok(None);
-        }
+        };
         let out = format!("personas/{persona}/sessions/{id}");
         let files = self.assets(&folder, &out)?;
         let ours = self.origin(&path, &task);
@@ -118,6 +109,19 @@ impl Importer<'_> {
             has_criteria,
             has_items,
         }))
+    }
+
+    /// The task of a file; None when it has to be left out, which is told.
+    fn read_task(&mut self, path: &str, name: &str) -> Option<TaskYaml> {
+        let problems = match self.input.yaml::<TaskYaml>(path) {
+            Ok(task) => match self.breaches(path, name, &task) {
+                problems if problems.is_empty() => return Some(task),
+                problems => problems,
+            },
+            Err(problem) => vec![*problem],
+        };
+        self.leave_out_for(path, &problems);
+        None
     }
 
     /// What our format has no place for, kept as metadata.

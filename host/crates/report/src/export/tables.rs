@@ -37,11 +37,8 @@ const SESSION: [(&str, Kind); 4] = [
 ];
 
 impl Table {
-    fn new(
-        name: &'static str,
-        of_sessions: bool,
-        columns: &'static [(&'static str, Kind)],
-    ) -> Self {
+    /// Empty.
+    fn new((name, of_sessions, columns): Form) -> Self {
         Self {
             name,
             of_sessions,
@@ -56,99 +53,100 @@ impl Table {
     }
 }
 
-/// All tables, empty.
-fn empty() -> [Table; 7] {
-    [
-        Table::new(
-            "runs",
-            false,
-            &[
-                ("run_id", Whole),
-                ("folder", Text),
-                ("suite", Text),
-                ("agent", Text),
-                ("user", Text),
-                ("judge", Text),
-                ("scripted", Truth),
-                ("runs", Whole),
-                ("proc", Number),
-                ("comp", Number),
-                ("proc_std", Number),
-                ("comp_std", Number),
-                ("cost", Whole),
-                ("started", Text),
-                ("host", Text),
-                ("suite_digest", Text),
-            ],
-        ),
-        Table::new(
-            "sessions",
-            true,
-            &[
-                ("title", Text),
-                ("category", Text),
-                ("outcome", Text),
-                ("turns", Whole),
-                ("proc", Number),
-                ("proc_scored", Number),
-                ("comp", Number),
-                ("weight", Whole),
-                ("cost", Whole),
-            ],
-        ),
-        Table::new(
-            "turns",
-            true,
-            &[
-                ("turn", Whole),
-                ("clock", Text),
-                ("message", Text),
-                ("response", Text),
-            ],
-        ),
-        Table::new(
-            "calls",
-            true,
-            &[
-                ("turn", Whole),
-                ("number", Whole),
-                ("tool", Text),
-                ("arguments", Text),
-                ("status", Text),
-                ("code", Whole),
-                ("result", Text),
-            ],
-        ),
-        Table::new("intents", true, &[("intent", Text), ("status", Text)]),
-        Table::new(
-            "verdicts",
-            true,
-            &[
-                ("turn", Whole),
-                ("item", Text),
-                ("pass", Truth),
-                ("reason", Text),
-            ],
-        ),
-        Table::new(
-            "usage",
-            true,
-            &[
-                ("role", Text),
-                ("calls", Whole),
-                ("input_tokens", Whole),
-                ("cached_tokens", Whole),
-                ("output_tokens", Whole),
-                ("reasoning_tokens", Whole),
-                ("cost", Whole),
-            ],
-        ),
-    ]
-}
+/// Name, whether a row begins with its session, and what follows.
+type Form = (&'static str, bool, &'static [(&'static str, Kind)]);
+
+/// All tables.
+const FORMS: [Form; 7] = [
+    (
+        "runs",
+        false,
+        &[
+            ("run_id", Whole),
+            ("folder", Text),
+            ("suite", Text),
+            ("agent", Text),
+            ("user", Text),
+            ("judge", Text),
+            ("scripted", Truth),
+            ("runs", Whole),
+            ("proc", Number),
+            ("comp", Number),
+            ("proc_std", Number),
+            ("comp_std", Number),
+            ("cost", Whole),
+            ("started", Text),
+            ("host", Text),
+            ("suite_digest", Text),
+        ],
+    ),
+    (
+        "sessions",
+        true,
+        &[
+            ("title", Text),
+            ("category", Text),
+            ("outcome", Text),
+            ("turns", Whole),
+            ("proc", Number),
+            ("proc_scored", Number),
+            ("comp", Number),
+            ("weight", Whole),
+            ("cost", Whole),
+        ],
+    ),
+    (
+        "turns",
+        true,
+        &[
+            ("turn", Whole),
+            ("clock", Text),
+            ("message", Text),
+            ("response", Text),
+        ],
+    ),
+    (
+        "calls",
+        true,
+        &[
+            ("turn", Whole),
+            ("number", Whole),
+            ("tool", Text),
+            ("arguments", Text),
+            ("status", Text),
+            ("code", Whole),
+            ("result", Text),
+        ],
+    ),
+    ("intents", true, &[("intent", Text), ("status", Text)]),
+    (
+        "verdicts",
+        true,
+        &[
+            ("turn", Whole),
+            ("item", Text),
+            ("pass", Truth),
+            ("reason", Text),
+        ],
+    ),
+    (
+        "usage",
+        true,
+        &[
+            ("role", Text),
+            ("calls", Whole),
+            ("input_tokens", Whole),
+            ("cached_tokens", Whole),
+            ("output_tokens", Whole),
+            ("reasoning_tokens", Whole),
+            ("cost", Whole),
+        ],
+    ),
+];
 
 /// The tables of these runs.
 pub(super) fn tables(runs: &[RunRecord]) -> Result<[Table; 7], ExportError> {
-    let mut tables = empty();
+    let mut tables = FORMS.map(Table::new);
     for (at, run) in runs.iter().enumerate() {
         enter(at, run, tables.each_mut().map(|table| &mut table.rows))?;
     }
