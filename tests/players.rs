@@ -4,8 +4,8 @@
 use std::fs;
 use std::process::Output;
 
-use pibench_report::bundle::Report;
 use pibench_report::page::index;
+use pibench_report::report::Report;
 use pibench_report::run_record::RunRecord;
 use serde_json::{Value, json};
 use wiremock::MockServer;

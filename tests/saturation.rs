@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use camino::Utf8Path;
-use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::evidence::Evidence;
 use pibench_sandbox::workspace::{Quota, Workspace};
 use pibench_sandbox::{App, Grader, GuestFault, GuestLimits, Limits, Plugins, Terms};
 use serde_json::json;

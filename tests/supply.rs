@@ -339,7 +339,7 @@ async fn without_log_nothing_is_kept() {
 #[tokio::test]
 async fn without_workspace_every_path_is_denied() {
     use pibench_sandbox::Grader;
-    use pibench_sandbox::grader::Evidence;
+    use pibench_sandbox::evidence::Evidence;
     use pibench_sandbox::workspace::{Quota, Workspace};
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("note.md"), "granted").unwrap();

@@ -17,7 +17,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
 use pibench_core::path::WorkspacePath;
 use pibench_record::{Event, Journal, journal};
-use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::evidence::Evidence;
 use pibench_sandbox::shell::{CommandLine, Shell};
 use pibench_sandbox::workspace::{Quota, Workspace};
 use pibench_sandbox::{App, Grader, Limits, Plugins};

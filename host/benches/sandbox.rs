@@ -8,7 +8,7 @@ use std::time::Instant;
 use camino::Utf8Path;
 use jiff::civil::{DateTime, date};
 use pibench_core::record::{CallRecord, CallStatus};
-use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::evidence::Evidence;
 use pibench_sandbox::workspace::{Quota, Workspace};
 use pibench_sandbox::{App, Grader, Limits, Plugin, Plugins, Terms};
 use pibench_sdk::testkit::Session;

@@ -1,5 +1,7 @@
 //! The shape of the sources, read as tokens and not as text: how long a function is, and which modules know each other.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::str::FromStr as _;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -73,4 +75,217 @@ fn no_file_of_a_command_is_longer_than_one_reads() {
             "{path} has {lines} lines, under {LONGEST_COMMAND} fit: its rules belong on a floor below"
         );
     }
+}
+
+/// The modules right below a crate's root that each of them knows, with a file that says so.
+type Knows = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What `crate::NAME` is: the module of that name, or the one that the root has the name from.
+struct Root {
+    modules: BTreeSet<String>,
+    names: BTreeMap<String, String>,
+}
+
+impl Root {
+    fn of(src: &str, files: &[(String, String)]) -> Self {
+        let below = |path: &String| path.strip_prefix(src).map(str::to_owned);
+        let modules = files.iter().filter_map(|(path, _)| below(path));
+        let modules = modules.filter_map(|path| Some(path.strip_suffix(".rs")?.to_owned()));
+        let modules = modules.filter(|name| !name.contains('/') && name != "lib" && name != "main");
+        let modules: BTreeSet<String> = modules.collect();
+        let mut names = BTreeMap::new();
+        let root = files
+            .iter()
+            .find(|(path, _)| below(path).is_some_and(|path| path == "lib.rs"));
+        let text = root.map_or("", |(_, text)| text.as_str());
+        let uses =
+            regex::Regex::new(r"(?m)^pub(?:\(\w+\))? use (?:self::|crate::)?(\w+)::([^;]*);")
+                .unwrap();
+        for found in uses.captures_iter(text) {
+            let (_, [module, rest]) = found.extract();
+            if !modules.contains(module) {
+                continue;
+            }
+            let each = rest.split(|c: char| !c.is_alphanumeric() && c != '_');
+            names.extend(each.map(|name| (name.to_owned(), module.to_owned())));
+        }
+        Self { modules, names }
+    }
+
+    fn module(&self, name: &str) -> Option<&str> {
+        let found = self.modules.get(name).or_else(|| self.names.get(name));
+        found.map(String::as_str)
+    }
+}
+
+/// The first names of what a path leads to, whose prefix ends before `tokens`: several behind a bracket.
+fn first_names(tokens: &[TokenTree]) -> Vec<String> {
+    match tokens.first() {
+        Some(TokenTree::Ident(name)) => vec![name.to_string()],
+        Some(TokenTree::Group(group)) => {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            let comma = |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
+            inner.split(comma).flat_map(first_names).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
+    matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
+}
+
+fn is_colons(tokens: &[TokenTree]) -> bool {
+    let is_colon =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
+    tokens.len() >= 2 && tokens[..2].iter().all(is_colon)
+}
+
+/// Names right below the root that paths lead to, from the module `at`. What is compiled for tests alone may know all.
+fn references(tokens: TokenStream, at: &[String], found: &mut BTreeSet<String>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut place = 0;
+    while place < tokens.len() {
+        let rest = &tokens[place..];
+        place += 1;
+        match &rest[0] {
+            TokenTree::Group(group)
+                if group.stream().to_string().replace(' ', "") == "cfg(test)" =>
+            {
+                let is_end = |token: &TokenTree| match token {
+                    TokenTree::Punct(mark) => mark.as_char() == ';' || mark.as_char() == ',',
+                    TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                    _ => false,
+                };
+                place += rest[1..]
+                    .iter()
+                    .position(is_end)
+                    .map_or(rest.len(), |end| end + 1);
+            }
+            TokenTree::Group(group) => references(group.stream(), at, found),
+            TokenTree::Ident(word) if word == "mod" => {
+                if let [_, TokenTree::Ident(name), TokenTree::Group(body), ..] = rest {
+                    let inner = [at, &[name.to_string()]].concat();
+                    references(body.stream(), &inner, found);
+                    place += 2;
+                }
+            }
+            TokenTree::Ident(word) if word == "crate" && is_colons(&rest[1..]) => {
+                found.extend(first_names(&rest[3..]));
+            }
+            TokenTree::Ident(word) if word == "super" && is_colons(&rest[1..]) => {
+                let mut up = 1;
+                while is_word(rest.get(3 * up), "super") && is_colons(&rest[3 * up + 1..]) {
+                    up += 1;
+                }
+                place += 3 * up - 1;
+                if up == at.len() {
+                    found.extend(first_names(&rest[3 * up..]));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Who knows whom in the crate whose sources lie in `src`.
+fn knows(src: &str, files: &[(String, String)]) -> Knows {
+    let root = Root::of(src, files);
+    let mut knows = Knows::new();
+    for (path, text) in files {
+        let Some(below) = path.strip_prefix(src) else {
+            continue;
+        };
+        let at: Vec<String> = below
+            .trim_end_matches(".rs")
+            .split('/')
+            .map(str::to_owned)
+            .collect();
+        if !root.modules.contains(&at[0]) || at.iter().any(|name| name == "tests") {
+            continue;
+        }
+        let mut found = BTreeSet::new();
+        references(TokenStream::from_str(text).expect(path), &at, &mut found);
+        let own = knows.entry(at[0].clone()).or_default();
+        let modules = found.iter().filter_map(|name| root.module(name));
+        let others = modules.filter(|module| **module != at[0]);
+        own.extend(others.map(|module| (module.to_owned(), path.clone())));
+    }
+    knows
+}
+
+/// What is left when those are gone, again and again, that know none of the rest: circles, and who leads into one.
+fn circles(mut knows: Knows) -> Knows {
+    loop {
+        let free = |(_, others): &(&String, &BTreeMap<String, String>)| others.is_empty();
+        let Some(free) = knows.iter().find(free).map(|(name, _)| name.clone()) else {
+            return knows;
+        };
+        knows.remove(&free);
+        for others in knows.values_mut() {
+            others.remove(&free);
+        }
+    }
+}
+
+#[test]
+fn no_modules_of_a_crate_know_each_other_in_a_circle() {
+    let files = sources("host/");
+    let folders = files
+        .iter()
+        .filter_map(|(path, _)| path.strip_suffix("lib.rs"));
+    let folders: Vec<&str> = folders.collect();
+    assert!(folders.len() > 10, "{folders:?}");
+    let mut edges = 0;
+    for src in folders {
+        assert!(Path::new(src).ends_with("src"), "{src}");
+        let knows = knows(src, &files);
+        edges += knows.values().map(BTreeMap::len).sum::<usize>();
+        let circles = circles(knows);
+        assert!(
+            circles.is_empty(),
+            "{src}: modules know each other in a circle: move what both need below them\n{circles:#?}"
+        );
+    }
+    assert!(edges > 300, "{edges} edges were found");
+}
+
+#[test]
+fn a_circle_of_modules_is_found_through_groups_names_of_the_root_and_macros() {
+    let check = |lib: &str, one: &str, two: &str| {
+        let file = |path: &str, text: &str| (format!("src/{path}"), text.to_owned());
+        let files = [
+            file("lib.rs", lib),
+            file("one.rs", one),
+            file("two/deep.rs", two),
+            file("two.rs", ""),
+        ];
+        !circles(knows("src/", &files)).is_empty()
+    };
+    let lib = "mod one; mod two;\npub use one::One;";
+    assert!(check(
+        lib,
+        "use super::two::deep;",
+        "use crate::{a, one::One};"
+    ));
+    assert!(check(
+        lib,
+        "m!(crate::two::X);",
+        "fn f() -> super::super::One {}"
+    ));
+    assert!(check(
+        lib,
+        "mod inner { use super::super::two; }",
+        "use crate::One;"
+    ));
+    assert!(!check(
+        lib,
+        "use super::two;",
+        "use super::one; use core::one;"
+    ));
+    assert!(!check(
+        lib,
+        "use super::two;",
+        "#[cfg(test)] mod t { use crate::one; }"
+    ));
 }

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Purpose, reopen};
 use pibench_engine::{Audited, Plan, Sample};
 use pibench_record::ballot::Votes;
-use pibench_record::folder::runs_in;
+use pibench_record::parts::runs_in;
 use pibench_report::audit::{Source, table};
 use pibench_report::escape;
 

@@ -3,7 +3,7 @@
 use super::report::failure;
 use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_record::folder::runs_in;
+use pibench_record::parts::runs_in;
 use pibench_report::export::{ExportError, export as write};
 use pibench_report::run_record::{RecordError, RunRecord};
 

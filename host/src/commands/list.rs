@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::vocabulary::Category;
 use pibench_engine::plan::{limits, open, search};
 use pibench_report::escape;
-use pibench_report::table::fitting;
+use pibench_report::grid::fitting;
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
 use pibench_suite::statistics::{render, statistics};

@@ -13,7 +13,8 @@ use pibench_engine::{Extent, Verified};
 use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
-use pibench_record::folder::{read_manifest, read_outline, runs_in};
+use pibench_record::folder::{read_manifest, read_outline};
+use pibench_record::parts::runs_in;
 use pibench_signature::AllowedSigners;
 
 /// Verifies a run folder, or each of those that it holds, and says everything that does not follow; of a plugin or a pack, the

@@ -1,6 +1,8 @@
 //! What the agent acts on: the workspace, the apps, the clock, and the tools that lead to them. Every tool call of a
 //! session goes through `Environment::call`, whoever makes it.
 
+mod attachments;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -11,7 +13,6 @@ use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::Value;
 
-use super::attachments;
 use super::files::{LONG_RESULT, RESULTS_FOLDER, own_path};
 use super::prompts::AgentPrompts;
 use super::schedule;

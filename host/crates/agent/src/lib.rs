@@ -1,7 +1,6 @@
 //! The built-in scaffold: a model in a loop with tools, over a workspace and apps. It knows nothing of hidden intents,
 //! checklists or graders; what it is given is what an agent may know.
 
-mod attachments;
 mod chat;
 mod consolidation;
 mod context;

@@ -1,8 +1,8 @@
 //! Why an episode or a run cannot go on: what was journaled stays in any case.
 
-use super::spending::LimitReached;
 use super::stop::Stopped;
 use pibench_agent::AgentPromptError;
+use pibench_core::cost::MicroUsd;
 use pibench_core::session::SessionError;
 use pibench_model::ModelError;
 use pibench_record::JournalError;
@@ -10,6 +10,14 @@ use pibench_record::folder::FolderError;
 use pibench_sandbox::LoadError;
 use pibench_sandbox::app::OpenError;
 use pibench_sandbox::workspace::WorkspaceError;
+
+/// The bound of `--max-cost` is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("start another turn: {spent} are spent, and --max-cost is {limit}")]
+pub struct LimitReached {
+    pub spent: MicroUsd,
+    pub limit: MicroUsd,
+}
 
 /// Why an episode cannot go on. What was journaled stays; `--resume` goes on from there.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use pibench_model::ModelError;
 use pibench_record::RunFolder;
 use pibench_record::event::{Fault, FaultKind, ItemVerdict, Turn};
 use pibench_record::folder::FolderError;
-use pibench_sandbox::grader::Evidence;
+use pibench_sandbox::evidence::Evidence;
 use pibench_sandbox::workspace::View;
 use pibench_sandbox::{Grader, LoadError};
 use pibench_suite::suite::{Grading, Item, Rule, Session};

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::outline;
+use super::plan::UNKNOWN;
 use crate::role::Exchange;
 use pibench_core::message::{Reasoning, ToolCall, Usage};
 use pibench_core::player::Players;
@@ -35,9 +36,6 @@ use pibench_suite::suite::{Session, Suite};
 
 pub use deviations::deviations;
 pub use verify::verify;
-
-/// What the outputs say of who played user and judge: nothing.
-pub(crate) const UNKNOWN: &str = "not recorded";
 
 /// The format's name in manifests.
 const FORMAT: &str = "pi-bench";

@@ -13,7 +13,7 @@ use pibench_record::outline::{
 };
 use pibench_sandbox::App;
 use pibench_suite::load::skill::head;
-use pibench_suite::suite::{Grading, Intent, Item, Persona, Session, Suite};
+use pibench_suite::suite::{Grading, Item, Persona, Session, Suite};
 
 /// The whole suite as the plan sees it.
 pub async fn outline(plan: &Plan) -> Result<Outline, EpisodeError> {
@@ -134,42 +134,4 @@ async fn tools(plan: &Plan) -> Result<Vec<Described>, EpisodeError> {
 
 fn described(tool: &ToolSpec) -> (String, String) {
     (tool.name.clone(), tool.description.clone())
-}
-
-/// What was played must be what the suite says now: its rules and rubrics may be others, and so may titles.
-pub(super) fn same_play(was: &Outline, suite: &Suite) -> Result<(), String> {
-    let now = suite.personas.iter();
-    let now = now.flat_map(|one| one.sessions.iter().map(|session| (&one.id, session)));
-    let then = was.personas.iter();
-    let then = then.flat_map(|one| one.sessions.iter().map(|session| (&one.id, session)));
-    let (now, then): (Vec<_>, Vec<_>) = (now.collect(), then.collect());
-    for (at, (persona, session)) in then.iter().enumerate() {
-        let same = now
-            .get(at)
-            .is_some_and(|(other, now)| other == persona && is_same(session, now));
-        if !same {
-            return Err(format!(
-                "grade {persona}/{}: the suite's session is not the one that was played; only rules and rubrics may differ",
-                session.id
-            ));
-        }
-    }
-    match now.get(then.len()) {
-        Some((persona, session)) => Err(format!(
-            "grade {persona}/{}: the suite had no such session when it was played",
-            session.id
-        )),
-        None => Ok(()),
-    }
-}
-
-fn is_same(was: &SessionOutline, now: &Session) -> bool {
-    let intent = |(was, now): (&IntentOutline, &Intent)| {
-        was.id == now.id && was.content == now.content && was.scope == now.scope
-    };
-    was.id == now.id
-        && was.request == now.request
-        && was.depends_on == now.depends_on
-        && was.intents.len() == now.intents.len()
-        && was.intents.iter().zip(&now.intents).all(intent)
 }

@@ -12,6 +12,7 @@ mod reopen;
 mod resolve;
 
 pub use answers::Answers;
+pub(crate) use cast::UNKNOWN;
 pub use cast::{agents, clients};
 pub use error::PlanError;
 pub use guests::{Guests, OF_TOOLS, at_once, limits, open, read_policy, search};

@@ -21,7 +21,7 @@ use pibench_record::state::{EpisodeState, SessionState};
 use pibench_record::trajectory::{Place, Trajectory};
 use pibench_sandbox::App;
 use pibench_sandbox::app::app_key;
-use pibench_sandbox::grader::{AppState, Evidence};
+use pibench_sandbox::evidence::{AppState, Evidence};
 use pibench_sandbox::workspace::{EntryKind, Quota, Workspace};
 use pibench_suite::suite::{Item, Persona, Session};
 

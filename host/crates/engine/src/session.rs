@@ -39,7 +39,7 @@ use pibench_record::trajectory::{Place, Trajectory};
 use pibench_record::{Event, SessionClock};
 use pibench_sandbox::App;
 use pibench_sandbox::app::app_key;
-use pibench_sandbox::grader::{AppState, Evidence};
+use pibench_sandbox::evidence::{AppState, Evidence};
 use pibench_suite::manifest::{Reset, Trigger};
 use pibench_suite::suite::{Item, Persona, Session};
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::EpisodeError;
+use super::error::{EpisodeError, LimitReached};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
 use pibench_model::meter::Meter;
@@ -41,14 +41,6 @@ impl Others {
         let index = shard.index;
         Some(Self { all, index })
     }
-}
-
-/// The bound is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("start another turn: {spent} are spent, and --max-cost is {limit}")]
-pub struct LimitReached {
-    pub spent: MicroUsd,
-    pub limit: MicroUsd,
 }
 
 impl Spending {

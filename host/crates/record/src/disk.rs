@@ -9,10 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::draft::UNFINISHED;
 use super::mirror;
-
-/// How the name of a file starts that is not written to its end.
-pub(super) const UNFINISHED: &str = ".unfinished-";
 
 /// A folder's way to its disk. Names are synced together, before the next line of a journal: once a turn.
 #[derive(Debug, Default)]

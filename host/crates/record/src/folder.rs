@@ -30,12 +30,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::disk::{Disk, UNFINISHED};
+use super::disk::Disk;
+use super::draft::{NEW, UNFINISHED};
+pub use super::error::FolderError;
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
 use super::mirror;
 use super::outline::Outline;
-use super::parts::{MERGED, holds_parts, parts_in};
 use super::results::RunResults;
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
@@ -212,32 +213,6 @@ pub struct SignedMark {
     pub by: String,
     /// The key's fingerprint, `SHA256:...`.
     pub key: String,
-}
-
-/// Why a run folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    #[error(
-        "make {}: it is there already; go on with it by `pibench-host run --resume {}`, or choose another --out",
-        path.display(), path.display()
-    )]
-    Exists { path: PathBuf },
-    #[error("lock {}: another process works on it", path.display())]
-    Locked { path: PathBuf },
-    #[error("write {}: {source}", path.display())]
-    Write {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("read {}: {reason}", path.display())]
-    Read { path: PathBuf, reason: String },
-    #[error(
-        "lock {}: {reason}, so that two machines could work on it at once; put the run folder where `flock` holds for all of \
-         them: NFS 4 as it comes, Lustre mounted with `-o flock`, or a disk of this machine", path.display()
-    )]
-    NoLocks { path: PathBuf, reason: String },
-    #[error("write {}: another of the merged folders has it too", path.display())]
-    Twice { path: PathBuf },
 }
 
 /// A run folder that this process holds the lock of.
@@ -740,15 +715,6 @@ impl RunFolder {
     }
 }
 
-/// How the name of a run folder starts that is not whole yet.
-const NEW: &str = ".new-run-";
-
-/// Whether a path leads into a folder, or is that of a file, that is not whole yet.
-pub(super) fn is_draft(path: &Path) -> bool {
-    let mut names = path.iter().map(|name| name.to_string_lossy());
-    names.any(|name| name.starts_with(NEW) || name.starts_with(UNFINISHED))
-}
-
 /// A folder for a new run, and its lock, held.
 fn new_dir(parent: &Path) -> Result<(TempDir, Lock), FolderError> {
     /// Another process may take a folder for abandoned until its lock is held.
@@ -1076,25 +1042,6 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),
     }
-}
-
-/// The run folder itself, or those in a folder that several agents were played to, by name; of a folder of parts the run that
-/// they were merged to, or else the parts.
-pub fn runs_in(path: &Path) -> Vec<PathBuf> {
-    let merged = runs_below(&path.join(MERGED));
-    let mut runs = if holds_parts(path) && !merged.is_empty() {
-        merged
-    } else if holds_parts(path) {
-        // Whoever opens one that is none says what is wrong.
-        let parts = parts_in(path).unwrap_or_default();
-        parts.into_values().flatten().map(|part| part.dir).collect()
-    } else {
-        runs_below(path)
-    };
-    if runs.is_empty() {
-        runs.push(path.to_owned());
-    }
-    runs
 }
 
 /// The run folder itself, or those just below, by name; none where there is none.

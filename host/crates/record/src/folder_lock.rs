@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::folder::FolderError;
+use super::error::FolderError;
 
 /// The file that is locked.
 pub(super) const LOCK: &str = "lock";

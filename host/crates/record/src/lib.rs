@@ -3,6 +3,8 @@
 pub mod ballot;
 pub mod clock;
 pub mod disk;
+mod draft;
+mod error;
 pub mod event;
 pub mod folder;
 pub mod folder_lock;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::folder::is_draft;
+use super::draft::is_draft;
 
 /// The way to that place. Paths are relative to the folder that is mounted.
 pub trait Mirror: Debug + Send + Sync {

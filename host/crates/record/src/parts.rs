@@ -7,9 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::folder::{
-    FolderError, Manifest, Shard, read_manifest, read_outline, runs_below, write_whole,
-};
+use super::error::FolderError;
+use super::folder::{Manifest, Shard, read_manifest, read_outline, runs_below, write_whole};
 use super::folder_lock::{Start, is_worked_on, read_start};
 use super::journal::JournalError;
 use super::mirror;
@@ -58,6 +57,25 @@ pub fn parts_in(dir: &Path) -> Result<BTreeMap<String, Vec<Part>>, FolderError> 
         parts.sort_by_key(|part| part.shard.index);
     }
     Ok(parts)
+}
+
+/// The run folder itself, or those in a folder that several agents were played to, by name; of a folder of parts the run that
+/// they were merged to, or else the parts.
+pub fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let merged = runs_below(&path.join(MERGED));
+    let mut runs = if holds_parts(path) && !merged.is_empty() {
+        merged
+    } else if holds_parts(path) {
+        // Whoever opens one that is none says what is wrong.
+        let parts = parts_in(path).unwrap_or_default();
+        parts.into_values().flatten().map(|part| part.dir).collect()
+    } else {
+        runs_below(path)
+    };
+    if runs.is_empty() {
+        runs.push(path.to_owned());
+    }
+    runs
 }
 
 /// The folders of parts.

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
-use super::table::fitting;
+use super::grid::fitting;
 use pibench_core::player::Player;
 use pibench_core::statistics::{
     Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,

@@ -2,7 +2,7 @@
 
 use comfy_table::CellAlignment;
 
-use super::table::fitting;
+use super::grid::fitting;
 
 use pibench_core::cost::MicroUsd;
 use pibench_record::event::RoleUsage;

@@ -7,7 +7,7 @@ use super::escape::line;
 use super::measures::Scores;
 use super::published::{MARK, published};
 use super::run_record::RunRecord;
-use super::table::marked;
+use super::run_record::marked;
 use super::tables::Measured;
 use draw::{Bars, Canvas, Plot, Point};
 use pibench_record::identity::incomparable;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use comfy_table::CellAlignment;
 
 use super::escape::line;
-use super::run_record::{RunRecord, State};
+use super::grid::fitting;
+use super::run_record::{RunRecord, State, marked};
 use super::table;
 use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::Outcome;
@@ -135,7 +136,7 @@ fn under_way(run: &RunRecord, states: &[State]) -> String {
 /// A run at one moment: how much is played, the scores so far, each session, what broke.
 pub fn state(run: &RunRecord) -> String {
     let results = &run.results;
-    let mut sessions = table::fitting();
+    let mut sessions = fitting();
     sessions.set_header(["session", "run", "turns", "Proc", "Comp", "state"]);
     for column in sessions.column_iter_mut().skip(1).take(4) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -169,7 +170,7 @@ pub fn state(run: &RunRecord) -> String {
         format!(
             "{}: {}",
             run.dir.display(),
-            line(&table::marked(&results.agent, results.players))
+            line(&marked(&results.agent, results.players))
         ),
         sessions.to_string(),
         format!(

@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
 
-use super::bundle::Report;
 use super::escape;
+use super::report::Report;
 
 pub use chunk::episode_chunks;
 pub use index::{Index, index};

@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use comfy_table::CellAlignment;
 
 use super::escape::line;
-use super::table;
+use super::grid::fitting;
 use pibench_record::parts::{Part, PartState};
 
 /// One line for each part, and how far all are.
 pub fn parts_table(parts: &[(Part, PartState)]) -> String {
-    let mut rows = table::fitting();
+    let mut rows = fitting();
     rows.set_header([
         "part",
         "agent",

@@ -8,18 +8,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::table::marked;
-use pibench_core::player::Mark;
+use pibench_core::player::{Mark, Players};
 use pibench_core::vocabulary::Category;
 use pibench_record::event::Event;
 use pibench_record::folder::{
     FolderError, Manifest, Timing, read_blob, read_manifest, read_outline, read_results,
-    read_timings, runs_in,
+    read_timings,
 };
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
-use pibench_record::parts::{Part, parts_in};
+use pibench_record::parts::{Part, parts_in, runs_in};
 use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::standing::{
     EpisodeResults, Homes, episode, is_plain, journal_path, standing, standing_of_parts,
@@ -343,4 +342,11 @@ fn categories_of_trajectories(
         Some(((line.persona.clone(), line.id.clone()), category))
     };
     results.sessions.iter().filter_map(category).collect()
+}
+
+/// A name with what sets its scores apart.
+pub(super) fn marked(name: &str, players: Players) -> String {
+    let marks = players.marks().into_iter();
+    let marks: Vec<String> = marks.map(|mark| format!(" ({})", mark.words())).collect();
+    format!("{name}{}", marks.concat())
 }

@@ -1,15 +1,14 @@
 //! The final table: Proc and Comp per persona, and what broke.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, Table};
 
 use super::cost;
 use super::escape::line;
+use super::grid::fitting;
+use super::run_record::marked;
 use pibench_core::aggregate::Tally;
-use pibench_core::player::{Mark, Players};
+use pibench_core::player::Mark;
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
-
-/// Columns of a terminal that nobody has made wider: no table is wider, on a terminal or off.
-pub const WIDTH: u16 = 80;
 
 /// The results as plain text.
 pub fn results(results: &RunResults) -> String {
@@ -30,13 +29,6 @@ pub fn results(results: &RunResults) -> String {
     parts.extend(super::tables::at_end(results));
     parts.extend(faults(&results.faults));
     parts.join("\n\n")
-}
-
-/// A name with what sets its scores apart.
-pub(super) fn marked(name: &str, players: Players) -> String {
-    let marks = players.marks().into_iter();
-    let marks: Vec<String> = marks.map(|mark| format!(" ({})", mark.words())).collect();
-    format!("{name}{}", marks.concat())
 }
 
 /// The faults, a line each; None without any.
@@ -86,16 +78,6 @@ pub fn agents(runs: &[&RunResults]) -> String {
         parts.push(format!("Faults:\n{}", faults.join("\n")));
     }
     parts.join("\n\n")
-}
-
-/// A table that is no wider than a terminal: it is wrapped where it would be.
-pub fn fitting() -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_BORDERS_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
-    table
 }
 
 fn table(header: &[&str]) -> Table {

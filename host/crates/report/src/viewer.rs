@@ -12,10 +12,10 @@ use axum::{Extension, Router};
 use pibench_door::{Door, DoorError, Guest};
 use serde_json::{Value, json};
 
-use super::bundle::Report;
 use super::page::{episode_chunks, index, shell};
+use super::report::Report;
 use super::run_record::{RecordError, RunRecord};
-use pibench_record::folder::runs_in;
+use pibench_record::parts::runs_in;
 
 /// Why there is no viewer.
 #[derive(Debug, thiserror::Error)]

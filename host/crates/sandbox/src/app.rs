@@ -7,19 +7,16 @@ use std::time::{Duration, Instant};
 use jiff::civil::DateTime;
 use serde_json::Value;
 
-use super::bindings::tool_app::ToolApp;
 use super::bindings::tool_app::exports::pibench::plugin::tools::ToolError;
 use super::fault::{GuestFault, bounded};
 use super::limits::Limits;
-use super::live::{Live, not_run};
-use super::load::{LoadError, Plugin, Pre, World, tool_specs};
+use super::live::not_run;
+use super::load::tool_specs;
+use super::plugin::{LiveApp, LoadError, Plugin, Pre, World};
 use super::seats::Ticket;
 use super::{cache::hex, convert};
 use pibench_core::message::ToolSpec;
 use pibench_core::record::GuestCall;
-
-/// An app's live instance.
-pub(super) type LiveApp = Live<ToolApp>;
 
 /// What an app answers: a result, or a refusal that the agent sees.
 pub type Answer = Result<Value, Refusal>;
@@ -420,14 +417,12 @@ impl App {
                 reason: format!("`{}` is no tool app", self.plugin.name),
             });
         };
-        Live::new(
-            &self.plugin,
-            self.limits,
-            self.key,
-            super::state::Reach::default(),
-            async |store| pre.instantiate_async(store).await,
-        )
-        .await
+        let reach = super::state::Reach::default();
+        self.plugin
+            .start(self.limits, self.key, reach, async |store| {
+                pre.instantiate_async(store).await
+            })
+            .await
     }
 }
 

@@ -14,7 +14,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::compile::CompileError;
-use super::engine::Profile;
+use super::profile::Profile;
 
 /// A folder of compiled components, or none where none can be trusted.
 #[derive(Debug, Clone)]

@@ -5,26 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::civil::DateTime;
-use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::clocks::HostWallClock;
-use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
-use wasmtime_wasi::p2::bindings::io::poll;
-use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
-
-use super::state::State;
-
-/// Links the monotonic clock, and what waits for it, in place of WASI's own.
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
-    monotonic_clock::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    poll::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    linker.allow_shadowing(false);
-    Ok(())
-}
 
 /// What a reading moves the clocks of a guest that may wait by looking at them, so that it ends. Two readings differ, as
 /// those of a real clock do, and an hour of looking is within nobody's fuel.
-const READING: Duration = Duration::from_micros(10);
+pub(super) const READING: Duration = Duration::from_micros(10);
 
 /// A sleep that is longer than the call may take: the same each time, because no real time is in it.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +91,7 @@ impl Clocks {
         Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
     }
 
-    fn read(&self) -> Duration {
+    pub(super) fn read(&self) -> Duration {
         let elapsed = self.with(|passing| {
             passing.elapsed = passing.elapsed.saturating_add(passing.reading);
             passing.elapsed
@@ -115,7 +100,7 @@ impl Clocks {
     }
 
     /// Sleeps until a moment since 1970.
-    fn sleep_until(&self, at: Duration) {
+    pub(super) fn sleep_until(&self, at: Duration) {
         let wanted = at.saturating_sub(self.moment_since_1970());
         self.with(|passing| {
             passing.overslept |= wanted > passing.most;
@@ -123,7 +108,7 @@ impl Clocks {
         });
     }
 
-    fn check(&self) -> wasmtime::Result<()> {
+    pub(super) fn check(&self) -> wasmtime::Result<()> {
         if self.with(|passing| passing.overslept) {
             return Err(wasmtime::Error::new(Overslept));
         }
@@ -138,79 +123,6 @@ impl HostWallClock for Clocks {
 
     fn now(&self) -> Duration {
         self.read()
-    }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// A moment, since 1970, that somebody waits for.
-struct Alarm {
-    at: Duration,
-    clocks: Clocks,
-}
-
-#[async_trait::async_trait]
-impl Pollable for Alarm {
-    /// Gives way once: whatever else is waited for and is ready comes first, and then no time passes. Of several alarms
-    /// the last one counts.
-    async fn ready(&mut self) {
-        if self.clocks.read() < self.at {
-            tokio::task::yield_now().await;
-            self.clocks.sleep_until(self.at);
-        }
-    }
-}
-
-impl State {
-    fn alarm(&mut self, at: Duration) -> wasmtime::Result<Resource<DynPollable>> {
-        let clocks = self.clocks.clone();
-        let alarm = self.table_mut().push(Alarm { at, clocks })?;
-        subscribe(self.table_mut(), alarm)
-    }
-}
-
-impl monotonic_clock::Host for State {
-    fn now(&mut self) -> wasmtime::Result<u64> {
-        Ok(nanoseconds(self.clocks.read()))
-    }
-
-    fn resolution(&mut self) -> wasmtime::Result<u64> {
-        Ok(nanoseconds(READING))
-    }
-
-    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        self.alarm(Duration::from_nanos(when))
-    }
-
-    fn subscribe_duration(&mut self, duration: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        let now = self.clocks.read();
-        self.alarm(now.saturating_add(Duration::from_nanos(duration)))
-    }
-}
-
-/// WASI's own, and an end for who overslept: an alarm cannot say so itself.
-impl poll::Host for State {
-    async fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {
-        let ready = poll::Host::poll(self.table_mut(), pollables).await?;
-        self.clocks.check()?;
-        Ok(ready)
-    }
-}
-
-impl poll::HostPollable for State {
-    async fn block(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
-        poll::HostPollable::block(self.table_mut(), pollable).await?;
-        self.clocks.check()
-    }
-
-    async fn ready(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<bool> {
-        poll::HostPollable::ready(self.table_mut(), pollable).await
-    }
-
-    fn drop(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
-        poll::HostPollable::drop(self.table_mut(), pollable)
     }
 }
 

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::engine::{self, Profile};
+use super::engine;
 use super::fault::bounded;
 use super::limits::LoadLimits;
+use super::profile::Profile;
 
 /// The hidden command that is the child.
 pub const COMMAND: &str = "compile-component";

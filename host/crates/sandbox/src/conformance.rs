@@ -13,7 +13,7 @@ use serde_json::Value;
 
 pub use calls::repeat;
 
-use super::load::{Plugin, World};
+use super::plugin::{Plugin, World};
 use super::{GuestFault, Limits};
 
 /// What one check of the suite found.

@@ -8,8 +8,8 @@ use serde_json::map::Entry;
 
 use super::bindings::grader::pibench::plugin::evidence as wit;
 use super::bindings::tool_app::pibench::plugin::types::Datetime;
+use super::evidence::{AppState, Evidence};
 use super::fault::{GuestFault, bounded};
-use super::grader::{AppState, Evidence};
 use super::limits::Limits;
 use pibench_core::record::{CallRecord, CallStatus, ChangeKind, FileChange, Speaker, Utterance};
 

@@ -11,7 +11,8 @@ use super::bindings::document_reader::exports::pibench::plugin::documents as wit
 use super::fault::{GuestFault, bounded};
 use super::limits::Limits;
 use super::live::Live;
-use super::load::{Plugins, Pre, World};
+use super::load::Plugins;
+use super::plugin::{Pre, World};
 use super::state::Reach;
 
 /// The plugin's name.
@@ -145,7 +146,7 @@ impl Documents {
             return Err(host(&plugin.wrong_world(World::Document)));
         };
         let limits = plugin.capped(self.limits);
-        let made = Live::new(&plugin, limits, [0; 32], Reach::default(), async |store| {
+        let made = plugin.start(limits, [0; 32], Reach::default(), async |store| {
             pre.instantiate_async(store).await
         });
         let mut live: Live<DocumentReader> = made.await?;

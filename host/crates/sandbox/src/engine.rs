@@ -8,20 +8,10 @@ use wasmtime::{
 };
 
 use super::limits::{GuestLimits, Kind, Limits};
+use super::profile::Profile;
 
 /// How often a running guest gives way to others and looks at its deadline.
 const TICK: Duration = Duration::from_millis(5);
-
-/// A set of engine settings. A component compiled for one cannot run in another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// Tool apps and compiled graders.
-    App,
-    /// The Python interpreter: more memory, more stack.
-    Python,
-    /// The agent's shell: more memory, more stack.
-    Shell,
-}
 
 /// Limits that are settings of an engine: no suite and no policy can change them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,23 +66,6 @@ impl EngineLimits {
 }
 
 impl Profile {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::App, Self::Python, Self::Shell];
-
-    /// The name in cache keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::App => "app",
-            Self::Python => "python",
-            Self::Shell => "shell",
-        }
-    }
-
-    /// The profile of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|profile| profile.name() == name)
-    }
-
     /// Its limits.
     pub fn limits(self) -> EngineLimits {
         match self {

@@ -1,5 +1,6 @@
 //! The host's side of the imports: one file per interface that does more than one thing.
 
+pub(super) mod clocks;
 pub(super) mod files;
 pub(super) mod wasi_files;
 mod workspace;

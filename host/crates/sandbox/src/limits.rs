@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::engine::Profile;
+use super::profile::Profile;
 use pibench_suite::manifest::{LimitOverride, LimitOverrides, LoadOverride};
 
 /// Bounds of one call, of the instance that it runs in, and of how many of those there are. The figures are those of the

@@ -4,13 +4,13 @@
 use std::time::{Duration, Instant};
 
 use jiff::civil::DateTime;
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Store;
 use wasmtime::component::Component;
 
 use super::fault::GuestFault;
 use super::limits::Limits;
-use super::load::Plugin;
-use super::state::{Reach, State, arm, bound_call, fault};
+use super::state::{Owner, Reach, State, arm, bound_call, fault};
 use pibench_core::record::{GuestCall, GuestOutcome};
 use pibench_core::vocabulary::Grant;
 
@@ -36,19 +36,19 @@ struct Took {
 }
 
 impl<G> Live<G> {
-    /// A fresh instance, once there is a place for it.
+    /// A fresh instance. `permit` is its place, given back with it.
     pub(super) async fn new(
-        plugin: &Plugin,
+        owner: Owner<'_>,
         limits: Limits,
         key: [u8; 32],
-        reach: impl Into<Reach>,
+        reach: Reach,
+        permit: OwnedSemaphorePermit,
         instantiate: impl AsyncFnOnce(&mut Store<State>) -> wasmtime::Result<G>,
     ) -> Result<Self, GuestFault> {
-        let permit = plugin.seats.take(limits.queue).await?;
-        make_images(&plugin.component)
+        make_images(owner.component)
             .await
             .map_err(|error| host(&error))?;
-        let mut store = State::store(plugin, limits, key, reach.into(), permit);
+        let mut store = State::store(owner, limits, key, reach, permit);
         arm(&mut store, limits, Instant::now()).map_err(|error| host(&error))?;
         let guest = bound_call(limits, Box::pin(instantiate(&mut store))).await;
         match guest {

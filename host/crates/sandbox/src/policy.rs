@@ -2,8 +2,8 @@
 //! granted what they ask for; those of others nothing without a word in the policy, of them or of who signed them.
 
 use super::limits::{GuestLimits, Kind, Limits};
-use super::signed::Signed;
 use pibench_core::vocabulary::Grant;
+use pibench_signature::Signer;
 use pibench_suite::manifest::{PluginPolicy, PolicyFile};
 
 /// A set of interfaces.
@@ -85,6 +85,13 @@ pub enum Origin {
     Own,
     /// From anywhere else.
     Others,
+}
+
+/// Who signed a plugin, and what the policy lets them grant it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    pub by: Signer,
+    pub grants: Grants,
 }
 
 /// What a plugin gets of what it asks for.

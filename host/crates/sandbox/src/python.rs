@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::civil::DateTime;
+use futures::FutureExt as _;
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
@@ -14,15 +14,21 @@ use super::bindings::tool_app::pibench::plugin::types::Program;
 use super::fault::GuestFault;
 use super::limits::Limits;
 use super::live::Live;
-use super::load::Plugin;
+use super::plugin::Plugin;
+use super::program::{Python, Share, Used};
 use super::state::{Reach, State, Stdio};
 use crate::workspace::Workspace;
 
-/// How the shell starts Python.
-#[derive(Clone)]
-pub(super) struct Python {
-    /// None: the plugin was not built.
-    pub(super) plugin: Option<Arc<Plugin>>,
+/// Programs are run by this plugin; by none where it was not built.
+pub(super) fn runner(plugin: Option<Arc<Plugin>>) -> Python {
+    let run = plugin.map(|plugin| {
+        let run = move |share| {
+            let plugin = Arc::clone(&plugin);
+            async move { run(&plugin, share).await }.boxed()
+        };
+        Arc::new(run) as Arc<_>
+    });
+    Python { run }
 }
 
 /// The interface that `python3` calls.
@@ -48,29 +54,28 @@ async fn start(
     program: Program,
     stdin: Vec<u8>,
 ) -> wasmtime::Result<Answer> {
-    let state = store.data();
-    let surroundings = Surroundings {
-        files: state.files.as_ref().map(Workspace::share),
-        now: state.clocks.moment(),
-        time: state.clocks.passed(),
-        key: state.key,
-    };
-    let Some(Python { plugin }) = state.python.clone() else {
+    let Some(Python { run }) = store.data().python.clone() else {
         return Ok(Err("there is no Python here".into()));
     };
-    let Some(plugin) = plugin else {
+    let Some(run) = run else {
         let reason = "there is no Python on this machine: the plugin was not built";
         return Ok(Err(reason.into()));
     };
     let fuel = store.get_fuel()?;
-    let granted = fuel.saturating_sub(RESERVE);
-    let limits = Limits {
-        fuel: granted,
-        wall: store.data().left(),
-        ..plugin.capped(Limits::PYTHON)
+    let state = store.data();
+    let time = state.clocks.passed();
+    let (_, most) = time;
+    let share = Share {
+        program,
+        stdin,
+        files: state.files.as_ref().map(Workspace::share),
+        now: state.clocks.moment(),
+        time,
+        key: state.key,
+        fuel: fuel.saturating_sub(RESERVE),
+        wall: state.left(),
     };
-    let (_, most) = surroundings.time;
-    let (ended, used) = run(&plugin, limits, surroundings, &program, stdin).await;
+    let (ended, used) = run(share).await;
     store.set_fuel(fuel - used.fuel.min(fuel))?;
     store.data().clocks.resume(used.elapsed, most);
     match ended {
@@ -91,37 +96,24 @@ async fn start(
 
 const PAST_THE_END: Duration = Duration::from_millis(1);
 
-/// What a program has of the shell that starts it.
-struct Surroundings {
-    files: Option<Workspace>,
-    now: DateTime,
-    /// What passed of the command's time, and what may pass.
-    time: (Duration, Duration),
-    key: [u8; 32],
-}
-
-/// What a program took.
-struct Used {
-    fuel: u64,
-    /// What passed of the command's time when it ended.
-    elapsed: Duration,
-}
-
 /// Runs a program; also says what it took.
-async fn run(
-    plugin: &Plugin,
-    limits: Limits,
-    surroundings: Surroundings,
-    program: &Program,
-    stdin: Vec<u8>,
-) -> (Result<Outcome, GuestFault>, Used) {
+async fn run(plugin: &Plugin, share: Share) -> (Result<Outcome, GuestFault>, Used) {
     let host = |reason: String| GuestFault::Host { reason };
-    let Surroundings {
+    let Share {
+        program,
+        stdin,
         files,
         now,
         time: (elapsed, most),
         key,
-    } = surroundings;
+        fuel,
+        wall,
+    } = share;
+    let limits = Limits {
+        fuel,
+        wall,
+        ..plugin.capped(Limits::PYTHON)
+    };
     let unused = Used { fuel: 0, elapsed };
     let Some(pre) = &plugin.interpreter else {
         let reason = format!("`{}` runs no programs", plugin.name);
@@ -133,11 +125,10 @@ async fn run(
         stdio: Some(streams.clone()),
         ..Reach::default()
     };
-    let made = Live::new(plugin, limits, key, reach, async |store| {
+    let made = plugin.start(limits, key, reach, async |store| {
         pre.instantiate_async(store).await
-    })
-    .await;
-    let mut live: Live<PythonRuntime> = match made {
+    });
+    let mut live: Live<PythonRuntime> = match made.await {
         Ok(live) => live,
         Err(fault) => return (Err(fault), unused),
     };
@@ -145,7 +136,7 @@ async fn run(
         .call(limits, now, async |live: &mut Live<PythonRuntime>| {
             live.store.data().clocks.resume(elapsed, most);
             let interpreter = live.guest.pibench_plugin_interpreter();
-            interpreter.call_run(&mut live.store, program).await
+            interpreter.call_run(&mut live.store, &program).await
         })
         .await;
     let used = Used {

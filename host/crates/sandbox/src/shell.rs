@@ -11,8 +11,10 @@ use super::bindings::shell::exports::pibench::plugin::commands;
 use super::fault::{GuestFault, bounded};
 use super::limits::Limits;
 use super::live::{Live, not_run};
-use super::load::{LoadError, Plugins, Pre, World};
-use super::python::Python;
+use super::load::Plugins;
+use super::plugin::{LoadError, Pre, World};
+use super::program::Python;
+use super::python::runner;
 use super::state::Reach;
 use crate::workspace::Workspace;
 use pibench_core::path::WorkspacePath;
@@ -93,10 +95,11 @@ impl Shell {
         };
         let key = command_key(&self.key, command.now);
         let began = Instant::now();
-        let made = Live::new(&plugin, limits, key, reach, async |store| {
-            pre.instantiate_async(store).await
-        })
-        .await;
+        let made = plugin
+            .start(limits, key, reach, async |store| {
+                pre.instantiate_async(store).await
+            })
+            .await;
         let mut live: Live<Guest> = match made {
             Ok(live) => live,
             Err(fault) => {
@@ -150,7 +153,7 @@ impl Shell {
             Err(LoadError::Missing { .. }) => None,
             Err(error) => return Err(error),
         };
-        Ok(Python { plugin })
+        Ok(runner(plugin))
     }
 }
 

@@ -15,6 +15,7 @@ use super::cache::hex;
 use super::component::Facts;
 use super::fault::bounded;
 use super::limits::LoadLimits;
+pub use super::policy::Signed;
 use super::policy::{self, Grants};
 
 /// The namespace of signatures over plugins.
@@ -29,13 +30,6 @@ pub struct Signers {
     pub allowed: AllowedSigners,
     /// The time at which a key has to be valid.
     pub at: Timestamp,
-}
-
-/// Who signed a plugin, and what the policy lets them grant it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed {
-    pub by: Signer,
-    pub grants: Grants,
 }
 
 /// Why a plugin's signature is refused. Reads after "failed to".

@@ -15,23 +15,33 @@ use jiff::civil::DateTime;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use tokio::sync::OwnedSemaphorePermit;
-use wasmtime::component::ResourceTable;
-use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
+use wasmtime::component::{Component, ResourceTable};
+use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::clock::{Clocks, Overslept};
-use super::engine::{EngineLimits, Profile};
+use super::engine::EngineLimits;
 use super::fault::{GuestFault, bounded, escaped};
 use super::limits::Limits;
-use super::load::Plugin;
 use super::policy::Grants;
-use super::python::Python;
+use super::profile::Profile;
+use super::program::Python;
 use crate::workspace::{View, Workspace};
 use pibench_core::vocabulary::Grant;
 use pibench_memory::{Holding, hold};
+
+/// Whose store it is.
+#[derive(Clone, Copy)]
+pub(super) struct Owner<'a> {
+    pub(super) name: &'a str,
+    pub(super) engine: &'a Engine,
+    pub(super) component: &'a Component,
+    pub(super) profile: Profile,
+    pub(super) grants: Grants,
+}
 
 /// The data of one store.
 pub(super) struct State {
@@ -68,7 +78,7 @@ impl State {
     /// A store with nothing in reach but what the plugin was granted. `key` seeds everything that the guest may draw at
     /// random.
     pub(super) fn store(
-        plugin: &Plugin,
+        owner: Owner<'_>,
         limits: Limits,
         key: [u8; 32],
         reach: Reach,
@@ -98,14 +108,20 @@ impl State {
             live_stores: _,
             queue: _,
         } = limits;
-        let grants = plugin.grants;
+        let Owner {
+            name,
+            engine,
+            component: _,
+            profile,
+            grants,
+        } = owner;
         let key = if grants.has(Grant::Random) {
             key
         } else {
             [0; 32]
         };
         // The shell's own bounds look at the clock without end, and it waits by sleeping.
-        let clocks = Clocks::new(plugin.profile != Profile::Shell);
+        let clocks = Clocks::new(profile != Profile::Shell);
         let mut table = ResourceTable::new();
         table.set_max_capacity(resources);
         let log = Log::new(grants.has(Grant::Log).then_some(log_bytes));
@@ -113,11 +129,7 @@ impl State {
             wasi: None,
             stdio,
             table,
-            limiter: Limiter::new(
-                memory,
-                plugin.profile.limits(),
-                hold(|| format!("plugin {}", plugin.name)),
-            ),
+            limiter: Limiter::new(memory, profile.limits(), hold(|| format!("plugin {name}"))),
             clocks,
             random: Random::default(),
             log,
@@ -133,7 +145,7 @@ impl State {
             _permit: permit,
             deadline: Instant::now(),
         };
-        let mut store = Store::new(plugin.engine(), state);
+        let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(handles);

@@ -3,6 +3,7 @@
 //!
 //! Packs come from strangers: every file is read through one door (`pack`) that follows no link and leaves no folder.
 
+mod assignment;
 pub mod catalog;
 pub mod check;
 pub mod identity;

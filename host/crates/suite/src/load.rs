@@ -23,15 +23,17 @@ use crate::manifest::{
     FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile, SuiteFile,
 };
 use crate::pack::{Pack, ReadError, plain};
+use crate::problem::Report;
 use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Page, Persona, Session, Suite, USER_MD};
-use crate::toml_file::{Document, Place, Report};
+use crate::toml_file::{Document, Place};
 use pibench_core::player;
 
 pub(super) use session::step;
 
+pub use crate::assignment::Assignment;
 pub use policy::{LoadedPolicy, policy};
-pub use setting::{Assignment, Choice, OPTIONS, Origin, SCAFFOLD_PROMPT, Setting, settings};
+pub use setting::{Choice, OPTIONS, Origin, SCAFFOLD_PROMPT, Setting, settings};
 
 /// Bytes of a task file or a rule script. The largest public task file has 12 KiB and the largest script 20 KiB; a
 /// file of this size parses in some 50 ms.

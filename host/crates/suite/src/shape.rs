@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::toml_file::Report;
+use crate::problem::Report;
 
 /// Below this likeness (Jaro-Winkler, 0 to 1) a word is no guess at another: `titel`/`title` has 0.95.
 const LIKENESS: f64 = 0.8;

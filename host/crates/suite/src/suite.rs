@@ -7,8 +7,8 @@ use camino::Utf8PathBuf;
 use jiff::civil::DateTime;
 use serde_json::Value;
 
+use crate::assignment::Assignment;
 use crate::identity::Parts;
-use crate::load::Assignment;
 use crate::manifest::{
     FilterFile, LimitOverrides, ModelFile, Person, ProviderFile, Reset, SessionLimits, Trigger,
     WebFile,

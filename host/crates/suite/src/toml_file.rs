@@ -10,63 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::shape;
 use crate::depth::{DEPTH_LIMIT, too_deep};
 use crate::manifest;
-use crate::problem::{Problem, Source};
-
-/// Collects what is wrong with one file.
-#[derive(Debug)]
-pub(super) struct Report<'a> {
-    source: &'a Source,
-    problems: Vec<Problem>,
-    /// States of the file's matchers so far.
-    states: usize,
-}
-
-impl<'a> Report<'a> {
-    pub(super) fn new(source: &'a Source) -> Self {
-        Self {
-            source,
-            problems: Vec::new(),
-            states: 0,
-        }
-    }
-
-    /// Counts the states of one more matcher; gives those of all.
-    pub(super) fn count_states(&mut self, states: usize) -> usize {
-        self.states = self.states.saturating_add(states);
-        self.states
-    }
-
-    /// Adds an error; the answer takes a remedy, or makes it a warning.
-    pub(super) fn add(&mut self, span: Range<usize>, message: impl Into<String>) {
-        self.problems.push(Problem::at(self.source, span, message));
-    }
-
-    pub(super) fn add_with_help(
-        &mut self,
-        span: Range<usize>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.problems
-            .push(Problem::at(self.source, span, message).help(help));
-    }
-
-    pub(super) fn warn(
-        &mut self,
-        span: Range<usize>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.problems
-            .push(Problem::at(self.source, span, message).help(help).warning());
-    }
-
-    /// The problems in the order of the file.
-    pub(super) fn finish(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(Problem::offset);
-        self.problems
-    }
-}
+use crate::problem::Report;
 
 /// A parsed file.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use pibench_engine::plan::{Settled, agents, at_once, settle};
 use pibench_record::Manifest;
 use pibench_record::folder::PluginMark;
 use pibench_report::escape;
-use pibench_report::table::fitting;
+use pibench_report::grid::fitting;
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
 use pibench_suite::manifest::LimitOverrides;

@@ -13,7 +13,7 @@ use pibench_engine::plan::{
     Answers, Machine, Seat, default_out, go_on_all, resolve_all, same_plan,
 };
 use pibench_engine::{Finished, Plan, play_all};
-use pibench_record::folder::runs_in;
+use pibench_record::parts::runs_in;
 use pibench_record::results::RunResults;
 use pibench_report::table;
 use pibench_suite::suite::Suite;

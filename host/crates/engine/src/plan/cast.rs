@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{AgentRole, PlanError, Roles};
-use crate::imported::UNKNOWN;
 use crate::judge::Judge;
 use crate::role::prompts::Prompts;
 use crate::spending::Spending;
@@ -21,6 +20,9 @@ use pibench_record::Manifest;
 use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
+
+/// What the outputs of another program say of who played user and judge: nothing.
+pub(crate) const UNKNOWN: &str = "not recorded";
 
 /// Who plays, as it was asked for.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Machine, Notice, PlanError};
 use pibench_record::folder::{PluginMark, SignedMark};
 use pibench_sandbox::document::DOCUMENT;
-use pibench_sandbox::load::Papers;
+use pibench_sandbox::plugin::Papers;
 use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::{PYTHON, SHELL};
 use pibench_sandbox::signed::Signers;

@@ -6,12 +6,10 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
-use super::cast::{Names, cast, clients};
+use super::cast::{Names, UNKNOWN, cast, clients};
 use super::reopen::{assignments, load, plugin_dirs, same_rules};
 use super::resolve::absolute;
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
-use crate::imported::UNKNOWN;
-use crate::outline::same_play;
 use crate::role::prompts::Prompts;
 use crate::spending::Spending;
 use pibench_core::player;
@@ -19,9 +17,10 @@ use pibench_core::player::{ModelSettings, Players};
 use pibench_record::event::{Event, VERSION};
 use pibench_record::folder::{FolderError, Graded, read_outline, read_results};
 use pibench_record::identity::{differences, listed};
+use pibench_record::outline::{IntentOutline, Outline, SessionOutline};
 use pibench_record::{Manifest, RunFolder, journal};
 use pibench_suite::load::Assignment;
-use pibench_suite::suite::Suite;
+use pibench_suite::suite::{Intent, Session, Suite};
 
 /// The judge's key in a manifest's models.
 const JUDGE: &str = "judge";
@@ -254,4 +253,42 @@ fn folder(out: &Utf8Path, manifest: &Manifest) -> Result<RunFolder, PlanError> {
         "grade into {out}: it is there already and another grading: they differ in {}",
         listed(&differ)
     )))
+}
+
+/// What was played must be what the suite says now: its rules and rubrics may be others, and so may titles.
+fn same_play(was: &Outline, suite: &Suite) -> Result<(), String> {
+    let now = suite.personas.iter();
+    let now = now.flat_map(|one| one.sessions.iter().map(|session| (&one.id, session)));
+    let then = was.personas.iter();
+    let then = then.flat_map(|one| one.sessions.iter().map(|session| (&one.id, session)));
+    let (now, then): (Vec<_>, Vec<_>) = (now.collect(), then.collect());
+    for (at, (persona, session)) in then.iter().enumerate() {
+        let same = now
+            .get(at)
+            .is_some_and(|(other, now)| other == persona && is_same(session, now));
+        if !same {
+            return Err(format!(
+                "grade {persona}/{}: the suite's session is not the one that was played; only rules and rubrics may differ",
+                session.id
+            ));
+        }
+    }
+    match now.get(then.len()) {
+        Some((persona, session)) => Err(format!(
+            "grade {persona}/{}: the suite had no such session when it was played",
+            session.id
+        )),
+        None => Ok(()),
+    }
+}
+
+fn is_same(was: &SessionOutline, now: &Session) -> bool {
+    let intent = |(was, now): (&IntentOutline, &Intent)| {
+        was.id == now.id && was.content == now.content && was.scope == now.scope
+    };
+    was.id == now.id
+        && was.request == now.request
+        && was.depends_on == now.depends_on
+        && was.intents.len() == now.intents.len()
+        && was.intents.iter().zip(&now.intents).all(intent)
 }

@@ -4,8 +4,8 @@ use comfy_table::CellAlignment;
 
 use super::{heading, joined, parts};
 use crate::escape::line;
+use crate::grid::{WIDTH, fitting};
 use crate::sheet::{Cell, Column, Figure, Rank, Sheet};
-use crate::table::{WIDTH, fitting};
 
 pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
     let mut parts: Vec<String> = banner.iter().map(|banner| line(banner)).collect();

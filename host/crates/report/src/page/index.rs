@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::bundle::{Report, RunPair};
 use crate::category::{CATEGORIES, describe, letter};
 use crate::figure::{Figure, Theme, figures};
 use crate::measures::Measures;
+use crate::report::{Report, RunPair};
 use crate::run_record::{RunRecord, State};
 use crate::sheet::{Origin, Sheet};
 use pibench_core::aggregate::Tally;

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use super::chunk::episode_chunks;
-use crate::bundle::Report;
+use crate::report::Report;
 
 /// What 100 sessions may take in the page, in bytes of base64: the rest of 5 MB is for index and page.
 const PER_HUNDRED: usize = 4_200_000;

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::draw::Draw;
 use super::{Finding, finding, is_limit, limits, shown};
-use crate::grader::{AppState, Check, Evidence, Verdict};
+use crate::evidence::{AppState, Evidence};
+use crate::grader::{Check, Verdict};
 use crate::workspace::{Quota, View, Workspace};
 use crate::{Grader, GuestFault, Plugin};
 use pibench_core::path::WorkspacePath;

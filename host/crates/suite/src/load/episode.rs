@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::manifest::EpisodeEntry;
+use crate::problem::Report;
 use crate::suite::Session;
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 
 /// Reports what breaks the contract of dependency groups: `depends_on` stands on a group's final session alone, names
 /// earlier sessions without a checklist, and each of them belongs to one group. `sessions` are the entries' sessions

@@ -5,8 +5,9 @@ use camino::Utf8Path;
 
 use super::{Loader, check_limit, check_limits, folder_and_name};
 use crate::manifest::PolicyFile;
+use crate::problem::Report;
 use crate::problem::{Problem, Problems};
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 
 /// A policy and what it was read from.
 #[derive(Debug, Clone)]

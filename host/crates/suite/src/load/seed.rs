@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{Loader, cannot, is_id};
 use crate::manifest::{Person, PersonaFile};
-use crate::toml_file::{Place, Report};
+use crate::problem::Report;
+use crate::toml_file::Place;
 
 /// Bytes of one file.
 const FILE_LIMIT: u64 = 64 << 20;

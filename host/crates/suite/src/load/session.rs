@@ -13,9 +13,10 @@ use super::{
 };
 use crate::manifest::{IntentFile, ItemFile, RuleFile, SessionFile, StagedFile, StepFile, Trigger};
 use crate::pack::plain;
+use crate::problem::Report;
 use crate::problem::Source;
 use crate::suite::{Grading, Intent, Item, Rule, Session, Staged, Step, lists_tool};
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 use pibench_core::matcher::{Matcher, MatcherError};
 use pibench_core::vocabulary::MatcherFile;
 

@@ -1,35 +1,18 @@
 //! A suite's settings one by one: what the command line puts in the place of the file's, and where each effective value
 //! comes from. What a value means, and whether it is a good one, is for the loader.
 
-use std::str::FromStr;
-
 use camino::Utf8Path;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::Table;
 
 use super::{Loader, SuiteFile, folder_and_name};
+use crate::assignment::Assignment;
+use crate::problem::Report;
 use crate::problem::{Problem, Problems};
 use crate::suite::Suite;
-use crate::toml_file::{Document, Report};
+use crate::toml_file::Document;
 use pibench_core::vocabulary::Ablation;
-
-/// What the command line puts in the place of a setting of the suite file.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Assignment {
-    /// By its dotted key, `--set session.max_turns=5`: put into the file's text, which is then read as any other.
-    Set {
-        text: String,
-        path: Vec<String>,
-        value: toml::Value,
-    },
-    /// By an option of its own, `--runs 2`: put on the suite that was read.
-    Chosen {
-        /// Its name, as in [`OPTIONS`].
-        option: &'static str,
-        value: Value,
-    },
-}
 
 /// A setting that has an option of its own.
 #[derive(Debug)]
@@ -80,28 +63,6 @@ fn put_on<T: DeserializeOwned>(setting: &mut T, value: Value) -> serde_json::Res
     Ok(())
 }
 
-impl Assignment {
-    /// What an option of [`OPTIONS`] says.
-    pub fn chosen(option: &'static str, value: impl Into<Value>) -> Self {
-        Self::Chosen {
-            option,
-            value: value.into(),
-        }
-    }
-
-    /// The text of a `--set`.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Set { text, .. } => Some(text),
-            Self::Chosen { .. } => None,
-        }
-    }
-
-    fn is_of(&self, name: &str) -> bool {
-        matches!(self, Self::Chosen { option, .. } if *option == name)
-    }
-}
-
 impl Suite {
     /// Puts what options say on it; assignments to the file are in it already. It remembers both. The error names the option
     /// whose value cannot be that of its setting.
@@ -121,44 +82,6 @@ impl Suite {
     /// Whether this option was given.
     pub fn has_option(&self, option: &str) -> bool {
         self.assigned.iter().any(|one| one.is_of(option))
-    }
-}
-
-impl FromStr for Assignment {
-    type Err = String;
-
-    /// A value that is no TOML is a text: `agent=nop` is `agent="nop"`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = "want KEY=VALUE, such as session.max_turns=5";
-        let (key, value) = text.split_once('=').ok_or(wanted)?;
-        let path = path(key.trim()).ok_or_else(|| format!("`{key}` is no key; {wanted}"))?;
-        let value = value.trim();
-        let read = toml::from_str::<Table>(&format!("value = {value}")).ok();
-        let read = read.filter(|table| table.len() == 1);
-        let read = read.and_then(|mut table| table.remove("value"));
-        Ok(Self::Set {
-            text: text.to_owned(),
-            path,
-            value: read.unwrap_or_else(|| value.into()),
-        })
-    }
-}
-
-/// The parts of a dotted key.
-fn path(key: &str) -> Option<Vec<String>> {
-    if key.contains(['\n', '\r']) {
-        return None;
-    }
-    let mut table: Table = toml::from_str(&format!("{key} = 0")).ok()?;
-    let mut path = Vec::new();
-    loop {
-        let (key, value) = table.into_iter().next()?;
-        path.push(key);
-        match value {
-            toml::Value::Table(inner) if inner.len() == 1 => table = inner,
-            toml::Value::Integer(0) => return Some(path),
-            _ => return None,
-        }
     }
 }
 

@@ -4,8 +4,9 @@
 use serde::Deserialize;
 
 use super::{Loader, STAGED_LIMIT, cannot, check_length, join};
+use crate::problem::Report;
 use crate::suite::Staged;
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 
 /// The skill's own file.
 const SKILL: &str = "SKILL.md";

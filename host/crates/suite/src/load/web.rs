@@ -7,8 +7,9 @@ use serde::Deserialize;
 use super::{Loader, join};
 use crate::manifest::{WebFile, WebProvider};
 use crate::problem::Problem;
+use crate::problem::Report;
 use crate::suite::Page;
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 
 /// Reports settings that do not go together: none is read and ignored.
 pub(super) fn check(web: &WebFile, place: &Place<'_>, report: &mut Report<'_>) {

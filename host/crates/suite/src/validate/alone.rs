@@ -2,7 +2,8 @@
 //! that "It asks for the log" has lost its subject. They are guesses at wording, so warnings.
 
 use super::Ground;
-use crate::toml_file::{Place, Report};
+use crate::problem::Report;
+use crate::toml_file::Place;
 
 /// First words that point to something said before.
 const POINTERS: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use super::{Ground, words};
 use crate::manifest::ItemFile;
-use crate::toml_file::Report;
+use crate::problem::Report;
 
 /// Characters of a criterion that can still be one requirement.
 const LONG: usize = 220;

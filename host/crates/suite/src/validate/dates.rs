@@ -5,8 +5,9 @@ use jiff::civil::{Date, DateTime};
 use serde_json::Value;
 
 use super::Ground;
+use crate::problem::Report;
 use crate::suite::{Persona, Session};
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 
 /// The fields of records that lie in the past. Others, like those of deadlines and deliveries, may lie ahead.
 const PAST: &[&str] = &[

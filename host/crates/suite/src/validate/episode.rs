@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{AuthoredSession, written};
 use crate::manifest::SessionFile;
+use crate::problem::Report;
 use crate::suite::{Persona, Session};
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 use pibench_core::vocabulary::FoundIn;
 
 pub(super) fn check(

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::Ground;
+use crate::problem::Report;
 use crate::suite::{Grading, Step};
-use crate::toml_file::Report;
 use pibench_core::lexical::arguments_text;
 use pibench_core::matcher::{Matcher, Piece, Place as Where};
 use pibench_core::vocabulary::{ToolEvidence, WHOLE};

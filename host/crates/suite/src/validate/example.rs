@@ -2,8 +2,9 @@
 
 use super::Ground;
 use crate::manifest::RuleFile;
+use crate::problem::Report;
 use crate::suite::Grading;
-use crate::toml_file::{Place, Report};
+use crate::toml_file::Place;
 use pibench_core::matcher::{Matcher, Piece, Place as Where};
 use pibench_core::vocabulary::MatcherFile;
 

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::shown::{Text, opening, stands_in};
 use super::{Ground, Shown, words};
-use crate::toml_file::{Place, Report};
+use crate::problem::Report;
+use crate::toml_file::Place;
 use pibench_core::lexical::{SPAN, collapse};
 use pibench_core::matcher::{Piece, Place as Where};
 

@@ -3,7 +3,8 @@
 use super::shown::{opening, stands_in};
 use super::{Ground, Shown};
 use crate::manifest::IntentFile;
-use crate::toml_file::{Place, Report};
+use crate::problem::Report;
+use crate::toml_file::Place;
 use pibench_core::vocabulary::{FoundIn, Scope};
 
 pub(super) fn check(ground: &Ground<'_>, shown: &Shown, report: &mut Report<'_>) {

@@ -5,7 +5,7 @@
 use pibench_sandbox::App;
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, Ran, guest_fault};
+use super::{Environment, Ran, guest_fault};
 
 /// Where the app finds the files, each with `path` and `content`. No schema has it, so no agent's call gets through with it.
 pub(crate) const ARGUMENT: &str = "attached_files";
