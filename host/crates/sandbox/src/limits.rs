@@ -136,76 +136,6 @@ impl Limits {
             ..self
         }
     }
-
-    /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
-    pub fn lowered(self, by: LimitOverride) -> Result<Self, String> {
-        let LimitOverride {
-            fuel,
-            wall_ms,
-            memory_bytes,
-            result_bytes,
-            json_depth,
-            json_nodes,
-            log_bytes,
-            hostcall_bytes,
-            handles,
-            resources,
-            snapshot_bytes,
-            live_stores,
-            queue_ms,
-        } = by;
-        none_raised(&LimitOverride::from(self).named(), &by.named())?;
-        Ok(Self {
-            fuel: fuel.unwrap_or(self.fuel),
-            wall: time(wall_ms, self.wall),
-            memory: size(memory_bytes, self.memory),
-            result_bytes: size(result_bytes, self.result_bytes),
-            json_depth: size(json_depth, self.json_depth),
-            json_nodes: size(json_nodes, self.json_nodes),
-            log_bytes: size(log_bytes, self.log_bytes),
-            hostcall_bytes: size(hostcall_bytes, self.hostcall_bytes),
-            handles: size(handles, self.handles),
-            resources: size(resources, self.resources),
-            snapshot_bytes: size(snapshot_bytes, self.snapshot_bytes),
-            live_stores: size(live_stores, self.live_stores),
-            queue: time(queue_ms, self.queue),
-        })
-    }
-
-    /// The lower of each.
-    #[must_use]
-    pub fn within(self, other: Self) -> Self {
-        let Self {
-            fuel,
-            wall,
-            memory,
-            result_bytes,
-            json_depth,
-            json_nodes,
-            log_bytes,
-            hostcall_bytes,
-            handles,
-            resources,
-            snapshot_bytes,
-            live_stores,
-            queue,
-        } = other;
-        Self {
-            fuel: self.fuel.min(fuel),
-            wall: self.wall.min(wall),
-            memory: self.memory.min(memory),
-            result_bytes: self.result_bytes.min(result_bytes),
-            json_depth: self.json_depth.min(json_depth),
-            json_nodes: self.json_nodes.min(json_nodes),
-            log_bytes: self.log_bytes.min(log_bytes),
-            hostcall_bytes: self.hostcall_bytes.min(hostcall_bytes),
-            handles: self.handles.min(handles),
-            resources: self.resources.min(resources),
-            snapshot_bytes: self.snapshot_bytes.min(snapshot_bytes),
-            live_stores: self.live_stores.min(live_stores),
-            queue: self.queue.min(queue),
-        }
-    }
 }
 
 /// Bounds of loading a component.
@@ -226,34 +156,99 @@ impl LoadLimits {
         compile_wall: Duration::from_mins(1),
         compile_memory: 2048 * MIB,
     };
+}
 
-    /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
-    pub fn lowered(self, by: LoadOverride) -> Result<Self, String> {
-        let LoadOverride {
-            component_bytes,
-            compile_wall_ms,
-            compile_memory_bytes,
-        } = by;
-        none_raised(&LoadOverride::from(self).named(), &by.named())?;
-        Ok(Self {
-            component_bytes: size(component_bytes, self.component_bytes),
-            compile_wall: time(compile_wall_ms, self.compile_wall),
-            compile_memory: size(compile_memory_bytes, self.compile_memory),
-        })
+/// A limit as a number: what files write.
+trait Bound: Copy + Ord {
+    /// Lowered to what a file says, if it says anything.
+    fn lowered(self, to: Option<u64>) -> Self;
+    fn number(self) -> u64;
+}
+
+impl Bound for u64 {
+    fn lowered(self, to: Option<u64>) -> Self {
+        to.unwrap_or(self)
     }
 
-    fn within(self, other: Self) -> Self {
-        let Self {
-            component_bytes,
-            compile_wall,
-            compile_memory,
-        } = other;
-        Self {
-            component_bytes: self.component_bytes.min(component_bytes),
-            compile_wall: self.compile_wall.min(compile_wall),
-            compile_memory: self.compile_memory.min(compile_memory),
+    fn number(self) -> u64 {
+        self
+    }
+}
+
+/// Bytes, or how many.
+impl Bound for usize {
+    fn lowered(self, to: Option<u64>) -> Self {
+        to.map_or(self, |to| Self::try_from(to).unwrap_or(Self::MAX))
+    }
+
+    fn number(self) -> u64 {
+        self as u64
+    }
+}
+
+/// Milliseconds.
+impl Bound for Duration {
+    fn lowered(self, to: Option<u64>) -> Self {
+        to.map_or(self, Self::from_millis)
+    }
+
+    fn number(self) -> u64 {
+        u64::try_from(self.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The one table of a kind of limits, with the names that files have for them: all that goes over every limit follows. A
+/// limit that is not in it does not compile.
+macro_rules! table {
+    ($limits:ident, $override:ident: $($limit:ident = $name:ident),* $(,)?) => {
+        impl $limits {
+            /// These limits with lower values of a suite or a policy. An error names the limit that was to be raised.
+            pub fn lowered(self, by: $override) -> Result<Self, String> {
+                let $override { $($name),* } = by;
+                none_raised(&$override::from(self).named(), &by.named())?;
+                Ok(Self { $($limit: self.$limit.lowered($name)),* })
+            }
+
+            /// The lower of each.
+            #[must_use]
+            pub fn within(self, other: Self) -> Self {
+                let Self { $($limit),* } = other;
+                Self { $($limit: self.$limit.min($limit)),* }
+            }
         }
-    }
+
+        /// The limits under the names that files have for them.
+        impl From<$limits> for $override {
+            fn from(limits: $limits) -> Self {
+                let $limits { $($limit),* } = limits;
+                Self { $($name: Some($limit.number())),* }
+            }
+        }
+    };
+}
+
+table! {
+    Limits, LimitOverride:
+    fuel = fuel,
+    wall = wall_ms,
+    memory = memory_bytes,
+    result_bytes = result_bytes,
+    json_depth = json_depth,
+    json_nodes = json_nodes,
+    log_bytes = log_bytes,
+    hostcall_bytes = hostcall_bytes,
+    handles = handles,
+    resources = resources,
+    snapshot_bytes = snapshot_bytes,
+    live_stores = live_stores,
+    queue = queue_ms,
+}
+
+table! {
+    LoadLimits, LoadOverride:
+    component_bytes = component_bytes,
+    compile_wall = compile_wall_ms,
+    compile_memory = compile_memory_bytes,
 }
 
 /// Whose limits.
@@ -414,71 +409,6 @@ impl GuestLimits {
         add("load", LoadOverride::from(*load).named());
         named
     }
-}
-
-/// The limits under the names that files have for them.
-impl From<Limits> for LimitOverride {
-    fn from(limits: Limits) -> Self {
-        let Limits {
-            fuel,
-            wall,
-            memory,
-            result_bytes,
-            json_depth,
-            json_nodes,
-            log_bytes,
-            hostcall_bytes,
-            handles,
-            resources,
-            snapshot_bytes,
-            live_stores,
-            queue,
-        } = limits;
-        Self {
-            fuel: Some(fuel),
-            wall_ms: millis(wall),
-            memory_bytes: Some(memory as u64),
-            result_bytes: Some(result_bytes as u64),
-            json_depth: Some(json_depth as u64),
-            json_nodes: Some(json_nodes as u64),
-            log_bytes: Some(log_bytes as u64),
-            hostcall_bytes: Some(hostcall_bytes as u64),
-            handles: Some(handles as u64),
-            resources: Some(resources as u64),
-            snapshot_bytes: Some(snapshot_bytes as u64),
-            live_stores: Some(live_stores as u64),
-            queue_ms: millis(queue),
-        }
-    }
-}
-
-/// The limits under the names that files have for them.
-impl From<LoadLimits> for LoadOverride {
-    fn from(limits: LoadLimits) -> Self {
-        let LoadLimits {
-            component_bytes,
-            compile_wall,
-            compile_memory,
-        } = limits;
-        Self {
-            component_bytes: Some(component_bytes as u64),
-            compile_wall_ms: millis(compile_wall),
-            compile_memory_bytes: Some(compile_memory as u64),
-        }
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "as overrides have it")]
-fn millis(time: Duration) -> Option<u64> {
-    Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn size(to: Option<u64>, host: usize) -> usize {
-    to.map_or(host, |to| usize::try_from(to).unwrap_or(usize::MAX))
-}
-
-fn time(to: Option<u64>, host: Duration) -> Duration {
-    to.map_or(host, Duration::from_millis)
 }
 
 fn none_raised(host: &[(String, u64)], by: &[(String, u64)]) -> Result<(), String> {
