@@ -126,6 +126,7 @@ fuzz: setup
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --workspace --no-deps
 
 # Which crates, licences and sources the project may have. Known vulnerabilities are left out: their list is on the network.
 deny: setup

@@ -14,7 +14,7 @@ pub fn archive() -> Option<Archive<'static>> {
     Archive::read(ARCHIVE)
 }
 
-/// The folder of the plugins, below what [`unpacked`] gives.
+/// The folder of the plugins, below what [`unpack`] gives.
 pub const PLUGINS: &str = "plugins";
 
 /// The suite's file, likewise.

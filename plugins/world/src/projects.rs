@@ -43,7 +43,7 @@ pub struct Task {
     pub duration: Option<u32>,
     pub completed: bool,
     pub assignee: Option<usize>,
-    /// Places in [`labels`], of the project's owner.
+    /// Places in `labels`, of the project's owner.
     pub labels: Vec<usize>,
     pub sub_tasks: Vec<(String, bool)>,
     pub comments: Vec<Comment>,

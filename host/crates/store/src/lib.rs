@@ -1,5 +1,6 @@
 //! Runs in an object store (S3, Google Cloud Storage, Azure Blob Storage). A folder of this machine is made of what the store
-//! has (`checkout`), and what is written into it goes back as it is written ([`Mirror`]).
+//! has (`checkout`), and what is written into it goes back as it is written
+//! ([`Mirror`](pibench_record::mirror::Mirror)).
 //!
 //! Files are objects under their paths. A journal that is being written is an object for each line, `journal/p.r1.jsonl/` and
 //! a number, made only if none of that name is there: of two processes that go on with the same episode, as a scheduler starts
