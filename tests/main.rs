@@ -42,6 +42,7 @@ mod long_session;
 mod models;
 mod openssh;
 mod otlp;
+mod pack;
 mod parts;
 mod players;
 mod prefix;

@@ -1,6 +1,7 @@
 //! The command line. The doc comments are the help.
 
 pub mod board;
+pub mod pack;
 pub mod signing;
 
 use std::str::FromStr;
@@ -98,6 +99,8 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Sign a plugin, a pack or a finished run, as OpenSSH does.
     Sign(signing::SignArgs),
+    /// Make one archive of a suite, or install, list and compare those of others.
+    Pack(pack::PackArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
     Grade(GradeArgs),
     /// Send runs to a board: prepare an archive, or check one.
@@ -851,6 +854,8 @@ pub enum PluginCommand {
     Test(PluginTestArgs),
     /// Pin every component of a folder: writes pibench.lock beside them.
     Lock(PluginLockArgs),
+    /// Fetch a component and pin it beside the others of a folder.
+    Add(pack::PluginAddArgs),
     /// Show what a plugin is: world, imports, digest, size, tools or checks.
     Inspect(PluginInspectArgs),
 }

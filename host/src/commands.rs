@@ -16,6 +16,7 @@ mod list;
 mod man;
 mod merge;
 mod newest;
+mod pack;
 mod plugin;
 mod report;
 mod review;
@@ -90,6 +91,7 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Sign(args) => sign::sign(&args),
+        Command::Pack(args) => pack::pack(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Submit(args) => submit::submit(&args),
         Command::Board(args) => board::board(&args),

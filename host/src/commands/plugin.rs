@@ -1,5 +1,6 @@
 //! `pibench-host plugin`: what authors of plugins need, one file per subcommand.
 
+mod add;
 mod build;
 mod inspect;
 mod lock;
@@ -23,6 +24,7 @@ pub(super) fn plugin(args: &PluginArgs) -> Result<Exit, Failure> {
         PluginCommand::Build(args) => build::build(args),
         PluginCommand::Test(args) => test::test(args),
         PluginCommand::Lock(args) => lock::lock(args),
+        PluginCommand::Add(args) => add::add(args),
         PluginCommand::Inspect(args) => inspect::inspect(args),
     }
 }

@@ -67,7 +67,10 @@ impl Contents {
         };
         let text = read(&mut pack, manifest::FILE, manifest::LIMIT).map_err(|error| {
             let help = "a pack has a pack.toml with version = 1, name, release and license";
-            refused(format!("{}; {help}", reason(&error)))
+            match error {
+                PackError::Refused { reason, .. } => refused(format!("{reason}; {help}")),
+                error @ PackError::Io { .. } => error,
+            }
         })?;
         let manifest = manifest_of(&text).map_err(refused)?;
         let mut paths = Vec::new();
@@ -173,11 +176,6 @@ pub fn manifest_of(bytes: &[u8]) -> Result<Manifest, String> {
 /// Hex.
 pub fn sha256(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
-}
-
-fn reason(error: &PackError) -> &str {
-    let PackError::Refused { reason, .. } = error;
-    reason
 }
 
 /// The paths of a folder's files.

@@ -227,6 +227,49 @@ pub fn write(dir: &Path) -> Result<Lock, LockError> {
             plugins.push(read_lock(&path).map_err(|reason| failed(&path, reason))?);
         }
     }
+    keep(dir, plugins)
+}
+
+/// Pins one more component of a folder, or one anew; what else the lock says stays as it is. A folder whose other components
+/// nobody pinned is refused: with a lock they would not be loaded.
+pub fn add(component: &Path) -> Result<Lock, LockError> {
+    let failed = |path: &Path, reason: String| LockError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    let dir = component.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let dir = dir.unwrap_or(Path::new("."));
+    let added = read_lock(component).map_err(|reason| failed(component, reason))?;
+    let mut plugins = match beside(component)? {
+        Some(lock) => lock.plugins,
+        None => Vec::new(),
+    };
+    if plugins.is_empty() {
+        let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, error.to_string()))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let is_other = path.file_name() != component.file_name();
+            if is_other && path.extension().is_some_and(|end| end == "wasm") {
+                let shown = dir.display();
+                return Err(failed(
+                    &path,
+                    format!(
+                        "it is not pinned, and would not be loaded beside one that is; look at it, then `pibench-host plugin lock --plugins {shown}`"
+                    ),
+                ));
+            }
+        }
+    }
+    plugins.retain(|one| one.name != added.name);
+    plugins.push(added);
+    keep(dir, plugins)
+}
+
+/// Writes the lock of a folder.
+fn keep(dir: &Path, mut plugins: Vec<Locked>) -> Result<Lock, LockError> {
+    let failed = |path: &Path, reason: String| LockError::Read {
+        path: path.to_owned(),
+        reason,
+    };
     plugins.sort();
     let path = dir.join(FILE);
     let lock = Lock {

@@ -93,9 +93,24 @@ pub fn verify(
     signature: &str,
     at: Timestamp,
 ) -> Result<Signer, SignatureError> {
+    let key = held(namespace, bytes, signature)?;
+    signers.signer(&key, namespace, at)
+}
+
+/// The fingerprint of the key that signed `bytes` under `namespace`, whoever holds it.
+pub fn maker(namespace: &str, bytes: &[u8], signature: &str) -> Result<String, SignatureError> {
+    let key = held(namespace, bytes, signature)?;
+    Ok(key.fingerprint(HashAlg::Sha256).to_string())
+}
+
+/// The key of a signature that holds.
+fn held(
+    namespace: &str,
+    bytes: &[u8],
+    signature: &str,
+) -> Result<ssh_key::PublicKey, SignatureError> {
     let signature = parsed(signature)?;
     let key = ssh_key::PublicKey::new(signature.public_key().clone(), "");
-    let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
     if signature.namespace() != namespace {
         return Err(SignatureError::Namespace {
             found: signature.namespace().escape_debug().to_string(),
@@ -103,9 +118,10 @@ pub fn verify(
         });
     }
     if key.verify(namespace, bytes, &signature).is_err() {
+        let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
         return Err(SignatureError::OtherThing { fingerprint });
     }
-    signers.signer(&key, namespace, at)
+    Ok(key)
 }
 
 fn parsed(armored: &str) -> Result<SshSig, SignatureError> {

@@ -1,0 +1,185 @@
+//! The packs that are installed: a folder each, by name and release, which appears whole and never changes.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::PackError;
+use crate::archive::Unpacked;
+use crate::contents::{Contents, LIST, LIST_LIMIT, SIGNATURE};
+use crate::manifest::{check_name, check_release, numbers};
+
+/// How the names of folders begin that are not whole yet, and how long one is taken for somebody's work.
+const NEW: &str = ".new-pack-";
+const ABANDONED: Duration = Duration::from_hours(24);
+
+/// Where packs are installed.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// A pack that is installed.
+#[derive(Debug)]
+pub struct Installed {
+    pub folder: PathBuf,
+    pub contents: Contents,
+    /// Whether a signature came with it.
+    pub is_signed: bool,
+}
+
+impl Store {
+    pub fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// A new folder, to unpack into. It goes unless it is published.
+    pub fn draft(&self) -> Result<TempDir, PackError> {
+        let made = || {
+            fs::create_dir_all(&self.root)?;
+            self.remove_abandoned()?;
+            tempfile::Builder::new().prefix(NEW).tempdir_in(&self.root)
+        };
+        made().map_err(|source| failed("make a folder in", &self.root, source))
+    }
+
+    /// What killed processes left.
+    fn remove_abandoned(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.root)?.flatten() {
+            let is_new = entry.file_name().to_string_lossy().starts_with(NEW);
+            let modified = entry.metadata().and_then(|data| data.modified());
+            let age = modified.ok().and_then(|time| time.elapsed().ok());
+            if is_new && age.is_some_and(|age| age > ABANDONED) {
+                // What cannot be removed is in nobody's way.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a draft the name of its pack; where it lies. A release that is there already is left as it is: the same one is
+    /// installed, and another one under its name is refused.
+    pub fn publish(&self, draft: TempDir, unpacked: &Unpacked) -> Result<PathBuf, PackError> {
+        let Unpacked {
+            contents,
+            signature,
+        } = unpacked;
+        let target = self.folder(&contents.name, &contents.release);
+        if target.exists() {
+            let there = self.installed(&contents.name, &contents.release)?;
+            if there.contents == *contents {
+                return Ok(target);
+            }
+            let shown = target.display().to_string();
+            return Err(PackError::refused(
+                &shown,
+                format!(
+                    "{} {} is installed with other files (its list has SHA-256 {}, and this one's {}); a release does not \
+                     change: ask whose is right, and remove the folder if it is not that one",
+                    contents.name,
+                    contents.release,
+                    there.contents.digest(),
+                    contents.digest()
+                ),
+            ));
+        }
+        let dir = draft.path();
+        let written = || {
+            use std::os::unix::fs::PermissionsExt;
+            fs::write(dir.join(LIST), contents.text())?;
+            if let Some(signature) = signature {
+                fs::write(dir.join(SIGNATURE), signature)?;
+            }
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
+            // Whole on the disk before it has its name.
+            rustix::fs::syncfs(File::open(dir)?)?;
+            if let Some(above) = target.parent() {
+                fs::create_dir_all(above)?;
+            }
+            fs::rename(dir, &target)
+        };
+        written().map_err(|source| failed("write", &target, source))?;
+        // The folder has another name now: nothing is left to clean up.
+        let _ = draft.keep();
+        Ok(target)
+    }
+
+    fn folder(&self, name: &str, release: &str) -> PathBuf {
+        self.root.join(name).join(release)
+    }
+
+    /// A pack by its name and release.
+    pub fn installed(&self, name: &str, release: &str) -> Result<Installed, PackError> {
+        let folder = self.folder(name, release);
+        let shown = folder.display().to_string();
+        let refused = |reason: String| PackError::refused(&shown, reason);
+        check_name(name).map_err(refused)?;
+        check_release("release", release).map_err(refused)?;
+        let path = folder.join(LIST);
+        let read = || {
+            use std::io::Read;
+            let mut text = String::new();
+            File::open(&path)?
+                .take(LIST_LIMIT + 1)
+                .read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = read().map_err(|source| failed("read", &path, source))?;
+        let contents = Contents::parse(&text).map_err(refused)?;
+        if contents.name != name || contents.release != release {
+            return Err(refused(format!(
+                "its list is that of {} {}",
+                contents.name, contents.release
+            )));
+        }
+        Ok(Installed {
+            is_signed: folder.join(SIGNATURE).exists(),
+            folder,
+            contents,
+        })
+    }
+
+    /// All packs, by name and release. A folder that is none is left out.
+    pub fn list(&self) -> Result<Vec<Installed>, PackError> {
+        let mut found = Vec::new();
+        for name in names(&self.root)? {
+            if check_name(&name).is_err() {
+                continue;
+            }
+            let releases = names(&self.root.join(&name))?;
+            let mut releases: Vec<_> = releases
+                .into_iter()
+                .filter_map(|release| Some((numbers(&release)?, release)))
+                .collect();
+            releases.sort();
+            for (_, release) in releases {
+                found.push(self.installed(&name, &release)?);
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> PackError {
+    PackError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// The names in a folder, sorted; none where it is not there.
+fn names(dir: &Path) -> Result<Vec<String>, PackError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read", dir, error)),
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,92 @@
+//! What a pack must be like, whoever made it: a suite that loads, without a word that is the operator's, and plugins that are
+//! pinned and that this host would load.
+
+use anyhow::anyhow;
+use camino::Utf8Path;
+
+use crate::commands::{machine, show_problems};
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::open;
+use pibench_pack::{Contents, Manifest, PackError, suite_file};
+use pibench_sandbox::{GuestLimits, lock};
+use pibench_suite::load::load;
+use pibench_suite::manifest::PolicyFile;
+use pibench_suite::suite::Suite;
+
+/// Checks the folder of a pack; its suite.
+pub(super) fn check(
+    folder: &Utf8Path,
+    contents: &Contents,
+    manifest: &Manifest,
+) -> Result<Suite, Failure> {
+    let host = env!("CARGO_PKG_VERSION");
+    if !manifest.plays_on(host) {
+        let needed = manifest.host.as_deref().unwrap_or_default();
+        let reason = format!("it needs a pibench-host of {needed}, and this is {host}");
+        return Err(PackError::refused(folder, reason).into());
+    }
+    suite_file::check(folder, contents)?;
+    let path = folder.join(suite_file::FILE);
+    let suite = match load(&path) {
+        Ok(loaded) => loaded.suite,
+        Err(problems) => {
+            show_problems(&problems.0);
+            return Err(anyhow!(
+                "take {path} for a suite: it has the problems above"
+            ))
+            .or_exit(Exit::InvalidInput);
+        }
+    };
+    check_plugins(folder, contents)?;
+    Ok(suite)
+}
+
+/// Every component is pinned by the lock beside it, and one that this host would load. None is compiled.
+fn check_plugins(folder: &Utf8Path, contents: &Contents) -> Result<(), Failure> {
+    let components = contents.files.iter();
+    let wasm = |path: &str| Utf8Path::new(path).extension() == Some("wasm");
+    let components = components.filter(|file| wasm(&file.path));
+    for file in components {
+        let path = folder.join(&file.path);
+        let dir = path.parent().unwrap_or(folder);
+        let pins = dir.join(lock::FILE);
+        let lock = lock::read(pins.as_std_path());
+        let lock = lock
+            .map_err(|error| {
+                let pin = format!("pin its plugins by `pibench-host plugin lock --plugins {dir}`");
+                anyhow!("{error}; {pin}")
+            })
+            .or_exit(Exit::InvalidInput)?;
+        let name = path.file_stem().unwrap_or_default();
+        let pinned = lock.plugins.iter().find(|one| one.name == name);
+        if pinned.is_none_or(|one| one.sha256 != file.sha256) {
+            let reason = format!("`{}` is not as {pins} pins it", file.path);
+            return Err(PackError::refused(folder, reason).into());
+        }
+        let named = [(name.to_owned(), path.clone())].into();
+        let limits = GuestLimits::default();
+        let plugins = open(
+            &machine()?,
+            named,
+            Vec::new(),
+            &limits,
+            PolicyFile::default(),
+            None,
+        )?;
+        plugins.papers(name).or_exit(Exit::InvalidInput)?;
+    }
+    Ok(())
+}
+
+/// The plugins that a suite needs and that neither its pack nor this machine has.
+pub(super) fn missing(suite: &Suite) -> Result<Vec<String>, Failure> {
+    let own = machine()?.own;
+    let there = |name: &String| {
+        suite.plugins.contains_key(name)
+            || own
+                .iter()
+                .any(|dir| dir.join(format!("{name}.wasm")).is_file())
+    };
+    let needed = suite.plugin_names().into_iter();
+    Ok(needed.filter(|name| !there(name)).collect())
+}
