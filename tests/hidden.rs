@@ -18,7 +18,7 @@ fn suite() -> Suite {
         .suite
 }
 
-fn fold(text: &str) -> String {
+pub(crate) fn fold(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")
@@ -26,7 +26,7 @@ fn fold(text: &str) -> String {
 }
 
 /// Every span of the secret text; the whole text when it is shorter.
-fn spans(text: &str) -> BTreeSet<String> {
+pub(crate) fn spans(text: &str) -> BTreeSet<String> {
     let text: Vec<char> = fold(text).chars().collect();
     text.windows(SPAN.min(text.len().max(1)))
         .map(|span| span.iter().collect())
@@ -48,7 +48,7 @@ fn secrets(session: &Session) -> Vec<String> {
     secrets
 }
 
-fn texts(value: &Value) -> Vec<String> {
+pub(crate) fn texts(value: &Value) -> Vec<String> {
     match value {
         // A text without blanks is a name or an address, which the agent must know to write to.
         Value::String(text) if text.len() >= SPAN && text.contains(' ') => vec![text.clone()],
@@ -58,7 +58,7 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-fn assert_hidden(shown: &str, place: &str, session: &Session) {
+pub(crate) fn assert_hidden(shown: &str, place: &str, session: &Session) {
     let shown = fold(shown);
     for secret in secrets(session) {
         let leaked = spans(&secret)

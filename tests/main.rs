@@ -29,6 +29,7 @@ mod guest;
 mod hidden;
 mod hostile;
 mod hostile_pack;
+mod hub;
 mod identity;
 mod import;
 mod import_appworld;

@@ -1,6 +1,7 @@
 //! The command line. The doc comments are the help.
 
 pub mod board;
+pub mod hub;
 pub mod pack;
 pub mod signing;
 
@@ -107,6 +108,8 @@ pub enum Command {
     Submit(board::SubmitArgs),
     /// Build a board of submissions.
     Board(board::BoardArgs),
+    /// Host the agents of others on a suite that they do not see: tokens, quotas, signed results.
+    Hub(hub::HubArgs),
     /// List the simulator's doubtful moves for a person to look at: ended early, answered what was not asked, leaked an
     /// intent.
     Review(ReviewArgs),

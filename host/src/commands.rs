@@ -11,6 +11,7 @@ mod completions;
 mod doctor;
 mod export;
 mod grade;
+mod hub;
 mod import;
 mod list;
 mod man;
@@ -95,6 +96,7 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::Grade(args) => grade::grade(&args),
         Command::Submit(args) => submit::submit(&args),
         Command::Board(args) => board::board(&args),
+        Command::Hub(args) => hub::hub(&args),
         Command::Review(args) => review::review(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Import(args) => import::import(args),

@@ -162,7 +162,7 @@ const LIKENESS: f64 = 0.85;
 
 /// A player that is neither scripted nor a model of the list nor PROVIDER/MODEL is a slip of the pen, and what it is near is
 /// offered.
-fn check_spelling(suite: &Suite) -> Result<(), Failure> {
+pub(super) fn check_spelling(suite: &Suite) -> Result<(), Failure> {
     let catalog = Catalog::with(&suite.providers, &suite.models);
     let roles = [
         ("agent", Some(&suite.agent), &player::SCRIPTED[..]),
@@ -172,7 +172,7 @@ fn check_spelling(suite: &Suite) -> Result<(), Failure> {
     for (role, named, scripted) in roles {
         let known = |name: &str| {
             name.contains('/')
-                || name == player::EXTERNAL
+                || player::is_external(name)
                 || scripted.contains(&name)
                 || catalog.models.contains_key(name)
         };
@@ -214,7 +214,7 @@ fn check_named(suite: &Suite) -> Result<(), Failure> {
 pub(super) fn unnamed(suite: &Suite) -> Option<(String, String)> {
     let real = catalog::panel(&suite.agent).find(|agent| !player::SCRIPTED.contains(agent))?;
     let model = match real {
-        player::EXTERNAL => "PROVIDER/MODEL",
+        external if player::is_external(external) => "PROVIDER/MODEL",
         real => real,
     };
     let roles = [("user", &suite.user), ("judge", &suite.judge)];

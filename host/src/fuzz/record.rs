@@ -288,7 +288,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         load: _,
     } = GuestLimits::default();
     Plan {
-        suite,
+        suite: Arc::new(suite),
         protocol: Protocol::Paper,
         played_by: Protocol::Paper,
         scaffold: Scaffold::default(),

@@ -10,15 +10,21 @@ use crate::vocabulary::WireFormat;
 /// The scripted agents.
 pub const SCRIPTED: [&str; 4] = ["reference", "reactive", "nop", "cheat"];
 
-/// An agent from outside.
+/// An agent from outside. One that a hub played has a name of its own behind it: `external:NAME`.
 pub const EXTERNAL: &str = "external";
+
+/// Whether a name stands for an agent from outside.
+pub fn is_external(name: &str) -> bool {
+    name.strip_prefix(EXTERNAL)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
 
 /// The user agent and judge that match patterns.
 pub const LEXICAL: &str = "lexical";
 
 /// Whether a name stands for a model of a server.
 pub fn is_model(name: &str) -> bool {
-    !SCRIPTED.contains(&name) && ![EXTERNAL, LEXICAL].contains(&name)
+    !SCRIPTED.contains(&name) && name != LEXICAL && !is_external(name)
 }
 
 /// What plays a role.
@@ -72,7 +78,7 @@ impl Players {
         };
         Self {
             agent: match agent {
-                EXTERNAL => Player::External,
+                agent if is_external(agent) => Player::External,
                 agent if SCRIPTED.contains(&agent) => Player::Scripted,
                 _ => Player::Model,
             },

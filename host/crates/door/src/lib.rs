@@ -1,8 +1,10 @@
-//! The one way in over HTTP: it takes connections on 127.0.0.1 and lends each to an application, which says who it lets in.
+//! The one way in over HTTP: it takes connections on 127.0.0.1, or where the operator says, and lends each to an application,
+//! which says who it lets in.
 //! Until then a connection is a stranger's: there are few of them, each has little time, and none keeps anybody else out or
 //! takes the descriptors of a run. It answers nothing itself, and starts no task.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +20,33 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Connections at a time, all in all: a browser opens six, an agent one or two. Each is a descriptor of the process.
-const CONNECTIONS: usize = 128;
+/// How many may come in at a time.
+#[derive(Debug, Clone)]
+pub struct Room {
+    /// Connections, all in all. Each is a descriptor of the process.
+    pub connections: usize,
+    /// Connections of one address. One more is closed at once.
+    pub of_peer: usize,
+    /// Strangers. With one more, the one that has waited longest is sent away: who has a token needs a moment only.
+    pub strangers: usize,
+    /// Strangers of one address. With one more, the oldest of that address is sent away: none of another's.
+    pub strangers_of_peer: usize,
+    /// Addresses through which others come, as of a proxy: the bounds of one address are not theirs.
+    pub gates: Vec<IpAddr>,
+}
 
-/// Strangers at a time. With one more, the one that has waited longest is sent away: who has the token needs a moment only.
-const STRANGERS: usize = 64;
-
-/// Strangers of one address. With one more, the oldest of that address is sent away: none of another's.
-const STRANGERS_OF_PEER: usize = 32;
+impl Default for Room {
+    /// Of what serves one reader or agent: a browser opens six connections, an agent one or two.
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            of_peer: 128,
+            strangers: 64,
+            strangers_of_peer: 32,
+            gates: Vec::new(),
+        }
+    }
+}
 
 /// How long a stranger has to send the head of a request with a token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -53,7 +74,12 @@ pub struct DoorError {
 pub struct Door {
     listener: TcpListener,
     address: SocketAddr,
+    room: Room,
 }
+
+/// The address that a connection comes from: an extension of each of its requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
 
 /// Whoever is behind a connection: an extension of each of its requests. The application admits whom it knows by its token;
 /// who is not admitted in time, or while too many others come, is sent away.
@@ -99,13 +125,13 @@ struct Strangers(VecDeque<(IpAddr, Guest)>);
 
 impl Strangers {
     /// Takes one more, for whom another may have to go.
-    fn add(&mut self, peer: IpAddr, guest: Guest) {
+    fn add(&mut self, peer: IpAddr, guest: Guest, room: &Room) {
         self.0.retain(|(_, other)| other.is_stranger());
         let of_peer = self.0.iter().filter(|(other, _)| *other == peer).count();
-        let oldest = if of_peer >= STRANGERS_OF_PEER {
+        let oldest = if of_peer >= room.strangers_of_peer && !room.gates.contains(&peer) {
             self.0.iter().position(|(other, _)| *other == peer)
         } else {
-            (self.0.len() >= STRANGERS).then_some(0)
+            (self.0.len() >= room.strangers).then_some(0)
         };
         if let Some((_, oldest)) = oldest.and_then(|place| self.0.remove(place)) {
             oldest.send_away();
@@ -117,11 +143,19 @@ impl Strangers {
 impl Door {
     /// Takes a port of this machine's own address; 0 for any that is free.
     pub async fn open(port: u16) -> Result<Self, DoorError> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self::open_at((Ipv4Addr::LOCALHOST, port).into(), Room::default()).await
+    }
+
+    /// Takes an address that the operator names: other machines may reach it.
+    pub async fn open_at(address: SocketAddr, room: Room) -> Result<Self, DoorError> {
         let failed = |source| DoorError { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
+        Ok(Self {
+            listener,
+            address,
+            room,
+        })
     }
 
     /// Where it is.
@@ -137,20 +171,33 @@ impl Door {
     async fn serve_patiently(self, app: Router, patience: Duration) {
         let mut open = FuturesUnordered::new();
         let mut strangers = Strangers::default();
+        let mut of_peers: HashMap<IpAddr, usize> = HashMap::new();
+        let room = &self.room;
         loop {
             tokio::select! {
-                Some(()) = open.next() => {}
-                accepted = self.listener.accept(), if open.len() < CONNECTIONS => match accepted {
+                Some(peer) = open.next() => leave(&mut of_peers, peer),
+                accepted = self.listener.accept(), if open.len() < room.connections => match accepted {
                     Ok((stream, peer)) => {
+                        let peer = peer.ip();
+                        let of_peer = of_peers.entry(peer).or_default();
+                        if *of_peer >= room.of_peer && !room.gates.contains(&peer) {
+                            tracing::debug!("{peer} has {of_peer} connections: one more was closed");
+                            continue;
+                        }
+                        *of_peer += 1;
                         let guest = Guest::default();
-                        strangers.add(peer.ip(), guest.clone());
-                        open.push(attend(stream, app.clone(), guest, patience));
+                        strangers.add(peer, guest.clone(), room);
+                        open.push(attend(stream, app.clone(), guest, peer, patience));
                     }
                     Err(error) => {
                         tracing::warn!("no connection was taken: {error}");
                         // Those that are open are served meanwhile.
                         let pause = sleep(PAUSE);
-                        let serving = async { while open.next().await.is_some() {} };
+                        let serving = async {
+                            while let Some(peer) = open.next().await {
+                                leave(&mut of_peers, peer);
+                            }
+                        };
                         let _ = tokio::time::timeout_at(pause.deadline(), serving).await;
                     }
                 }
@@ -159,8 +206,26 @@ impl Door {
     }
 }
 
-async fn attend(stream: TcpStream, app: Router, guest: Guest, patience: Duration) {
-    let service = TowerToHyperService::new(app.layer(Extension(guest.clone())));
+/// A connection of this address has ended.
+fn leave(of_peers: &mut HashMap<IpAddr, usize>, peer: IpAddr) {
+    if let Entry::Occupied(mut of_peer) = of_peers.entry(peer) {
+        *of_peer.get_mut() -= 1;
+        if *of_peer.get() == 0 {
+            of_peer.remove();
+        }
+    }
+}
+
+/// Serves a connection to its end; whose it was.
+async fn attend(
+    stream: TcpStream,
+    app: Router,
+    guest: Guest,
+    peer: IpAddr,
+    patience: Duration,
+) -> IpAddr {
+    let app = app.layer(Extension(guest.clone()));
+    let service = TowerToHyperService::new(app.layer(Extension(Peer(peer))));
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(REST)
@@ -174,6 +239,7 @@ async fn attend(stream: TcpStream, app: Router, guest: Guest, patience: Duration
         () = guest.overstay(patience) => tracing::debug!("a stranger was sent away"),
     }
     guest.0.gone.store(true, Ordering::Relaxed);
+    peer
 }
 
 #[cfg(test)]
@@ -182,6 +248,10 @@ mod tests {
     use axum::extract::Request;
     use axum::http::StatusCode;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    const CONNECTIONS: usize = 128;
+    const STRANGERS: usize = 64;
+    const STRANGERS_OF_PEER: usize = 32;
 
     const KNOWN: &[u8] = b"GET /known HTTP/1.1\r\nHost: a\r\n\r\n";
     const UNKNOWN: &[u8] = b"GET /unknown HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -267,16 +337,62 @@ mod tests {
     async fn an_address_that_floods_sends_away_its_own_and_none_of_another() {
         let (peer, flood) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
         let mut strangers = Strangers::default();
-        strangers.add(peer, Guest::default());
+        let room = Room::default();
+        strangers.add(peer, Guest::default(), &room);
         for _ in 0..3 * STRANGERS {
-            strangers.add(flood, Guest::default());
+            strangers.add(flood, Guest::default(), &room);
         }
         assert_eq!(strangers.0.len(), STRANGERS_OF_PEER + 1);
         assert_eq!(strangers.0[0].0, peer);
         for last in 3..=200 {
-            strangers.add(IpAddr::from([127, 0, 0, last]), Guest::default());
+            strangers.add(IpAddr::from([127, 0, 0, last]), Guest::default(), &room);
         }
         assert_eq!(strangers.0.len(), STRANGERS);
+    }
+
+    #[test]
+    fn the_bounds_of_an_address_are_not_those_of_a_gate() {
+        let gate = IpAddr::from([127, 0, 0, 1]);
+        let room = Room {
+            gates: vec![gate],
+            ..Room::default()
+        };
+        let mut strangers = Strangers::default();
+        for _ in 0..3 * STRANGERS {
+            strangers.add(gate, Guest::default(), &room);
+        }
+        assert_eq!(strangers.0.len(), STRANGERS);
+    }
+
+    #[tokio::test]
+    async fn an_address_has_so_many_connections_and_another_one_when_one_ends() {
+        let room = Room {
+            of_peer: 2,
+            ..Room::default()
+        };
+        let door = Door::open_at((Ipv4Addr::LOCALHOST, 0).into(), room).await;
+        let door = door.unwrap();
+        let address = door.address();
+        let app = Router::new().fallback(answer);
+        let visits = async {
+            let mut one = connect(address).await;
+            let mut two = connect(address).await;
+            for stream in [&mut one, &mut two] {
+                assert_eq!(ask(stream, KNOWN).await.as_deref(), Some("200"));
+            }
+            assert!(is_closed(&mut connect(address).await).await);
+            drop(one);
+            // The place is free when the door has seen the end.
+            let mut again = connect(address).await;
+            while ask(&mut again, KNOWN).await.as_deref() != Some("200") {
+                again = connect(address).await;
+            }
+            assert_eq!(ask(&mut two, KNOWN).await.as_deref(), Some("200"));
+        };
+        tokio::select! {
+            () = door.serve(app) => unreachable!("it serves until it is dropped"),
+            () = visits => {}
+        }
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ mod machine;
 mod regrade;
 mod reopen;
 mod resolve;
+mod shared;
 
 pub use answers::Answers;
 pub(crate) use cast::UNKNOWN;
@@ -24,6 +25,7 @@ pub use reopen::{
 pub use resolve::{
     Playing, Seat, Settled, Wanted, absolute, default_out, resolve, resolve_all, settle,
 };
+pub use shared::Shared;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +55,8 @@ use pibench_suite::suite::{Item, Persona, Session, Suite};
 /// Everything that a run needs.
 #[derive(Debug)]
 pub struct Plan {
-    pub suite: Suite,
+    /// Shared: a hub has many plans of one suite.
+    pub suite: Arc<Suite>,
     /// The rules of graders, judges and sums.
     pub protocol: Protocol,
     /// The rules that the sessions were played by: others only in a run that was graded again.
@@ -196,12 +199,12 @@ impl Roles {
 
 /// What a plan is made of beside its manifest.
 struct Made<'a> {
-    suite: Suite,
+    suite: Arc<Suite>,
     roles: Roles,
     spending: Spending,
     guests: &'a Guests,
     folder: RunFolder,
-    web: Web,
+    web: Arc<Web>,
     beside: bool,
     preflight: bool,
     /// From the signal of a scheduler to its kill.
@@ -249,7 +252,7 @@ impl Plan {
             protocol: manifest.protocol,
             played_by: graded.map_or(manifest.protocol, |graded| graded.protocol),
             scaffold: manifest.scaffold,
-            web: Arc::new(web),
+            web,
             seed: manifest.seed,
             runs: manifest.runs,
             jobs: at_once(&suite).min(most.unwrap_or(usize::MAX)),

@@ -28,7 +28,7 @@ use pibench_door::{Door, DoorError, Guest};
 use pibench_model::external::{Called, Outside, Over, Told};
 
 /// The tool that the conversation runs through.
-const CONVERSE: &str = "converse";
+pub const CONVERSE: &str = "converse";
 
 /// Tools that are not offered: a subagent would be one of the built-in scaffold, and so would the memory.
 const OF_SCAFFOLD: [&str; 2] = ["spawn", "save_memory"];
@@ -113,6 +113,23 @@ impl Service {
         message
     }
 
+    /// What the server says of itself.
+    pub fn info() -> ServerConfig {
+        let program = Implementation::new("pibench-host", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(program)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    /// The tools that there are now.
+    pub async fn listed(&self) -> ListToolsResult {
+        let conversation = self.0.conversation.lock().await;
+        let open = conversation.open.as_ref();
+        let specs = open.map_or(&[][..], |told| told.tools.as_slice());
+        let all = std::iter::once(converse_tool()).chain(tools(specs).map(tool));
+        ListToolsResult::with_all_items(all.collect())
+    }
+
     /// Waits until the agent was told that nothing more comes.
     pub async fn over(&self) {
         self.0.over.notified().await;
@@ -149,7 +166,7 @@ impl Service {
     }
 
     /// The result of one tool call, whichever tool it is.
-    async fn call_named(&self, name: &str, arguments: JsonObject) -> CallToolResult {
+    pub async fn call_named(&self, name: &str, arguments: JsonObject) -> CallToolResult {
         if name != CONVERSE {
             return self.call(name, arguments).await;
         }
@@ -164,23 +181,15 @@ impl Service {
 
 impl ServerHandler for Service {
     fn get_info(&self) -> ServerConfig {
-        let program = Implementation::new("pibench-host", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(program)
-            .with_instructions(INSTRUCTIONS)
+        Self::info()
     }
 
-    /// The tools that there are now.
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let conversation = self.0.conversation.lock().await;
-        let open = conversation.open.as_ref();
-        let specs = open.map_or(&[][..], |told| told.tools.as_slice());
-        let all = std::iter::once(converse_tool()).chain(tools(specs).map(tool));
-        Ok(ListToolsResult::with_all_items(all.collect()))
+        Ok(self.listed().await)
     }
 
     async fn call_tool(
@@ -197,7 +206,8 @@ fn answered(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-fn refused(reason: &str) -> CallToolResult {
+/// What a call that is not made is answered with.
+pub fn refused(reason: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(reason)])
 }
 
@@ -228,23 +238,34 @@ fn converse_tool() -> Tool {
     Tool::new(CONVERSE, CONVERSE_DESCRIPTION, schema)
 }
 
-/// Serves `/mcp` to whoever has the token, until the future is dropped. No page of a browser is let in: neither one of
-/// another origin, nor one whose name was pointed at this machine.
-pub async fn http(service: Service, door: Door, token: String) {
-    // Without sessions and streams: each message is one request, and its answer one JSON text.
-    let config = StreamableHttpServerConfig::default()
+/// What answers the protocol's requests over HTTP.
+pub type Endpoint<H> = StreamableHttpService<H, LocalSessionManager>;
+
+/// Without sessions and streams: each message is one request of at most so many bytes, and its answer one JSON text. Only
+/// requests under the names in `hosts` are answered, beside those of this machine, and none of a browser's page.
+pub fn endpoint<H: ServerHandler + Clone>(
+    handler: H,
+    hosts: &[String],
+    most: usize,
+) -> Endpoint<H> {
+    let config = StreamableHttpServerConfig::default();
+    let all = [config.allowed_hosts.as_slice(), hosts].concat();
+    let config = config
+        .with_allowed_hosts(all)
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .enforce_origin_validation()
-        .with_max_request_body_bytes(MAX_MESSAGE);
-    let connection = move || Ok(service.clone());
-    let sessions = Arc::new(LocalSessionManager::default());
+        .with_max_request_body_bytes(most);
+    let connection = move || Ok(handler.clone());
+    StreamableHttpService::new(connection, Arc::default(), config)
+}
+
+/// Serves `/mcp` to whoever has the token, until the future is dropped. No page of a browser is let in: neither one of
+/// another origin, nor one whose name was pointed at this machine.
+pub async fn http(service: Service, door: Door, token: String) {
     let token: Arc<str> = token.into();
     let app = Router::new()
-        .route_service(
-            "/mcp",
-            StreamableHttpService::new(connection, sessions, config),
-        )
+        .route_service("/mcp", endpoint(service, &[], MAX_MESSAGE))
         .layer(middleware::from_fn_with_state(token, authorise));
     door.serve(app).await;
 }

@@ -37,13 +37,13 @@ pub fn end_at_once() -> io::Result<()> {
 
 /// The signals of a scheduler, heard from its making on.
 #[derive(Debug)]
-pub(super) struct Scheduler {
+pub struct Scheduler {
     term: Signal,
     usr1: Signal,
 }
 
 impl Scheduler {
-    pub(super) fn heard() -> io::Result<Self> {
+    pub fn heard() -> io::Result<Self> {
         let heard = Self {
             term: signal(SignalKind::terminate())?,
             usr1: signal(SignalKind::user_defined1())?,
@@ -55,7 +55,7 @@ impl Scheduler {
     }
 
     /// Comes back at the first one.
-    pub(super) async fn says_stop(&mut self) {
+    pub async fn says_stop(&mut self) {
         tokio::select! {
             _ = self.term.recv() => {}
             _ = self.usr1.recv() => {}

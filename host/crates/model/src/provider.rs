@@ -16,7 +16,7 @@ use pibench_suite::catalog::Catalog;
 use pibench_suite::manifest::{ModelFile, ProviderFile};
 
 /// Looks up an environment variable. Passed in, so that nothing here reads the process's environment by itself.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type Environment<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
 /// The process's own environment; a value that is not UTF-8 counts as absent.
 pub fn process_environment(name: &str) -> Option<String> {

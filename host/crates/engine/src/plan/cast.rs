@@ -140,7 +140,7 @@ pub(super) fn cast(
             "reactive" => AgentRole::Reactive,
             "nop" => AgentRole::Nop,
             "cheat" => AgentRole::Cheat,
-            AgentRole::EXTERNAL => AgentRole::External(External::default()),
+            name if player::is_external(name) => AgentRole::External(External::default()),
             spec => AgentRole::Client(client(spec, Role::Agent)?),
         },
         user: match user.as_str() {

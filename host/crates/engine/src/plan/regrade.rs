@@ -1,6 +1,7 @@
 //! A finished run to the plan of grading it again, in a new run folder: all of the run but what it is graded by.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -84,12 +85,12 @@ pub fn regrade(
     let plan = Plan::of(
         &manifest,
         Made {
-            suite,
+            suite: Arc::new(suite),
             roles,
             spending,
             guests: &guests,
             folder,
-            web,
+            web: Arc::new(web),
             beside: false,
             preflight: false,
             grace: Duration::ZERO,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -158,12 +159,12 @@ fn look(
     Ok(Plan::of(
         &opened.manifest,
         Made {
-            suite: opened.suite,
+            suite: Arc::new(opened.suite),
             roles,
             spending,
             guests: &opened.guests,
             folder: opened.folder,
-            web,
+            web: Arc::new(web),
             beside: false,
             preflight: false,
             grace: Duration::ZERO,
@@ -229,12 +230,12 @@ pub fn go_on_all(
         let plan = Plan::of(
             &opened.manifest,
             Made {
-                suite: opened.suite,
+                suite: Arc::new(opened.suite),
                 roles,
                 spending,
                 guests: &opened.guests,
                 folder: opened.folder,
-                web,
+                web: Arc::new(web),
                 beside: how.beside,
                 preflight: how.preflight,
                 grace: playing.grace,
@@ -422,7 +423,7 @@ pub fn same_plan(
 }
 
 /// Nothing that a score depends on may have changed since.
-fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result<(), PlanError> {
+pub(super) fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result<(), PlanError> {
     let changed = differences(was, now);
     if changed.is_empty() {
         return Ok(());
@@ -444,7 +445,7 @@ pub(super) fn plugin_dirs(machine: &Machine, manifest: &Manifest) -> Vec<PathBuf
     dirs
 }
 
-fn of_folder(error: FolderError) -> PlanError {
+pub(super) fn of_folder(error: FolderError) -> PlanError {
     match error {
         FolderError::Read { .. } => PlanError::input(error),
         _ => PlanError::disk(error),

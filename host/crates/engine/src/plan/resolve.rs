@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -77,17 +78,18 @@ pub struct Settled {
 }
 
 /// What the plans of all agents of a suite share.
-struct Ground {
+#[derive(Debug)]
+pub(super) struct Ground {
     prompts: Prompts,
-    guests: Guests,
+    pub(super) guests: Guests,
     marks: BTreeMap<String, PluginMark>,
 }
 
 /// What a suite decides for one agent.
-struct Decided {
-    manifest: Manifest,
-    roles: Roles,
-    spending: Spending,
+pub(super) struct Decided {
+    pub(super) manifest: Manifest,
+    pub(super) roles: Roles,
+    pub(super) spending: Spending,
 }
 
 /// The plan of one agent, in a new run folder.
@@ -128,13 +130,14 @@ pub async fn resolve_all(
             Some(_) => seat.answers.web(suite)?,
             None => offline(suite),
         };
-        decided.push((seat, one, web));
+        decided.push((seat, one, Arc::new(web)));
     }
     let beside = seats.len() > 1;
+    let suite = Arc::new(suite.clone());
     let placed = decided.into_iter().map(|(seat, one, web)| {
         ground.place(
             machine,
-            suite,
+            &suite,
             wanted,
             seat.out.as_deref(),
             one,
@@ -164,7 +167,7 @@ pub fn settle(
 }
 
 impl Ground {
-    fn of(machine: &Machine, suite: &Suite, wanted: &Wanted) -> Result<Self, PlanError> {
+    pub(super) fn of(machine: &Machine, suite: &Suite, wanted: &Wanted) -> Result<Self, PlanError> {
         check_filter(suite)?;
         let dirs = guests::search(machine, wanted.plugins.as_deref());
         let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
@@ -175,7 +178,7 @@ impl Ground {
         })
     }
 
-    fn decide(
+    pub(super) fn decide(
         &self,
         suite: &Suite,
         wanted: &Wanted,
@@ -238,14 +241,14 @@ impl Ground {
     }
 
     #[expect(clippy::too_many_arguments, reason = "each is decided elsewhere")]
-    fn place(
+    pub(super) fn place(
         &self,
         machine: &Machine,
-        suite: &Suite,
+        suite: &Arc<Suite>,
         wanted: &Wanted,
         out: Option<&Utf8Path>,
         decided: Decided,
-        web: Web,
+        web: Arc<Web>,
         beside: bool,
     ) -> Result<Plan, PlanError> {
         let Decided {
@@ -265,7 +268,7 @@ impl Ground {
         let plan = Plan::of(
             &manifest,
             Made {
-                suite: suite.clone(),
+                suite: Arc::clone(suite),
                 roles,
                 spending,
                 guests: &self.guests,

@@ -1,0 +1,144 @@
+//! Plans of one suite that are made one by one while others play: guests, prompts and ways to models are loaded once, and each
+//! plan is one part of a run in a folder of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use camino::Utf8Path;
+
+use super::cast::clients;
+use super::reopen::{of_folder, same_rules, same_run};
+use super::resolve::{Decided, Ground, begin, log_of};
+use super::{AgentRole, Answers, Machine, Made, OF_TOOLS, Plan, PlanError, Playing, Wanted};
+use pibench_model::cassette::Tape;
+use pibench_model::client::Clients;
+use pibench_model::web::Web;
+use pibench_record::folder::Shard;
+use pibench_record::{Manifest, RunFolder};
+use pibench_sandbox::LoadError;
+use pibench_suite::suite::{Persona, Suite};
+
+/// A suite that is ready to be played in parts.
+pub struct Shared {
+    machine: Machine,
+    suite: Arc<Suite>,
+    web: Arc<Web>,
+    wanted: Wanted,
+    playing: Playing,
+    ground: Ground,
+    clients: Mutex<Clients<'static>>,
+    episodes: usize,
+}
+
+impl Shared {
+    /// Loads and compiles all that an episode may need, so that none waits for it.
+    pub fn of(
+        machine: Machine,
+        suite: Suite,
+        wanted: Wanted,
+        playing: Playing,
+    ) -> Result<Self, PlanError> {
+        let ground = Ground::of(&machine, &suite, &wanted)?;
+        ground.guests.decided(&suite)?;
+        for name in OF_TOOLS {
+            match ground.guests.plugins.get(name) {
+                // The shell says so where a command needs it.
+                Ok(_) | Err(LoadError::Missing { .. }) => {}
+                Err(error) => return Err(PlanError::input(error)),
+            }
+        }
+        let mut clients = clients(&suite, Tape::Off);
+        let decided = ground.decide(&suite, &wanted, AgentRole::EXTERNAL, &mut clients)?;
+        if suite.ablate.is_some() {
+            return Err(PlanError::asked(
+                "play a suite with `ablate` in parts of one episode: leave it out",
+            ));
+        }
+        let episodes = episodes(&suite, &decided.manifest);
+        Ok(Self {
+            episodes,
+            clients: Mutex::new(clients),
+            web: Arc::new(Answers::Asked.web(&suite)?),
+            machine,
+            suite: Arc::new(suite),
+            wanted,
+            playing,
+            ground,
+        })
+    }
+
+    /// How many parts a run has when each is one episode.
+    pub fn episodes(&self) -> usize {
+        self.episodes
+    }
+
+    /// The plan of a part of a new run, in a new folder.
+    pub fn begin(&self, agent: &str, shard: Shard, out: &Utf8Path) -> Result<Plan, PlanError> {
+        let decided = self.decide(agent, Some(shard))?;
+        let (machine, suite, wanted) = (&self.machine, &self.suite, &self.wanted);
+        let wanted = Wanted {
+            playing: Some(self.playing.clone()),
+            ..wanted.clone()
+        };
+        self.ground.place(
+            machine,
+            suite,
+            &wanted,
+            Some(out),
+            decided,
+            Arc::clone(&self.web),
+            false,
+        )
+    }
+
+    /// The plan of a part that was begun before.
+    pub fn go_on(&self, dir: &Utf8Path) -> Result<Plan, PlanError> {
+        let (mut folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
+        same_rules("go on with", dir, &manifest)?;
+        let decided = self.decide(&manifest.agent, manifest.shard)?;
+        let Decided {
+            manifest: now,
+            roles,
+            spending,
+        } = decided;
+        same_run(dir, &manifest, &now)?;
+        begin(&self.machine, &mut folder, &self.playing, &roles)?;
+        let log = log_of(&self.machine, &folder, &self.playing)?;
+        Ok(Plan::of(
+            &manifest,
+            Made {
+                suite: Arc::clone(&self.suite),
+                roles,
+                spending,
+                guests: &self.ground.guests,
+                folder,
+                web: Arc::clone(&self.web),
+                beside: false,
+                preflight: false,
+                grace: self.playing.grace,
+                log,
+                most: Some(self.machine.most),
+            },
+        ))
+    }
+
+    fn decide(&self, agent: &str, shard: Option<Shard>) -> Result<Decided, PlanError> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = Wanted {
+            shard,
+            ..self.wanted.clone()
+        };
+        self.ground
+            .decide(&self.suite, &wanted, agent, &mut clients)
+    }
+}
+
+/// The personas that have anything to play, in each run.
+fn episodes(suite: &Suite, manifest: &Manifest) -> usize {
+    let is_of = |all: &[String], id: &String| all.is_empty() || all.contains(id);
+    let plays = |persona: &&Persona| {
+        let mut sessions = persona.sessions.iter();
+        is_of(&manifest.personas, &persona.id)
+            && sessions.any(|session| is_of(&manifest.sessions, &session.id))
+    };
+    suite.personas.iter().filter(plays).count() * manifest.runs as usize
+}

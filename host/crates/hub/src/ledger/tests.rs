@@ -1,0 +1,179 @@
+use super::*;
+
+fn books() -> (tempfile::TempDir, Ledger) {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(&dir.path().join("hub")).unwrap();
+    (dir, ledger)
+}
+
+fn begin(ledger: &Ledger, name: &str, episodes: u32) -> Run {
+    let run = ledger.add_run(name, "a", episodes, Quotas::default());
+    run.unwrap().unwrap()
+}
+
+fn open(ledger: &Ledger, run: &Run, quotas: Quotas) -> Opened {
+    ledger.open_episode(run, None, quotas).unwrap()
+}
+
+#[test]
+fn a_token_is_nowhere_in_the_books_and_known_until_it_is_revoked() {
+    let (dir, ledger) = books();
+    let token = ledger.add_token("ana").unwrap();
+    let recognised = |token: &str| ledger.recognise(token.as_bytes()).unwrap();
+    assert_eq!(recognised(&token).as_deref(), Some("ana"));
+    let (id, secret) = parts(token.as_bytes()).unwrap();
+    let other = "0".repeat(secret.len());
+    assert_eq!(recognised(&format!("pibench_{id}_{other}")), None);
+    assert_eq!(
+        recognised(&format!("pibench_{}_{secret}", "0".repeat(16))),
+        None
+    );
+    for entry in std::fs::read_dir(dir.path().join("hub")).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let held = |text: &str| {
+            bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        };
+        assert!(!held(secret), "the secret is kept");
+    }
+    assert!(
+        ledger
+            .add_token("ana")
+            .unwrap_err()
+            .to_string()
+            .contains("is valid")
+    );
+    ledger.revoke_token("ana").unwrap();
+    assert_eq!(recognised(&token), None);
+    assert!(ledger.revoke_token("ana").is_err());
+    let newer = ledger.add_token("ana").unwrap();
+    assert_eq!(
+        (recognised(&newer).as_deref(), recognised(&token)),
+        (Some("ana"), None)
+    );
+    assert_eq!(ledger.tokens().unwrap().len(), 2);
+    assert!(ledger.add_token("a b").is_err() && ledger.add_token("").is_err());
+}
+
+#[test]
+fn quotas_count_by_submitter_and_leave_the_others_alone() {
+    let (_dir, ledger) = books();
+    let quotas = Quotas {
+        episodes_a_day: 3,
+        episodes_at_once: 2,
+        open_runs: 1,
+        turns_a_day: 2,
+        ..Quotas::default()
+    };
+    let (run, other) = (begin(&ledger, "ana", 9), begin(&ledger, "bo", 9));
+    let refused = ledger.add_run("ana", "a", 9, quotas).unwrap().unwrap_err();
+    assert!(
+        refused.contains("1 runs that are not finished"),
+        "{refused}"
+    );
+    assert_eq!(open(&ledger, &run, quotas), Opened::Now(1));
+    assert_eq!(open(&ledger, &run, quotas), Opened::Now(2));
+    assert!(matches!(open(&ledger, &run, quotas), Opened::Refused(why) if why.contains("at once")));
+    assert_eq!(
+        ledger.open_episode(&run, Some(2), quotas).unwrap(),
+        Opened::Already(2)
+    );
+    let spot = |number| Spot {
+        run: run.id.clone(),
+        number,
+    };
+    let (first, ..) = ledger.next().unwrap().unwrap();
+    assert_eq!(first, spot(1));
+    ledger
+        .stop(
+            &first,
+            EpisodeState::Over,
+            Duration::from_secs(7),
+            Duration::ZERO,
+        )
+        .unwrap();
+    assert_eq!(ledger.episode(&first).unwrap().unwrap().seconds, 7);
+    assert_eq!(open(&ledger, &run, quotas), Opened::Now(3));
+    ledger.next().unwrap();
+    ledger
+        .stop(&spot(2), EpisodeState::Over, Duration::ZERO, Duration::ZERO)
+        .unwrap();
+    let why = open(&ledger, &run, quotas);
+    assert!(
+        matches!(&why, Opened::Refused(why) if why.contains("your 3 episodes of this day")),
+        "{why:?}"
+    );
+    assert_eq!(open(&ledger, &other, quotas), Opened::Now(1));
+    for granted in [true, true, false] {
+        assert_eq!(ledger.begin_turn(&spot(3), "ana", quotas).unwrap(), granted);
+    }
+    assert!(ledger.begin_turn(&spot(3), "bo", quotas).unwrap());
+    ledger.add_bytes("ana", 5).unwrap();
+    ledger.add_bytes("ana", 6).unwrap();
+    let used = Used {
+        episodes: 3,
+        turns: 2,
+        bytes: 11,
+    };
+    assert_eq!(ledger.used("ana").unwrap(), used);
+}
+
+#[test]
+fn the_queue_is_fair_to_who_plays_least() {
+    let (_dir, ledger) = books();
+    let quotas = Quotas::default();
+    let (flood, other) = (begin(&ledger, "ana", 9), begin(&ledger, "bo", 9));
+    for _ in 0..5 {
+        open(&ledger, &flood, quotas);
+    }
+    open(&ledger, &other, quotas);
+    let last = Spot {
+        run: other.id.clone(),
+        number: 1,
+    };
+    assert_eq!(ledger.before(&last).unwrap(), 5);
+    let next = || ledger.next().unwrap().unwrap().1.name;
+    assert_eq!([next(), next(), next()], ["ana", "bo", "ana"]);
+    // A process that comes after goes on with all.
+    ledger.play().unwrap();
+    assert!(ledger.next().unwrap().is_none());
+    ledger.queue(&last).unwrap();
+    assert_eq!(next(), "bo");
+    let wait = Duration::from_mins(1);
+    ledger
+        .stop(&last, EpisodeState::Paused, Duration::ZERO, wait)
+        .unwrap();
+    ledger.queue(&last).unwrap();
+    assert!(ledger.next().unwrap().is_none(), "it has to wait");
+}
+
+#[test]
+fn a_run_is_played_when_all_of_its_episodes_are_over() {
+    let (_dir, ledger) = books();
+    let run = begin(&ledger, "ana", 2);
+    for number in 1..=2 {
+        assert!(ledger.played_runs().unwrap().is_empty());
+        open(&ledger, &run, Quotas::default());
+        ledger.next().unwrap();
+        let spot = Spot {
+            run: run.id.clone(),
+            number,
+        };
+        ledger
+            .stop(&spot, EpisodeState::Over, Duration::ZERO, Duration::ZERO)
+            .unwrap();
+    }
+    assert_eq!(ledger.played_runs().unwrap(), std::slice::from_ref(&run));
+    let (another, other) = (begin(&ledger, "ana", 2), begin(&ledger, "bo", 2));
+    let attempts = [&run, &another, &other].map(|run| ledger.attempt(run).unwrap());
+    assert_eq!(attempts, [1, 2, 1]);
+    ledger.end_run(&run.id, RunState::Finished, None).unwrap();
+    assert!(ledger.played_runs().unwrap().is_empty());
+    // What is finished stays so.
+    ledger
+        .end_run(&run.id, RunState::Failed, Some("no"))
+        .unwrap();
+    let state = ledger.run(&run.id).unwrap().unwrap().state;
+    assert_eq!(state, RunState::Finished);
+}

@@ -1,0 +1,1006 @@
+//! A host for the agents of others: who comes in, what each may use, what each can see, and what is signed at the end.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use pibench_hub::NAMESPACE;
+use pibench_signature::{AllowedSigners, verify};
+use pibench_suite::suite::Grading;
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use ssh_key::private::{Ed25519Keypair, KeypairData};
+use ssh_key::{LineEnding, PrivateKey};
+
+use crate::hidden::{assert_hidden, fold, spans, texts};
+use crate::models::{KEY, play, server};
+use crate::openssh::keygen;
+use crate::scaffold::suite;
+use crate::scene::{Scene, expect, first_persona, root, short};
+
+const PRINCIPAL: &str = "hub@board.example";
+
+/// A hub's folder: its key, who may sign, and its settings over a suite of one persona and two sessions.
+fn scene(more: &str) -> Scene {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    configure(&scene, &format!("suite = \"tasks/suite.toml\"\n{more}"));
+    scene
+}
+
+fn configure(scene: &Scene, more: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&[7; 32]));
+    let key = PrivateKey::new(pair, "").unwrap();
+    let file = scene.write("hub-key", &key.to_openssh(LineEnding::LF).unwrap());
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let public = key.public_key().to_openssh().unwrap();
+    scene.write("signers", &format!("{PRINCIPAL} {public}\n"));
+    let least = format!(
+        "version = 1\ndata = \"books\"\nkey = \"hub-key\"\nprincipal = \"{PRINCIPAL}\"\nlisten = \"127.0.0.1:0\"\n"
+    );
+    scene.write("hub.toml", &format!("{least}{more}"));
+}
+
+/// The program, hosting.
+struct Hub {
+    child: Child,
+    url: String,
+    client: Client,
+}
+
+impl Hub {
+    fn start(scene: &Scene) -> Self {
+        Self::start_with(scene, &[])
+    }
+
+    fn start_with(scene: &Scene, variables: &[(&str, &str)]) -> Self {
+        let mut command = scene.command(&["hub"]);
+        command.envs(variables.iter().copied());
+        Self::started(command)
+    }
+
+    fn started(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let place: Value = serde_json::from_str(&line).unwrap();
+        Self {
+            child,
+            url: place["url"].as_str().unwrap().to_owned(),
+            client: Client::builder().no_proxy().build().unwrap(),
+        }
+    }
+
+    fn as_of(&self, token: &str) -> Submitter<'_> {
+        Submitter {
+            hub: self,
+            token: token.to_owned(),
+        }
+    }
+
+    /// Asks it to end, and waits for that.
+    fn end(mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        // It has ended, unless a test kills it, or failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn add(scene: &Scene, name: &str) -> String {
+    let output = scene.run(&["hub", "token", "add", name]);
+    expect(&output, 0, &[]);
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+struct Submitter<'a> {
+    hub: &'a Hub,
+    token: String,
+}
+
+impl Submitter<'_> {
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.hub.url);
+        let request = self.hub.client.request(method, url);
+        request.bearer_auth(&self.token)
+    }
+
+    async fn text(&self, method: Method, path: &str, body: &Value) -> (u16, String) {
+        let request = self.request(method, path).json(body);
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    async fn get(&self, path: &str) -> (u16, Value) {
+        let (status, text) = self.text(Method::GET, path, &json!({})).await;
+        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+        let (status, text) = self.text(Method::POST, path, &body).await;
+        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    async fn begin(&self) -> String {
+        let (status, run) = self.post("/runs", json!({ "agent": "mine" })).await;
+        assert_eq!(status, 201, "{run}");
+        run["run"].as_str().unwrap().to_owned()
+    }
+
+    /// Opens the next episode of a run; the path of its protocol.
+    async fn open(&self, run: &str) -> String {
+        let (status, opened) = self.post(&format!("/runs/{run}/episodes"), json!({})).await;
+        assert_eq!(status, 201, "{opened}");
+        opened["mcp"]
+            .as_str()
+            .unwrap()
+            .trim_start_matches("/v1")
+            .to_owned()
+    }
+
+    fn message(&self, mcp: &str, method: &str, params: &Value) -> RequestBuilder {
+        self.request(Method::POST, mcp)
+            .header("accept", "application/json, text/event-stream")
+            .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+    }
+
+    /// A call's status and text.
+    async fn call(&self, mcp: &str, name: &str, arguments: Value) -> (u16, String) {
+        let params = json!({ "name": name, "arguments": arguments });
+        let response = self
+            .message(mcp, "tools/call", &params)
+            .send()
+            .await
+            .unwrap();
+        let status = response.status().as_u16();
+        let text = response.text().await.unwrap();
+        let answer: Value = serde_json::from_str(&text).unwrap_or_default();
+        let told = answer["result"]["content"][0]["text"].as_str();
+        (
+            status,
+            told.or(answer["error"].as_str())
+                .unwrap_or(&text)
+                .to_owned(),
+        )
+    }
+
+    async fn converse(&self, mcp: &str, arguments: Value) -> Value {
+        let (status, text) = self.call(mcp, "converse", arguments).await;
+        assert_eq!(status, 200, "{text}");
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
+    }
+
+    /// Plays an episode to its end by one answer for all.
+    async fn play(&self, mcp: &str) {
+        let mut told = self.converse(mcp, json!({})).await;
+        while told["over"] == false {
+            told = self.converse(mcp, json!({ "answer": "Done." })).await;
+        }
+    }
+
+    /// Waits until a run is not open any more.
+    async fn ended(&self, run: &str) -> Value {
+        loop {
+            let (status, value) = self.get(&format!("/runs/{run}")).await;
+            assert_eq!(status, 200, "{value}");
+            if value["state"] != "open" {
+                return value;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until an episode is in a state.
+    async fn is(&self, mcp: &str, state: &str) {
+        let path = mcp.trim_end_matches("/mcp");
+        while self.get(path).await.1["state"] != state {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_no_valid_token_gets_nothing_and_a_revoked_one_is_out_at_once() {
+    let scene = scene("");
+    let hub = Hub::start(&scene);
+    let token = add(&scene, "ana");
+    let ana = hub.as_of(&token);
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    ana.converse(&mcp, json!({})).await;
+    let status = async |token: &str, path: &str| hub.as_of(token).get(path).await.0;
+    assert_eq!(status(&token, "/runs").await, 200);
+    let (id, secret) = token.rsplit_once('_').unwrap();
+    let other = format!("{id}_{}", "0".repeat(secret.len()));
+    for wrong in ["", "wrong", &token[..token.len() - 1], other.as_str()] {
+        assert_eq!(status(wrong, "/runs").await, 401, "{wrong}");
+    }
+    let bare = hub.client.get(format!("{}/runs", hub.url));
+    assert_eq!(bare.send().await.unwrap().status().as_u16(), 401);
+    expect(
+        &scene.run(&["hub", "token", "add", "ana"]),
+        2,
+        &["revoke ana"],
+    );
+    expect(&scene.run(&["hub", "token", "revoke", "ana"]), 0, &[]);
+    assert_eq!(status(&token, "/runs").await, 401);
+    assert_eq!(ana.call(&mcp, "converse", json!({})).await.0, 401);
+    // The runs are the submitter's, whatever token it has.
+    let newer = add(&scene, "ana");
+    let again = hub.as_of(&newer);
+    assert_eq!(again.get("/runs").await.1["runs"][0]["run"], run.as_str());
+    again.play(&mcp).await;
+    assert_eq!(status(&token, "/runs").await, 401);
+    let output = scene.run(&["hub", "token", "list"]);
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        listed.contains("revoked 2") && listed.contains("valid"),
+        "{listed}"
+    );
+    assert!(!listed.contains(secret));
+    assert_eq!(hub.end(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_submitters_cannot_see_one_another() {
+    let scene = scene("");
+    let hub = Hub::start(&scene);
+    let [ana, bo] = ["ana", "bo"].map(|name| hub.as_of(&add(&scene, name)));
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    ana.play(&mcp).await;
+    assert_eq!(ana.ended(&run).await["state"], "finished");
+    let episode = mcp.trim_end_matches("/mcp").to_owned();
+    let result = format!("/runs/{run}/result");
+    let paths = [
+        format!("/runs/{run}"),
+        episode,
+        result.clone(),
+        format!("{result}.sig"),
+    ];
+    for path in &paths {
+        let (status, text) = ana.text(Method::GET, path, &json!({})).await;
+        assert_eq!(status, 200, "{path}: {text}");
+        let others = bo.text(Method::GET, path, &json!({})).await;
+        // As of a run that is nobody's.
+        let nobodys = path.replace(&run, "0123456789abcdef");
+        assert_eq!(others, bo.text(Method::GET, &nobodys, &json!({})).await);
+        assert_eq!(others.0, 404, "{path}");
+    }
+    assert_eq!(bo.call(&mcp, "converse", json!({})).await.0, 404);
+    assert_eq!(
+        bo.post(&format!("/runs/{run}/episodes"), json!({})).await.0,
+        404
+    );
+    assert_eq!(
+        bo.text(Method::DELETE, &format!("/runs/{run}"), &json!({}))
+            .await
+            .0,
+        404
+    );
+    assert_eq!(bo.get("/runs").await.1, json!({ "runs": [] }));
+    assert_eq!(
+        ana.get("/runs").await.1["runs"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_a_killed_hub_lost_is_begun_anew_and_nothing_else_is_lost() {
+    let scene = scene("");
+    let token = add(&scene, "ana");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&token);
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    assert_eq!(
+        ana.call(&mcp, "list_dir", json!({ "path": "." }))
+            .await
+            .1
+            .split(':')
+            .next(),
+        Some("this turn begins here")
+    );
+    ana.converse(&mcp, json!({})).await;
+    ana.call(
+        &mcp,
+        "write_file",
+        json!({ "path": "kept.md", "content": "x" }),
+    )
+    .await;
+    let second = ana.converse(&mcp, json!({ "answer": "Done." })).await;
+    ana.call(
+        &mcp,
+        "write_file",
+        json!({ "path": "lost.md", "content": "x" }),
+    )
+    .await;
+    // Killed, and without a word.
+    drop(hub);
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&token);
+    for (name, arguments) in [
+        ("write_file", json!({ "path": "more.md", "content": "x" })),
+        ("converse", json!({ "answer": "Done." })),
+    ] {
+        let (_, told) = ana.call(&mcp, name, arguments).await;
+        assert!(told.starts_with("this turn begins here"), "{told}");
+    }
+    assert_eq!(
+        ana.converse(&mcp, json!({})).await["message"],
+        second["message"]
+    );
+    let (_, listed) = ana.call(&mcp, "list_dir", json!({ "path": "." })).await;
+    assert!(
+        listed.contains("kept.md") && !listed.contains("lost.md") && !listed.contains("more.md"),
+        "{listed}"
+    );
+    ana.play(&mcp).await;
+    // Turns are counted once, whoever was killed.
+    let turns = ana.get("").await.1["today"]["turns"]["used"]
+        .as_u64()
+        .unwrap();
+    assert_eq!(ana.ended(&run).await["state"], "finished");
+    let played = format!("books/runs/{run}/run");
+    let journal =
+        std::fs::read_to_string(scene.path(&format!("{played}/journal/p.r1.jsonl"))).unwrap();
+    let journaled = journal
+        .lines()
+        .filter(|line| line.contains("\"event\":\"turn\""));
+    assert_eq!(turns, journaled.count() as u64);
+    expect(&scene.run(&["verify", &played]), 0, &[]);
+    // A signal ends it in order, in the middle of a turn too.
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    let first = ana.converse(&mcp, json!({})).await;
+    assert_eq!(hub.end(), Some(0));
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&token);
+    assert_eq!(ana.converse(&mcp, json!({})).await, first);
+}
+
+/// Each kind of quota, with a submitter that has it and one that has not.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_quota_ends_at_its_number_and_leaves_the_other_submitter_alone() {
+    let scene = scene(
+        "runs = 3\n[quotas_of.day]\nepisodes_a_day = 1\n[quotas_of.once]\nepisodes_at_once = 1\n\
+         [quotas_of.open]\nopen_runs = 1\n",
+    );
+    let hub = Hub::start(&scene);
+    let of = |name: &str| hub.as_of(&add(&scene, name));
+    let twin = of("twin");
+    let opened = async |one: &Submitter<'_>| {
+        let run = one.begin().await;
+        let mcp = one.open(&run).await;
+        (run, mcp)
+    };
+    let more = async |one: &Submitter<'_>, run: &str| {
+        let (status, value) = one.post(&format!("/runs/{run}/episodes"), json!({})).await;
+        (
+            status,
+            value["error"].as_str().unwrap_or_default().to_owned(),
+        )
+    };
+    let day = of("day");
+    let (run, mcp) = opened(&day).await;
+    day.play(&mcp).await;
+    day.is(&mcp, "over").await;
+    let (status, reason) = more(&day, &run).await;
+    assert!(
+        status == 429 && reason.contains("your 1 episodes of this day"),
+        "{reason}"
+    );
+
+    let once = of("once");
+    let (run, mcp) = opened(&once).await;
+    let (status, reason) = more(&once, &run).await;
+    assert!(
+        status == 429 && reason.contains("1 may be at once"),
+        "{reason}"
+    );
+    once.play(&mcp).await;
+    once.is(&mcp, "over").await;
+    assert_eq!(more(&once, &run).await.0, 201);
+
+    let open = of("open");
+    let run = open.begin().await;
+    assert_eq!(open.post("/runs", json!({ "agent": "a" })).await.0, 409);
+    assert_eq!(
+        open.text(Method::DELETE, &format!("/runs/{run}"), &json!({}))
+            .await
+            .0,
+        204
+    );
+    open.begin().await;
+
+    // Beside all of them.
+    let (run, mcp) = opened(&twin).await;
+    assert_eq!(more(&twin, &run).await.0, 201);
+    twin.play(&mcp).await;
+}
+
+/// The same of what is used in an episode.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submitter_alone() {
+    let scene = scene(
+        "limits.request_kib = 1024\n[quotas_of.turns]\nturns_a_day = 2\n[quotas_of.bytes]\nmegabytes_a_day = 1\n\
+         [quotas_of.disk]\ndisk_megabytes = 0\n[quotas_of.time]\nhours = 0\n[quotas_of.fast]\nrequests_a_second = 1\n",
+    );
+    let hub = Hub::start(&scene);
+    let of = |name: &str| hub.as_of(&add(&scene, name));
+    let opened = async |one: &Submitter<'_>| {
+        let run = one.begin().await;
+        let mcp = one.open(&run).await;
+        (run, mcp)
+    };
+    let twin = of("twin");
+    let (_, mcp_of_twin) = opened(&twin).await;
+
+    let turns = of("turns");
+    let (_, mcp) = opened(&turns).await;
+    turns.converse(&mcp, json!({})).await;
+    turns.converse(&mcp, json!({ "answer": "Done." })).await;
+    for arguments in [json!({ "answer": "Done." }), json!({})] {
+        let (_, told) = turns.call(&mcp, "converse", arguments).await;
+        assert!(
+            told.contains("your 2 turns of this day are used up"),
+            "{told}"
+        );
+    }
+    let (_, told) = turns.call(&mcp, "list_dir", json!({ "path": "." })).await;
+    assert!(told.contains("this turn begins here"), "{told}");
+
+    let bytes = of("bytes");
+    let (_, mcp) = opened(&bytes).await;
+    bytes.converse(&mcp, json!({})).await;
+    let large = |bytes: usize| json!({ "path": "a.md", "content": "x".repeat(bytes) });
+    for status in [200, 200, 429] {
+        let (found, told) = bytes.call(&mcp, "write_file", large(600_000)).await;
+        assert_eq!(found, status, "{told}");
+    }
+    assert_eq!(
+        twin.call(&mcp_of_twin, "write_file", large(2_000_000))
+            .await
+            .0,
+        413
+    );
+
+    let disk = of("disk");
+    let (status, told) = disk.post("/runs", json!({ "agent": "a" })).await;
+    assert_eq!(status, 507, "{told}");
+
+    let time = of("time");
+    let (run, _) = opened(&time).await;
+    let ended = time.ended(&run).await;
+    assert_eq!(ended["state"], "failed");
+    assert!(
+        ended["why"].to_string().contains("more than 0 hours"),
+        "{ended}"
+    );
+
+    let fast = of("fast");
+    let mut statuses = Vec::new();
+    for _ in 0..8 {
+        statuses.push(fast.get("/runs").await.0);
+    }
+    assert!(
+        statuses[..4] == [200; 4] && statuses.contains(&429),
+        "{statuses:?}"
+    );
+
+    // Beside all of them.
+    twin.play(&mcp_of_twin).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_hangs_is_paused_goes_on_and_in_the_end_has_no_result() {
+    let scene = scene(
+        "limits.episodes = 1\n[quotas_of.hangs]\nidle_minutes = 0\nbroken_turns = 1\n[quotas_of.reads]\nidle_minutes = 0\n",
+    );
+    let hub = Hub::start(&scene);
+    let [hangs, reads, other] =
+        ["hangs", "reads", "other"].map(|name| hub.as_of(&add(&scene, name)));
+    let run = hangs.begin().await;
+    let mcp = hangs.open(&run).await;
+    let first = hangs.converse(&mcp, json!({})).await;
+    // The place is somebody else's now.
+    let others = other.begin().await;
+    let mcp_of_other = other.open(&others).await;
+    other.play(&mcp_of_other).await;
+    hangs.is(&mcp, "paused").await;
+    assert_eq!(hangs.converse(&mcp, json!({})).await, first);
+    let ended = hangs.ended(&run).await;
+    assert_eq!(ended["state"], "failed");
+    assert!(
+        ended["why"].to_string().contains("more than 1 turns"),
+        "{ended}"
+    );
+    assert_eq!(hangs.call(&mcp, "converse", json!({})).await.0, 410);
+    // Who was not given a message has broken nothing off.
+    let run = reads.begin().await;
+    let mcp = reads.open(&run).await;
+    for _ in 0..3 {
+        reads.is(&mcp, "paused").await;
+        let list = reads.message(&mcp, "tools/list", &json!({}));
+        assert_eq!(list.send().await.unwrap().status().as_u16(), 200);
+    }
+    assert_eq!(
+        reads.get(&format!("/runs/{run}")).await.1["opened"][0]["broken_turns"],
+        0
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guesses_are_slowed_by_address_and_keep_no_submitter_out() {
+    let proxied = scene("proxies = [\"127.0.0.1\"]\nlimits.guesses_a_minute = 2\n");
+    let hub = Hub::start(&proxied);
+    let ana = hub.as_of(&add(&proxied, "ana"));
+    let guess = async |hub: &Hub, of: &str| {
+        let wrong = hub.as_of("wrong").request(Method::GET, "/runs");
+        let sent = wrong.header("x-forwarded-for", of).send().await;
+        sent.unwrap().status().as_u16()
+    };
+    for expected in [401, 401, 429, 429] {
+        assert_eq!(guess(&hub, "7.7.7.7").await, expected);
+    }
+    assert_eq!(guess(&hub, "8.8.8.8").await, 401);
+    // What stands before the proxy's own word was written by anybody.
+    assert_eq!(guess(&hub, "9.9.9.9, 7.7.7.7").await, 429);
+    let own = ana
+        .request(Method::GET, "/runs")
+        .header("x-forwarded-for", "7.7.7.7");
+    assert_eq!(own.send().await.unwrap().status().as_u16(), 200);
+
+    let bare = scene("limits.guesses_a_minute = 2\n");
+    let hub = Hub::start(&bare);
+    let statuses = [
+        guess(&hub, "1.1.1.1").await,
+        guess(&hub, "2.2.2.2").await,
+        guess(&hub, "3.3.3.3").await,
+    ];
+    assert_eq!(statuses, [401, 401, 429], "who is no proxy is not believed");
+    let ana = hub.as_of(&add(&bare, "ana"));
+    assert_eq!(ana.get("/runs").await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_names_that_the_operator_says_are_the_hubs_and_no_browsers_page_is_let_in() {
+    let scene = scene("hosts = [\"hub.board.example\"]\n");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    let status = async |header: &'static str, value: &'static str| {
+        let asked = ana
+            .message(&mcp, "tools/list", &json!({}))
+            .header(header, value);
+        asked.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(status("host", "hub.board.example").await, 200);
+    assert_eq!(status("host", "evil.example").await, 403);
+    assert_eq!(status("origin", "http://evil.example").await, 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_without_end_and_a_flood_keep_the_other_submitter_in() {
+    let scene = scene(
+        "limits.connections = 64\nlimits.connections_of_address = 16\n[quotas_of.flood]\nrequests_a_second = 5\n",
+    );
+    let hub = Hub::start(&scene);
+    let [token, others] = ["flood", "other"].map(|name| add(&scene, name));
+    let other = hub.as_of(&others);
+    let address = hub
+        .url
+        .trim_start_matches("http://")
+        .trim_end_matches("/v1");
+    let address: std::net::SocketAddr = address.parse().unwrap();
+    // From other addresses than the other submitter's.
+    let mut idle = Vec::new();
+    for number in 0..300_u32 {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        let from = [127, 0, 1, u8::try_from(number % 8).unwrap() + 1];
+        socket.bind((from, 0).into()).unwrap();
+        idle.push(socket.connect(address).await.unwrap());
+    }
+    let client = Client::builder()
+        .no_proxy()
+        .local_address(std::net::IpAddr::from([127, 0, 0, 2]));
+    let client = client.build().unwrap();
+    let flood = async || {
+        let request = client.get(format!("{}/runs", hub.url)).bearer_auth(&token);
+        // One that has no connection left has no answer.
+        request
+            .send()
+            .await
+            .map_or(0, |answer| answer.status().as_u16())
+    };
+    let floods = futures::future::join_all((0..300).map(|_| flood()));
+    let plays = async {
+        let run = other.begin().await;
+        let mcp = other.open(&run).await;
+        other.play(&mcp).await;
+    };
+    let (floods, ()) = tokio::join!(floods, plays);
+    let granted = floods.iter().filter(|status| **status == 200).count();
+    assert!(granted > 0 && granted < 100, "{granted}");
+}
+
+/// What a submitter reads, from the first answer to the last.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_submitter_can_read_holds_no_intent_checklist_or_path_of_the_suite() {
+    let scene = Scene::new();
+    let suite = short();
+    configure(
+        &scene,
+        &format!("suite = {suite:?}\nuser = \"lexical\"\njudge = [\"lexical\"]\nruns = 1\n"),
+    );
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    let mut all = String::new();
+    let mut read = async |request: RequestBuilder| {
+        let response = request.send().await.unwrap();
+        let head = format!("{:?}", response.headers());
+        let text = response.text().await.unwrap();
+        all.push_str(&head);
+        all.push_str(&text);
+        text
+    };
+    read(ana.message(&mcp, "initialize", &json!({
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+    })))
+    .await;
+    read(ana.message(&mcp, "tools/list", &json!({}))).await;
+    let persona = first_persona();
+    let call = |name: &str, arguments: Value| {
+        ana.message(
+            &mcp,
+            "tools/call",
+            &json!({ "name": name, "arguments": arguments }),
+        )
+    };
+    let mut told = read(call("converse", json!({}))).await;
+    let mut sessions = persona.sessions.iter();
+    while !told.contains("\\\"over\\\":true") {
+        if told.contains("\\\"instructions\\\"") {
+            // The first turn of a session: nothing was told yet.
+            let session = sessions.next().unwrap();
+            let mut first = told.clone();
+            for (name, arguments) in [
+                ("list_dir", json!({ "path": ".", "recursive": true })),
+                ("read_file", json!({ "path": "USER.md" })),
+                ("read_file", json!({ "path": "../../../manifest.json" })),
+                (
+                    "exec",
+                    json!({ "command": "find / -name '*.toml'; env; cat /proc/self/environ" }),
+                ),
+                ("nothing", json!({ "a": ["b"] })),
+            ] {
+                first += &read(call(name, arguments)).await;
+            }
+            assert_hidden(&first, "the hub", session);
+        }
+        told = read(call("converse", json!({ "answer": "Done." }))).await;
+    }
+    assert!(sessions.next().is_none());
+    ana.ended(&run).await;
+    for request in others(&ana, &run) {
+        read(request).await;
+    }
+    assert!(all.len() > 20_000, "{}", all.len());
+    assert_tells_nothing(&all, &scene, &persona);
+    // The search finds what is there.
+    let criterion = &persona
+        .sessions
+        .iter()
+        .find_map(|one| one.checklist.first())
+        .unwrap()
+        .criterion;
+    let leak = format!("{all}{criterion}");
+    assert!(std::panic::catch_unwind(|| assert_tells_nothing(&leak, &scene, &persona)).is_err());
+}
+
+/// Every other path, and requests that are none.
+fn others(ana: &Submitter<'_>, run: &str) -> Vec<RequestBuilder> {
+    let (of_run, result) = (format!("/runs/{run}"), format!("/runs/{run}/result"));
+    let signature = format!("{result}.sig");
+    let paths = ["", "/runs", "/nothing", &of_run, &result, &signature];
+    let got = paths.into_iter().map(|path| ana.request(Method::GET, path));
+    let bodies = ["{", "[]", "{\"agent\": 1}", "{\"agent\": \"../x\"}"];
+    let sent = bodies
+        .into_iter()
+        .map(|body| ana.request(Method::POST, "/runs").body(body));
+    got.chain(sent).collect()
+}
+
+fn assert_tells_nothing(all: &str, scene: &Scene, persona: &pibench_suite::suite::Persona) {
+    let folded = fold(all);
+    for session in &persona.sessions {
+        for item in &session.checklist {
+            let mut secrets = vec![item.criterion.clone()];
+            if let Grading::Rule(rule) = &item.grading {
+                secrets.extend(texts(&rule.config));
+            }
+            for secret in secrets {
+                let leaked = spans(&secret)
+                    .into_iter()
+                    .find(|span| folded.contains(span.as_str()));
+                assert_eq!(leaked, None, "{} of {}", item.id, session.id);
+            }
+        }
+        assert!(!all.contains(&session.id), "{}", session.id);
+    }
+    let here = scene.dir.path().to_str().unwrap().to_owned();
+    let suite = short().parent().unwrap().to_str().unwrap().to_owned();
+    for place in [
+        here.as_str(),
+        suite.as_str(),
+        root().to_str().unwrap(),
+        "suite.toml",
+        "books/",
+    ] {
+        assert!(!all.contains(place), "{place}");
+    }
+}
+
+/// What models judge, played by an agent over the hub, on the owner's board.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_is_signed_as_ssh_verifies_it_and_stands_on_the_board_as_played_by_it() {
+    let scene = Scene::new();
+    let suite = short();
+    configure(
+        &scene,
+        &format!("suite = {suite:?}\nuser = \"openai/m\"\njudge = [\"openai/m\"]\nruns = 2\n"),
+    );
+    let model = server(play).await;
+    let base = format!("{}/v1", model.uri());
+    let hub = Hub::start_with(
+        &scene,
+        &[("OPENAI_API_KEY", KEY), ("OPENAI_BASE_URL", &base)],
+    );
+    let ana = hub.as_of(&add(&scene, "ana@lab.example"));
+    let run = ana.begin().await;
+    let (one, two) = (ana.open(&run).await, ana.open(&run).await);
+    assert_eq!(ana.get(&format!("/runs/{run}/result")).await.0, 409);
+    tokio::join!(ana.play(&one), ana.play(&two));
+    assert_eq!(ana.ended(&run).await["state"], "finished");
+    let file = async |name: &str| {
+        let (status, text) = ana
+            .text(Method::GET, &format!("/runs/{run}/{name}"), &json!({}))
+            .await;
+        assert_eq!(status, 200, "{text}");
+        scene.write(name, &text);
+        text
+    };
+    let (statement, signature) = (file("result").await, file("result.sig").await);
+    let told: Value = serde_json::from_str(&statement).unwrap();
+    assert_eq!(
+        (&told["submitter"], &told["runs"]),
+        (&json!("ana@lab.example"), &json!(2))
+    );
+    let results = std::fs::read(scene.path(&format!("books/runs/{run}/run/results.json"))).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(
+        (&told["proc"], &told["comp"]),
+        (&results["proc"], &results["comp"])
+    );
+    assert_eq!(results["agent"], "external:mine");
+    assert_eq!(
+        (&told["attempt"], &told["broken_turns"]),
+        (&json!(1), &json!(0))
+    );
+    assert_signed(&scene, &statement, &signature);
+    assert_eq!(hub.end(), Some(0));
+    let board = build_board(&scene, &suite);
+    let row = &board["rankings"][0]["rows"][0];
+    assert_eq!(row["verified"], "played-by-board", "{board}");
+    assert!(board.to_string().contains("external:mine"), "{board}");
+}
+
+/// By the crate and by the real program: over this text and no other.
+fn assert_signed(scene: &Scene, statement: &str, signature: &str) {
+    let signers = AllowedSigners::read(&scene.path("signers")).unwrap();
+    let by = |text: &str| {
+        verify(
+            &signers,
+            NAMESPACE,
+            text.as_bytes(),
+            signature,
+            Timestamp::now(),
+        )
+    };
+    assert_eq!(by(statement).unwrap().principal, PRINCIPAL);
+    assert!(by(&statement.replace("\"runs\": 2", "\"runs\": 3")).is_err());
+    let arguments = [
+        "-Y",
+        "verify",
+        "-f",
+        "signers",
+        "-I",
+        PRINCIPAL,
+        "-n",
+        NAMESPACE,
+        "-s",
+        "result.sig",
+    ];
+    if let Some((good, said)) = keygen(scene.dir.path(), &arguments, statement.as_bytes()) {
+        assert!(good, "{said}");
+        let (good, _) = keygen(scene.dir.path(), &arguments, b"{}").unwrap();
+        assert!(!good);
+    }
+}
+
+fn build_board(scene: &Scene, suite: &std::path::Path) -> Value {
+    let rules = format!(
+        "version = 1\nruns = 2\nunknown_cost = true\nsigned = true\nhubs = [\"{PRINCIPAL}\"]\n"
+    );
+    scene.write("board.toml", &rules);
+    let build = [
+        "board",
+        "build",
+        "books/submissions",
+        "--rules",
+        "board.toml",
+        "--signers",
+        "signers",
+    ];
+    let build = [
+        &build[..],
+        &["--suite", suite.to_str().unwrap(), "--out", "site"],
+    ]
+    .concat();
+    let output = scene.run(&build);
+    expect(&output, 0, &[]);
+    let board = std::fs::read(scene.path("site/board.json")).unwrap();
+    serde_json::from_slice(&board).unwrap()
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_refused_with_a_reason() {
+    let scene = scene("lisen = 1\n");
+    expect(
+        &scene.run(&["hub"]),
+        3,
+        &["read hub.toml", "unknown field `lisen`"],
+    );
+    expect(
+        &scene.run(&["hub", "--config", "no.toml", "token", "list"]),
+        3,
+        &["read no.toml"],
+    );
+    configure(
+        &scene,
+        "suite = \"tasks/suite.toml\"\nset = [\"session.max_turns=0\"]\n",
+    );
+    expect(&scene.run(&["hub"]), 3, &["max_turns"]);
+    configure(&scene, "suite = \"tasks/suite.toml\"\nuser = \"lexcal\"\n");
+    expect(&scene.run(&["hub"]), 2, &["did you mean `lexical`"]);
+    expect(
+        &scene.run(&["hub", "token", "add", "a/b"]),
+        2,
+        &["name the submitter"],
+    );
+    expect(
+        &scene.run(&["hub", "token", "revoke", "ana"]),
+        2,
+        &["there is no valid one"],
+    );
+}
+
+/// How long calls take while 200 agents of 20 submitters play at once, on two cores for the hub: printed, not asserted.
+/// `HUB_THINK_MS`: how long an agent's model takes between two calls.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it prints figures: cargo test --release --test integration -- --ignored --nocapture two_hundred_agents"]
+async fn two_hundred_agents_play_at_once() {
+    const SUBMITTERS: usize = 20;
+    const EACH: usize = 10;
+    let think = std::env::var("HUB_THINK_MS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let think: u64 = think.unwrap_or(500);
+    let scene = Scene::new();
+    let suite = short();
+    configure(
+        &scene,
+        &format!(
+            "suite = {suite:?}\nuser = \"lexical\"\njudge = [\"lexical\"]\nruns = {EACH}\nlimits.episodes = 200\n\
+             limits.connections_of_address = 512\nquotas.episodes_at_once = {EACH}\nquotas.requests_a_second = 10000\n"
+        ),
+    );
+    let hub = Hub::started(scene.command_after("taskset -pc 0,1 $$ > /dev/null", &["hub"]));
+    let submitters: Vec<Submitter<'_>> = (0..SUBMITTERS)
+        .map(|number| hub.as_of(&add(&scene, &format!("s{number}"))))
+        .collect();
+    let mut episodes = Vec::new();
+    for submitter in &submitters {
+        let run = submitter.begin().await;
+        for _ in 0..EACH {
+            episodes.push((submitter, submitter.open(&run).await));
+        }
+    }
+    // All are in play before a call is measured.
+    let begun = std::time::Instant::now();
+    futures::future::join_all(episodes.iter().map(async |(of, mcp)| {
+        of.converse(mcp, json!({})).await;
+    }))
+    .await;
+    let opened = begun.elapsed();
+    let plays = episodes.iter().enumerate();
+    let plays = plays.map(|(number, (of, mcp))| play_timed(of, mcp, number as u64, think));
+    let begun = std::time::Instant::now();
+    let all = futures::future::join_all(plays).await;
+    let took = begun.elapsed();
+    println!("200 episodes opened in {opened:.1?}; {think} ms between two calls of an agent");
+    for (kind, name) in ["tool calls", "turns (converse)"].into_iter().enumerate() {
+        print_times(
+            name,
+            took,
+            all.iter().flat_map(|times| times[kind].clone()).collect(),
+        );
+    }
+    let of_hub = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", hub.child.id()));
+    let status = of_hub("status").unwrap();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM"));
+    println!("memory of the hub: {}", peak.unwrap_or_default());
+    // proc(5): hundredths of a second in its own code and in the kernel, all since it began.
+    let stat = of_hub("stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+    println!(
+        "processor time of the hub: {} and {} hundredths of a second",
+        fields[11], fields[12]
+    );
+}
+
+/// Ten turns of an agent that thinks for a while before each call; how long its calls took, and its answers.
+async fn play_timed(of: &Submitter<'_>, mcp: &str, number: u64, think: u64) -> [Vec<Duration>; 2] {
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for round in 0..10 {
+        for (name, arguments) in [
+            ("list_dir", json!({ "path": "." })),
+            ("read_file", json!({ "path": "USER.md" })),
+            (
+                "write_file",
+                json!({ "path": format!("{round}.md"), "content": "x".repeat(2000) }),
+            ),
+            ("grep", json!({ "pattern": "Samir" })),
+            (
+                "simple_note__login",
+                json!({ "username": "x", "password": "x" }),
+            ),
+            ("converse", json!({ "answer": "Done." })),
+        ] {
+            // Agents do not think in step.
+            let pause = think * (50 + (number * 37 + round * 11) % 100) / 100;
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            let begun = std::time::Instant::now();
+            let (status, told) = of.call(mcp, name, arguments).await;
+            assert_eq!(status, 200, "{told}");
+            times[usize::from(name == "converse")].push(begun.elapsed());
+        }
+    }
+    times
+}
+
+fn print_times(name: &str, took: Duration, mut times: Vec<Duration>) {
+    times.sort();
+    let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
+    println!(
+        "{name}: {} in {took:.1?}; median {:.1?}, p90 {:.1?}, p99 {:.1?}, longest {:.1?}",
+        times.len(),
+        at(50),
+        at(90),
+        at(99),
+        at(100)
+    );
+}
