@@ -2,6 +2,7 @@
 //! offline.
 
 mod ablation;
+mod acp;
 mod allotment;
 mod audit;
 mod authors;

@@ -262,3 +262,35 @@ async fn idle_connections_keep_no_agent_out() {
     };
     assert!(closed(&mut idle[0]));
 }
+
+#[test]
+fn a_python_function_is_an_agent_in_five_lines() {
+    let python = std::path::Path::new("/usr/bin/python3");
+    if !python.exists() {
+        eprintln!("left out: wants {}", python.display());
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    scene.write(
+        "agent.py",
+        "import sys\nfrom pibench_host import ToolError, serve\n\n\
+         async def agent(message, tools):\n    \
+         if message.instructions is None:\n        return \"Done.\"\n    \
+         try:\n        tools[\"read_file\"](path=\"../a\")\n    \
+         except ToolError as error:\n        tools[\"write_file\"](path=\"a.md\", content=str(error))\n    \
+         return tools[\"ask_user\"](question=\"Which colour?\")\n\n\
+         sys.exit(serve(agent, \"tasks/suite.toml\", \"--out\", \"run\", program=sys.argv[1]))\n",
+    );
+    let mut command = scene.command_after(
+        "export PYTHONPATH=\"$MODULE\" PYTHONDONTWRITEBYTECODE=1; exec /usr/bin/python3 agent.py \"$0\"",
+        &[],
+    );
+    let module = crate::scene::root().join("host/python");
+    let output = command.env("MODULE", module).output();
+    expect(&output.unwrap(), 0, &["p/two run 1: complete"]);
+    let written = std::fs::read_to_string(scene.path("run/workspaces/p.r1/a.md")).unwrap();
+    assert!(written.contains("is not accepted"), "{written}");
+    let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
+    assert!(journal.contains("\"response\":\"Which colour?\""));
+}

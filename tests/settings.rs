@@ -147,7 +147,7 @@ fn every_setting_of_the_suite_can_be_set() {
     let schema = scene.run(&["schema", "suite"]);
     let schema: Value = serde_json::from_slice(&schema.stdout).unwrap();
     for key in schema["properties"].as_object().unwrap().keys() {
-        let empty = ["plugins", "providers", "models"];
+        let empty = ["plugins", "providers", "models", "agents"];
         assert!(
             tops.contains(key) || empty.contains(&key.as_str()),
             "{key} is not shown"

@@ -87,11 +87,12 @@ fn eval_is_pure() {
 /// Cargo refuses circles; which floor may stand on which, and who may know what is heavy or dangerous, stands here.
 #[test]
 fn each_crate_stands_on_those_that_it_may() {
-    let floors: [(&str, &[&str], &[&str]); 17] = [
+    let floors: [(&str, &[&str], &[&str]); 18] = [
         ("core", &[], &[]),
         ("memory", &[], &[]),
         ("embedded", &[], &["zstd"]),
         ("door", &[], &["hyper"]),
+        ("acp", &[], &["agent-client-protocol-schema"]),
         ("signature", &[], &["ssh-key"]),
         ("suite", &["core"], &[]),
         ("import", &["core", "suite"], &["rusqlite"]),
@@ -110,6 +111,7 @@ fn each_crate_stands_on_those_that_it_may() {
                 "core",
                 "memory",
                 "door",
+                "acp",
                 "signature",
                 "suite",
                 "import",
@@ -118,7 +120,7 @@ fn each_crate_stands_on_those_that_it_may() {
                 "agent",
                 "record",
             ],
-            &[],
+            &["agent-client-protocol-schema"],
         ),
         (
             "report",
@@ -177,6 +179,8 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             "host/crates/model/src/collector.rs",
             // What sends files to a store, on a runtime of its own.
             "host/crates/store/src/sender.rs",
+            // The process of an agent of the operator's own.
+            "host/crates/acp/src/process.rs",
             // The compiling process, and the alarm in it.
             "host/crates/sandbox/src/compile.rs",
         ],
@@ -533,12 +537,15 @@ fn every_limit_has_a_test_that_is_named_after_it() {
 }
 
 #[test]
-fn processes_are_started_for_compiling_and_building_only() {
+fn processes_are_started_for_compiling_for_building_and_for_the_operators_own_agents_only() {
     assert_absent(
         "host/",
         &["Command::new(", "posix_spawn", "fork("],
         &[
             "host/crates/sandbox/src/compile.rs",
+            // The operator's own agents, and what confines them; the pipes of those.
+            "host/crates/acp/src/confine.rs",
+            "host/crates/acp/src/process.rs",
             // Cargo and componentize-py, for authors.
             "host/src/commands/plugin/build.rs",
             "host/crates/sandbox/src/workspace/tests.rs",

@@ -13,6 +13,7 @@ use clap_complete::Shell;
 use serde_json::Value;
 use tracing::level_filters::LevelFilter;
 
+use pibench_core::player;
 use pibench_core::size::Memory;
 use pibench_engine::plan::Answers;
 use pibench_record::folder::Shard;
@@ -121,6 +122,9 @@ pub enum Command {
     Import(ImportArgs),
     /// Make, build, test and look at plugins: for those who write them.
     Plugin(PluginArgs),
+    /// Run a command that sees one folder, the system's programs and its own installation, and nothing else of the machine: as
+    /// `run` does with agents. For an agent of yours beside `serve`.
+    Confine(ConfineArgs),
     /// Print a script that completes command lines, for a shell to load.
     Completions { shell: Shell },
     /// Print the manual page, or write those of all commands into a folder.
@@ -132,6 +136,25 @@ pub enum Command {
     /// Compile the component on stdin to stdout, under limits that this process sets itself: the host runs it.
     #[command(hide = true)]
     CompileComponent(CompileArgs),
+    /// Be an agent's MCP server on standard input and output.
+    #[command(hide = true)]
+    McpBridge,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfineArgs {
+    /// The folder that it works in; it finds it as /workspace.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Utf8PathBuf,
+    /// An environment variable that it is given (may be repeated). Others it has none but PATH, HOME and the language.
+    #[arg(long = "env", value_name = "NAME")]
+    pub environment: Vec<String>,
+    /// A file or folder of its installation that it can read, beside those that its program lies in (may be repeated).
+    #[arg(long, value_name = "PATH")]
+    pub read: Vec<String>,
+    /// The program and its arguments.
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }
 
 /// What a run is of: a suite, and what goes in the place of its settings.
@@ -140,10 +163,14 @@ pub struct SettingArgs {
     /// The suite file. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
     #[arg(value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
-    /// The agent under test: reference, reactive, nop, cheat, a known model's name, or PROVIDER/MODEL. Several are played
-    /// side by side, each to a run folder of its own below --out (may be repeated).
+    /// The agent under test: reference, reactive, nop, cheat, a known model's name, PROVIDER/MODEL, or an agent of your own that
+    /// speaks the Agent Client Protocol, `acp:NAME` or 'acp:COMMAND ARGS'. Several are played side by side, each to a run folder of its own below --out (may be repeated).
     #[arg(long, value_name = "M")]
     pub agent: Vec<String>,
+    /// Let agents that are processes of their own (`--agent acp:...`) run without confinement: they can then read the suite with
+    /// its hidden intents, and the scores say so.
+    #[arg(long, requires = "agent")]
+    pub agent_unconfined: bool,
     /// The user agent: lexical, a known model's name, or PROVIDER/MODEL. Default: the suite's; lexical for a scripted agent.
     #[arg(long, value_name = "M")]
     pub user: Option<String>,
@@ -217,6 +244,7 @@ impl SettingArgs {
         let Self {
             suite: _,
             agent,
+            agent_unconfined,
             user,
             judge,
             persona,
@@ -237,10 +265,15 @@ impl SettingArgs {
             max_output_tokens: _,
         } = self;
         let several = |names: &[String]| (!names.is_empty()).then(|| names.join(",").into());
+        let agents = agent.iter().map(|name| match player::process(name) {
+            Some((what, true)) if *agent_unconfined => format!("{}{what}", player::UNCONFINED),
+            _ => name.clone(),
+        });
+        let agents: Vec<String> = agents.collect();
         let list = |ids: &[String]| (!ids.is_empty()).then(|| ids.into());
         let word = |word: &Option<String>| word.clone().map(Value::from);
         let chosen: [(&'static str, Option<Value>); 14] = [
-            ("agent", several(agent)),
+            ("agent", several(&agents)),
             ("user", word(user)),
             ("judge", several(judge)),
             ("persona", list(persona)),
@@ -268,7 +301,7 @@ pub struct RunArgs {
     /// Go on with a run that was cut off. Everything is as it was; only --jobs, --memory, --max-cost, --no-preflight and what is
     /// recorded may differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "suite", "agent", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",
+        "suite", "agent", "agent_unconfined", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",
         "policy", "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config", "base_url", "temperature",
         "max_output_tokens",
     ])]
@@ -381,7 +414,7 @@ impl TapeArgs {
 
 #[derive(Debug, Args)]
 // What an agent from outside has no use for.
-#[command(mut_arg("agent", |arg| arg.hide(true)), mut_arg("dry_run", |arg| arg.hide(true)), mut_arg("jobs", |arg| arg.hide(true)),
+#[command(mut_arg("agent", |arg| arg.hide(true)), mut_arg("agent_unconfined", |arg| arg.hide(true)), mut_arg("dry_run", |arg| arg.hide(true)), mut_arg("jobs", |arg| arg.hide(true)),
     mut_arg("base_url", |arg| arg.hide(true)), mut_arg("temperature", |arg| arg.hide(true)),
     mut_arg("max_output_tokens", |arg| arg.hide(true)))]
 pub struct ServeArgs {

@@ -4,10 +4,12 @@
 mod asking;
 mod audit;
 mod board;
+mod bridge;
 mod check;
 mod compare;
 mod compile_component;
 mod completions;
+mod confine;
 mod doctor;
 mod export;
 mod grade;
@@ -101,6 +103,8 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::Audit(args) => audit::audit(&args),
         Command::Import(args) => import::import(args),
         Command::Plugin(args) => plugin::plugin(&args),
+        Command::Confine(args) => confine::confine(&args),
+        Command::McpBridge => bridge::bridge(),
         Command::CompileComponent(args) => compile_component::compile_component(&args),
     }
 }
@@ -274,7 +278,9 @@ fn load_suite(args: &SettingArgs) -> Result<Suite, Failure> {
     let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
     let mut assigned = asking::assignments(args)?;
     assigned.extend(args.assignments());
-    Ok(load(&machine()?, &path, &assigned)?)
+    let mut suite = load(&machine()?, &path, &assigned)?;
+    suite.name_agents();
+    Ok(suite)
 }
 
 /// The tools of the host and of apps, as a model sees them.

@@ -1,6 +1,7 @@
 //! `pibench-host doctor`: whether this machine and these settings could play a suite. It asks each model the question of the
 //! preflight, looks, and plays nothing; what it makes is a cache folder.
 
+mod agents;
 mod machine;
 mod models;
 mod plugins;
@@ -67,6 +68,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let guests = Guests::of(&machine, &suite, dirs, suite.policy.as_deref());
     let (models, mut findings) = models::look(&suite);
     findings.extend(plugins::look(&suite, &guests?));
+    findings.extend(agents::look(&suite)?);
     // Without a key or a plugin there is nothing to ask, or nothing to ask with.
     if is_sound(&findings) && !models.is_empty() {
         let own = args.settings.plugins.as_deref();

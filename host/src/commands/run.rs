@@ -173,6 +173,7 @@ pub(super) fn check_spelling(suite: &Suite) -> Result<(), Failure> {
         let known = |name: &str| {
             name.contains('/')
                 || player::is_external(name)
+                || role == "agent" && player::process(name).is_some()
                 || scripted.contains(&name)
                 || catalog.models.contains_key(name)
         };

@@ -259,6 +259,22 @@ impl Environment {
         }
     }
 
+    /// A call that an agent from outside carried out by itself.
+    pub(super) fn done_elsewhere(
+        &mut self,
+        turn: u32,
+        request: Request<'_>,
+        ok: bool,
+        text: &str,
+    ) -> Called {
+        let ran = if ok {
+            Ran::done(text.to_owned())
+        } else {
+            Refusal(text.to_owned()).into()
+        };
+        self.called(turn, request, ran)
+    }
+
     /// A call that no tool is run for.
     pub(super) fn refuse(&mut self, turn: u32, request: Request<'_>, why: &str) -> Called {
         self.called(turn, request, Refusal(why.into()).into())

@@ -29,7 +29,7 @@ use tools::spawn::Spawned;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use pibench_core::message::{ChatRequest, Reply, ToolCall, ToolSpec, Usage};
+use pibench_core::message::{ChatRequest, Done, Reply, ToolCall, ToolSpec, Usage};
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::{Model, ModelError};
@@ -236,6 +236,7 @@ impl<'a> Agent<'a> {
                 calls,
                 truncated,
                 repaired,
+                done: elsewhere,
                 ..
             } = reply.clone();
             if repaired {
@@ -249,8 +250,9 @@ impl<'a> Agent<'a> {
             self.add(&mut done, step_of(reply));
             if !calls.is_empty() {
                 let beside = std::mem::take(&mut begun) + &text;
+                let asked = Asked::of(&beside, &calls, &elsewhere);
                 let going = self
-                    .run_calls(environment, number, &beside, &calls, deadline, &mut done)
+                    .run_calls(environment, number, &asked, deadline, &mut done)
                     .await;
                 match going {
                     Going::On => continue,
@@ -310,29 +312,36 @@ impl<'a> Agent<'a> {
         &mut self,
         environment: &mut Environment,
         turn: u32,
-        beside: &str,
-        calls: &[ToolCall],
+        asked: &Asked<'_>,
         deadline: &mut Instant,
         done: &mut TurnDone,
     ) -> Going {
+        let Asked {
+            beside,
+            calls,
+            done: elsewhere,
+        } = *asked;
         let requests: Vec<Request<'_>> = calls.iter().map(Request::of).collect();
         let mut fetched = environment.fetch_ahead(&requests).await;
         let mut answer = Answer::new(done);
         for (place, request) in requests.into_iter().enumerate() {
             let id = request.call.id.clone();
             let span = tracing::info_span!("call", tool = %request.call.name, %id, error = Empty);
-            let called = if let Some(why) = answer.objection(place, &request, *deadline, done) {
-                environment.refuse(turn, request, &why)
-            } else if let Some(ran) = fetched.remove(&place) {
-                span.in_scope(|| environment.called(turn, request, ran))
-            } else {
-                let call = environment.call(turn, request, *deadline);
-                // Boxed: it is by far the largest part of a turn's future.
-                let call = Box::pin(call.instrument(span.clone()));
-                let (called, waited) = counting_waits(call).await;
-                *deadline += waited;
-                called
-            };
+            let called =
+                if let Some(Done { ok, text, .. }) = elsewhere.iter().find(|done| done.id == id) {
+                    environment.done_elsewhere(turn, request, *ok, text)
+                } else if let Some(why) = answer.objection(place, &request, *deadline, done) {
+                    environment.refuse(turn, request, &why)
+                } else if let Some(ran) = fetched.remove(&place) {
+                    span.in_scope(|| environment.called(turn, request, ran))
+                } else {
+                    let call = environment.call(turn, request, *deadline);
+                    // Boxed: it is by far the largest part of a turn's future.
+                    let call = Box::pin(call.instrument(span.clone()));
+                    let (called, waited) = counting_waits(call).await;
+                    *deadline += waited;
+                    called
+                };
             let record = answer.take(called, beside, done);
             match record.status {
                 CallStatus::Ok => {}
@@ -399,6 +408,25 @@ fn bounds(model: &Model, setup: Setup, toolbox: &Toolbox) -> Option<Bounds> {
         tools: toolbox.tokens(),
         thoughts: model.wants_thoughts(),
     })
+}
+
+/// What one answer asks for.
+struct Asked<'a> {
+    /// What was written beside the calls.
+    beside: &'a str,
+    calls: &'a [ToolCall],
+    /// Those that were carried out elsewhere.
+    done: &'a [Done],
+}
+
+impl<'a> Asked<'a> {
+    fn of(beside: &'a str, calls: &'a [ToolCall], done: &'a [Done]) -> Self {
+        Self {
+            beside,
+            calls,
+            done,
+        }
+    }
 }
 
 /// The calls of one answer, up to the one that is run now.
@@ -499,6 +527,7 @@ fn step_of(reply: Reply) -> Step {
         usage: _,
         truncated: _,
         repaired: _,
+        done: _,
     } = reply;
     Step::Reply {
         text,

@@ -95,6 +95,7 @@ async fn ask(
             usage,
             truncated: _,
             repaired: _,
+            done: _,
         } = reply;
         done.usage += usage;
         if !text.is_empty() || !calls.is_empty() {

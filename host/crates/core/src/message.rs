@@ -172,6 +172,18 @@ pub struct Reply {
     /// What of it was no Unicode or nested without end was replaced by U+FFFD.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
+    /// What those of `calls` came to that an agent from outside carried out itself: they are recorded and not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<Done>,
+}
+
+/// What a call came to that was carried out elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// The call's id.
+    pub id: String,
+    pub ok: bool,
+    pub text: String,
 }
 
 /// Tokens of one or several calls.

@@ -19,12 +19,24 @@ pub fn is_external(name: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
+/// Before the name or the command of an agent that is a process of its own, and speaks the Agent Client Protocol.
+pub const PROCESS: &str = "acp:";
+
+/// The same of one that runs without confinement.
+pub const UNCONFINED: &str = "acp-unconfined:";
+
 /// The user agent and judge that match patterns.
 pub const LEXICAL: &str = "lexical";
 
 /// Whether a name stands for a model of a server.
 pub fn is_model(name: &str) -> bool {
-    !SCRIPTED.contains(&name) && name != LEXICAL && !is_external(name)
+    !SCRIPTED.contains(&name) && name != LEXICAL && !is_external(name) && process(name).is_none()
+}
+
+/// The entry or the command of an agent that is a process of its own, and whether it is confined; None of any other player.
+pub fn process(name: &str) -> Option<(&str, bool)> {
+    let confined = name.strip_prefix(PROCESS).map(|what| (what, true));
+    confined.or_else(|| Some((name.strip_prefix(UNCONFINED)?, false)))
 }
 
 /// What plays a role.
@@ -39,6 +51,10 @@ pub enum Player {
     Patterns,
     /// An agent from outside, by `serve`.
     External,
+    /// An agent that is a process of its own, confined: by the Agent Client Protocol.
+    Process,
+    /// The same without confinement: it could read what it was not told.
+    Unconfined,
     /// Whoever it was in another program.
     Imported,
 }
@@ -60,6 +76,8 @@ pub enum Mark {
     ScriptedAgent,
     /// A real agent before a user agent or judge without a model.
     Patterns,
+    /// An agent whose process could read what it was not told.
+    Unconfined,
     Imported,
 }
 
@@ -77,9 +95,11 @@ impl Players {
             _ => Player::Model,
         };
         Self {
-            agent: match agent {
-                agent if is_external(agent) => Player::External,
-                agent if SCRIPTED.contains(&agent) => Player::Scripted,
+            agent: match (agent, process(agent)) {
+                (agent, _) if is_external(agent) => Player::External,
+                (_, Some((_, true))) => Player::Process,
+                (_, Some((_, false))) => Player::Unconfined,
+                (agent, None) if SCRIPTED.contains(&agent) => Player::Scripted,
                 _ => Player::Model,
             },
             user: other(user),
@@ -102,6 +122,7 @@ impl Players {
             (self.scripted(), Mark::Scripted),
             (scripted && !self.scripted(), Mark::ScriptedAgent),
             (!scripted && patterns, Mark::Patterns),
+            (self.agent == Player::Unconfined, Mark::Unconfined),
             (self.agent == Player::Imported, Mark::Imported),
         ];
         let marks = marks.into_iter().filter(|(is, _)| *is);
@@ -110,10 +131,11 @@ impl Players {
 }
 
 impl Mark {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Scripted,
         Self::ScriptedAgent,
         Self::Patterns,
+        Self::Unconfined,
         Self::Imported,
     ];
 
@@ -123,6 +145,7 @@ impl Mark {
             Self::Scripted => "scripted",
             Self::ScriptedAgent => "scripted agent",
             Self::Patterns => "judged by patterns",
+            Self::Unconfined => "unconfined agent",
             Self::Imported => "imported",
         }
     }
@@ -140,6 +163,10 @@ impl Mark {
                 "Judged by patterns: matching of words and not a model stood in for the user or the judge; these scores \
                  are not comparable with those that models judged, nor with published ones."
             }
+            Self::Unconfined => {
+                "Unconfined agent: its process could read this machine, the suite with its hidden intents among it; nothing \
+                 shows that it did not."
+            }
             Self::Imported => {
                 "Imported, not played here: the record and its verdicts are another program's."
             }
@@ -148,7 +175,7 @@ impl Mark {
 
     /// Whether such a score says nothing beside one of an agent that models judged.
     pub fn is_apart(self) -> bool {
-        self != Self::Imported
+        ![Self::Imported, Self::Unconfined].contains(&self)
     }
 }
 
@@ -190,7 +217,7 @@ mod tests {
         for (user, judge) in [("a/m", "lexical"), ("lexical", "a/m"), ("a/m", "a/m,b/m")] {
             assert_eq!(words("nop", user, judge), ["scripted agent"]);
         }
-        for agent in ["a/m", "mine", "external"] {
+        for agent in ["a/m", "mine", "external", "acp:gemini --acp"] {
             for (user, judge) in [
                 ("a/m", "lexical"),
                 ("lexical", "a/m"),
@@ -200,6 +227,15 @@ mod tests {
             }
             assert!(words(agent, "a/m", "a/m,b/m").is_empty());
         }
+        assert_eq!(
+            words("acp-unconfined:x", "a/m", "lexical"),
+            ["judged by patterns", "unconfined agent"]
+        );
+        assert_eq!(
+            words("acp-unconfined:x", "a/m", "a/m"),
+            ["unconfined agent"]
+        );
+        assert!(!is_model("acp:x/y") && is_model("x/y"));
         assert_eq!(Players::IMPORTED.marks(), [Mark::Imported]);
         let regraded = Players {
             judge: Player::Patterns,

@@ -6,7 +6,7 @@ use tracing::Instrument;
 use super::episode::{self, Episode};
 use super::error::EpisodeError;
 use super::plan::Plan;
-use super::{session, wake};
+use super::{acp, session, wake};
 use pibench_core::progress::Progress;
 use pibench_core::vocabulary::Ablation;
 use pibench_record::event::Event;
@@ -51,9 +51,25 @@ pub(super) async fn play(
         return Ok(episode::result(plan, persona, run, tally));
     }
     plan.stop.check()?;
+    let employed = acp::employ(plan, &persona.id, run).await?;
     let mut episode = Episode::open(plan, persona, run, &past, journal, tally, progress).await?;
+    if let Some(employed) = &employed {
+        episode.played_by(employed.external.clone());
+    }
     drop(opening);
-    play_sessions(&mut episode, past).await?;
+    // The agent's process ends with the episode, whatever ends that.
+    let view = episode.environment.workspace.view().clone();
+    let agent = async {
+        match employed {
+            // Boxed: most episodes have none.
+            Some(employed) => Box::pin(employed.play(view)).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        played = play_sessions(&mut episode, past) => played?,
+        never = agent => match never {},
+    }
     Ok(episode.result())
 }
 

@@ -23,6 +23,8 @@ use pibench_core::path::WorkspacePath;
 use pibench_core::progress::Progress;
 use pibench_core::record::{FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
+use pibench_model::Model;
+use pibench_model::external::External;
 use pibench_model::place::Place;
 use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, VERSION};
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
@@ -53,6 +55,8 @@ pub(super) struct Episode<'a> {
     pub(super) words: Option<OwnWords>,
     /// The journal's events, as far as scores are made of them.
     tally: EpisodeTally,
+    /// The agent, where it is a process of its own: what it does to files is found by comparison.
+    external: Option<External>,
 }
 
 /// The first line of an episode's journal.
@@ -265,7 +269,19 @@ impl<'a> Episode<'a> {
             journal,
             progress,
             tally,
+            external: None,
         })
+    }
+
+    /// Its agent is a process of its own.
+    pub(super) fn played_by(&mut self, external: External) {
+        self.external = Some(external);
+    }
+
+    /// The agent's process in the place of a model.
+    pub(super) fn process(&self) -> Model {
+        // Whoever plays by a process has one.
+        Model::External(self.external.clone().unwrap_or_default())
     }
 
     /// What it came to.
@@ -330,7 +346,15 @@ impl<'a> Episode<'a> {
 
     /// What changed in the workspace since the last call, with the new content kept as blobs.
     pub(super) fn take_changes(&mut self, turn: u32) -> Result<Vec<FileChange>, EpisodeError> {
+        if self.external.is_some() {
+            for told in self.environment.workspace.compare()? {
+                tracing::warn!(%told, "the agent left something in the workspace that is not kept");
+            }
+        }
         let changes = self.environment.workspace.take_changes()?;
+        if self.external.is_some() {
+            self.environment.workspace.watch()?;
+        }
         let mut kept = Vec::new();
         for change in changes {
             let blob = match self.environment.workspace.read(&change.path) {

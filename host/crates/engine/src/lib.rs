@@ -1,6 +1,7 @@
 //! Playing a suite: episodes side by side, each in order, every turn journaled; and what is made of a
 //! record by judging, grading or following it again. The only crate that spawns tasks; it prints nothing.
 
+pub mod acp;
 mod audit;
 pub mod check;
 mod contents;

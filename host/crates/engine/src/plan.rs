@@ -119,6 +119,8 @@ pub enum AgentRole {
     Client(Client),
     /// Somebody else's, which is served.
     External(External),
+    /// The operator's own, a process for each session: its name says which.
+    Process,
 }
 
 impl AgentRole {

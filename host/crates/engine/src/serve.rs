@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, Notify};
 
 use pibench_core::message::ToolSpec;
 use pibench_door::{Door, DoorError, Guest};
-use pibench_model::external::{Called, Outside, Over, Told};
+use pibench_model::external::{Called, Outside, Over, Said, Told};
 
 /// The tool that the conversation runs through.
 pub const CONVERSE: &str = "converse";
@@ -78,7 +78,7 @@ pub enum ServeError {
 impl Service {
     /// Waits for the first message, so that the tools are known when an agent asks for them.
     pub async fn new(outside: Outside) -> Self {
-        let open = outside.next().await.ok();
+        let open = outside.next_message().await.ok();
         Self(Arc::new(Inner {
             outside,
             conversation: Mutex::new(Conversation { open, ended: false }),
@@ -96,10 +96,11 @@ impl Service {
         let mut conversation = conversation.lock().await;
         if let (Some(answer), false) = (answer, conversation.ended) {
             // Of a run that is over the next line knows, too.
-            conversation.ended = outside.answer(answer).is_ok() || conversation.open.is_some();
+            conversation.ended =
+                outside.answer(Said::by_unknown(answer)).is_ok() || conversation.open.is_some();
         }
         if conversation.ended {
-            conversation.open = outside.next().await.ok();
+            conversation.open = outside.next_message().await.ok();
             conversation.ended = false;
         }
         let Some(told) = &conversation.open else {
@@ -152,7 +153,10 @@ impl Service {
             return refused(&format!("there is no tool `{name}`"));
         }
         let arguments = Value::Object(arguments).to_string();
-        match outside.call(name, arguments).await {
+        match outside
+            .call(name, arguments, Said::by_unknown(String::new()))
+            .await
+        {
             Err(Over) => refused("the run was broken off"),
             Ok(Called { text, ended }) => {
                 conversation.ended = ended;
@@ -202,7 +206,7 @@ impl ServerHandler for Service {
     }
 }
 
-fn answered(text: &str) -> CallToolResult {
+pub(super) fn answered(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
@@ -216,7 +220,8 @@ fn tools(specs: &[ToolSpec]) -> impl Iterator<Item = &ToolSpec> {
     specs.iter().filter(offered)
 }
 
-fn tool(spec: &ToolSpec) -> Tool {
+/// A tool as the protocol has it.
+pub(super) fn tool(spec: &ToolSpec) -> Tool {
     let ToolSpec {
         name,
         description,
@@ -262,10 +267,10 @@ pub fn endpoint<H: ServerHandler + Clone>(
 
 /// Serves `/mcp` to whoever has the token, until the future is dropped. No page of a browser is let in: neither one of
 /// another origin, nor one whose name was pointed at this machine.
-pub async fn http(service: Service, door: Door, token: String) {
+pub async fn http<H: ServerHandler + Clone + Sync>(handler: H, door: Door, token: String) {
     let token: Arc<str> = token.into();
     let app = Router::new()
-        .route_service("/mcp", endpoint(service, &[], MAX_MESSAGE))
+        .route_service("/mcp", endpoint(handler, &[], MAX_MESSAGE))
         .layer(middleware::from_fn_with_state(token, authorise));
     door.serve(app).await;
 }

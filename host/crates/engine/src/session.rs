@@ -123,6 +123,7 @@ fn model(episode: &Episode<'_>, session: &Session) -> Model {
     Model::Scripted(match &episode.plan.roles.agent {
         AgentRole::Client(client) => return Model::Client(client.at(&episode.place)),
         AgentRole::External(external) => return Model::External(external.clone()),
+        AgentRole::Process => return episode.process(),
         AgentRole::Reference => Scripted::Reference { steps: steps() },
         AgentRole::Reactive => Scripted::Reactive {
             steps: steps(),

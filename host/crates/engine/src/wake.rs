@@ -12,7 +12,6 @@ use super::error::EpisodeError;
 use super::plan::AgentRole;
 use pibench_agent::{Agent, Channel, TurnDone, TurnEnd, TurnLimits, schedule};
 use pibench_core::path::WorkspacePath;
-use pibench_model::place::Place;
 use pibench_model::scripted::Scripted;
 use pibench_model::{Model, ModelError};
 use pibench_record::event::{Fault, FaultKind, Wake};
@@ -122,6 +121,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
     } = due;
     episode.place.begin(&format!("wake by {by} at {at}"), 0);
     let setup = episode.setup(channel);
+    let model = model(episode);
     let environment = &mut episode.environment;
     environment.clock = SessionClock::new(at);
     environment.calls = 0;
@@ -129,7 +129,6 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
     schedule::fired(&mut environment.jobs, &by, until);
     let system = Agent::system_prompt(environment)?;
     let blob = episode.plan.folder.put_blob(system.as_bytes())?;
-    let model = model(&episode.plan.roles.agent, &episode.place);
     let limits = episode.plan.suite.session;
     let limits = TurnLimits {
         iterations: limits.max_iterations,
@@ -160,10 +159,11 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
 }
 
 /// The agent's model between sessions. A script belongs to its session: here it says nothing.
-fn model(role: &AgentRole, place: &Place) -> Model {
-    match role {
-        AgentRole::Client(client) => Model::Client(client.at(place)),
+fn model(episode: &Episode<'_>) -> Model {
+    match &episode.plan.roles.agent {
+        AgentRole::Client(client) => Model::Client(client.at(&episode.place)),
         AgentRole::External(external) => Model::External(external.clone()),
+        AgentRole::Process => episode.process(),
         AgentRole::Reference | AgentRole::Reactive | AgentRole::Nop | AgentRole::Cheat => {
             Model::Scripted(Scripted::Nop)
         }

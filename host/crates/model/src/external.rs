@@ -2,13 +2,17 @@
 //! what the other agent is told, and what that agent does next becomes the reply. So its calls run through the same
 //! tools, limits and records as those of a model. How the other agent is reached is not known here.
 
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::ModelError;
-use pibench_core::message::{ChatRequest, Message, Reply, ToolCall, ToolSpec, Usage};
+use pibench_core::message::{
+    ChatRequest, Done, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage,
+};
 
 /// The tool of the memory step, with which a session ends.
 const SAVE_MEMORY: &str = "save_memory";
@@ -19,20 +23,37 @@ const OVER: &str = "The session is over.";
 /// What stands in the history: the other agent's memory is its own matter.
 const PLAYED: &str = "Played by an external agent.";
 
-/// The loop's half: one model for all sessions of a run, which are played one after the other.
+/// What an agent is told that ended its turn without a word.
+const EMPTY: &str = "Your answer was empty. Answer the user in words.";
+
+/// The loop's half: one model for sessions that are played one after the other.
 #[derive(Debug, Clone)]
 pub struct External(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     /// What the agent is told.
-    told: mpsc::UnboundedSender<Told>,
+    told: mpsc::UnboundedSender<Signal>,
     /// What it does.
-    done: Mutex<mpsc::UnboundedReceiver<Act>>,
-    /// A call that waits for its result.
-    waiting: Mutex<Option<Waiting>>,
+    done: Mutex<mpsc::UnboundedReceiver<(u64, Act)>>,
+    /// The call before: what it came to is known with the next question.
+    last: Mutex<Last>,
+    /// The message that is being worked on: what is done for an earlier one comes too late.
+    message: AtomicU64,
+    /// Whether the agent was told of this session before.
+    heard: AtomicBool,
     /// The other half, until somebody serves it.
     outside: Lock<Option<Outside>>,
+}
+
+#[derive(Debug, Default)]
+enum Last {
+    #[default]
+    None,
+    /// It waits for its result.
+    Waiting(Waiting),
+    /// The agent carried it out itself.
+    Done(String),
 }
 
 #[derive(Debug)]
@@ -41,14 +62,36 @@ struct Waiting {
     result: oneshot::Sender<Called>,
 }
 
+/// What the agent has to know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    Told(Told),
+    /// The time of the turn is used up: what it does for it is no longer wanted.
+    OutOfTime,
+    /// The session is over.
+    Over,
+}
+
 /// A message for the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
+    /// 1, 2, 3, ...
+    pub number: u64,
     pub message: String,
     /// The system prompt of the built-in scaffold, with the first message of a session.
     pub instructions: Option<String>,
+    /// What was said and done in this session before, where the program was started anew in the middle of it.
+    pub past: Option<Past>,
     /// The tools from here on.
     pub tools: Vec<ToolSpec>,
+}
+
+/// The first part of a session, for an agent that has not seen it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    pub instructions: String,
+    /// As one text.
+    pub conversation: String,
 }
 
 #[derive(Debug)]
@@ -56,9 +99,39 @@ enum Act {
     Call {
         name: String,
         arguments: String,
+        said: Said,
         result: oneshot::Sender<Called>,
     },
-    Answer(String),
+    /// A call that the agent carried out itself.
+    Did {
+        name: String,
+        arguments: String,
+        ok: bool,
+        text: String,
+        said: Said,
+    },
+    Answer(Said),
+    Failed(ModelError),
+}
+
+/// What was said up to an act, and what it took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    pub text: String,
+    /// What it thought, and what it planned.
+    pub thoughts: String,
+    pub usage: Usage,
+}
+
+impl Said {
+    /// The text of one call of an agent whose models and their costs are not known.
+    pub fn by_unknown(text: String) -> Self {
+        Self {
+            text,
+            thoughts: String::new(),
+            usage: one_call(),
+        }
+    }
 }
 
 /// What a call came to.
@@ -72,8 +145,10 @@ pub struct Called {
 /// The other half, for whoever serves the agent.
 #[derive(Debug)]
 pub struct Outside {
-    told: Mutex<mpsc::UnboundedReceiver<Told>>,
-    act: mpsc::UnboundedSender<Act>,
+    told: Mutex<mpsc::UnboundedReceiver<Signal>>,
+    act: mpsc::UnboundedSender<(u64, Act)>,
+    /// The message that was told last.
+    message: AtomicU64,
 }
 
 /// The run is over, or was broken off.
@@ -88,11 +163,14 @@ impl Default for External {
         let outside = Outside {
             told: Mutex::new(told_receiver),
             act,
+            message: AtomicU64::new(0),
         };
         Self(Arc::new(Inner {
             told,
             done: Mutex::new(done),
-            waiting: Mutex::new(None),
+            last: Mutex::default(),
+            message: AtomicU64::new(0),
+            heard: AtomicBool::new(false),
             outside: Lock::new(Some(outside)),
         }))
     }
@@ -112,33 +190,48 @@ impl External {
     /// Tells the agent what is new and waits for what it does.
     pub(super) async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.hand_over(request).await;
-        match self.0.done.lock().await.recv().await {
-            Some(Act::Answer(text)) => Ok(Reply {
-                text,
-                usage: one_call(),
-                ..Reply::default()
-            }),
+        // Names of calls only have to differ within a chat.
+        let id = format!("call_{}", request.messages.len());
+        match self.next_act().await {
+            Some(Act::Answer(said)) => Ok(reply(said, Vec::new(), Vec::new())),
+            Some(Act::Failed(error)) => Err(error),
             Some(Act::Call {
                 name,
                 arguments,
+                said,
                 result,
             }) => {
-                // Names of calls only have to differ within a chat.
-                let id = format!("call_{}", request.messages.len());
                 let waiting = Waiting {
                     id: id.clone(),
                     result,
                 };
-                *self.0.waiting.lock().await = Some(waiting);
-                Ok(Reply {
-                    calls: vec![ToolCall {
-                        id,
-                        name,
-                        arguments,
-                    }],
-                    usage: one_call(),
-                    ..Reply::default()
-                })
+                *self.0.last.lock().await = Last::Waiting(waiting);
+                let call = ToolCall {
+                    id,
+                    name,
+                    arguments,
+                };
+                Ok(reply(said, vec![call], Vec::new()))
+            }
+            Some(Act::Did {
+                name,
+                arguments,
+                ok,
+                text,
+                said,
+            }) => {
+                *self.0.last.lock().await = Last::Done(id.clone());
+                let done = Done {
+                    id: id.clone(),
+                    ok,
+                    text,
+                };
+                let call = ToolCall {
+                    id,
+                    name,
+                    arguments,
+                };
+                Ok(reply(said, vec![call], vec![done]))
             }
             None => Err(ModelError::Infrastructure {
                 server: "the external agent".into(),
@@ -147,15 +240,36 @@ impl External {
         }
     }
 
+    /// What the agent does for the message that is open. What it does for an earlier one is dropped, and who waits for its
+    /// result is told that there is none.
+    async fn next_act(&self) -> Option<Act> {
+        let mut acts = self.0.done.lock().await;
+        let open = self.0.message.load(Ordering::Relaxed);
+        loop {
+            let (message, act) = acts.recv().await?;
+            if message == open {
+                return Some(act);
+            }
+            if let Act::Call { result, .. } = act {
+                let _ = result.send(over());
+            }
+        }
+    }
+
+    /// The time of the turn is used up.
+    pub(super) fn out_of_time(&self) {
+        let _ = self.0.told.send(Signal::OutOfTime);
+    }
+
     /// No call of the session's gets a result any more.
     pub(super) async fn end_session(&self) {
-        if let Some(Waiting { result, .. }) = self.0.waiting.lock().await.take() {
-            let called = Called {
-                text: OVER.to_owned(),
-                ended: true,
-            };
-            let _ = result.send(called);
+        self.0.heard.store(false, Ordering::Relaxed);
+        if let Last::Waiting(Waiting { result, .. }) =
+            std::mem::take(&mut *self.0.last.lock().await)
+        {
+            let _ = result.send(over());
         }
+        let _ = self.0.told.send(Signal::Over);
     }
 
     /// The result of the call that waits, and the message that came.
@@ -163,16 +277,18 @@ impl External {
         let ChatRequest {
             messages, tools, ..
         } = request;
-        let waiting = self.0.waiting.lock().await.take();
-        let new = match (messages.last(), &waiting) {
-            (Some(Message::Tool { call_id, .. }), Some(Waiting { id, .. })) if call_id == id => {
-                None
-            }
+        let last = std::mem::take(&mut *self.0.last.lock().await);
+        let new = match (messages.last(), &last) {
+            (
+                Some(Message::Tool { call_id, .. }),
+                Last::Waiting(Waiting { id, .. }) | Last::Done(id),
+            ) if call_id == id => None,
             // The answer to a question that was asked before the program was started anew.
-            (Some(Message::User { text } | Message::Tool { text, .. }), _) => Some(text),
+            (Some(Message::User { text } | Message::Tool { text, .. }), _) => Some(text.as_str()),
+            (Some(Message::Assistant { calls, .. }), _) if calls.is_empty() => Some(EMPTY),
             _ => None,
         };
-        if let Some(Waiting { id, result }) = waiting {
+        if let Last::Waiting(Waiting { id, result }) = last {
             let called = Called {
                 text: result_of(messages, &id).unwrap_or_else(|| OVER.to_owned()),
                 ended: new.is_some(),
@@ -181,16 +297,47 @@ impl External {
             let _ = result.send(called);
         }
         let Some(new) = new else { return };
-        let first = messages.len() == 2;
-        let instructions = match messages.first() {
-            Some(Message::System { text }) if first => Some(text.clone()),
+        let system = match messages.first() {
+            Some(Message::System { text }) => Some(text.clone()),
             _ => None,
         };
-        let _ = self.0.told.send(Told {
-            message: new.clone(),
-            instructions,
+        let heard = self.0.heard.swap(true, Ordering::Relaxed);
+        let first = messages.len() == 2;
+        let past = || Past {
+            instructions: system.clone().unwrap_or_default(),
+            conversation: conversation(messages),
+        };
+        let number = self.0.message.fetch_add(1, Ordering::Relaxed) + 1;
+        let _ = self.0.told.send(Signal::Told(Told {
+            number,
+            message: new.to_owned(),
+            past: (!first && !heard).then(past),
+            instructions: system.filter(|_| first),
             tools: tools.to_vec(),
-        });
+        }));
+    }
+}
+
+fn reply(said: Said, calls: Vec<ToolCall>, done: Vec<Done>) -> Reply {
+    let Said {
+        text,
+        thoughts,
+        usage,
+    } = said;
+    Reply {
+        text,
+        reasoning: Reasoning::new(thoughts, Vec::new()),
+        calls,
+        usage,
+        done,
+        ..Reply::default()
+    }
+}
+
+fn over() -> Called {
+    Called {
+        text: OVER.to_owned(),
+        ended: true,
     }
 }
 
@@ -199,6 +346,31 @@ fn result_of(messages: &[Message], id: &str) -> Option<String> {
         Message::Tool { call_id, text } if call_id == id => Some(text.clone()),
         _ => None,
     })
+}
+
+/// All but the system prompt and the last message, as one text.
+fn conversation(messages: &[Message]) -> String {
+    let mut text = String::new();
+    let all = messages.len().saturating_sub(1);
+    for message in &messages[..all] {
+        // Writing to a string cannot fail.
+        let _ = match message {
+            Message::System { .. } => Ok(()),
+            Message::User { text: said } => writeln!(text, "[user]\n{said}\n"),
+            Message::Assistant {
+                text: said, calls, ..
+            } => {
+                let calls = calls
+                    .iter()
+                    .map(|call| format!("[called {}] {}\n", call.name, call.arguments));
+                let calls: String = calls.collect();
+                writeln!(text, "[assistant]\n{said}\n{calls}")
+            }
+            Message::Tool { text: said, .. } => writeln!(text, "[result]\n{said}\n"),
+            Message::Picture { text: said, .. } => writeln!(text, "[picture] {said}\n"),
+        };
+    }
+    text
 }
 
 /// The answer to the memory step.
@@ -225,26 +397,67 @@ fn one_call() -> Usage {
 }
 
 impl Outside {
+    /// What comes next; waits for it.
+    pub async fn next(&self) -> Result<Signal, Over> {
+        let signal = self.told.lock().await.recv().await.ok_or(Over)?;
+        if let Signal::Told(Told { number, .. }) = &signal {
+            self.message.store(*number, Ordering::Relaxed);
+        }
+        Ok(signal)
+    }
+
     /// The next message; waits for it.
-    pub async fn next(&self) -> Result<Told, Over> {
-        self.told.lock().await.recv().await.ok_or(Over)
+    pub async fn next_message(&self) -> Result<Told, Over> {
+        loop {
+            if let Signal::Told(told) = self.next().await? {
+                return Ok(told);
+            }
+        }
+    }
+
+    fn act(&self, act: Act) -> Result<(), Over> {
+        let message = self.message.load(Ordering::Relaxed);
+        self.act.send((message, act)).map_err(|_| Over)
     }
 
     /// Makes a tool call; its result. Calls wait for each other.
-    pub async fn call(&self, name: &str, arguments: String) -> Result<Called, Over> {
+    pub async fn call(&self, name: &str, arguments: String, said: Said) -> Result<Called, Over> {
         let (result, receiver) = oneshot::channel();
-        let name = name.to_owned();
-        let act = Act::Call {
-            name,
+        self.act(Act::Call {
+            name: name.to_owned(),
             arguments,
+            said,
             result,
-        };
-        self.act.send(act).map_err(|_| Over)?;
+        })?;
         receiver.await.map_err(|_| Over)
     }
 
+    /// Tells of a call that the agent carried out itself, with the JSON text of its arguments and what it came to.
+    pub fn did(
+        &self,
+        name: &str,
+        arguments: String,
+        ok: bool,
+        text: String,
+        said: Said,
+    ) -> Result<(), Over> {
+        let name = name.to_owned();
+        self.act(Act::Did {
+            name,
+            arguments,
+            ok,
+            text,
+            said,
+        })
+    }
+
     /// Ends the turn with this answer.
-    pub fn answer(&self, text: String) -> Result<(), Over> {
-        self.act.send(Act::Answer(text)).map_err(|_| Over)
+    pub fn answer(&self, said: Said) -> Result<(), Over> {
+        self.act(Act::Answer(said))
+    }
+
+    /// Ends the turn because the agent cannot go on.
+    pub fn fail(&self, error: ModelError) -> Result<(), Over> {
+        self.act(Act::Failed(error))
     }
 }

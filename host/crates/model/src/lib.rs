@@ -2,6 +2,7 @@
 //! below `wire`; nothing above this crate knows them. `web` is what an agent may read of it.
 //! The only crate that opens connections.
 
+pub mod bridge;
 pub mod cassette;
 pub mod client;
 pub mod collector;
@@ -111,9 +112,11 @@ impl Model {
             Self::Scripted(scripted) => Ok(Some((scripted.chat(request), Duration::ZERO))),
             Self::Client(client) => client.chat_within(request, left).await,
             Self::External(external) => {
-                match tokio::time::timeout(left, external.chat(request)).await {
-                    Ok(reply) => Ok(Some((reply?, Duration::ZERO))),
-                    Err(_) => Ok(None),
+                if let Ok(reply) = tokio::time::timeout(left, external.chat(request)).await {
+                    Ok(Some((reply?, Duration::ZERO)))
+                } else {
+                    external.out_of_time();
+                    Ok(None)
                 }
             }
         }

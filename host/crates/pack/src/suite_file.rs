@@ -2,6 +2,8 @@
 //! sent to, and what plugins may use. One that travels is a stranger's, and says of such things nothing.
 
 use camino::Utf8Path;
+use pibench_core::player;
+use pibench_suite::catalog;
 use pibench_suite::depth::too_deep;
 use pibench_suite::manifest::{SuiteFile, WebFile, WebProvider};
 use pibench_suite::pack::Pack;
@@ -38,6 +40,8 @@ fn operators(text: &str, has: impl Fn(&str) -> bool) -> Result<(), String> {
         lock,
         providers,
         models,
+        agents,
+        agent,
         web: WebFile {
             provider,
             url,
@@ -51,7 +55,6 @@ fn operators(text: &str, has: impl Fn(&str) -> bool) -> Result<(), String> {
         scaffold: _,
         scaffold_prompt: _,
         // Names of models that the operator knows, which are shown before anything is paid for.
-        agent: _,
         user: _,
         judge: _,
         runs: _,
@@ -74,6 +77,9 @@ fn operators(text: &str, has: impl Fn(&str) -> bool) -> Result<(), String> {
     }
     if !models.is_empty() {
         return operators("models", "it says which server a model's name stands for");
+    }
+    if !agents.is_empty() || catalog::panel(&agent).any(|name| player::process(name).is_some()) {
+        return operators("agents", "it names a command that runs on the machine");
     }
     if policy.is_some() {
         return operators("policy", "it grants plugins something");
@@ -115,6 +121,10 @@ mod tests {
         check("[plugins]\na = \"plugins/a.wasm\"\n", "");
         check("lock = \"plugins/pibench.lock\"\n", "");
         check("[web]\ncorpus = \"corpus\"\n", "");
+        check("agent = \"nop\"\n", "");
+        let told = "it names a command that runs on the machine";
+        check("agent = \"nop,acp:sh -c x\"\n", told);
+        check("[agents.a]\ncommand = [\"sh\"]\n", told);
         check(
             "[providers.openai]\nbase_url = \"https://thief.example\"\nkey_env = \"OPENAI_API_KEY\"\n",
             "`providers` is for whoever plays it",

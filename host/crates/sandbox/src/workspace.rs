@@ -5,8 +5,9 @@
 //!
 //! One task owns a [`Workspace`]; [`View`] is its read-only half, for graders. Names are those of
 //! the file system, so the folder belongs on a case-sensitive one. What a process beside the host
-//! writes into the folder is read safely, but not counted until the workspace is opened again.
+//! writes into the folder is read safely; what it was is known where the workspace was told to watch (`beside`).
 
+mod beside;
 mod change;
 mod edit;
 #[cfg(test)]

@@ -5,9 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::manifest::{ModelFile, ProviderFile};
+use crate::manifest::{AgentFile, ModelFile, ProviderFile};
 
 const BUILT_IN: &str = include_str!("providers.toml");
+
+const AGENTS: &str = include_str!("agents.toml");
+
+/// Agents that can be had from registries, with what is to be known of them.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct ReadyAgent {
+    /// How it is installed.
+    pub install: String,
+    /// What it wants: a key or a login.
+    pub needs: String,
+    #[serde(flatten)]
+    pub agent: AgentFile,
+}
 
 /// Servers and models by name.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,6 +47,53 @@ impl Catalog {
         catalog.models.extend(models.clone());
         catalog
     }
+}
+
+/// The built-in agents that are processes of their own, by name.
+pub fn ready_agents() -> BTreeMap<String, ReadyAgent> {
+    // Compiled in and read by a test, as above.
+    toml::from_str(AGENTS).unwrap_or_default()
+}
+
+/// The agent that `acp:WHAT` means: an entry of the suite, a built-in one, or a command line.
+pub fn agent(what: &str, own: &BTreeMap<String, AgentFile>) -> Result<AgentFile, String> {
+    if let Some(agent) = own.get(what) {
+        return Ok(agent.clone());
+    }
+    if let Some(ready) = ready_agents().remove(what) {
+        return Ok(ready.agent);
+    }
+    let command = words(what)?;
+    if command.is_empty() {
+        return Err("it names neither an entry of [agents] nor a command".into());
+    }
+    Ok(AgentFile {
+        command,
+        ..AgentFile::default()
+    })
+}
+
+/// The words of a command line: white space parts them, and quotes of either kind keep what is between them together.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, _) if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(format!("a quote is not closed in `{line}`"));
+    }
+    words.extend(word);
+    Ok(words)
 }
 
 /// The judges that one setting names: `A`, or `A,B,C`.
@@ -90,6 +150,35 @@ mod tests {
                 said.clear();
             }
         }
+    }
+
+    #[test]
+    fn a_command_line_is_taken_apart_as_a_shell_does_it_with_quotes() {
+        let check = |line: &str, expected: &[&str]| assert_eq!(words(line).unwrap(), expected);
+        check("  gemini  --acp ", &["gemini", "--acp"]);
+        check("a 'b c' \"d 'e'\"f ''", &["a", "b c", "d 'e'f", ""]);
+        assert!(words("a 'b").unwrap_err().contains("not closed"));
+    }
+
+    #[test]
+    fn an_agent_is_an_entry_or_a_command() {
+        let ready: BTreeMap<String, ReadyAgent> = toml::from_str(AGENTS).unwrap();
+        for name in ["claude-agent-acp", "codex-acp", "gemini-cli"] {
+            assert!(!ready[name].agent.command.is_empty() && !ready[name].install.is_empty());
+        }
+        let own = AgentFile {
+            command: vec!["mine".into()],
+            ..AgentFile::default()
+        };
+        let agents = BTreeMap::from([("gemini-cli".to_owned(), own.clone())]);
+        assert_eq!(agent("gemini-cli", &agents).unwrap(), own);
+        let none = BTreeMap::new();
+        assert_eq!(agent("gemini-cli", &none).unwrap().command[1], "--acp");
+        assert_eq!(
+            agent("python3 a.py", &none).unwrap().command,
+            ["python3", "a.py"]
+        );
+        assert!(agent("  ", &none).unwrap_err().contains("neither"));
     }
 
     #[test]

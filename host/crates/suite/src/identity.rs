@@ -65,6 +65,8 @@ pub(super) fn parts(file: &SuiteFile, name: &str, files: &BTreeMap<String, blake
         // Of these, those that play: the manifest's models.
         providers: _,
         models: _,
+        // The same holds for the agent that plays.
+        agents: _,
         jobs: _,
         memory: _,
     } = file;

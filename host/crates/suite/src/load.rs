@@ -20,7 +20,8 @@ use serde_json::Value;
 use crate::catalog;
 use crate::identity;
 use crate::manifest::{
-    FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile, SuiteFile,
+    AgentFile, FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile,
+    SuiteFile,
 };
 use crate::pack::{Pack, ReadError, plain};
 use crate::problem::Report;
@@ -553,6 +554,7 @@ fn assemble(file: SuiteFile, path: &Utf8Path, beside: Beside) -> Suite {
         limits,
         providers,
         models,
+        agents,
         web,
     } = file;
     Suite {
@@ -581,6 +583,7 @@ fn assemble(file: SuiteFile, path: &Utf8Path, beside: Beside) -> Suite {
         limits,
         providers,
         models,
+        agents,
         web,
         corpus,
         personas,
@@ -677,7 +680,11 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     check_id(&file.id, None, &root.key("id"), report);
     for agent in catalog::panel(&file.agent) {
         let place = root.key("agent");
-        check_model(agent, &player::SCRIPTED, &file.models, &place, report);
+        let is_entry =
+            file.agents.contains_key(agent) || catalog::ready_agents().contains_key(agent);
+        if !is_entry {
+            check_model(agent, &player::SCRIPTED, &file.models, &place, report);
+        }
     }
     let judges = file.judge.iter().flat_map(|judge| catalog::panel(judge));
     let judges = judges.map(|judge| (judge, "judge"));
@@ -727,6 +734,49 @@ fn check_settings(file: &SuiteFile, root: &Place<'_>, report: &mut Report<'_>) {
     for (name, model) in &file.models {
         check_preset(name, model, &root.key("models").key(name), report);
     }
+    for (name, agent) in &file.agents {
+        check_agent(name, agent, &root.key("agents").key(name), report);
+    }
+}
+
+fn check_agent(name: &str, agent: &AgentFile, place: &Place<'_>, report: &mut Report<'_>) {
+    if name.is_empty() || name.contains(['/', ',']) || name.chars().any(char::is_whitespace) {
+        let help = "a name without slash, comma and white space";
+        report.add_with_help(place.span(), format!("`{name}` names no agent"), help);
+    }
+    let AgentFile {
+        command,
+        environment,
+        set,
+        cwd,
+        isolation: _,
+        read: _,
+        tools: _,
+    } = agent;
+    if command
+        .first()
+        .is_none_or(|program| program.trim().is_empty())
+    {
+        let help = "the program and its arguments, as in `command = [\"gemini\", \"--acp\"]`";
+        report.add_with_help(
+            place.key("command").span(),
+            "`command` names no program",
+            help,
+        );
+    }
+    let mut names = environment.iter().chain(set.keys());
+    if let Some(name) = names.find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        let help =
+            "names of variables; values stand in `set`, or in this program's own environment";
+        let place = place.key("environment");
+        report.add_with_help(place.span(), format!("`{name}` names no variable"), help);
+    }
+    if let Some(cwd) = cwd
+        && let Err(reason) = plain(cwd)
+    {
+        let told = format!("`cwd` has to be a folder of the workspace: {reason}");
+        report.add(place.key("cwd").span(), told);
+    }
 }
 
 /// Whether the provider is known is for the model's layer to say.
@@ -772,6 +822,10 @@ fn check_model(
     place: &Place<'_>,
     report: &mut Report<'_>,
 ) {
+    // A command of the operator's, or an entry of `agents`, as it will be found.
+    if scripted == player::SCRIPTED && player::process(model).is_some() {
+        return;
+    }
     let parts = model
         .split_once('/')
         .is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());

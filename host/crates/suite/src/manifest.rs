@@ -102,9 +102,60 @@ pub struct SuiteFile {
     /// Models by name, beside the built-in ones.
     #[serde(default)]
     pub models: BTreeMap<String, ModelFile>,
+    /// Agents that are processes of their own, by name: `agent = "acp:NAME"` plays one.
+    #[serde(default)]
+    pub agents: BTreeMap<String, AgentFile>,
     /// What the agent's web is.
     #[serde(default)]
     pub web: WebFile,
+}
+
+/// An agent that is a process of its own and speaks the Agent Client Protocol on its standard input and output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct AgentFile {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Environment variables that it is given, by name, as this program has them.
+    #[serde(default)]
+    pub environment: Vec<String>,
+    /// Environment variables that it is given with these values.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Where it works: a folder of the workspace. Default: the workspace itself.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// What keeps it from the rest of the machine.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// Folders and files of its installation that it can read when it is confined, beside those that its program lies in.
+    #[serde(default)]
+    pub read: Vec<String>,
+    /// Which tools it is offered over MCP.
+    #[serde(default)]
+    pub tools: AgentTools,
+}
+
+/// What keeps an agent's process from the rest of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// Its own view of files and processes, made by `bwrap`: the workspace, its installation and the system's programs.
+    #[default]
+    Bubblewrap,
+    /// Nothing: it could read the suite with its hidden intents. Scores say so.
+    None,
+}
+
+/// Which of the scaffold's tools an agent with tools of its own is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentTools {
+    /// The persona's apps, the web, `ask_user`, `message` and `cron`: it has files and commands of its own.
+    #[default]
+    Apps,
+    /// Those for files and the sandboxed shell too.
+    All,
 }
 
 /// What of a suite is played; empty lists leave nothing out.

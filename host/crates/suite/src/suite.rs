@@ -8,12 +8,14 @@ use jiff::civil::DateTime;
 use serde_json::Value;
 
 use crate::assignment::Assignment;
+use crate::catalog;
 use crate::identity::Parts;
 use crate::manifest::{
-    FilterFile, LimitOverrides, ModelFile, Person, ProviderFile, Reset, SessionLimits, Trigger,
-    WebFile,
+    AgentFile, FilterFile, Isolation, LimitOverrides, ModelFile, Person, ProviderFile, Reset,
+    SessionLimits, Trigger, WebFile,
 };
 use pibench_core::matcher::Matcher;
+use pibench_core::player;
 use pibench_core::size::Memory;
 use pibench_core::vocabulary::{
     Ablation, Category, FoundIn, Protocol, Scaffold, ScaffoldPrompt, Scope, ToolEvidence, When,
@@ -58,6 +60,8 @@ pub struct Suite {
     pub limits: LimitOverrides,
     pub providers: BTreeMap<String, ProviderFile>,
     pub models: BTreeMap<String, ModelFile>,
+    /// Agents that are processes of their own.
+    pub agents: BTreeMap<String, AgentFile>,
     pub web: WebFile,
     /// The pages that the agent's web holds, when it is offline.
     pub corpus: Vec<Page>,
@@ -76,6 +80,32 @@ pub struct Page {
 }
 
 impl Suite {
+    /// Gives each agent that is a process of its own its whole name: `acp:NAME` where only the entry was named, and the one of an
+    /// agent that nothing confines where its entry says so.
+    pub fn name_agents(&mut self) {
+        let ready = catalog::ready_agents();
+        let models = catalog::Catalog::with(&self.providers, &self.models).models;
+        let is_entry = |name: &str| self.agents.contains_key(name) || ready.contains_key(name);
+        let whole_name = |name: &str| {
+            let whole = match player::process(name) {
+                None if is_entry(name) && !models.contains_key(name) => {
+                    format!("{}{name}", player::PROCESS)
+                }
+                _ => name.to_owned(),
+            };
+            let open = |what: &str| {
+                let agent = self.agents.get(what);
+                agent.is_some_and(|agent| agent.isolation == Isolation::None)
+            };
+            match player::process(&whole) {
+                Some((what, true)) if open(what) => format!("{}{what}", player::UNCONFINED),
+                _ => whole,
+            }
+        };
+        let names: Vec<String> = catalog::panel(&self.agent).map(whole_name).collect();
+        self.agent = names.join(",");
+    }
+
     /// The plugins that the suite needs: its personas' apps and its rules' graders, each once.
     pub fn plugin_names(&self) -> BTreeSet<String> {
         let apps = self.personas.iter().flat_map(Persona::app_names);

@@ -78,7 +78,8 @@ fn asked(roles: &Roles, total: &Estimate) -> Vec<Row> {
         | AgentRole::Reactive
         | AgentRole::Nop
         | AgentRole::Cheat
-        | AgentRole::External(_) => None,
+        | AgentRole::External(_)
+        | AgentRole::Process => None,
     };
     let mut rows = vec![
         row("agent", &roles.agent_name, agent, total.agent),

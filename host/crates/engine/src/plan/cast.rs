@@ -121,7 +121,9 @@ pub(super) fn cast(
         scaffold_prompt: _,
     } = names;
     let meter = clients.meter();
-    let mut unpriced = Vec::new();
+    // What an agent's own models cost is known when it tells it, if it does.
+    let process = player::process(&agent).map(|_| agent.clone());
+    let mut unpriced: Vec<String> = process.into_iter().collect();
     let mut client = |spec: &str, role| -> Result<Client, PlanError> {
         let client = clients.client(spec, role);
         let client = client.map_err(|source| NoModel {
@@ -141,6 +143,7 @@ pub(super) fn cast(
             "nop" => AgentRole::Nop,
             "cheat" => AgentRole::Cheat,
             name if player::is_external(name) => AgentRole::External(External::default()),
+            name if player::process(name).is_some() => AgentRole::Process,
             spec => AgentRole::Client(client(spec, Role::Agent)?),
         },
         user: match user.as_str() {

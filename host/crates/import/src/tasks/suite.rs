@@ -146,6 +146,7 @@ fn suite(personas: &[PersonaFile]) -> SuiteFile {
         limits: LimitOverrides::default(),
         providers: BTreeMap::new(),
         models: BTreeMap::new(),
+        agents: BTreeMap::new(),
         web: WebFile::default(),
     }
 }

@@ -137,6 +137,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         usage: usage(body),
         truncated: finish == Some("length"),
         repaired: false,
+        done: Vec::new(),
     })
 }
 

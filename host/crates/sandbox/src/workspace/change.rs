@@ -39,6 +39,8 @@ pub(super) struct Tracker {
     kept: usize,
     /// `kept`, of the program's own memory.
     holding: Holding,
+    /// Every file was touched at the start of the period: what is not remembered was not there.
+    pub(super) watching: bool,
 }
 
 #[derive(Debug)]
@@ -87,6 +89,16 @@ impl Tracker {
         };
         self.before.insert(path.clone(), before);
         Ok(())
+    }
+
+    /// A file that nobody touched was not there at the start of a period in which all are watched.
+    pub(super) fn appeared(&mut self, path: &WorkspacePath) {
+        self.before.entry(path.clone()).or_insert(Before::Absent);
+    }
+
+    /// A file that is too large to look at is left out of this period's changes.
+    pub(super) fn leave_out(&mut self, path: &WorkspacePath) {
+        self.before.remove(path);
     }
 
     /// A file is no longer there: if it was not there before this period either, nothing is to be remembered of it. So no

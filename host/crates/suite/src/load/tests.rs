@@ -314,7 +314,7 @@ fn suggests_the_key_that_was_meant() {
         "id =",
         "zzz = 1\nid =",
         &[
-            "suite.toml:2:1: unknown key `zzz` (known here: version, id, title, personas, protocol, scaffold, scaffold_prompt, agent, user, judge, runs, seed, filter, jobs, memory, session, state, ablate, plugins, policy, lock, limits, providers, models, web)",
+            "suite.toml:2:1: unknown key `zzz` (known here: version, id, title, personas, protocol, scaffold, scaffold_prompt, agent, user, judge, runs, seed, filter, jobs, memory, session, state, ablate, plugins, policy, lock, limits, providers, models, agents, web)",
         ],
     );
 }

@@ -153,6 +153,7 @@ fn text_thinking_calls_and_usage_are_read_and_go_back_as_they_came() {
         },
         truncated: false,
         repaired: false,
+        done: Vec::new(),
     };
     assert_eq!(reply, expected);
     let Reply {

@@ -1,0 +1,302 @@
+//! What an agent's process is started from: the entry that its name means, its program, what of the environment it is given,
+//! and that it can be confined here. All of it is decided before a session begins, so that what the operator must mend is told
+//! at once.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use pibench_acp::{Hidden, Installation, Launch, NotConfined, NotFound, probe};
+use pibench_core::player;
+use pibench_door::Door;
+use pibench_model::ModelError;
+use pibench_model::external::{External, Outside};
+use pibench_model::provider::process_environment;
+use pibench_sandbox::workspace::View;
+use pibench_suite::catalog;
+use pibench_suite::manifest::{AgentFile, AgentTools, Isolation};
+use pibench_suite::suite::Suite;
+
+use super::unknown;
+use crate::error::EpisodeError;
+use crate::plan::{AgentRole, Plan};
+
+/// What every agent is given of the environment, where it is set.
+const ALWAYS: [&str; 8] = [
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+];
+
+/// Bytes of a token.
+const TOKEN: usize = 32;
+
+/// Where programs are, when the environment does not say.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Why no process of an agent's can be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadyError {
+    #[error("play `{name}`: {reason}")]
+    Unknown { name: String, reason: String },
+    #[error(transparent)]
+    NotFound(#[from] NotFound),
+    #[error(
+        "{0}; or let it run unconfined by --agent-unconfined: it can then read the suite with its hidden intents, and the scores \
+         say so"
+    )]
+    NotConfined(#[from] NotConfined),
+    #[error(
+        "give the agent the variable {variable}: its value is the key of {other}, too; give the agent a key of its own"
+    )]
+    Key { variable: String, other: String },
+}
+
+/// Whose fault the end of an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The operator's: a login, a wrong program.
+    Setup(String),
+    Own(String),
+}
+
+/// An agent that can be started again and again.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// As it was asked for.
+    pub name: String,
+    pub launch: Launch,
+    pub tools: AgentTools,
+}
+
+/// The settings of an agent by its name, and whether it is confined; None for a name of another kind.
+pub fn settings(
+    name: &str,
+    own: &BTreeMap<String, AgentFile>,
+) -> Option<Result<(AgentFile, bool), ReadyError>> {
+    let (what, confined) = player::process(name)?;
+    let found = catalog::agent(what, own);
+    let named = |reason| ReadyError::Unknown {
+        name: name.to_owned(),
+        reason,
+    };
+    let with = |agent: AgentFile| {
+        let confined = confined && agent.isolation == Isolation::Bubblewrap;
+        (agent, confined)
+    };
+    Some(found.map(with).map_err(named))
+}
+
+/// Finds all that an agent is started from.
+pub fn prepare(
+    name: &str,
+    suite: &Suite,
+    hidden: Hidden,
+    workspace: &Path,
+) -> Result<Prepared, ReadyError> {
+    let unknown = || ReadyError::Unknown {
+        name: name.to_owned(),
+        reason: "it is no agent of a process of its own".into(),
+    };
+    let (agent, confined) = settings(name, &suite.agents).ok_or_else(unknown)??;
+    let AgentFile {
+        command,
+        environment,
+        set,
+        cwd,
+        isolation: _,
+        read,
+        tools,
+    } = agent;
+    let path = process_environment("PATH").unwrap_or_else(|| PATH.to_owned());
+    let mut given: BTreeMap<String, String> = BTreeMap::from([("PATH".to_owned(), path.clone())]);
+    let names = ALWAYS
+        .iter()
+        .copied()
+        .chain(environment.iter().map(String::as_str));
+    given.extend(names.filter_map(|name| Some((name.to_owned(), process_environment(name)?))));
+    // An agent that is not confined works as its operator does.
+    if !confined {
+        let names = ["HOME", "USER", "LOGNAME"];
+        given.extend(
+            names
+                .into_iter()
+                .filter_map(|name| Some((name.to_owned(), process_environment(name)?))),
+        );
+    }
+    given.extend(set);
+    if confined {
+        check_keys(suite, &given)?;
+    }
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let hidden = if confined { hidden } else { Hidden::default() };
+    let path = OsString::from(path);
+    let installation = Installation::find(&command, &read, &path, &here, &hidden)?;
+    let confined = confined.then(|| probe(&path)).transpose()?;
+    Ok(Prepared {
+        name: name.to_owned(),
+        launch: Launch {
+            installation,
+            environment: given,
+            workspace: workspace.to_owned(),
+            directory: cwd.unwrap_or_default(),
+            bridge: std::env::current_exe().unwrap_or_default(),
+            confined,
+        },
+        tools,
+    })
+}
+
+/// No variable of a confined agent's may hold a key by which the user agent or the judge is asked.
+fn check_keys(suite: &Suite, given: &BTreeMap<String, String>) -> Result<(), ReadyError> {
+    let catalog = catalog::Catalog::with(&suite.providers, &suite.models);
+    let roles = [("the user agent", &suite.user), ("the judge", &suite.judge)];
+    for (role, names) in roles {
+        let names = names.as_deref().into_iter().flat_map(catalog::panel);
+        for name in names.filter(|name| player::is_model(name)) {
+            let preset = catalog
+                .models
+                .get(name)
+                .map(|model| model.provider.as_str());
+            let provider = preset.or_else(|| Some(name.split_once('/')?.0));
+            let provider = provider.and_then(|provider| catalog.providers.get(provider));
+            let key =
+                provider.and_then(|provider| process_environment(provider.key_env.as_deref()?));
+            let Some(key) = key.filter(|key| !key.is_empty()) else {
+                continue;
+            };
+            if let Some((variable, _)) = given.iter().find(|(_, value)| **value == key) {
+                return Err(ReadyError::Key {
+                    variable: variable.clone(),
+                    other: format!("{role}, `{name}`"),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An episode's agent: its two halves, one of which plays.
+pub(in super::super) struct Employed {
+    /// What the loop asks in the place of a model.
+    pub(in super::super) external: External,
+    prepared: Prepared,
+    outside: Outside,
+    door: Door,
+    token: String,
+}
+
+/// The agent of an episode, ready to be started in its workspace; None where the agent is no process.
+pub(in super::super) async fn employ(
+    plan: &Plan,
+    persona: &str,
+    run: u32,
+) -> Result<Option<Employed>, EpisodeError> {
+    if !matches!(plan.roles.agent, AgentRole::Process) {
+        return Ok(None);
+    }
+    let broken = |reason: String| EpisodeError::Infrastructure {
+        persona: persona.to_owned(),
+        session: "the agent's process".into(),
+        turn: 0,
+        reason,
+    };
+    let prepared = of_plan(plan, persona, run);
+    let prepared = prepared.map_err(|error| EpisodeError::Setup {
+        persona: persona.to_owned(),
+        session: "the agent's process".into(),
+        turn: 0,
+        reason: format!("failed to {error}"),
+    })?;
+    let door = Door::open(0).await;
+    let door = door.map_err(|error| broken(format!("failed to {error}")))?;
+    let token = token().map_err(broken)?;
+    let external = External::default();
+    let outside = external.outside();
+    let outside = outside.ok_or_else(|| broken("its other half is taken".into()))?;
+    Ok(Some(Employed {
+        external,
+        prepared,
+        outside,
+        door,
+        token,
+    }))
+}
+
+/// What an agent shows to be let in.
+pub(super) fn token() -> Result<String, String> {
+    let mut token = [0; TOKEN];
+    getrandom::fill(&mut token).map_err(|error| format!("failed to draw a token: {error}"))?;
+    Ok(blake3::hash(&token).to_hex().to_string())
+}
+
+impl Employed {
+    /// Plays as the agent, as long as somebody polls it.
+    pub(in super::super) async fn play(self, view: View) -> Infallible {
+        let Self {
+            external: _,
+            prepared,
+            outside,
+            door,
+            token,
+        } = self;
+        super::play(prepared, outside, view, door, token).await
+    }
+}
+
+/// What an agent of this run is started from.
+fn of_plan(plan: &Plan, persona: &str, run: u32) -> Result<Prepared, ReadyError> {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let here = |folder: &&Path| !folder.as_os_str().is_empty();
+    let suite = plan.suite.path.as_std_path().parent().filter(here);
+    let root = whole(plan.folder.root());
+    // It is made when the episode is opened.
+    let workspace = plan.folder.workspace(persona, run);
+    let workspace = workspace
+        .strip_prefix(plan.folder.root())
+        .map(|below| root.join(below));
+    let workspace = workspace.unwrap_or_default();
+    let mut folders = vec![whole(suite.unwrap_or(Path::new("."))), root];
+    let policy = plan.suite.policy.iter();
+    folders.extend(policy.map(|path| whole(path.as_std_path())));
+    let home = process_environment("HOME").map(|home| whole(Path::new(&home)));
+    let hidden = Hidden {
+        folders,
+        homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
+    };
+    let (name, suite) = (&plan.roles.agent_name, &plan.suite);
+    prepare(name, suite, hidden, &workspace)
+}
+
+impl Prepared {
+    /// What the operator must mend.
+    pub(super) fn setup(&self, reason: String) -> ModelError {
+        ModelError::Setup {
+            server: format!("the agent `{}`", self.name),
+            reason,
+            remedy: "try it by `pibench-host doctor` with the same --agent".into(),
+        }
+    }
+
+    /// What the agent did wrong.
+    pub(super) fn fault(&self, reason: String) -> ModelError {
+        ModelError::Refused {
+            server: format!("the agent `{}`", self.name),
+            reason,
+            usage: Box::new(unknown()),
+        }
+    }
+
+    pub(super) fn error(&self, refusal: Refusal) -> ModelError {
+        match refusal {
+            Refusal::Setup(reason) => self.setup(reason),
+            Refusal::Own(reason) => self.fault(reason),
+        }
+    }
+}

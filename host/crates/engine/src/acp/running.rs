@@ -1,0 +1,450 @@
+//! One process of an agent with its one session: what is asked of it, and what its lines come to.
+
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    AuthMethod, CancelNotification, ClientCapabilities, ContentBlock, EnvVariable, Error,
+    FileSystemCapabilities, HttpHeader, Implementation, InitializeRequest, InitializeResponse,
+    McpServer, McpServerHttp, McpServerStdio, NewSessionRequest, NewSessionResponse, PromptRequest,
+    PromptResponse, RequestId, SessionId, SessionNotification, SessionUpdate, StopReason,
+    TextContent,
+};
+use agent_client_protocol_schema::{ProtocolVersion, v1};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::deeds::Deeds;
+use super::ready::{Prepared, Refusal};
+use super::request::Done;
+use super::unknown;
+use pibench_acp::{Event, Incoming, Outgoing, Process, read};
+use pibench_core::cost::MicroUsd;
+use pibench_core::message::Usage;
+use pibench_model::ModelError;
+
+/// How long an agent may take until its session is open: some look for a newer version of themselves first.
+const START: Duration = Duration::from_mins(2);
+
+/// The name of our MCP server among the agent's.
+pub(super) const SERVER: &str = "pibench";
+
+/// Lines that may be no messages: some programs greet on standard output.
+const ODD: usize = 100;
+
+/// The hidden command that is the MCP server of an agent that takes none by HTTP.
+pub const BRIDGE: &str = "mcp-bridge";
+
+/// The variables that tell the bridge where to and who it is.
+pub const BRIDGE_URL: &str = "PIBENCH_BRIDGE_URL";
+pub const BRIDGE_TOKEN: &str = "PIBENCH_BRIDGE_TOKEN";
+
+/// A process whose session is open.
+pub(super) struct Running {
+    process: Process,
+    session: SessionId,
+    /// The number of the last request.
+    asked: i64,
+    /// The request of the prompt that is open.
+    prompt: Option<i64>,
+    pub(super) deeds: Deeds,
+    pub(super) terminals: super::request::Terminals,
+    /// Lines that were no messages, and what was wrong with the last one.
+    odd: usize,
+    /// What the session has taken so far, as the agent tells it.
+    told: Told,
+}
+
+/// What an agent tells of its usage: sums over its session.
+#[derive(Debug, Default)]
+struct Told {
+    usage: Option<v1::Usage>,
+    /// US dollars.
+    cost: Option<f64>,
+    /// What was counted of both before.
+    counted: (Usage, f64),
+}
+
+/// What a line came to.
+pub(super) enum Happened {
+    Nothing,
+    Update(Box<SessionUpdate>),
+    /// It asks something of its client.
+    Asked {
+        id: RequestId,
+        method: String,
+        params: Value,
+    },
+    /// Its prompt ended.
+    Ended(Ended),
+}
+
+/// How a prompt ended.
+pub(super) enum Ended {
+    Answered {
+        /// What the record says of its end, where that is not the usual one.
+        note: Option<String>,
+        usage: Usage,
+    },
+    Failed(Refusal),
+}
+
+impl Running {
+    /// Starts a process and opens a session, with the workspace as its directory and our MCP server.
+    pub(super) async fn start(
+        prepared: &Prepared,
+        url: &str,
+        token: &str,
+    ) -> Result<Self, ModelError> {
+        let process = prepared.launch.start();
+        let process = process.map_err(|error| prepared.setup(format!("start it: {error}")))?;
+        let mut running = Self {
+            process,
+            session: SessionId::new(""),
+            asked: 0,
+            prompt: None,
+            deeds: Deeds::new(prepared.launch.root()),
+            terminals: super::request::Terminals::default(),
+            odd: 0,
+            told: Told::default(),
+        };
+        match tokio::time::timeout(START, running.greet(prepared, url, token)).await {
+            Ok(Ok(session)) => {
+                running.session = session;
+                Ok(running)
+            }
+            Ok(Err(Refusal::Setup(reason))) => Err(prepared.setup(reason)),
+            Ok(Err(Refusal::Own(reason))) => {
+                let reason = running.epitaph(reason).await;
+                Err(prepared.setup(reason))
+            }
+            Err(_) => {
+                let reason = format!("its session was not open after {} s", START.as_secs());
+                let reason = running.with_last_words(reason);
+                Err(prepared.setup(reason))
+            }
+        }
+    }
+
+    async fn greet(
+        &mut self,
+        prepared: &Prepared,
+        url: &str,
+        token: &str,
+    ) -> Result<SessionId, Refusal> {
+        let files = FileSystemCapabilities::new()
+            .read_text_file(true)
+            .write_text_file(true);
+        let request = InitializeRequest::new(ProtocolVersion::V1)
+            .client_capabilities(ClientCapabilities::new().fs(files).terminal(true))
+            .client_info(Implementation::new(
+                "pibench-host",
+                env!("CARGO_PKG_VERSION"),
+            ));
+        let hello: InitializeResponse = self.ask("initialize", &request).await?;
+        if hello.protocol_version != ProtocolVersion::V1 {
+            return Err(Refusal::Setup(format!(
+                "it speaks version {} of the Agent Client Protocol, and this program version 1",
+                hello.protocol_version
+            )));
+        }
+        let server = if hello.agent_capabilities.mcp_capabilities.http {
+            let key = HttpHeader::new("Authorization", format!("Bearer {token}"));
+            McpServer::Http(McpServerHttp::new(SERVER, url).headers(vec![key]))
+        } else {
+            let env = vec![
+                EnvVariable::new(BRIDGE_URL, url),
+                EnvVariable::new(BRIDGE_TOKEN, token),
+            ];
+            let server = McpServerStdio::new(SERVER, &prepared.launch.bridge);
+            McpServer::Stdio(server.args(vec![BRIDGE.to_owned()]).env(env))
+        };
+        let request = NewSessionRequest::new(prepared.launch.inside()).mcp_servers(vec![server]);
+        let opened: Result<NewSessionResponse, Refusal> = self.ask("session/new", &request).await;
+        opened
+            .map(|opened| opened.session_id)
+            .map_err(|refusal| match refusal {
+                Refusal::Setup(reason) => {
+                    Refusal::Setup(format!("{reason}{}", logins(&hello.auth_methods)))
+                }
+                Refusal::Own(reason) => Refusal::Own(reason),
+            })
+    }
+
+    /// Asks and waits for the answer: before there is a session, nothing else is of interest.
+    async fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, Refusal> {
+        let own = |error: &dyn std::fmt::Display| Refusal::Own(error.to_string());
+        self.asked += 1;
+        let asked = self.asked;
+        let line = Outgoing::request(asked, method, params);
+        self.process.tell(&line).map_err(|error| own(&error))?;
+        loop {
+            match self.message().await.map_err(Refusal::Own)? {
+                Some(Incoming::Answer { id, result }) if id == asked => {
+                    let result = result.map_err(|error| refusal(method, &error))?;
+                    return serde_json::from_value(result).map_err(|error| {
+                        Refusal::Own(format!(
+                            "it answers `{method}` with something else: {error}"
+                        ))
+                    });
+                }
+                Some(Incoming::Request { id, .. }) => {
+                    self.answer_request(Done {
+                        id,
+                        result: Err(Error::method_not_found()),
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next message; None for a line that is none.
+    async fn message(&mut self) -> Result<Option<Incoming>, String> {
+        let line = match self.process.next().await {
+            Ok(Event::Line(line)) => line,
+            Ok(Event::Closed) => return Err("its process ended".into()),
+            Err(broken) => return Err(broken.to_string()),
+        };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
+        match read(&line) {
+            Ok(message) => Ok(Some(message)),
+            Err(error @ (pibench_acp::NoMessage::Values | pibench_acp::NoMessage::Depth)) => {
+                Err(format!("one of its lines is refused: {error}"))
+            }
+            Err(error) => {
+                self.odd += 1;
+                tracing::debug!(%error, "the agent wrote a line that is no message");
+                if self.odd > ODD {
+                    return Err(format!(
+                        "{} of its lines are no messages of the protocol; of the last one: {error}",
+                        self.odd
+                    ));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Opens a prompt with these texts.
+    pub(super) fn prompt(&mut self, texts: Vec<String>) -> Result<(), String> {
+        self.process.begin();
+        self.deeds.begin();
+        let block = |text| ContentBlock::Text(TextContent::new(text));
+        let blocks = texts.into_iter().map(block).collect();
+        self.asked += 1;
+        let request = PromptRequest::new(self.session.clone(), blocks);
+        let line = Outgoing::request(self.asked, "session/prompt", &request);
+        self.process
+            .tell(&line)
+            .map_err(|error| error.to_string())?;
+        self.prompt = Some(self.asked);
+        Ok(())
+    }
+
+    pub(super) fn is_prompted(&self) -> bool {
+        self.prompt.is_some()
+    }
+
+    /// Cancels the prompt that is open; whether it ended.
+    pub(super) async fn cancel(&mut self) -> bool {
+        let request = CancelNotification::new(self.session.clone());
+        let line = Outgoing::notification("session/cancel", &request);
+        if self.process.tell(&line).is_err() {
+            return false;
+        }
+        while self.is_prompted() {
+            match self.next().await {
+                Ok(Happened::Asked { id, .. }) => self.answer_request(Done {
+                    id,
+                    result: Err(Error::request_cancelled()),
+                }),
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// What happens next; an error ends the process. It may be dropped at any moment.
+    pub(super) async fn next(&mut self) -> Result<Happened, String> {
+        Ok(match self.message().await? {
+            Some(Incoming::Request { id, method, params }) => {
+                Happened::Asked { id, method, params }
+            }
+            Some(Incoming::Notification { method, params }) if method == "session/update" => {
+                self.update(params)
+            }
+            Some(Incoming::Answer { id, result }) if Some(id) == self.prompt => {
+                self.prompt = None;
+                Happened::Ended(self.ended(result)?)
+            }
+            None | Some(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
+                Happened::Nothing
+            }
+        })
+    }
+
+    /// What came too late, or is of a kind that is not known here, is nothing.
+    fn update(&mut self, params: Value) -> Happened {
+        let Ok(SessionNotification {
+            session_id, update, ..
+        }) = serde_json::from_value(params)
+        else {
+            return Happened::Nothing;
+        };
+        if session_id != self.session {
+            return Happened::Nothing;
+        }
+        if let SessionUpdate::UsageUpdate(usage) = &update {
+            let cost = usage.cost.as_ref();
+            let cost = cost.filter(|cost| cost.currency.eq_ignore_ascii_case("usd"));
+            self.told.cost = cost.map(|cost| cost.amount).or(self.told.cost);
+            return Happened::Nothing;
+        }
+        if self.is_prompted() {
+            Happened::Update(Box::new(update))
+        } else {
+            Happened::Nothing
+        }
+    }
+
+    fn ended(&mut self, result: Result<Value, Error>) -> Result<Ended, String> {
+        let result = match result {
+            Ok(result) => result,
+            Err(error) => return Ok(Ended::Failed(refusal("session/prompt", &error))),
+        };
+        let PromptResponse {
+            stop_reason, usage, ..
+        } = serde_json::from_value(result)
+            .map_err(|error| format!("it answers `session/prompt` with something else: {error}"))?;
+        self.told.usage = usage.or(self.told.usage.take());
+        let note = match stop_reason {
+            StopReason::EndTurn => None,
+            StopReason::MaxTokens => Some("[The agent stopped at its limit of tokens.]".to_owned()),
+            StopReason::MaxTurnRequests => {
+                Some("[The agent stopped at its limit of requests.]".to_owned())
+            }
+            StopReason::Refusal => {
+                return Ok(Ended::Failed(Refusal::Own("it refuses to go on".into())));
+            }
+            other => {
+                let told = format!("it ended its turn by itself as `{other:?}`");
+                return Ok(Ended::Failed(Refusal::Own(told)));
+            }
+        };
+        Ok(Ended::Answered {
+            note,
+            usage: self.told.count(),
+        })
+    }
+
+    /// Tells what came of a request of the agent's.
+    pub(super) fn answer_request(&mut self, done: Done) {
+        let Done { id, result } = done;
+        // A child that does not read ends by its time.
+        let _ = self.process.tell(&Outgoing::answer(&id, &result));
+    }
+
+    /// The reason with how the process ended.
+    pub(super) async fn epitaph(&mut self, reason: String) -> String {
+        let reason = match self.process.status().await {
+            Some(status) => format!("{reason} ({status})"),
+            None => reason,
+        };
+        self.with_last_words(reason)
+    }
+
+    fn with_last_words(&mut self, reason: String) -> String {
+        let words = self.process.last_words();
+        if words.is_empty() {
+            reason
+        } else {
+            format!("{reason}; it said last: {words}")
+        }
+    }
+
+    pub(super) async fn end(self) {
+        self.process.end().await;
+    }
+}
+
+impl Told {
+    /// What came since the last count.
+    fn count(&mut self) -> Usage {
+        let mut usage = unknown();
+        let (tokens, dollars) = &mut self.counted;
+        if let Some(told) = &self.usage {
+            let cached = told.cached_read_tokens.unwrap_or_default();
+            let written = told.cached_write_tokens.unwrap_or_default();
+            let sum = Usage {
+                // Ours counts what was cached as a part of the input.
+                input_tokens: told
+                    .input_tokens
+                    .saturating_add(cached)
+                    .saturating_add(written),
+                cached_tokens: cached,
+                cache_write_tokens: written,
+                output_tokens: told.output_tokens,
+                reasoning_tokens: told.thought_tokens.unwrap_or_default(),
+                ..Usage::default()
+            };
+            usage.input_tokens = sum.input_tokens.saturating_sub(tokens.input_tokens);
+            usage.cached_tokens = sum.cached_tokens.saturating_sub(tokens.cached_tokens);
+            usage.cache_write_tokens = sum
+                .cache_write_tokens
+                .saturating_sub(tokens.cache_write_tokens);
+            usage.output_tokens = sum.output_tokens.saturating_sub(tokens.output_tokens);
+            usage.reasoning_tokens = sum.reasoning_tokens.saturating_sub(tokens.reasoning_tokens);
+            *tokens = sum;
+        }
+        if let Some(cost) = self.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+            usage.cost = MicroUsd::from_usd((cost - *dollars).max(0.0));
+            usage.unpriced_calls = 0;
+            *dollars = cost;
+        }
+        usage
+    }
+}
+
+/// Whose fault it is that an agent answers with an error.
+fn refusal(method: &str, error: &Error) -> Refusal {
+    let message: String = error.message.chars().take(400).collect();
+    let detail = match &error.data {
+        Some(data) => {
+            let data: String = data.to_string().chars().take(400).collect();
+            format!("{message}: {data}")
+        }
+        None => message,
+    };
+    if error.code == Error::auth_required().code {
+        return Refusal::Setup(format!("it wants a login ({detail})"));
+    }
+    let reason = format!("it answers `{method}` with an error: {detail}");
+    if method == "session/prompt" {
+        Refusal::Own(reason)
+    } else {
+        Refusal::Setup(reason)
+    }
+}
+
+/// The ways of a login that an agent names.
+fn logins(methods: &[AuthMethod]) -> String {
+    let names = methods.iter().filter_map(|method| match method {
+        AuthMethod::Agent(method) => Some(method.name.as_str()),
+        AuthMethod::Terminal(method) => Some(method.name.as_str()),
+        _ => None,
+    });
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("; it knows these: {}", names.join(", "))
+    }
+}

@@ -1,0 +1,69 @@
+//! `pibench-host confine`: a command that sees one folder and its own installation, and nothing else of the machine, as agents
+//! are run. For those that are started by hand beside `serve`.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+
+use crate::cli::ConfineArgs;
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_acp::{Hidden, Installation, confine_command, probe};
+
+/// Where programs are, when the environment does not say.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Variables that every command is given, where they are set.
+const ALWAYS: [&str; 4] = ["LANG", "LC_ALL", "TERM", "TZ"];
+
+/// Runs a command in the place of this process.
+pub(super) fn confine(args: &ConfineArgs) -> Result<Exit, Failure> {
+    let ConfineArgs {
+        workspace,
+        environment,
+        read,
+        command,
+    } = args;
+    let path = std::env::var("PATH").unwrap_or_else(|_| PATH.to_owned());
+    let confinement = probe(OsStr::new(&path));
+    let confinement = confinement
+        .map_err(anyhow::Error::from)
+        .or_exit(Exit::Setup)?;
+    let workspace = workspace
+        .canonicalize_utf8()
+        .with_context(|| format!("open the folder {workspace}"))
+        .or_exit(Exit::InvalidInput)?;
+    let mut given = BTreeMap::from([("PATH".to_owned(), path.clone())]);
+    for name in ALWAYS
+        .iter()
+        .copied()
+        .chain(environment.iter().map(String::as_str))
+    {
+        match std::env::var(name) {
+            Ok(value) => drop(given.insert(name.to_owned(), value)),
+            Err(_) if ALWAYS.contains(&name) => {}
+            Err(_) => {
+                return Err(anyhow!(
+                    "give the command the variable {name}: it is not set"
+                ))
+                .or_exit(Exit::Usage);
+            }
+        }
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let hidden = Hidden {
+        folders: Vec::new(),
+        homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
+    };
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let found = Installation::find(command, read, &OsString::from(path), &here, &hidden);
+    let installation = found
+        .map_err(anyhow::Error::from)
+        .or_exit(Exit::InvalidInput)?;
+    let mut confined =
+        confine_command(&confinement, &installation, &given, workspace.as_std_path());
+    let error = confined.exec();
+    Err(anyhow!("start {}: {error}", installation.program.display())).or_exit(Exit::Io)
+}

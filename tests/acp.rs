@@ -1,0 +1,577 @@
+//! Agents that are processes of their own and speak the Agent Client Protocol: what they do is played, recorded and scored as
+//! what any other agent does, what they must not see they do not find, and each of their ends is typed. The agent is
+//! `tests/agents/agent.py`. Where bubblewrap is not to be had, what needs it says so.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::scaffold::suite;
+use crate::scene::{Scene, root, short, stderr};
+
+/// Of Debian, with its standard library and nothing else.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// The exit code, and what was said: the table of scores with its faults too.
+fn expect(output: &std::process::Output, code: i32, said: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    for part in said {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+/// Whether agents can be confined here; it says so where they cannot.
+fn confines() -> bool {
+    let here = Path::new(PYTHON).exists();
+    let confined = here && pibench_acp::probe(&std::env::var_os("PATH").unwrap()).is_ok();
+    if !confined {
+        eprintln!("left out: wants {PYTHON} and bubblewrap that may make namespaces");
+    }
+    confined
+}
+
+fn script() -> PathBuf {
+    root().join("tests/agents/agent.py")
+}
+
+/// The agent that does this.
+fn agent(deed: &str) -> String {
+    format!("acp:{PYTHON} {} {deed}", script().display())
+}
+
+fn turns(scene: &Scene, run: &str, persona: &str) -> Vec<Value> {
+    let journal = scene.path(&format!("{run}/journal/{persona}.r1.jsonl"));
+    let text = std::fs::read_to_string(journal).unwrap();
+    let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    events
+        .filter(|event: &Value| event["event"] == "turn")
+        .collect()
+}
+
+fn calls(turn: &Value) -> Vec<&Value> {
+    let steps = turn["steps"].as_array().unwrap().iter();
+    steps
+        .filter(|step| step["step"] == "call")
+        .map(|step| &step["record"])
+        .collect()
+}
+
+/// Plays the first session of a small suite with the agent that does this, and more arguments.
+fn play(scene: &Scene, deed: &str, args: &[&str]) -> std::process::Output {
+    let agent = agent(deed);
+    let all = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--agent",
+        &agent,
+        "--out",
+        "run",
+    ];
+    scene.run(&[&all, args].concat())
+}
+
+#[test]
+fn what_an_agent_does_by_itself_by_its_client_and_by_its_tools_is_in_the_record() {
+    if !confines() {
+        return;
+    }
+    for deed in ["work", "work-stdio"] {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        expect(&play(&scene, deed, &[]), 0, &[]);
+        let turns = turns(&scene, "run", "p");
+        let calls = calls(&turns[0]);
+        let told: Vec<(&str, &str)> = calls
+            .iter()
+            .map(|call| {
+                (
+                    call["tool"].as_str().unwrap(),
+                    call["status"].as_str().unwrap(),
+                )
+            })
+            .collect();
+        // Its own word of `ask_user` is known again and not counted twice.
+        assert_eq!(
+            told,
+            [
+                ("agent.execute", "ok"),
+                ("write_file", "ok"),
+                ("read_file", "ok"),
+                ("exec", "ok"),
+                ("agent.permission", "ok"),
+                ("agent.permission", "tool_error"),
+                ("agent.permission", "tool_error"),
+                ("ask_user", "ok"),
+            ]
+        );
+        assert_eq!(calls[4]["arguments"]["paths"], json!(["/workspace/own.md"]));
+        let first = &turns[0]["steps"][0];
+        assert_eq!(first["text"], "I begin. ");
+        let thoughts = first["reasoning"].as_str().unwrap();
+        assert!(
+            thoughts.contains("I think of blue.") && thoughts.contains("[pending] Write it down")
+        );
+        // What it wrote past the door was found by comparison.
+        let changes: Vec<&str> = turns[0]["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|change| change["path"].as_str().unwrap())
+            .collect();
+        assert_eq!(changes, ["by-client.md", "own.md"]);
+        assert_eq!(turns[0]["response"], "Which colour?");
+        let response = turns[1]["response"].as_str().unwrap();
+        assert!(response.starts_with("It is blue: In blue."), "{response}");
+        // It told its cost, in US dollars.
+        assert_eq!(turns[1]["usage"]["agent"]["cost"], 250_000);
+        let manifest = std::fs::read_to_string(scene.path("run/manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
+        assert_eq!(manifest["players"]["agent"], "process");
+        expect(&scene.run(&["verify", "run"]), 0, &[]);
+    }
+}
+
+/// An agent's process that is told the workflows of a suite.
+fn with_workflows(scene: &Scene, suite: &Path, tools: &str) -> String {
+    let mut told = Vec::new();
+    for (path, content) in crate::scene::files(suite.parent().unwrap()) {
+        if path.ends_with("session.toml") {
+            let session: toml::Table = String::from_utf8(content).unwrap().parse().unwrap();
+            told.push(json!({ "request": session["request"].as_str().unwrap(), "reference": session.get("reference") }));
+        }
+    }
+    let file = scene.write("agent/sessions.json", &json!(told).to_string());
+    format!(
+        "agents.it={{ command = [\"{PYTHON}\", \"{}\", \"reference\", \"{}\"], tools = \"{tools}\" }}",
+        script().display(),
+        file.display()
+    )
+}
+
+#[test]
+fn the_scripted_reference_over_the_protocol_scores_what_the_built_in_one_does_to_the_same_journal()
+{
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    let expected = scene.play("built-in", &[]);
+    let entry = with_workflows(&scene, &short(), "all");
+    let by_patterns = [
+        "--user", "lexical", "--judge", "lexical", "--runs", "1", "--jobs", "2",
+    ];
+    let args = [&["--set", &entry, "--agent", "acp:it"], &by_patterns[..]].concat();
+    let found = scene.play("process", &args);
+    let scores = |results: &Value| {
+        let sessions = results["sessions"].as_array().unwrap().iter();
+        let of = |session: &Value| {
+            ["id", "proc", "comp", "turns", "outcome", "intents"].map(|key| session[key].clone())
+        };
+        sessions.map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(scores(&found), scores(&expected));
+    let of_both = ["built-in", "process"].map(|run| turns(&scene, run, "law_trainee"));
+    assert!(of_both[0].len() > 3);
+    // But for who it is, what it is said to have taken, and what it calls its calls.
+    let same = |mut turn: Value| {
+        let fields = turn.as_object_mut().unwrap();
+        for own in ["prev", "usage"] {
+            fields.remove(own);
+        }
+        let mut ids = Vec::new();
+        for step in turn["steps"].as_array_mut().unwrap() {
+            for call in step["calls"].as_array_mut().into_iter().flatten() {
+                ids.push(call["id"].take());
+                let arguments = call["arguments"].as_str().unwrap();
+                call["arguments"] = serde_json::from_str(arguments).unwrap();
+            }
+            if step["step"] == "call" {
+                assert!(ids.contains(&step["id"].take()));
+                step["record"]["arguments"].sort_all_objects();
+                step["record"].as_object_mut().unwrap().remove("exact");
+            }
+        }
+        turn
+    };
+    let [built_in, process] = of_both.map(|turns| turns.into_iter().map(same).collect::<Vec<_>>());
+    for (turn, expected) in process.iter().zip(&built_in) {
+        assert_eq!(turn, expected);
+    }
+    assert_eq!(process.len(), built_in.len());
+    expect(&scene.run(&["verify", "process"]), 0, &[]);
+}
+
+#[test]
+fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_unconfined_twin_does() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    scene.replace(
+        "tasks/p/sessions/one/session.toml",
+        "In blue.",
+        "Secret-intent-of-a-test.",
+    );
+    scene.replace(
+        "tasks/p/persona.toml",
+        "A person.",
+        "Secret-profile-of-a-test.",
+    );
+    scene.write(
+        "run-of-another/journal/x.jsonl",
+        "Secret-session-of-a-test.",
+    );
+    // Put together, so that it does not find what it looks for in its own file.
+    let wanted = json!({
+        "an intent": "Secret-intent-of-a-test.",
+        "a profile": "Secret-profile-of-a-test.",
+        "another session": "Secret-session-of-a-test.",
+        "a key": "Secret-key-of-a-test",
+    });
+    let file = scene.write("agent/wanted.json", &wanted.to_string());
+    let command = format!("{PYTHON} {} search {}", script().display(), file.display());
+    let found = |name: &str, args: &[&str]| -> Value {
+        let all = ["run", "tasks/suite.toml", "--session", "one", "--out", name];
+        let keys = [("JUDGE_KEY", "Secret-key-of-a-test")];
+        let output = scene.run_with(&[&all, args].concat(), &keys);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let text = std::fs::read(scene.path(&format!("{name}/workspaces/p.r1/found.json")));
+        serde_json::from_slice(&text.unwrap()).unwrap()
+    };
+    let confined = found("confined", &["--agent", &format!("acp:{command}")]);
+    // The list itself is what it was given.
+    let own = file.to_string_lossy().into_owned();
+    let leaks: Vec<&str> = confined["found"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|found| !found.ends_with(&own))
+        .collect();
+    assert_eq!(leaks, Vec::<&str>::new());
+    // The namespace's first process, the agent, and nobody else.
+    assert_eq!(confined["processes"], 2, "{confined}");
+    assert!(
+        confined["servers"].as_u64() > Some(0),
+        "it knocked nowhere: {confined}"
+    );
+    assert_eq!(confined["home"], "/agent");
+    let places: Vec<&str> = confined["root"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(
+        places.contains(&"workspace") && !places.contains(&"root"),
+        "{places:?}"
+    );
+}
+
+#[test]
+fn an_agent_that_is_not_confined_is_called_so_wherever_its_scores_stand() {
+    if !Path::new(PYTHON).exists() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let secret = scene.path("tasks/p/sessions/one/session.toml");
+    scene.write(
+        "agent.sh",
+        &format!(
+            "#!/bin/sh\ncat {} > seen.txt\nexec {PYTHON} {} refuses\n",
+            secret.display(),
+            script().display()
+        ),
+    );
+    let agent = format!("acp:/bin/sh {}", scene.path("agent.sh").display());
+    let all = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--out",
+        "run",
+        "--agent",
+        &agent,
+    ];
+    let output = scene.run(&[&all[..], &["--agent-unconfined"]].concat());
+    expect(
+        &output,
+        9,
+        &["Unconfined agent: its process could read this machine"],
+    );
+    // The twin: what a confined agent does not find is there for this one.
+    let seen = std::fs::read_to_string(scene.path("run/workspaces/p.r1/seen.txt")).unwrap();
+    assert!(seen.contains("In blue."), "{seen}");
+    let manifest = std::fs::read_to_string(scene.path("run/manifest.json")).unwrap();
+    assert!(manifest.contains("\"acp-unconfined:") && manifest.contains("\"unconfined\""));
+    expect(&scene.run(&["report", "run", "--out", "report"]), 0, &[]);
+    let page = std::fs::read_to_string(scene.path("report/index.html")).unwrap();
+    assert!(page.contains("Unconfined agent"));
+    if confines() {
+        let output = scene.run(&[&all[..4], &["--out", "confined", "--agent", &agent]].concat());
+        // Neither that file is there for it, nor the agent, of which its own says nothing.
+        expect(&output, 10, &["No such file or directory"]);
+    }
+}
+
+#[test]
+fn an_agent_without_bubblewrap_is_refused_with_what_to_do() {
+    if !Path::new(PYTHON).exists() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let all = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--out",
+        "run",
+        "--agent",
+        &agent("refuses"),
+    ];
+    // No program of that name in a PATH of one empty folder.
+    std::fs::create_dir(scene.path("bin")).unwrap();
+    let path = scene.path("bin");
+    let output = scene.run_with(&all, &[("PATH", path.to_str().unwrap())]);
+    expect(
+        &output,
+        10,
+        &[
+            "confine the agent by bubblewrap",
+            "install Debian's package bubblewrap",
+            "--agent-unconfined",
+        ],
+    );
+}
+
+#[test]
+fn every_way_in_which_an_agent_ends_is_typed() {
+    if !confines() {
+        return;
+    }
+    let outcome = |deed: &str, code: i32, said: &[&str]| {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        // Others end by themselves, however slow the machine is.
+        let limit = if deed == "hangs" { 3 } else { 300 };
+        let limit = format!("session.turn_timeout_s={limit}");
+        let output = play(&scene, deed, &["--set", &limit]);
+        expect(&output, code, said);
+        let results = std::fs::read(scene.path("run/results.json")).unwrap_or_default();
+        let results: Value = serde_json::from_slice(&results).unwrap_or_default();
+        results["sessions"][0]["outcome"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    // The operator's to mend.
+    outcome(
+        "unborn",
+        10,
+        &["its process ended (exit status: 3)", "no such file: config"],
+    );
+    outcome(
+        "login",
+        10,
+        &[
+            "it wants a login (Authentication required)",
+            "Log in on the web",
+        ],
+    );
+    outcome(
+        "newer",
+        10,
+        &["it speaks version 2 of the Agent Client Protocol"],
+    );
+    // Its own.
+    for (deed, said) in [
+        (
+            "dies",
+            "its process ended (exit status: 7); it said last: a bug of mine",
+        ),
+        ("floods", "it wrote a line of more than"),
+        ("chatters", "in one turn"),
+        ("nests", "it nests deeper than"),
+        ("babbles", "are no messages of the protocol"),
+        ("refuses", "it refuses to go on"),
+        ("errs", "RuntimeError: the model of mine is away"),
+    ] {
+        assert_eq!(outcome(deed, 9, &[said]), "model_fault", "{deed}");
+    }
+    // Time.
+    assert_eq!(outcome("hangs", 0, &[]), "turn_timeout");
+}
+
+#[test]
+fn what_an_agent_does_after_its_turn_counts_for_nothing_and_what_it_started_ends_with_its_session()
+{
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "late", &[]), 0, &[]);
+    for turn in turns(&scene, "run", "p") {
+        assert_eq!(turn["response"], "Done.");
+        assert_eq!(calls(&turn).len(), 0);
+    }
+    let lives = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(Result::ok)
+        .any(|process| {
+            let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            line.windows(6).any(|part| part == b"987654")
+        });
+    assert!(!lives, "a child of the agent's lives on");
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_with_a_new_process_that_is_told_the_conversation() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "past", &[]), 0, &[]);
+    let journal = scene.path("run/journal/p.r1.jsonl");
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    // The episode's beginning, the session's, and its first turn.
+    let lines: Vec<&str> = whole.lines().take(3).collect();
+    std::fs::write(&journal, lines.join("\n") + "\n").unwrap();
+    for made in ["results.json", "seal.json"] {
+        std::fs::remove_file(scene.path("run").join(made)).unwrap();
+    }
+    expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
+    let turns = turns(&scene, "run", "p");
+    let last = turns.last().unwrap();
+    assert!(turns.len() > 1);
+    let said = last["steps"][0]["reasoning"].as_str().unwrap();
+    assert!(
+        said.contains("was told the conversation so far as text"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_key_of_the_judges_is_not_given_to_an_agent() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    let settings =
+        "providers.lab.base_url = \"http://127.0.0.1:9/v1\"\nproviders.lab.key_env = \"LAB_KEY\"\n";
+    suite(&scene, settings, "");
+    let entry = format!(
+        "agents.it={{ command = [\"{PYTHON}\", \"{}\", \"refuses\"], environment = [\"OWN_KEY\"] }}",
+        script().display()
+    );
+    let play = |own: &str, out: &str| {
+        let args = [
+            "run",
+            "tasks/suite.toml",
+            "--session",
+            "one",
+            "--agent",
+            "acp:it",
+            "--set",
+            &entry,
+            "--judge",
+            "lab/m",
+            "--no-preflight",
+            "--out",
+            out,
+        ];
+        scene.run_with(&args, &[("LAB_KEY", "shared"), ("OWN_KEY", own)])
+    };
+    expect(
+        &play("shared", "refused"),
+        10,
+        &["the key of the judge, `lab/m`, too", "a key of its own"],
+    );
+    expect(&play("its own", "played"), 9, &["it refuses to go on"]);
+}
+
+#[test]
+fn a_command_can_be_confined_by_hand() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    scene.write("work/in.txt", "inside");
+    scene.write("secret.txt", "outside");
+    let secret = scene.path("secret.txt");
+    let script = format!(
+        "cat in.txt; cat {} 2>/dev/null || echo unseen; echo $GIVEN$KEPT > out.txt",
+        secret.display()
+    );
+    let args = [
+        "confine",
+        "--workspace",
+        "work",
+        "--env",
+        "GIVEN",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let output = scene.run_with(&args, &[("GIVEN", "given"), ("KEPT", "kept")]);
+    expect(&output, 0, &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "insideunseen\n");
+    assert_eq!(
+        std::fs::read_to_string(scene.path("work/out.txt")).unwrap(),
+        "given\n"
+    );
+    let output = scene.run(&[
+        "confine",
+        "--workspace",
+        "work",
+        "--env",
+        "MISSING_ONE",
+        "--",
+        "sh",
+    ]);
+    expect(&output, 2, &["MISSING_ONE"]);
+}
+
+#[test]
+fn doctor_says_what_an_agent_lacks() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let doctor = |agent: &str| scene.run(&["doctor", "tasks/suite.toml", "--agent", agent]);
+    expect(
+        &doctor(&agent("files")),
+        0,
+        &["ok       agent", "confined, opened a session in"],
+    );
+    expect(
+        &doctor(&agent("login")),
+        3,
+        &["problem  agent", "it wants a login"],
+    );
+    // By the name of its entry alone, and with what installs it.
+    let output = scene.run_with(
+        &["doctor", "tasks/suite.toml", "--agent", "codex-acp"],
+        &[("PATH", "/usr/bin:/bin")],
+    );
+    expect(
+        &output,
+        3,
+        &[
+            "find the program `codex-acp`",
+            "npm install -g",
+            "it needs OPENAI_API_KEY",
+        ],
+    );
+}

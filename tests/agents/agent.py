@@ -1,0 +1,353 @@
+"""An agent that speaks the Agent Client Protocol, for tests: it plays by a script, or misbehaves. Standard library only.
+
+usage: agent.py DEED [FILE.json]
+
+DEED is one of the functions below that take a message. `reference` plays the workflows of FILE.json, a list of sessions as
+`session.toml` has them.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
+DEED = sys.argv[1]
+# What the agent says that it can do: with `-stdio` its MCP server is a process.
+STDIO = DEED.endswith("-stdio")
+
+
+class Wire:
+    """Lines of JSON-RPC on standard input and output."""
+
+    def __init__(self):
+        self.asked = 0
+        self.held = []
+
+    def send(self, message):
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+    def next(self):
+        if self.held:
+            return self.held.pop(0)
+        line = sys.stdin.readline()
+        if not line:
+            sys.exit(0)
+        return json.loads(line)
+
+    def ask(self, method, params):
+        """Asks the client; its answer, whole."""
+        self.asked += 1
+        number = f"agent-{self.asked}"
+        self.send({"id": number, "method": method, "params": params})
+        while True:
+            message = self.next()
+            if message.get("id") == number and "method" not in message:
+                return message
+            self.held.append(message)
+
+    def update(self, session, what, **fields):
+        update = {"sessionUpdate": what, **fields}
+        self.send({"method": "session/update", "params": {"sessionId": session, "update": update}})
+
+    def say(self, session, text, kind="agent_message_chunk"):
+        self.update(session, kind, content={"type": "text", "text": text})
+
+
+class Tools:
+    """The client's MCP server, by HTTP or as a process."""
+
+    def __init__(self, server):
+        self.asked = 0
+        self.server = server
+        self.process = None
+        if "command" in server:
+            env = {**os.environ, **{one["name"]: one["value"] for one in server["env"]}}
+            command = [server["command"], *server["args"]]
+            self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
+        self.ask("initialize", greeting)
+        self.tell({"method": "notifications/initialized"})
+        self.names = {tool["name"] for tool in self.ask("tools/list", {})["tools"]}
+
+    def tell(self, message):
+        text = json.dumps({"jsonrpc": "2.0", **message})
+        if self.process:
+            self.process.stdin.write(text + "\n")
+            self.process.stdin.flush()
+            return self.process.stdout.readline() if "id" in message else ""
+        headers = {one["name"]: one["value"] for one in self.server["headers"]}
+        headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        request = urllib.request.Request(self.server["url"], text.encode(), headers)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        return opener.open(request).read().decode()
+
+    def ask(self, method, params):
+        self.asked += 1
+        answer = json.loads(self.tell({"id": self.asked, "method": method, "params": params}))
+        return answer["result"]
+
+    def call(self, name, arguments):
+        called = self.ask("tools/call", {"name": name, "arguments": arguments})
+        return called["content"][0]["text"] if called["content"] else ""
+
+
+def find(path, saved):
+    name, *parts = path.strip().split(".")
+    value = saved[name]
+    for part in parts:
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
+
+
+def fill(value, saved):
+    """As the built-in policy fills in what earlier calls gave."""
+    if isinstance(value, list):
+        return [fill(item, saved) for item in value]
+    if isinstance(value, dict):
+        return {key: fill(item, saved) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    whole = PLACEHOLDER.fullmatch(value)
+    if whole:
+        return find(whole[1], saved)
+
+    def text(match):
+        found = find(match[1], saved)
+        return found if isinstance(found, str) else json.dumps(found)
+
+    return PLACEHOLDER.sub(text, value)
+
+
+def opens(session, message):
+    """Whether a message is a session's first. A request that is a signal stands escaped in JSON, where line ends are not."""
+    line = session["request"].strip().split("\n")[0]
+    return line in message or json.dumps(line, ensure_ascii=False)[1:-1] in message
+
+
+class Session:
+    def __init__(self, wire, params):
+        self.wire = wire
+        self.id = "session-1"
+        self.cwd = params["cwd"]
+        self.turns = 0
+        self.tools = Tools(params["mcpServers"][0]) if DEED.split("-")[0] in USES_TOOLS else None
+
+    def say(self, text):
+        self.wire.say(self.id, text)
+
+    def shell(self, command):
+        """A command of the agent's own, and its own word of it."""
+        done = subprocess.run(command, shell=True, cwd=self.cwd, capture_output=True, text=True)
+        call = {"toolCallId": f"own-{time.monotonic()}"}
+        self.wire.update(self.id, "tool_call", **call, title=command, kind="execute", rawInput={"command": command})
+        text = [{"type": "content", "content": {"type": "text", "text": done.stdout + done.stderr}}]
+        self.wire.update(self.id, "tool_call_update", **call, status="completed", content=text)
+        return done.stdout + done.stderr
+
+
+def reference(session, message):
+    """Plays the session's workflow in the first turn."""
+    told = json.load(open(sys.argv[2]))
+    workflow = next((one.get("reference", []) for one in told if opens(one, message)), []) if session.turns == 1 else []
+    saved, said = {}, []
+    for step in workflow:
+        if "tool" in step:
+            text = session.tools.call(step["tool"], fill(step.get("arguments", {}), saved))
+            if "save" in step:
+                saved[step["save"]] = json.loads(text)
+        else:
+            said.append(step["say"].strip())
+    session.say("\n\n".join(part for part in said if part) or "Done.")
+
+
+def work(session, message):
+    """Does a little of everything that an agent can do, in its first turn."""
+    if session.turns > 1:
+        session.say("Done.")
+        return
+    wire, cwd = session.wire, session.cwd
+    wire.say(session.id, "I think of blue.", "agent_thought_chunk")
+    wire.update(session.id, "plan", entries=[{"content": "Write it down", "priority": "high", "status": "pending"}])
+    session.say("I begin. ")
+    # By itself, in its own directory.
+    session.shell("echo by itself > own.md; rm -f /usr/x 2>/dev/null; echo done")
+    # By its client.
+    path = f"{cwd}/by-client.md"
+    wire.ask("fs/write_text_file", {"sessionId": session.id, "path": path, "content": "one\ntwo\nthree\n"})
+    read = wire.ask("fs/read_text_file", {"sessionId": session.id, "path": path, "line": 2, "limit": 1})
+    assert read["result"]["content"] == "two\n", read
+    outside = wire.ask("fs/read_text_file", {"sessionId": session.id, "path": "/etc/passwd"})
+    assert "outside of the workspace" in outside["error"]["data"], outside
+    begun = wire.ask("terminal/create", {"sessionId": session.id, "command": "wc", "args": ["-l", "by-client.md"], "cwd": cwd})
+    terminal = {"sessionId": session.id, "terminalId": begun["result"]["terminalId"]}
+    assert wire.ask("terminal/wait_for_exit", terminal)["result"]["exitCode"] == 0
+    output = wire.ask("terminal/output", terminal)["result"]["output"]
+    assert output.startswith("3 "), output
+    wire.ask("terminal/release", terminal)
+    # With permission.
+    options = [
+        {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+        {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    ]
+    for place, expected in [(f"{cwd}/own.md", "yes"), ("/etc/passwd", "no"), (f"{cwd}/../manifest.json", "no")]:
+        call = {"toolCallId": place, "title": f"Edit {place}", "kind": "edit", "locations": [{"path": place}]}
+        chosen = wire.ask("session/request_permission", {"sessionId": session.id, "toolCall": call, "options": options})
+        assert chosen["result"]["outcome"] == {"outcome": "selected", "optionId": expected}, chosen
+    # With the user's tools, and its own word of that call beside it.
+    wire.update(session.id, "tool_call", toolCallId="m", title="mcp__pibench__ask_user", kind="other")
+    answer = session.tools.call("ask_user", {"question": "Which colour?"})
+    wire.update(session.id, "tool_call_update", toolCallId="m", status="completed")
+    wire.update(session.id, "usage_update", used=10, size=100, cost={"amount": 0.25, "currency": "USD"})
+    session.say(f"It is blue: {answer}")
+
+
+def files(session, message):
+    """Tells which tools it is offered."""
+    session.say(" ".join(sorted(session.tools.names)))
+
+
+def search(session, message):
+    """Looks for what is hidden from it, on the disk, in its environment, among processes and on the network."""
+    wanted = json.load(open(sys.argv[2]))
+    found = []
+    def look(where, text):
+        found.extend(f"{what} in {where}" for what, secret in wanted.items() if secret.encode() in text)
+    look("the environment", "\0".join(f"{name}={value}" for name, value in os.environ.items()).encode())
+    for folder, folders, names in os.walk("/", onerror=None):
+        folders[:] = [name for name in folders if os.path.join(folder, name) not in ("/proc", "/sys", "/dev")]
+        if folder.startswith("/usr"):
+            folders[:] = []
+        for name in names:
+            try:
+                with open(os.path.join(folder, name), "rb") as file:
+                    look(os.path.join(folder, name), file.read(4 << 20))
+            except OSError:
+                pass
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    for process in processes:
+        for name in ("environ", "cmdline"):
+            try:
+                look(f"/proc/{process}/{name}", open(f"/proc/{process}/{name}", "rb").read())
+            except OSError:
+                pass
+    own = session.tools.server.get("url", "")
+    servers = 0
+    for line in open("/proc/net/tcp").readlines()[1:]:
+        place, state = line.split()[1], line.split()[3]
+        address, port = place.split(":")
+        if state != "0A" or address != "0100007F":
+            continue
+        servers += 1
+        for path, body in [("/", None), ("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}')]:
+            if f":{int(port, 16)}/" in own and path == "/mcp":
+                continue
+            try:
+                request = urllib.request.Request(f"http://127.0.0.1:{int(port, 16)}{path}", body)
+                opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+                look(f"port {int(port, 16)}", opener.open(request, timeout=2).read(1 << 20))
+            except OSError:
+                pass
+    with open(os.path.join(session.cwd, "found.json"), "w") as file:
+        json.dump({"found": found, "processes": len(processes), "servers": servers, "root": sorted(os.listdir("/")),
+                   "home": os.environ.get("HOME"), "environment": sorted(os.environ)}, file)
+    session.say("I have looked.")
+
+
+def dies(session, message):
+    sys.stderr.write("a bug of mine\n")
+    os._exit(7)
+
+
+def hangs(session, message):
+    time.sleep(3600)
+
+
+def floods(session, message):
+    os.write(1, b"x" * 100_000_000)
+
+
+def chatters(session, message):
+    for _ in range(100_000):
+        session.say("y" * 1000)
+
+
+def nests(session, message):
+    sys.stdout.write("[" * 100_000 + "\n")
+    sys.stdout.flush()
+    time.sleep(60)
+
+
+def babbles(session, message):
+    """Writes JSON that is none of the protocol's."""
+    for _ in range(1000):
+        sys.stdout.write('{"hello": [1, 2]}\n')
+    sys.stdout.flush()
+    time.sleep(60)
+
+
+def refuses(session, message):
+    return "refusal"
+
+
+def errs(session, message):
+    raise RuntimeError("the model of mine is away")
+
+
+def late(session, message):
+    """Goes on after its turn: with calls, words and a process."""
+    subprocess.Popen(["sleep", "987654"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    session.say("Done.")
+
+    def after():
+        time.sleep(0.05)
+        called = session.tools.call("ask_user", {"question": "Too late?"})
+        session.say(f"late words: {called}")
+
+    threading.Thread(target=after).start()
+
+
+def past(session, message):
+    """Says what it was told of the conversation before."""
+    session.say("I was told: " + message.split("\n")[0][:40])
+
+
+def main():
+    wire, session = Wire(), None
+    while True:
+        message = wire.next()
+        method, params = message.get("method"), message.get("params")
+        if method == "initialize":
+            if DEED == "unborn":
+                sys.stderr.write("no such file: config\n")
+                sys.exit(3)
+            version = 2 if DEED == "newer" else 1
+            capabilities = {"mcpCapabilities": {"http": not STDIO}}
+            methods = [{"id": "web", "name": "Log in on the web"}]
+            result = {"protocolVersion": version, "agentCapabilities": capabilities, "authMethods": methods}
+            wire.send({"id": message["id"], "result": result})
+        elif method == "session/new":
+            if DEED == "login":
+                wire.send({"id": message["id"], "error": {"code": -32000, "message": "Authentication required"}})
+                continue
+            session = Session(wire, params)
+            print("a line that is no message", flush=True)
+            wire.send({"id": message["id"], "result": {"sessionId": session.id}})
+        elif method == "session/prompt":
+            session.turns += 1
+            texts = [block["text"] for block in params["prompt"]]
+            try:
+                reason = globals()[DEED.split("-")[0]](session, "\n\n".join(texts)) or "end_turn"
+                wire.send({"id": message["id"], "result": {"stopReason": reason}})
+            except Exception as error:
+                wire.send({"id": message["id"], "error": {"code": -32603, "message": f"{type(error).__name__}: {error}"}})
+
+
+USES_TOOLS = {"reference", "work", "files", "search", "late"}
+
+main()
