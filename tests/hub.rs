@@ -468,12 +468,13 @@ async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submit
         let (found, told) = bytes.call(&mcp, "write_file", large(600_000)).await;
         assert_eq!(found, status, "{told}");
     }
-    assert_eq!(
-        twin.call(&mcp_of_twin, "write_file", large(2_000_000))
-            .await
-            .0,
-        413
-    );
+    let params = json!({ "name": "write_file", "arguments": large(2_000_000) });
+    let sent = twin.message(&mcp_of_twin, "tools/call", &params).send();
+    // Who still writes when the answer is given may find the connection closed in its place.
+    match sent.await {
+        Ok(response) => assert_eq!(response.status(), 413),
+        Err(error) => assert!(error.is_request(), "{error}"),
+    }
 
     let disk = of("disk");
     let (status, told) = disk.post("/runs", json!({ "agent": "a" })).await;
@@ -489,14 +490,11 @@ async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submit
     );
 
     let fast = of("fast");
-    let mut statuses = Vec::new();
-    for _ in 0..8 {
-        statuses.push(fast.get("/runs").await.0);
-    }
-    assert!(
-        statuses[..4] == [200; 4] && statuses.contains(&429),
-        "{statuses:?}"
-    );
+    // Many at once: a busy machine that takes its time between them gives no one a second more.
+    let asked = (0..64).map(async |_| fast.get("/runs").await.0);
+    let statuses = futures::future::join_all(asked).await;
+    let granted = statuses.iter().filter(|status| **status == 200).count();
+    assert!(granted >= 4 && statuses.contains(&429), "{statuses:?}");
 
     // Beside all of them.
     twin.play(&mcp_of_twin).await;
