@@ -43,6 +43,12 @@ fn configure(scene: &Scene, more: &str) {
     scene.write("hub.toml", &format!("{least}{more}"));
 }
 
+/// A client that opens a connection for each request: on a busy machine the hub closes one that waited too long just as it is used.
+fn client() -> Client {
+    let builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
+    builder.build().unwrap()
+}
+
 /// The program, hosting.
 struct Hub {
     child: Child,
@@ -70,7 +76,7 @@ impl Hub {
         Self {
             child,
             url: place["url"].as_str().unwrap().to_owned(),
-            client: Client::builder().no_proxy().build().unwrap(),
+            client: client(),
         }
     }
 
