@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export interop-acp cluster browser wheel dist bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks cluster browser wheel dist bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -96,6 +96,10 @@ interop-serve: $(HOST)
 # Agents on the official SDKs of the Agent Client Protocol, and one from npm; needs npm and PyPI for the first time.
 interop-acp: $(HOST)
 	sh tests/interop/acp.sh
+
+# Agents on LangGraph and the OpenAI Agents SDK, over the Python package; needs PyPI for the first time.
+interop-frameworks: $(HOST)
+	sh tests/interop/frameworks.sh
 
 # Says so and passes where neither browser nor Node.js can be installed.
 browser: $(HOST)

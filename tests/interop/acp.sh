@@ -5,18 +5,24 @@
 set -eu
 
 PYTHON=${PYTHON:-python3}
+HOST=target/release/pibench-host
 VENV=target/interop-acp-venv
 NODE=target/interop-acp-node
 
-mkdir -p "$NODE"
-cp tests/interop/acp/package.json "$NODE/"
-if ! command -v bwrap >/dev/null || ! command -v npm >/dev/null \
-    || ! { test -x "$VENV/bin/python" || "$PYTHON" -m venv "$VENV"; } \
-    || ! "$VENV/bin/pip" install --quiet --disable-pip-version-check -r tests/interop/acp/requirements.txt \
-    || ! npm install --prefix "$NODE" --no-audit --no-fund --silent; then
-    echo "interop by the Agent Client Protocol skipped: what it needs cannot be installed here"
+skip() {
+    echo "interop by the Agent Client Protocol skipped: $1"
     exit 0
-fi
+}
+
+command -v bwrap >/dev/null || { test "$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq bubblewrap; } >/dev/null 2>&1 \
+    || skip "there is no bubblewrap, and it cannot be installed"
+mkdir -p "$NODE"
+refusal=$("$HOST" confine --workspace "$NODE" -- true 2>&1) || skip "bubblewrap cannot be used here: $refusal"
+command -v node >/dev/null && command -v npm >/dev/null || skip "there is no Node.js with npm"
+cp tests/interop/acp/package.json "$NODE/"
+npm install --prefix "$NODE" --no-audit --no-fund --silent || skip "npm cannot install its packages"
+test -x "$VENV/bin/python" || "$PYTHON" -m venv "$VENV" || skip "there is no python3 with venv"
+"$VENV/bin/pip" install --quiet --disable-pip-version-check -r tests/interop/acp/requirements.txt || skip "pip cannot install its packages"
 # The SDK is looked for beside the agent.
 cp tests/interop/acp/agent.mjs "$NODE/"
-"$VENV/bin/python" -B tests/interop/acp/play.py target/release/pibench-host tasks/suite.toml "$NODE" "$VENV"
+"$VENV/bin/python" -B tests/interop/acp/play.py "$HOST" tasks/suite.toml "$NODE" "$VENV"

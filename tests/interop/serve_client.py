@@ -6,59 +6,19 @@ usage: serve_client.py PROGRAM SUITE.toml http|stdio
 
 import asyncio
 import json
-import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
+from workflow import fill, opens, scores, sessions
+
 # The suite's own patterns, as the built-in policy is judged.
 JUDGED = ["--user", "lexical", "--judge", "lexical"]
-
-PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
-
-
-def sessions(suite):
-    """The sessions in the order of play: request and workflow."""
-    root = Path(suite).parent
-    for persona in tomllib.loads(Path(suite).read_text())["personas"]:
-        folder = root / persona
-        for entry in tomllib.loads((folder / "persona.toml").read_text())["episode"]:
-            file = folder / "sessions" / entry["session"] / "session.toml"
-            yield tomllib.loads(file.read_text())
-
-
-def find(path, saved):
-    name, *parts = path.strip().split(".")
-    value = saved[name]
-    for part in parts:
-        value = value[int(part)] if isinstance(value, list) else value[part]
-    return value
-
-
-def fill(value, saved):
-    """As the built-in policy fills in what earlier calls gave."""
-    if isinstance(value, list):
-        return [fill(item, saved) for item in value]
-    if isinstance(value, dict):
-        return {key: fill(item, saved) for key, item in value.items()}
-    if not isinstance(value, str):
-        return value
-    whole = PLACEHOLDER.fullmatch(value)
-    if whole:
-        return find(whole[1], saved)
-
-    def text(match):
-        found = find(match[1], saved)
-        return found if isinstance(found, str) else json.dumps(found)
-
-    return PLACEHOLDER.sub(text, value)
-
 
 async def call(client, name, arguments):
     called = await client.call_tool(name, arguments)
@@ -79,12 +39,6 @@ async def work(client, workflow):
         else:
             said.append(step["say"].strip())
     return "\n\n".join(part for part in said if part) or "Done."
-
-
-def opens(session, message):
-    """Whether a message is a session's first. A request that is a signal stands escaped in JSON, where line ends are not."""
-    line = session["request"].strip().split("\n")[0]
-    return line in message or json.dumps(line, ensure_ascii=False)[1:-1] in message
 
 
 async def play(client, suite):
@@ -125,10 +79,6 @@ async def over_stdio(program, suite, out):
                 if Path(out, "results.json").exists():
                     break
                 await asyncio.sleep(0.1)
-
-
-def scores(results):
-    return [(line["id"], line["proc"], line["comp"], line["outcome"]) for line in results["sessions"]]
 
 
 def main():

@@ -22,6 +22,7 @@ import json
 import shutil
 import subprocess
 import sysconfig
+import threading
 from pathlib import Path
 
 __all__ = ["Message", "Tool", "ToolError", "serve"]
@@ -53,6 +54,13 @@ class Tool:
     def __call__(self, **arguments):
         return self._server.call(self.name, arguments)
 
+    def attempt(self, **arguments):
+        """As a call, but what went wrong is a text too: for a framework that shows either to a model."""
+        try:
+            return self(**arguments)
+        except ToolError as error:
+            return f"Error: {error}"
+
     def __repr__(self):
         return f"<Tool {self.name}>"
 
@@ -63,6 +71,8 @@ class _Server:
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
         self.asked = 0
+        # A framework may call tools by several threads.
+        self.lock = threading.Lock()
         greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "pibench_host", "version": "1"}}
         self.ask("initialize", greeting)
         self.tell({"method": "notifications/initialized"})
@@ -72,14 +82,15 @@ class _Server:
         self.process.stdin.flush()
 
     def ask(self, method, params):
-        self.asked += 1
-        self.tell({"id": self.asked, "method": method, "params": params})
-        for line in self.process.stdout:
-            answer = json.loads(line)
-            if answer.get("id") == self.asked:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
-                return answer["result"]
+        with self.lock:
+            self.asked += 1
+            self.tell({"id": self.asked, "method": method, "params": params})
+            for line in self.process.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == self.asked:
+                    if "error" in answer:
+                        raise RuntimeError(f"{method}: {answer['error']}")
+                    return answer["result"]
         raise RuntimeError(f"pibench-host ended with exit code {self.process.wait()}; what it said stands on standard error")
 
     def call(self, name, arguments):
