@@ -35,6 +35,15 @@ const VERSION: &str = concat!(
 pub struct Cli {
     #[command(flatten)]
     pub talk: TalkArgs,
+    /// A private key that opens private packs and the runs of them: age's or OpenSSH's (may be repeated). Default: that of
+    /// `$PIBENCH_IDENTITY`, if it is set.
+    #[arg(
+        long,
+        global = true,
+        value_name = "KEY",
+        help_heading = "Private packs"
+    )]
+    pub identity: Vec<Utf8PathBuf>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -103,6 +112,8 @@ pub enum Command {
     Sign(signing::SignArgs),
     /// Make one archive of a suite, or install, list and compare those of others.
     Pack(pack::PackArgs),
+    /// Write a run as it may be shown while its suite stays private: scores, and of what was said what you allow.
+    Publish(pack::PublishArgs),
     /// Score a finished run again by other graders, judges or rules, without playing it.
     Grade(GradeArgs),
     /// Send runs to a board: prepare an archive, or check one.

@@ -21,6 +21,7 @@ mod merge;
 mod newest;
 mod pack;
 mod plugin;
+mod publish;
 mod report;
 mod review;
 mod run;
@@ -61,14 +62,31 @@ use pibench_report::progress::Look;
 use pibench_sandbox::{App, Limits, Plugins};
 use pibench_suite::problem::{Problem, lines, render};
 use pibench_suite::suite::Suite;
+use pibench_vault::{Identities, keyring};
 
 /// Runs the command; its exit, or what to say of its failure.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     // Nothing is said before.
     let _ = TALK.set(cli.talk);
+    hold_identities(&cli.identity)?;
     let mut command = cli.command;
     let stored = Stored::fetch(&mut command)?;
     dispatch_to(command, &stored).map_err(stored::rename)
+}
+
+/// Reads the private keys that open what is private.
+fn hold_identities(named: &[Utf8PathBuf]) -> Result<(), Failure> {
+    let own = std::env::var("PIBENCH_IDENTITY").ok();
+    let own = own.filter(|path| !path.is_empty() && named.is_empty());
+    let own = own.map(Utf8PathBuf::from);
+    let mut identities = Identities::default();
+    for path in named.iter().chain(&own) {
+        let passphrase = std::env::var("PIBENCH_KEY_PASSPHRASE").ok();
+        let added = identities.add(path.as_std_path(), passphrase);
+        added.or_exit(Exit::InvalidInput)?;
+    }
+    keyring::hold(identities);
+    Ok(())
 }
 
 fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
@@ -95,6 +113,7 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::verify(&args),
         Command::Sign(args) => sign::sign(&args),
         Command::Pack(args) => pack::pack(&args),
+        Command::Publish(args) => publish::publish(&args),
         Command::Grade(args) => grade::grade(&args),
         Command::Submit(args) => submit::submit(&args),
         Command::Board(args) => board::board(&args),

@@ -1,7 +1,7 @@
 //! What is told to `pack`.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::signing::SignersArgs;
 
@@ -25,6 +25,10 @@ pub struct MakePackArgs {
     /// A private key of OpenSSH to sign with. Default: the signature that `sign` put into the folder, if there is one.
     #[arg(long, value_name = "KEY")]
     pub key: Option<Utf8PathBuf>,
+    /// Encrypt all but pack.toml, suite.toml, README, LICENSE and plugins to this public key, `age1...` or `ssh-ed25519 ...`, or to
+    /// those of a file, one a line (may be repeated). Recipients play the pack by `--identity`.
+    #[arg(long, value_name = "PUBLIC-KEY|FILE")]
+    pub recipient: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -97,4 +101,30 @@ pub struct PluginAddArgs {
     pub sha256: Option<String>,
     #[command(flatten)]
     pub signers: SignersArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// The folder of a finished run.
+    #[arg(value_name = "RUN")]
+    pub run: Utf8PathBuf,
+    /// The new folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Utf8PathBuf,
+    /// What is shown of what was said and done.
+    #[arg(long, value_enum, default_value = "none")]
+    pub transcripts: TranscriptsArg,
+    /// A private key of OpenSSH to sign it with.
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TranscriptsArg {
+    /// Scores and faults.
+    None,
+    /// The agent's side, with the hidden intents that the user told it, and no other.
+    AfterReveal,
+    /// Everything.
+    All,
 }

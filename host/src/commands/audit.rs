@@ -3,6 +3,7 @@
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::publish::refuse_in_clear;
 use super::{machine, runtime};
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -129,6 +130,7 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
     if file.exists() {
         return Err(anyhow!("write {file}: it is there already")).or_exit(Exit::Io);
     }
+    refuse_in_clear(runs, "write the sheet of")?;
     let plans = plans(runs)?;
     let sample = draw_sample(&plans, args)?;
     let ballot = runtime()?

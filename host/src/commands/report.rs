@@ -6,6 +6,7 @@ use anyhow::Context;
 use camino::Utf8PathBuf;
 
 use super::newest::or_newest;
+use super::publish::refuse_in_clear;
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
@@ -32,7 +33,11 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         all,
         seed,
     } = args;
-    let records: Result<Vec<RunRecord>, RecordError> = or_newest(runs)?
+    let runs = or_newest(runs)?;
+    if out.is_some() {
+        refuse_in_clear(&runs, "write the report of")?;
+    }
+    let records: Result<Vec<RunRecord>, RecordError> = runs
         .iter()
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .map(|dir| RunRecord::finished(&dir))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use camino::Utf8Path;
 
+use super::publish::refuse_in_clear;
 use super::signing::{read_key, read_signers};
 use super::submission::{Checked, check_archive, look, print_found, read_rules};
 use super::{machine, runtime};
@@ -45,6 +46,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         ))
         .or_exit(Exit::Io);
     }
+    refuse_in_clear(runs, "submit")?;
     let rules = read_rules(by.rules.as_deref())?;
     let machine = machine()?;
     // Asked for before the work is done.

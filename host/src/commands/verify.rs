@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::newest::or_newest;
 use super::signing::{Thing, read_signers, signer_line};
-use super::{machine, runtime, stored};
+use super::{machine, publish, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Purpose, reopen};
@@ -14,8 +14,10 @@ use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
 use pibench_record::folder::{read_manifest, read_outline};
+use pibench_record::journal;
 use pibench_record::parts::runs_in;
 use pibench_signature::AllowedSigners;
+use pibench_vault::{VaultError, keyring};
 
 /// Verifies a run folder, or each of those that it holds, and says everything that does not follow; of a plugin or a pack, the
 /// signature.
@@ -88,14 +90,61 @@ fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure>
     if manifest.imported.is_some() {
         return verify_imported(run);
     }
+    if manifest.published.is_some() {
+        return publish::verify(run);
+    }
+    let is_private = keyring::is_private(run.as_std_path());
+    if is_private && let Err(closed) = keyring::key_of(run.as_std_path()) {
+        return verify_closed(run, &closed);
+    }
     let purpose = Purpose::Look { suite };
     let plan = reopen(&machine()?, run, purpose)?;
+    // The agent's files are not left lying open.
+    let extent = if is_private {
+        Extent::Sent
+    } else {
+        Extent::Whole
+    };
     let verified = runtime()?
-        .block_on(pibench_engine::verify(&plan, Extent::Whole))
+        .block_on(pibench_engine::verify(&plan, extent))
         .or_exit(Exit::Io)?;
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
     Ok(print_verified(run, &verified, &rules, sound))
+}
+
+/// A private run without its key: the chains of its journals and its seal.
+fn verify_closed(run: &Utf8Path, closed: &VaultError) -> Result<Exit, Failure> {
+    let (folder, _) = RunFolder::read(run.as_std_path()).or_exit(Exit::Io)?;
+    let broken = folder.broken_seals().or_exit(Exit::Io)?.into_iter();
+    let mut problems: Vec<_> = broken
+        .map(|(name, what)| format!("{name}: {what}"))
+        .collect();
+    let (mut journals, mut lines) = (0, 0);
+    for path in folder.journals().or_exit(Exit::Io)? {
+        match journal::chain(&path) {
+            Ok((found, _)) => lines += found,
+            Err(error) => problems.push(format!("failed to {error}")),
+        }
+        journals += 1;
+    }
+    for problem in &problems {
+        println!("{}", line(problem));
+    }
+    let dir = stored::name(run.as_str());
+    let found = if problems.is_empty() {
+        "its seal and their chains hold".to_owned()
+    } else {
+        format!("{} problems", problems.len())
+    };
+    println!(
+        "{dir}: private, {journals} journals of {lines} lines; {found}. Nothing else was looked at: failed to {closed}"
+    );
+    Ok(if problems.is_empty() {
+        Exit::Complete
+    } else {
+        Exit::InvalidInput
+    })
 }
 
 /// A run that another program played: its record is held to be what that program wrote.

@@ -275,6 +275,7 @@ fn manifest(suite: &Suite) -> Manifest {
         plugins: [].into(),
         limits: [].into(),
         imported: None,
+        published: None,
     }
 }
 

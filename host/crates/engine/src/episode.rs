@@ -362,6 +362,7 @@ impl<'a> Episode<'a> {
                 Err(WorkspaceError::NotFound(_)) => None,
                 Err(error) => return Err(error.into()),
             };
+            let before = change.before.map(|hash| self.plan.folder.name_of(&hash));
             let path = change.path.to_string();
             // What a file of the scaffold's own gained stands in the call's record.
             let added = if is_kept_result(&path) {
@@ -374,7 +375,7 @@ impl<'a> Episode<'a> {
                 path,
                 kind: change.kind,
                 blob,
-                before: change.before,
+                before: before.transpose()?,
                 added,
             });
         }

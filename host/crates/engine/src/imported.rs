@@ -162,6 +162,7 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         policy_digest: None,
         plugins: BTreeMap::new(),
         limits: BTreeMap::new(),
+        published: None,
         imported: Some(Imported {
             format: FORMAT.into(),
             path: source,

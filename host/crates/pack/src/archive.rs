@@ -56,7 +56,7 @@ pub fn write(
     if let Some(signature) = signature {
         add(&mut tar, SIGNATURE, signature.as_bytes()).map_err(failed)?;
     }
-    let mut pack = Pack::open(folder).map_err(|error| refused(error.to_string()))?;
+    let mut pack = Pack::open_as_it_lies(folder).map_err(|error| refused(error.to_string()))?;
     for file in &contents.files {
         let bytes = pack.read(&file.path, FILE_LIMIT);
         let bytes = bytes.map_err(|error| refused(format!("failed to {error}")))?;

@@ -60,7 +60,7 @@ impl Contents {
     /// a list and a signature of before.
     pub fn of(folder: &Utf8Path) -> Result<(Self, Manifest), PackError> {
         let refused = |reason: String| PackError::refused(folder, reason);
-        let mut pack = Pack::open(folder).map_err(|error| refused(error.to_string()))?;
+        let mut pack = Pack::open_as_it_lies(folder).map_err(|error| refused(error.to_string()))?;
         let read = |pack: &mut Pack, path: &str, limit| {
             pack.read(path, limit)
                 .map_err(|error| refused(format!("failed to {error}")))

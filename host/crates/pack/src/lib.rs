@@ -8,6 +8,7 @@ pub mod archive;
 pub mod contents;
 pub mod difference;
 pub mod manifest;
+pub mod private;
 pub mod source;
 pub mod store;
 pub mod suite_file;

@@ -26,4 +26,9 @@ pub enum FolderError {
     NoLocks { path: PathBuf, reason: String },
     #[error("write {}: another of the merged folders has it too", path.display())]
     Twice { path: PathBuf },
+    #[error("use {}: failed to {source}", path.display())]
+    Private {
+        path: PathBuf,
+        source: pibench_vault::VaultError,
+    },
 }

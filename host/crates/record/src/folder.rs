@@ -13,6 +13,7 @@
 //! seal.json                          BLAKE3 of the files above but for blobs, which are named by it, and workspaces
 //! seal.json.sig                      a signature over the seal, where somebody signed the run
 //! log.jsonl                          what happened when (`run/log`): never compared, never read
+//! key.age                            of a run of a private pack alone: its key, encrypted to the recipients (`private`)
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,11 +38,14 @@ use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
 use super::mirror;
 use super::outline::Outline;
+use super::private::{self, kept, key_of, read_record};
+use super::publish::Published;
 use super::results::RunResults;
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
 use pibench_core::record::GuestCall;
 use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
+use pibench_vault::{KEY_FILE, Key};
 
 /// What was asked for, and all that a score can be traced to. Exempt from comparison: it knows the real time.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +124,9 @@ pub struct Manifest {
     /// Where the run comes from when another program played it; absent for runs of this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// Of what a run that may be shown was made; absent in the run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
 }
 
 pub(super) fn first_protocol() -> u32 {
@@ -241,6 +248,14 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// A new folder whose records are under the key of another place, such as the suite's folder, where that is private.
+    pub fn create_as(path: &Path, manifest: &Manifest, place: &Path) -> Result<Self, FolderError> {
+        let mut folder = Self::draft(path, manifest, [])?;
+        private::take_key(&folder.root, [place])?;
+        folder.publish()?;
+        Ok(folder)
+    }
+
     /// A new folder that takes over all that others have of the same run: journals, blobs, workspaces, trajectories, timing
     /// and preflight. An episode that two of them have is refused. It lies beside `path` under a name of its own until it is
     /// published: a process that is killed before leaves nothing there.
@@ -275,8 +290,10 @@ impl RunFolder {
             fs::create_dir(dir.path().join(name)).map_err(failed)?;
         }
         write_json(&dir.path().join("manifest.json"), manifest)?;
+        let parts: Vec<_> = parts.into_iter().map(Self::root).collect();
+        private::take_key(dir.path(), parts.iter().copied())?;
         for part in parts {
-            adopt(dir.path(), &part.root)?;
+            adopt(dir.path(), part)?;
         }
         Ok(Self {
             root: dir.path().to_owned(),
@@ -359,6 +376,13 @@ impl RunFolder {
             .join(format!("{persona}.r{run}.jsonl"))
     }
 
+    /// The files of its journals, sorted by name.
+    pub fn journals(&self) -> Result<Vec<PathBuf>, FolderError> {
+        let dir = self.root.join("journal");
+        let names = names(&dir)?.into_iter();
+        Ok(names.map(|name| dir.join(name)).collect())
+    }
+
     pub fn workspace(&self, persona: &str, run: u32) -> PathBuf {
         self.root
             .join("workspaces")
@@ -386,12 +410,29 @@ impl RunFolder {
 
     /// Keeps bytes under their hash; the name. The same bytes are written once.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<String, FolderError> {
-        let name = blake3::hash(bytes).to_hex().to_string();
+        let key = key_of(&self.root)?;
+        let name = blob_name(key.as_ref(), &blake3::hash(bytes).to_hex());
         let path = self.root.join("blobs").join(&name);
-        if !path.exists() {
-            self.write_whole(&path, bytes)?;
+        if path.exists() {
+            return Ok(name);
+        }
+        let failed = |source| FolderError::Write {
+            path: path.clone(),
+            source,
+        };
+        match &key {
+            Some(_) => {
+                let bytes = kept(key.as_ref(), bytes.to_vec()).map_err(failed)?;
+                self.write_whole(&path, &bytes)?;
+            }
+            None => self.write_whole(&path, bytes)?,
         }
         Ok(name)
+    }
+
+    /// The name of the blob whose content has this hash, whether or not it is there.
+    pub fn name_of(&self, hash: &str) -> Result<String, FolderError> {
+        Ok(blob_name(key_of(&self.root)?.as_ref(), hash))
     }
 
     /// The bytes of a blob, checked against its name.
@@ -415,7 +456,7 @@ impl RunFolder {
             path: dir.clone(),
             source,
         })?;
-        self.write_json(&dir.join(format!("{session}.json")), trajectory)?;
+        self.write_record(&dir.join(format!("{session}.json")), trajectory)?;
         // Once a session is often enough for what no score depends on.
         self.send(&[TIMING, PREFLIGHT, LOG])
     }
@@ -432,22 +473,25 @@ impl RunFolder {
             .root
             .join("trajectories")
             .join(format!("{persona}.r{run}"));
-        holds(&dir.join(format!("{session}.json")), trajectory)
+        self.holds(&dir.join(format!("{session}.json")), trajectory)
     }
 
     /// Writes `outline.json`.
     pub fn put_outline(&self, outline: &Outline) -> Result<(), FolderError> {
-        self.write_json(&self.root.join(OUTLINE), outline)
+        self.write_record(&self.root.join(OUTLINE), outline)
     }
 
     /// Whether `outline.json` holds just this.
     pub fn has_outline(&self, outline: &Outline) -> Result<bool, FolderError> {
-        holds(&self.root.join(OUTLINE), outline)
+        self.holds(&self.root.join(OUTLINE), outline)
     }
 
     /// Writes `results.json`, and `seal.json` over everything that is now final.
     pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
         self.write_json(&self.root.join("results.json"), results)?;
+        if self.root.join(KEY_FILE).exists() {
+            self.clear_workspaces()?;
+        }
         // A seal is of what is there whatever happens. Blobs are since the lines that name them.
         self.sync(&["workspaces", "journal", "trajectories"])?;
         let digest = |path: String| Ok((path.clone(), self.digest(&path)?));
@@ -464,6 +508,17 @@ impl RunFolder {
             .sync_names()
             .map_err(|source| self.unsynced(source))?;
         mirror::finish(&self.root).map_err(|source| self.unsynced(source))
+    }
+
+    /// The agent's files of a private run lie open while it is played. They can be made again from the record.
+    fn clear_workspaces(&self) -> Result<(), FolderError> {
+        let dir = self.root.join("workspaces");
+        let failed = |source| FolderError::Write {
+            path: dir.clone(),
+            source,
+        };
+        fs::remove_dir_all(&dir).map_err(failed)?;
+        fs::create_dir(&dir).map_err(failed)
     }
 
     /// From now on what is written survives a power cut, and so does what is there.
@@ -496,6 +551,23 @@ impl RunFolder {
             path: self.root.clone(),
             source,
         }
+    }
+
+    /// Writes what only those read who have the key of a private run.
+    fn write_record(&self, path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+        let key = key_of(&self.root)?;
+        let failed = |source| FolderError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let text = pretty(value).map_err(|error| failed(error.into()))?;
+        let text = kept(key.as_ref(), text).map_err(failed)?;
+        self.write_whole(path, &text)
+    }
+
+    /// Whether a record holds just what would be written now.
+    fn holds(&self, path: &Path, value: &impl Serialize) -> Result<bool, FolderError> {
+        holds(path, read_record(&self.root, path), value)
     }
 
     fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
@@ -535,7 +607,8 @@ impl RunFolder {
 
     /// Whether `results.json` holds just this.
     pub fn has_results(&self, results: &impl Serialize) -> Result<bool, FolderError> {
-        holds(&self.root.join("results.json"), results)
+        let path = self.root.join("results.json");
+        holds(&path, std::fs::read(&path), results)
     }
 
     /// Files that are not what the seal says, each with what is wrong.
@@ -638,10 +711,15 @@ impl RunFolder {
             OUTLINE.to_owned(),
             "results.json".to_owned(),
         ];
-        let others = [TIMING, PREFLIGHT].into_iter();
+        let others = [TIMING, PREFLIGHT, KEY_FILE].into_iter();
         let others = others.filter(|name| self.root.join(name).exists());
         files.extend(others.map(str::to_owned));
-        for dir in ["journal", "trajectories"] {
+        let mut below = vec!["journal", "trajectories"];
+        if self.root.join(KEY_FILE).exists() {
+            // Their names tell nothing to whoever has no key.
+            below.push(BLOBS);
+        }
+        for dir in below {
             collect_files(&self.root, &self.root.join(dir), &mut files)?;
         }
         files.sort();
@@ -782,7 +860,7 @@ pub const SEAL_NAMESPACE: &str = "pibench-run";
 const LOG: &str = "log.jsonl";
 const BLOBS: &str = "blobs";
 /// All that a run folder has itself.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "manifest.json",
     "journal",
     BLOBS,
@@ -796,6 +874,7 @@ const KNOWN: [&str; 13] = [
     SEAL_SIGNATURE,
     LOG,
     LOCK,
+    KEY_FILE,
 ];
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.
@@ -942,14 +1021,18 @@ fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(),
     Ok(())
 }
 
-/// Whether a file holds just what would be written now.
-fn holds(path: &Path, value: &impl Serialize) -> Result<bool, FolderError> {
+/// Whether a file, as it was read, holds just what would be written now.
+fn holds(
+    path: &Path,
+    read: std::io::Result<Vec<u8>>,
+    value: &impl Serialize,
+) -> Result<bool, FolderError> {
     let failed = |reason: String| FolderError::Read {
         path: path.to_owned(),
         reason,
     };
     let wanted = pretty(value).map_err(|error| failed(error.to_string()))?;
-    match fs::read(path) {
+    match read {
         Ok(found) => Ok(found == wanted),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(failed(error.to_string())),
@@ -965,6 +1048,11 @@ fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// A blob's name, of the BLAKE3 of its content, hex. That of a private run tells nothing of the content.
+fn blob_name(key: Option<&Key>, hash: &str) -> String {
+    key.map_or_else(|| hash.to_owned(), |key| key.name(hash))
+}
+
 /// The bytes of a blob of a run folder, checked against its name.
 pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     let path = folder.join("blobs").join(name);
@@ -977,7 +1065,12 @@ pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
         return Err(failed("a blob's name is a hash".into()));
     }
     let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    if blake3::hash(&bytes).to_hex().as_str() != name {
+    let key = key_of(folder)?;
+    let bytes = match &key {
+        Some(key) => key.decrypt(&bytes).map_err(failed)?,
+        None => bytes,
+    };
+    if blob_name(key.as_ref(), &blake3::hash(&bytes).to_hex()) != name {
         return Err(failed("the content is not what the journal names".into()));
     }
     Ok(bytes)
@@ -1037,7 +1130,7 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         path: path.clone(),
         reason,
     };
-    match fs::read(&path) {
+    match read_record(folder, &path) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| failed(error.to_string())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(error.to_string())),

@@ -6,10 +6,14 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pibench_vault::Key;
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use super::event::{Event, EventKind};
+use super::private::{kept, key_of_journal};
 
 /// Why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -43,11 +47,27 @@ struct Line<'a> {
     event: &'a Event,
 }
 
+/// A line of a private run: whoever has no key can follow the chain.
+#[derive(Serialize)]
+struct PrivateLine<'a> {
+    n: u64,
+    prev: &'a str,
+    /// The event's object, encrypted; Base64 (RFC 4648, section 4).
+    private: String,
+}
+
 /// What is read of a line before its event is.
 #[derive(Deserialize)]
 struct Head {
     n: u64,
     prev: String,
+    event: Option<EventKind>,
+    private: Option<String>,
+}
+
+/// What is read of a decrypted event before the rest is.
+#[derive(Deserialize)]
+struct Kind {
     event: EventKind,
 }
 
@@ -59,22 +79,26 @@ pub struct Journal {
     lines: u64,
     last: blake3::Hash,
     disk: Arc<Disk>,
+    /// Of a private run.
+    key: Option<Key>,
 }
 
 impl Journal {
     /// A new journal; an error if the file is there.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let file = OpenOptions::new().append(true).create_new(true).open(path);
-        let file = file.map_err(|source| JournalError::Write {
+        let failed = |source| JournalError::Write {
             path: path.to_owned(),
             source,
-        })?;
+        };
+        let key = key_of_journal(path).map_err(failed)?;
+        let file = OpenOptions::new().append(true).create_new(true).open(path);
         Ok(Self {
-            file,
+            file: file.map_err(failed)?,
             path: path.to_owned(),
             lines: 0,
             last: blake3::hash(b""),
             disk: Arc::default(),
+            key,
         })
     }
 
@@ -97,6 +121,7 @@ impl Journal {
             events,
             last,
             whole,
+            key,
         } = read(path)?;
         let failed = |source| JournalError::Write {
             path: path.to_owned(),
@@ -112,6 +137,7 @@ impl Journal {
                 lines,
                 last,
                 disk: Arc::default(),
+                key,
             },
             events,
         ))
@@ -123,12 +149,17 @@ impl Journal {
             path: self.path.clone(),
             source,
         };
-        let line = Line {
-            n: self.lines + 1,
-            prev: &self.last.to_hex(),
-            event,
+        let (n, prev) = (self.lines + 1, self.last.to_hex());
+        let prev = prev.as_str();
+        let text = match &self.key {
+            None => serde_json::to_vec(&Line { n, prev, event }),
+            Some(_) => serde_json::to_vec(event).and_then(|event| {
+                let private = kept(self.key.as_ref(), event).map_err(serde_json::Error::io)?;
+                let private = STANDARD.encode(private);
+                serde_json::to_vec(&PrivateLine { n, prev, private })
+            }),
         };
-        let mut text = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
+        let mut text = text.map_err(|error| failed(error.into()))?;
         let hash = blake3::hash(&text);
         text.push(b'\n');
         self.disk
@@ -145,6 +176,7 @@ struct Read {
     last: blake3::Hash,
     /// Bytes up to the end of the last whole line.
     whole: u64,
+    key: Option<Key>,
 }
 
 /// The events of a journal. A last line without its newline was cut by a crash and is left out; anything else that does
@@ -163,46 +195,112 @@ fn read(path: &Path) -> Result<Read, JournalError> {
         path: path.to_owned(),
         source,
     };
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let key = key_of_journal(path).map_err(failed)?;
     let mut read = Read {
         events: Vec::new(),
         last: blake3::hash(b""),
         whole: 0,
+        key,
     };
+    let last = follow(path, |bytes, length, head| {
+        let event = event_of(bytes, head, read.key.as_ref())?;
+        read.events.push(event);
+        read.whole += length;
+        Ok(())
+    })?;
+    Ok(Read { last, ..read })
+}
+
+/// The lines of a journal and the hash of the last one, by the chain alone: of a private one too, without its key.
+pub fn chain(path: &Path) -> Result<(u64, blake3::Hash), JournalError> {
+    let mut lines = 0;
+    let last = follow(path, |_, _, _| {
+        lines += 1;
+        Ok(())
+    })?;
+    Ok((lines, last))
+}
+
+/// Gives each line whose number and hash of the line before are right; the hash of the last.
+fn follow(
+    path: &Path,
+    mut take: impl FnMut(&[u8], u64, Head) -> Result<(), String>,
+) -> Result<blake3::Hash, JournalError> {
+    let failed = |source| JournalError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let mut last = blake3::hash(b"");
+    let mut line = 0;
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
         let length = reader.read_until(b'\n', &mut bytes).map_err(failed)?;
         if bytes.pop() != Some(b'\n') {
-            return Ok(read);
+            return Ok(last);
         }
         // Where the power went while a line was written, a part of it may be nothing, and no line of ours holds that.
         if bytes.contains(&0) && reader.fill_buf().map_err(failed)?.is_empty() {
-            return Ok(read);
+            return Ok(last);
         }
-        let line = read.events.len() as u64 + 1;
-        let event = parse(&bytes, line, read.last).map_err(|reason| JournalError::Corrupt {
+        line += 1;
+        let head = head(&bytes, line, last);
+        let taken = head.and_then(|head| take(&bytes, length as u64, head));
+        taken.map_err(|reason| JournalError::Corrupt {
             path: path.to_owned(),
             line,
             reason,
         })?;
-        read.events.push(event);
-        read.last = blake3::hash(&bytes);
-        read.whole += length as u64;
+        last = blake3::hash(&bytes);
     }
 }
 
-fn parse(bytes: &[u8], number: u64, last: blake3::Hash) -> Result<Event, String> {
-    let unread = |error| format!("no event: {error}");
-    let Head { n, prev, event } = serde_json::from_slice(bytes).map_err(unread)?;
-    let event = event.read(bytes).map_err(unread)?;
-    if n != number {
-        return Err(format!("line {n} stands at place {number}"));
+fn unread(error: impl std::fmt::Display) -> String {
+    format!("no event: {error}")
+}
+
+/// What stands around an event, where it stands.
+fn head(bytes: &[u8], number: u64, last: blake3::Hash) -> Result<Head, String> {
+    let head: Head = serde_json::from_slice(bytes).map_err(unread)?;
+    if head.n != number {
+        return Err(format!("line {} stands at place {number}", head.n));
     }
-    if prev != last.to_hex().as_str() {
+    if head.prev != last.to_hex().as_str() {
         return Err("the line before was changed after this one was written".into());
     }
-    Ok(event)
+    Ok(head)
+}
+
+fn event_of(bytes: &[u8], head: Head, key: Option<&Key>) -> Result<Event, String> {
+    match (head, key) {
+        (
+            Head {
+                event: Some(kind),
+                private: None,
+                ..
+            },
+            None,
+        ) => kind.read(bytes).map_err(unread),
+        (
+            Head {
+                event: None,
+                private: Some(private),
+                ..
+            },
+            Some(key),
+        ) => {
+            let private = STANDARD.decode(private).map_err(unread)?;
+            let event = key.decrypt(&private).map_err(unread)?;
+            let Kind { event: kind } = serde_json::from_slice(&event).map_err(unread)?;
+            kind.read(&event).map_err(unread)
+        }
+        (Head { private: None, .. }, Some(_)) => {
+            Err("no event: it is not encrypted, as those of a private run are".into())
+        }
+        (_, None) => Err("no event: it is encrypted, and the run folder has no key.age".into()),
+        (_, Some(_)) => Err("no event: it is encrypted and says more than that".into()),
+    }
 }
 
 #[cfg(test)]

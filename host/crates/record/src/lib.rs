@@ -13,6 +13,8 @@ pub mod journal;
 pub mod mirror;
 pub mod outline;
 pub mod parts;
+pub mod private;
+pub mod publish;
 pub mod results;
 pub mod shards;
 pub mod standing;

@@ -204,7 +204,7 @@ impl Homes {
     ) -> Self {
         let mut homes = BTreeMap::new();
         for (dir, manifest) in parts {
-            let own = episodes(manifest, personas);
+            let own = played(manifest, personas);
             homes.extend(own.map(|(run, persona)| ((run, persona.id.clone()), dir.to_owned())));
         }
         Self(homes)
@@ -229,7 +229,7 @@ fn collect<'a>(
     home: impl Fn(u32, &str) -> Option<&'a Path> + Sync,
 ) -> Result<RunResults, JournalError> {
     let mut wanted = Vec::new();
-    for (run, persona) in episodes(manifest, personas) {
+    for (run, persona) in played(manifest, personas) {
         wanted.push((run, persona, known.remove(&(run, persona.id.clone()))));
     }
     let result = |(run, persona, known): (u32, &PersonaOutline, Option<EpisodeResult>)| {
@@ -300,7 +300,7 @@ fn at_end(personas: &[PersonaOutline]) -> usize {
 }
 
 /// The episodes of the folder, in the order of their play.
-fn episodes<'a>(
+pub fn played<'a>(
     manifest: &'a Manifest,
     personas: &'a [PersonaOutline],
 ) -> impl Iterator<Item = (u32, &'a PersonaOutline)> {
@@ -351,7 +351,7 @@ pub fn how_far(
         finished: 0,
         episodes: 0,
     };
-    for (run, persona) in episodes(manifest, personas) {
+    for (run, persona) in played(manifest, personas) {
         let events = episode(dir, &persona.id, run)?;
         far.sessions += planned(persona).count();
         let finished = |event: &&Event| matches!(event, Event::SessionFinished(_));

@@ -10,6 +10,7 @@ use similar::TextDiff;
 
 use super::event::{SessionFinished, SessionStarted, Turn, VERSION};
 use super::folder::{FolderError, RunFolder, Timing, read_timings};
+use super::private::read_record;
 use super::standing::is_plain;
 use pibench_core::record::{ChangeKind, FileChange, GuestCall};
 use pibench_core::vocabulary::Category;
@@ -167,7 +168,7 @@ impl<'a> Timed<'a> {
         if !is_plain(persona) || !is_plain(session) {
             return Err(failed("a name in it is no part of a path".into()));
         }
-        let text = match std::fs::read(&path) {
+        let text = match read_record(&self.folder, &path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error.to_string())),

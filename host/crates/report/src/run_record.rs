@@ -19,6 +19,7 @@ use pibench_record::folder_lock::is_worked_on;
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
 use pibench_record::parts::{Part, parts_in, runs_in};
+use pibench_record::private::read_record;
 use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::standing::{
     EpisodeResults, Homes, episode, is_plain, journal_path, standing, standing_of_parts,
@@ -317,7 +318,7 @@ fn trajectory_path(dir: &Path, line: &SessionLine) -> Option<PathBuf> {
 
 fn read_trajectory(dir: &Path, line: &SessionLine) -> Option<Value> {
     let path = trajectory_path(dir, line)?;
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    serde_json::from_slice(&read_record(dir, &path).ok()?).ok()
 }
 
 fn categories(outline: &Outline) -> BTreeMap<(String, String), Category> {

@@ -1,6 +1,6 @@
 //! The door to a pack's files. Packs come from strangers: nothing is read through a link, from outside of the pack's
 //! folder, from another machine, or beyond a limit of size or number, and nothing is written. What was read makes up the
-//! pack's digest.
+//! pack's digest. The files of a private pack are decrypted into memory, and are read as if they stood there.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -8,6 +8,8 @@ use std::io::{self, Read};
 use camino::{Utf8Path, Utf8PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt};
+use pibench_vault::files::Files;
+use pibench_vault::keyring;
 
 use pibench_core::path::WorkspacePath;
 
@@ -58,6 +60,8 @@ pub struct Pack {
     read: BTreeMap<String, blake3::Hash>,
     bytes: u64,
     limits: PackLimits,
+    /// Of a private pack.
+    private: Files,
 }
 
 /// What one load may read.
@@ -77,8 +81,24 @@ impl PackLimits {
 }
 
 impl Pack {
-    /// Opens the folder; `""` is the working directory. The folder itself is the operator's choice and may be a link.
+    /// Opens the folder; `""` is the working directory. The folder itself is the operator's choice and may be a link. That of a
+    /// private pack takes a recipient's key.
     pub fn open(root: &Utf8Path) -> io::Result<Self> {
+        let mut pack = Self::open_as_it_lies(root)?;
+        let folder = if root.as_str().is_empty() {
+            Utf8Path::new(".")
+        } else {
+            root
+        };
+        let private = keyring::files_of(folder.as_std_path()).map_err(io::Error::other)?;
+        let private = private.unwrap_or_default();
+        pack.check_private(&private).map_err(io::Error::other)?;
+        pack.private = private;
+        Ok(pack)
+    }
+
+    /// The same with the files that lie there and no other: those of a private pack stay encrypted.
+    pub fn open_as_it_lies(root: &Utf8Path) -> io::Result<Self> {
         let folder = if root.as_str().is_empty() {
             Utf8Path::new(".")
         } else {
@@ -91,7 +111,24 @@ impl Pack {
             read: BTreeMap::new(),
             bytes: 0,
             limits: PackLimits::DEFAULT,
+            private: Files::new(),
         })
+    }
+
+    /// Refuses private files under names that no file of a pack has, or that other files have. The error reads after a colon.
+    fn check_private(&self, private: &Files) -> Result<(), String> {
+        for path in private.keys() {
+            let shown = path.escape_debug();
+            plain(path).map_err(|reason| format!("the private file `{shown}`: {reason}"))?;
+            if self.look(path).is_ok() {
+                return Err(format!("`{shown}` stands in it twice, open and private"));
+            }
+            let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+            if folders.any(|folder| private.contains_key(folder) || self.is_file(folder)) {
+                return Err(format!("`{shown}` stands below a file"));
+            }
+        }
+        Ok(())
     }
 
     /// The path of a file as people reach it.
@@ -128,13 +165,17 @@ impl Pack {
             path: path.to_owned(),
             source,
         };
-        let mut content = Vec::new();
-        self.dir
-            .open(path)
-            .map_err(failed)?
-            .take(limit + 1)
-            .read_to_end(&mut content)
-            .map_err(failed)?;
+        let content = match self.private.get(path) {
+            Some(content) => content.clone(),
+            None => {
+                let mut content = Vec::new();
+                let file = self.dir.open(path).map_err(failed)?;
+                file.take(limit + 1)
+                    .read_to_end(&mut content)
+                    .map_err(failed)?;
+                content
+            }
+        };
         // The file may have grown since it was looked at.
         if content.len() as u64 > limit {
             return Err(too_large(content.len() as u64));
@@ -145,6 +186,12 @@ impl Pack {
 
     /// The size of a regular file, when no part of the path is a link.
     fn size(&self, path: &str) -> Result<u64, ReadError> {
+        if let Some(content) = self.private.get(path) {
+            return Ok(content.len() as u64);
+        }
+        if self.is_private_folder(path) {
+            return Err(ReadError::NotAFile(path.to_owned()));
+        }
         let found = self.look(path)?;
         if !found.is_file() {
             return Err(ReadError::NotAFile(path.to_owned()));
@@ -202,39 +249,66 @@ impl Pack {
             path: folder.to_owned(),
             source,
         };
+        let is_private = self.is_private_folder(folder);
         let entries = if folder.is_empty() {
-            self.dir.entries().map_err(failed)?
+            Some(self.dir.entries().map_err(failed)?)
         } else {
-            self.look(folder)?;
-            self.dir.read_dir(folder).map_err(failed)?
+            match self.look(folder) {
+                Ok(_) => Some(self.dir.read_dir(folder).map_err(failed)?),
+                Err(ReadError::Missing(_)) if is_private => None,
+                Err(error) => return Err(error),
+            }
         };
         let name = |entry: io::Result<cap_std::fs::DirEntry>| {
             Ok(entry?.file_name().to_string_lossy().into_owned())
         };
         let most = self.limits.entries;
+        let entries = entries.into_iter().flatten();
         let mut names: Vec<String> = entries
             .take(most.saturating_add(1))
             .map(name)
             .collect::<io::Result<_>>()
             .map_err(failed)?;
+        names.extend(self.private_names(folder));
+        names.sort();
+        names.dedup();
         if names.len() > most {
             return Err(ReadError::Crowded {
                 path: folder.to_owned(),
                 limit: most,
             });
         }
-        names.sort();
         Ok(names)
+    }
+
+    /// The paths of private files below a folder, relative to it.
+    fn below(&self, folder: &str) -> impl Iterator<Item = &str> {
+        let prefix = if folder.is_empty() {
+            String::new()
+        } else {
+            format!("{folder}/")
+        };
+        let first = self.private.range(prefix.clone()..);
+        first.map_while(move |(path, _)| path.strip_prefix(&prefix))
+    }
+
+    fn private_names(&self, folder: &str) -> impl Iterator<Item = String> {
+        let first = |path: &str| path.split('/').next().unwrap_or(path).to_owned();
+        self.below(folder).map(first)
+    }
+
+    fn is_private_folder(&self, path: &str) -> bool {
+        self.below(path).next().is_some()
     }
 
     /// Whether a folder stands there, reached without a link.
     pub fn is_folder(&self, path: &str) -> bool {
-        self.look(path).is_ok_and(|found| found.is_dir())
+        self.is_private_folder(path) || self.look(path).is_ok_and(|found| found.is_dir())
     }
 
     /// Whether a file stands there, reached without a link.
     pub(super) fn is_file(&self, path: &str) -> bool {
-        self.look(path).is_ok_and(|found| found.is_file())
+        self.private.contains_key(path) || self.look(path).is_ok_and(|found| found.is_file())
     }
 
     /// BLAKE3 of the content of every file that was read, by path.

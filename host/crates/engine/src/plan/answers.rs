@@ -11,6 +11,7 @@ use pibench_model::provider::process_environment;
 use pibench_model::web::{Corpus, Engine, Live, Recording, Source, Web};
 use pibench_suite::manifest::{WebFile, WebProvider};
 use pibench_suite::suite::Suite;
+use pibench_vault::keyring;
 
 /// The environment variable with the key of Brave's search.
 const BRAVE_KEY: &str = "BRAVE_API_KEY";
@@ -48,8 +49,19 @@ impl Answers {
         !matches!(self, Self::Recorded(_) | Self::Replayed(_))
     }
 
-    /// `again`: a recording is gone on with.
-    pub(super) fn tape(&self, again: bool) -> Result<Tape, PlanError> {
+    /// `again`: a recording is gone on with. A private suite's prompts and answers are written nowhere but into its runs.
+    pub(super) fn tape(&self, suite: &Suite, again: bool) -> Result<Tape, PlanError> {
+        let folder = suite.path.parent().unwrap_or(Utf8Path::new(""));
+        if let Self::Recorded(dir) | Self::Cached(dir) = self
+            && keyring::is_private(folder.as_std_path())
+        {
+            let reason = format!(
+                "write answers into {dir}: they hold what {} keeps private, and would lie there open; play without \
+                 --record and --judge-cache",
+                suite.path
+            );
+            return Err(PlanError::input(reason));
+        }
         let tape = match self {
             Self::Asked => return Ok(Tape::Off),
             Self::None => return Ok(Tape::Silent),

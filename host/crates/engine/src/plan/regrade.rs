@@ -80,7 +80,7 @@ pub fn regrade(
         graded: Some(graded(dir, &played, &was)?),
         ..was.clone()
     };
-    let folder = folder(out, &manifest)?;
+    let folder = folder(out, &manifest, &played)?;
     let web = offline(&suite);
     let plan = Plan::of(
         &manifest,
@@ -150,9 +150,9 @@ fn cast_judges(
         user: player::LEXICAL.into(),
         ..names.clone()
     };
-    let mut silent = clients(suite, Answers::None.tape(true)?);
+    let mut silent = clients(suite, Answers::None.tape(suite, true)?);
     let (all, _) = cast(names, prompts, &mut silent, None)?;
-    let mut asked = clients(suite, answers.tape(true)?);
+    let mut asked = clients(suite, answers.tape(suite, true)?);
     let (judging, spending) = cast(alone, prompts, &mut asked, None)?;
     let roles = Roles {
         judge: judging.judge,
@@ -237,9 +237,10 @@ struct Taken {
 }
 
 /// The new folder, or the one of a grading that was cut off.
-fn folder(out: &Utf8Path, manifest: &Manifest) -> Result<RunFolder, PlanError> {
+fn folder(out: &Utf8Path, manifest: &Manifest, played: &RunFolder) -> Result<RunFolder, PlanError> {
     if !out.exists() {
-        return RunFolder::create(out.as_std_path(), manifest).map_err(PlanError::disk);
+        return RunFolder::create_as(out.as_std_path(), manifest, played.root())
+            .map_err(PlanError::disk);
     }
     let opened = RunFolder::open(out.as_std_path()).map_err(|source| Taken {
         out: out.to_owned(),

@@ -140,15 +140,17 @@ fn look(
             "hold patterns against {dir}: patterns judged it; name a run that models judged"
         )));
     }
-    let (names, tape) = match purpose {
-        Purpose::Look { .. } => (played, Answers::None.tape(true)?),
-        Purpose::Against { .. } => (judged_by(&played, LEXICAL), Answers::None.tape(true)?),
+    let none = Answers::None;
+    let (names, answers, again) = match purpose {
+        Purpose::Look { .. } => (played, &none, true),
+        Purpose::Against { .. } => (judged_by(&played, LEXICAL), &none, true),
         Purpose::Judge {
             judge,
             answers,
             again,
-        } => (judged_by(&played, judge), answers.tape(again)?),
+        } => (judged_by(&played, judge), answers, again),
     };
+    let tape = answers.tape(&opened.suite, again)?;
     let (roles, spending) = cast(
         names,
         &opened.prompts,
@@ -210,10 +212,10 @@ pub fn go_on_all(
     let mut shared: Option<Clients<'static>> = None;
     let mut plans = Vec::new();
     for (dir, answers) in runs {
-        let tape = answers.tape(true)?;
         let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
         let mut opened = Opened::of(machine, dir, folder, manifest, how.jobs)?;
         opened.suite.memory = how.memory.or(opened.suite.memory);
+        let tape = answers.tape(&opened.suite, true)?;
         let clients = match &mut shared {
             Some(clients) => {
                 clients.tape(tape);

@@ -115,7 +115,7 @@ pub async fn resolve_all(
     wanted: &Wanted,
     seats: &[Seat],
 ) -> Result<Vec<Plan>, PlanError> {
-    let tape = |seat: &Seat| seat.answers.tape(false);
+    let tape = |seat: &Seat| seat.answers.tape(suite, false);
     let first = seats.first().map(tape).transpose()?;
     let mut clients = clients(suite, first.unwrap_or_default());
     let ground = Ground::of(machine, suite, wanted)?;
@@ -232,6 +232,7 @@ impl Ground {
             plugins: self.marks.clone(),
             limits: self.guests.recorded_limits(),
             imported: None,
+            published: None,
         };
         Ok(Decided {
             manifest,
@@ -259,7 +260,9 @@ impl Ground {
         self.guests.decided(suite)?;
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));
-        let mut folder = RunFolder::create(&out, &manifest).map_err(PlanError::disk)?;
+        let suite_folder = suite.path.parent().unwrap_or(Utf8Path::new(""));
+        let folder = RunFolder::create_as(&out, &manifest, suite_folder.as_std_path());
+        let mut folder = folder.map_err(PlanError::disk)?;
         if let Some(playing) = &wanted.playing {
             begin(machine, &mut folder, playing, &roles)?;
         }

@@ -1,0 +1,103 @@
+//! A pack whose files only its recipients can read: what a machine has to know before it has a key stays open, and all else is
+//! one encrypted file.
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use pibench_suite::pack::Pack;
+use pibench_vault::files::Files;
+use pibench_vault::{FILES_FILE, KEY_FILE, Recipient, keyring};
+
+use crate::contents::{Contents, FILE_LIMIT};
+use crate::{PackError, manifest, suite_file};
+
+/// How the names of files in the pack's own folder begin that people are to read before they ask for a key.
+const READ_FIRST: [&str; 4] = ["README", "LICENSE", "NOTICE", "CHANGELOG"];
+
+/// Whether a file of a private pack stays open: what says what the pack is, and plugins, which are looked at and pinned as files.
+pub fn stays_open(path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_plugin = path.extension() == Some("wasm") || path.file_name() == Some("pibench.lock");
+    let is_first = |name: &str| {
+        name == manifest::FILE
+            || name == suite_file::FILE
+            || READ_FIRST.iter().any(|first| name.starts_with(first))
+    };
+    let is_top = path.parent() == Some(Utf8Path::new(""));
+    is_plugin || (is_top && path.file_name().is_some_and(is_first))
+}
+
+/// Writes the private form of a pack's folder into a new, empty one: in clear only what stays open.
+pub fn lock_folder(
+    folder: &Utf8Path,
+    contents: &Contents,
+    to: &[Recipient],
+    into: &Utf8Path,
+) -> Result<(), PackError> {
+    let refused = |reason: String| PackError::refused(folder, reason);
+    let mut pack = Pack::open(folder).map_err(|error| refused(error.to_string()))?;
+    let mut private = Files::new();
+    for file in &contents.files {
+        if [KEY_FILE, FILES_FILE].contains(&file.path.as_str()) {
+            return Err(refused(format!(
+                "`{}` is what a private pack has",
+                file.path
+            )));
+        }
+        let bytes = pack.read(&file.path, FILE_LIMIT);
+        let bytes = bytes.map_err(|error| refused(format!("failed to {error}")))?;
+        if stays_open(&file.path) {
+            write(&into.join(&file.path), &bytes)?;
+        } else {
+            private.insert(file.path.clone(), bytes);
+        }
+    }
+    let locked =
+        keyring::lock(&private, to).map_err(|error| refused(format!("failed to {error}")))?;
+    for (name, bytes) in locked {
+        write(&into.join(name), &bytes)?;
+    }
+    Ok(())
+}
+
+fn write(path: &Utf8PathBuf, bytes: &[u8]) -> Result<(), PackError> {
+    let written = || {
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        fs::write(path, bytes)
+    };
+    written().map_err(|source| PackError::Io {
+        doing: "write",
+        path: path.into(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_and_looked_for_is_private() {
+        for open in [
+            "pack.toml",
+            "suite.toml",
+            "README.md",
+            "LICENSE",
+            "plugins/a.wasm",
+            "plugins/pibench.lock",
+        ] {
+            assert!(stays_open(open), "{open}");
+        }
+        for private in [
+            "personas/a/persona.toml",
+            "personas/a/sessions/b/session.toml",
+            "personas/a/README.md",
+            "corpus/pack.toml",
+            "checks/a.py",
+        ] {
+            assert!(!stays_open(private), "{private}");
+        }
+    }
+}

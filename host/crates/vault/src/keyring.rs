@@ -1,0 +1,109 @@
+//! The private keys that this process was given, and the keys of places that they open. A place is a folder with a `key.age`: a
+//! private pack, or a run of one. One keyring for the process: whoever reads a record need not know whether it is private.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::cipher::KEY_BYTES;
+use crate::people::{Identities, Recipient, encrypt};
+use crate::{FILES_FILE, KEY_FILE, Key, VaultError, files};
+
+/// Bytes of a `key.age`: a thousand recipients.
+const KEY_FILE_LIMIT: u64 = 1 << 20;
+
+/// Bytes of a `private.age`.
+const FILES_FILE_LIMIT: u64 = files::TOTAL_LIMIT + (64 << 20);
+
+static IDENTITIES: OnceLock<Identities> = OnceLock::new();
+static KEYS: Mutex<Option<HashMap<PathBuf, Key>>> = Mutex::new(None);
+
+/// Gives this process its private keys, once; those that come later are not taken.
+pub fn hold(identities: Identities) {
+    let _ = IDENTITIES.set(identities);
+}
+
+fn held() -> &'static Identities {
+    IDENTITIES.get_or_init(Identities::default)
+}
+
+/// The key of a place; None where nothing is private.
+pub fn key_of(place: &Path) -> Result<Option<Key>, VaultError> {
+    let name = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    {
+        let keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = keys.as_ref().and_then(|keys| keys.get(&name)) {
+            return Ok(Some(key.clone()));
+        }
+    }
+    let Some(encrypted) = read(&place.join(KEY_FILE), KEY_FILE_LIMIT)? else {
+        return Ok(None);
+    };
+    let closed = |reason: String| VaultError::Closed {
+        place: place.display().to_string(),
+        reason,
+    };
+    let bytes = held().decrypt(&encrypted, KEY_BYTES as u64);
+    let key = Key::of(&bytes.map_err(closed)?);
+    let key = key.ok_or_else(|| closed(format!("{KEY_FILE} holds no key")))?;
+    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    keys.get_or_insert_default().insert(name, key.clone());
+    Ok(Some(key))
+}
+
+/// Whether a place is private, whoever asks.
+pub fn is_private(place: &Path) -> bool {
+    place.join(KEY_FILE).exists()
+}
+
+/// The files of a private pack, decrypted; None where it is none.
+pub fn files_of(place: &Path) -> Result<Option<files::Files>, VaultError> {
+    let Some(encrypted) = read(&place.join(FILES_FILE), FILES_FILE_LIMIT)? else {
+        return Ok(None);
+    };
+    let closed = |reason: String| VaultError::Closed {
+        place: place.display().to_string(),
+        reason,
+    };
+    let packed = held().decrypt(&encrypted, files::TOTAL_LIMIT);
+    let files = files::unpack(&packed.map_err(closed)?);
+    files.map(Some).map_err(closed)
+}
+
+/// What a private pack has in the place of its files, to these recipients: `key.age` and `private.age`.
+pub fn lock(
+    files: &files::Files,
+    to: &[Recipient],
+) -> Result<[(&'static str, Vec<u8>); 2], VaultError> {
+    let key = Key::draw()?;
+    Ok([
+        (KEY_FILE, encrypt(key.bytes(), to)?),
+        (FILES_FILE, encrypt(&files::pack(files)?, to)?),
+    ])
+}
+
+/// A file's bytes; None where it is not there.
+fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, VaultError> {
+    let failed = |source| VaultError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(limit + 1).read_to_end(&mut bytes);
+    read.map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        return Err(failed(std::io::Error::other(format!(
+            "it has more than {limit} bytes"
+        ))));
+    }
+    Ok(Some(bytes))
+}

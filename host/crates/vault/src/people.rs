@@ -1,0 +1,366 @@
+//! People's keys: to whom something is encrypted, and by which it is opened. Age's own (X25519) and OpenSSH's of Ed25519.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use age::secrecy::SecretString;
+use age::{Callbacks, DecryptError, Decryptor, Encryptor};
+
+use crate::VaultError;
+
+/// Bytes of a file of keys.
+const KEYS_LIMIT: u64 = 64 << 10;
+
+/// Recipients of one pack: each costs an attempt to whoever opens it.
+const RECIPIENTS_LIMIT: usize = 1_000;
+
+/// Bytes of an encrypted file's list of recipients, which is read before anything is decrypted.
+const HEADER_LIMIT: usize = RECIPIENTS_LIMIT * 300;
+
+/// Somebody to whom something is encrypted.
+#[derive(Clone)]
+pub struct Recipient {
+    /// As it was given, without a comment: `age1...` or `ssh-ed25519 AAAA...`.
+    pub text: String,
+    /// The comment of an OpenSSH key, such as `ana@lab.example`; else empty.
+    pub comment: String,
+    key: PublicKey,
+}
+
+#[derive(Clone)]
+enum PublicKey {
+    Age(age::x25519::Recipient),
+    Ssh(age::ssh::Recipient),
+}
+
+impl std::fmt::Debug for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Recipient").field(&self.text).finish()
+    }
+}
+
+impl Recipient {
+    /// Reads a public key, or all those of a file of that name: one a line, `#` begins a comment.
+    pub fn read(named: &str) -> Result<Vec<Self>, VaultError> {
+        if named.starts_with("age1") || named.starts_with("ssh-") {
+            return Ok(vec![Self::parse(named)?]);
+        }
+        let text = read_keys(Path::new(named)).map_err(|error| VaultError::Recipient {
+            text: named.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let lines = text.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let found = lines.map(Self::parse).collect::<Result<Vec<_>, _>>()?;
+        if found.is_empty() {
+            return Err(VaultError::Recipient {
+                text: named.to_owned(),
+                reason: "no key is in it".into(),
+            });
+        }
+        Ok(found)
+    }
+
+    fn parse(line: &str) -> Result<Self, VaultError> {
+        let refused = |reason: &str| VaultError::Recipient {
+            text: line.chars().take(60).collect(),
+            reason: reason.to_owned(),
+        };
+        if line.contains("AGE-SECRET-KEY-") || line.contains("PRIVATE KEY") {
+            // Not shown: it is a secret.
+            return Err(VaultError::Recipient {
+                text: "...".into(),
+                reason: "it is a private key, and a recipient is a public one".into(),
+            });
+        }
+        if line.starts_with("age1") {
+            let key = line.parse().map_err(refused)?;
+            return Ok(Self {
+                text: line.to_owned(),
+                comment: String::new(),
+                key: PublicKey::Age(key),
+            });
+        }
+        if !line.starts_with("ssh-ed25519 ") {
+            return Err(refused("it is a key of another kind"));
+        }
+        let key: age::ssh::Recipient = line
+            .parse()
+            .map_err(|_| refused("it is no public key of OpenSSH"))?;
+        let mut words = line.split_whitespace();
+        let text = words.by_ref().take(2).collect::<Vec<_>>().join(" ");
+        Ok(Self {
+            text,
+            comment: words.collect::<Vec<_>>().join(" "),
+            key: PublicKey::Ssh(key),
+        })
+    }
+
+    fn key(&self) -> &dyn age::Recipient {
+        match &self.key {
+            PublicKey::Age(key) => key,
+            PublicKey::Ssh(key) => key,
+        }
+    }
+}
+
+/// Encrypts to people, in age's format.
+pub fn encrypt(bytes: &[u8], to: &[Recipient]) -> Result<Vec<u8>, VaultError> {
+    let failed = |reason: String| VaultError::Encrypt(reason);
+    if to.len() > RECIPIENTS_LIMIT {
+        return Err(failed(format!("more than {RECIPIENTS_LIMIT} recipients")));
+    }
+    let encryptor = Encryptor::with_recipients(to.iter().map(Recipient::key));
+    let encryptor = encryptor.map_err(|error| failed(error.to_string()))?;
+    let mut encrypted = Vec::new();
+    let written = || -> io::Result<()> {
+        let mut writer = encryptor.wrap_output(&mut encrypted)?;
+        writer.write_all(bytes)?;
+        writer.finish().map(drop)
+    };
+    written().map_err(|error| failed(error.to_string()))?;
+    Ok(encrypted)
+}
+
+/// Private keys.
+#[derive(Default)]
+pub struct Identities {
+    keys: Vec<PrivateKey>,
+}
+
+enum PrivateKey {
+    Age(age::x25519::Identity),
+    Ssh(age::ssh::Identity, Passphrase),
+}
+
+impl PrivateKey {
+    fn identity(&self) -> Box<dyn age::Identity + '_> {
+        match self {
+            Self::Age(key) => Box::new(key.clone()),
+            Self::Ssh(key, passphrase) => Box::new(key.clone().with_callbacks(passphrase.clone())),
+        }
+    }
+}
+
+impl std::fmt::Debug for Identities {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Identities({})", self.keys.len())
+    }
+}
+
+/// Tells the passphrase of a key that has one.
+#[derive(Clone)]
+struct Passphrase(Option<SecretString>);
+
+impl Callbacks for Passphrase {
+    fn display_message(&self, _: &str) {}
+
+    fn confirm(&self, _: &str, _: &str, _: Option<&str>) -> Option<bool> {
+        None
+    }
+
+    fn request_public_string(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn request_passphrase(&self, _: &str) -> Option<SecretString> {
+        self.0.clone()
+    }
+}
+
+impl Identities {
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Adds the private keys of a file: age's, or one of OpenSSH, whose passphrase is told where it has one.
+    pub fn add(&mut self, path: &Path, passphrase: Option<String>) -> Result<(), VaultError> {
+        let refused = |reason: String| VaultError::Identity {
+            path: path.display().to_string(),
+            reason,
+        };
+        let text = read_keys(path).map_err(|error| refused(error.to_string()))?;
+        if text.trim_start().starts_with("-----BEGIN") {
+            let shown = Some(path.display().to_string());
+            let key = age::ssh::Identity::from_buffer(text.as_bytes(), shown);
+            let key = key.map_err(|error| refused(error.to_string()))?;
+            match &key {
+                age::ssh::Identity::Unencrypted(_) => {}
+                age::ssh::Identity::Encrypted(_) if passphrase.is_some() => {}
+                age::ssh::Identity::Encrypted(_) => {
+                    return Err(refused(
+                        "it has a passphrase; set PIBENCH_KEY_PASSPHRASE".into(),
+                    ));
+                }
+                age::ssh::Identity::Unsupported(_) => {
+                    return Err(refused(
+                        "it is of a kind that encrypts nothing; `ssh-keygen -t ed25519` makes one that does".into(),
+                    ));
+                }
+            }
+            let passphrase = Passphrase(passphrase.map(SecretString::from));
+            self.keys.push(PrivateKey::Ssh(key, passphrase));
+            return Ok(());
+        }
+        let before = self.keys.len();
+        for line in text.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let key = line.parse().map_err(|_| {
+                refused("it holds neither age's private keys nor one of OpenSSH".into())
+            })?;
+            self.keys.push(PrivateKey::Age(key));
+        }
+        if self.keys.len() == before {
+            return Err(refused("no private key is in it".into()));
+        }
+        Ok(())
+    }
+
+    /// Decrypts what was encrypted to one of them, up to a size. The error reads after a colon.
+    pub fn decrypt(&self, bytes: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+        if self.keys.is_empty() {
+            return Err(
+                "it takes the private key of a recipient; name its file by --identity".into(),
+            );
+        }
+        header(bytes)?;
+        let unread = |error: DecryptError| match error {
+            DecryptError::NoMatchingKeys => {
+                "none of the keys is a recipient's; name another one by --identity".to_owned()
+            }
+            DecryptError::KeyDecryptionFailed => {
+                "PIBENCH_KEY_PASSPHRASE is not the key's passphrase".into()
+            }
+            error => format!("it is not encrypted as age does it ({error})"),
+        };
+        let decryptor = Decryptor::new(bytes).map_err(unread)?;
+        if decryptor.is_scrypt() {
+            return Err("it is encrypted to a passphrase and not to recipients".into());
+        }
+        let keys: Vec<_> = self.keys.iter().map(PrivateKey::identity).collect();
+        let mut plain = Vec::new();
+        let keys = keys.iter().map(|key| &**key);
+        let reader = decryptor.decrypt(keys).map_err(unread)?;
+        let read = reader.take(limit + 1).read_to_end(&mut plain);
+        read.map_err(|error| format!("it was changed or cut ({error})"))?;
+        if plain.len() as u64 > limit {
+            return Err(format!("it has more than {limit} bytes"));
+        }
+        Ok(plain)
+    }
+}
+
+/// Refuses an encrypted file whose list of recipients has no end: it is a stranger's until it is decrypted.
+fn header(bytes: &[u8]) -> Result<(), String> {
+    let start = &bytes[..bytes.len().min(HEADER_LIMIT)];
+    let mut lines = start.split(|&byte| byte == b'\n');
+    if lines.any(|line| line.starts_with(b"--- ")) {
+        return Ok(());
+    }
+    Err("it is not encrypted as age does it (its header has no end)".into())
+}
+
+/// The text of a file of keys.
+fn read_keys(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)?
+        .take(KEYS_LIMIT + 1)
+        .read_to_string(&mut text)?;
+    if read as u64 > KEYS_LIMIT {
+        return Err(io::Error::other(format!(
+            "it has more than {KEYS_LIMIT} bytes"
+        )));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn age_pair() -> (String, String) {
+        use age::secrecy::ExposeSecret;
+        let key = age::x25519::Identity::generate();
+        let public = key.to_public().to_string();
+        (key.to_string().expose_secret().to_owned(), public)
+    }
+
+    fn identities(text: &str) -> Result<Identities, VaultError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        std::fs::write(&path, text).unwrap();
+        let mut identities = Identities::default();
+        identities.add(&path, None)?;
+        Ok(identities)
+    }
+
+    #[test]
+    fn what_is_encrypted_to_two_opens_by_either_and_by_no_third() {
+        let [ana, bo, eve] = std::array::from_fn(|_| age_pair());
+        let to: Vec<_> = [&ana.1, &bo.1]
+            .into_iter()
+            .flat_map(|key| Recipient::read(key).unwrap())
+            .collect();
+        let kept = encrypt(b"secret", &to).unwrap();
+        for key in [&ana.0, &bo.0] {
+            let identities = identities(&format!("# a comment\n{key}\n")).unwrap();
+            assert_eq!(identities.decrypt(&kept, 6).unwrap(), b"secret");
+            let said = identities.decrypt(&kept, 5).unwrap_err();
+            assert!(said.contains("more than 5 bytes"), "{said}");
+            for cut in [0, 20, kept.len() - 1] {
+                assert!(identities.decrypt(&kept[..cut], 6).is_err(), "{cut}");
+            }
+        }
+        let said = identities(&eve.0).unwrap().decrypt(&kept, 6).unwrap_err();
+        assert!(said.contains("none of the keys is a recipient's"), "{said}");
+        let said = Identities::default().decrypt(&kept, 6).unwrap_err();
+        assert!(said.contains("--identity"), "{said}");
+    }
+
+    #[test]
+    fn a_private_key_is_no_recipient_and_is_not_shown() {
+        let (private, _) = age_pair();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        std::fs::write(&path, &private).unwrap();
+        let said = Recipient::read(path.to_str().unwrap())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.contains("a private key") && !said.contains(&private),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn rubbish_is_refused_by_what_it_is() {
+        for text in [
+            "age1rubbish",
+            "ssh-rsa AAAA",
+            "ssh-ed25519 AAAA",
+            "/nowhere",
+        ] {
+            assert!(Recipient::read(text).is_err(), "{text}");
+        }
+        for text in [
+            "",
+            "# nothing",
+            "rubbish",
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n",
+        ] {
+            assert!(identities(text).is_err(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_break_the_reader(bytes: Vec<u8>) {
+            let (private, _) = age_pair();
+            let identities = identities(&private).unwrap();
+            let _ = identities.decrypt(&bytes, 100);
+            let _ = identities.decrypt(&[b"age-encryption.org/v1\n", bytes.as_slice(), b"\n--- "].concat(), 100);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `pibench-host publish`: a run as it may be shown while its suite stays private.
+
+use anyhow::anyhow;
+use camino::Utf8Path;
+
+use super::signing::{Thing, read_key};
+use crate::cli::pack::{PublishArgs, TranscriptsArg};
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::publish::{PublishError, Transcripts, check};
+use pibench_vault::keyring;
+
+/// Writes what may be shown, and signs it where a key is named.
+pub(super) fn publish(args: &PublishArgs) -> Result<Exit, Failure> {
+    let PublishArgs {
+        run,
+        out,
+        transcripts,
+        key,
+    } = args;
+    // Asked for before the work is done.
+    let key = key.as_deref().map(read_key).transpose()?;
+    let transcripts = match transcripts {
+        TranscriptsArg::None => Transcripts::None,
+        TranscriptsArg::AfterReveal => Transcripts::AfterReveal,
+        TranscriptsArg::All => Transcripts::All,
+    };
+    pibench_record::publish::publish(run.as_std_path(), out.as_std_path(), transcripts)?;
+    let signed = match &key {
+        Some(key) => {
+            let thing = Thing::Run(out.clone());
+            let signature = pibench_signature::sign(key, thing.namespace(), &thing.statement()?);
+            thing.put_signature(&signature.or_exit(Exit::InvalidInput)?)?;
+            format!("signed by {}", key.fingerprint())
+        }
+        None => "unsigned".to_owned(),
+    };
+    println!(
+        "{out}: {signed}; `pibench-host verify {out}` tells whether its scores follow from what it shows"
+    );
+    Ok(Exit::Complete)
+}
+
+impl From<PublishError> for Failure {
+    fn from(error: PublishError) -> Self {
+        use pibench_record::folder::FolderError;
+        let exit = match &error {
+            PublishError::Folder(FolderError::Write { .. } | FolderError::Exists { .. }) => {
+                Exit::Io
+            }
+            _ => Exit::InvalidInput,
+        };
+        Self {
+            exit,
+            error: error.into(),
+        }
+    }
+}
+
+/// Verifies a published run: what it shows, and no more.
+pub(super) fn verify(dir: &Utf8Path) -> Result<Exit, Failure> {
+    let (results, problems) = check(dir.as_std_path())?;
+    for problem in &problems {
+        println!("{}", pibench_report::escape::line(problem));
+    }
+    let sessions = results.sessions.len();
+    if problems.is_empty() {
+        println!(
+            "{dir}: published, {sessions} sessions; its seal and chains hold, and its scores follow from the statuses and verdicts \
+             that it shows; whether these are what was played, its owner can tell"
+        );
+        return Ok(Exit::Complete);
+    }
+    println!(
+        "{dir}: published, {sessions} sessions; {} problems",
+        problems.len()
+    );
+    Ok(Exit::InvalidInput)
+}
+
+/// Refuses to write what a private run holds where everybody reads it.
+pub(super) fn refuse_in_clear(
+    runs: impl IntoIterator<Item = impl AsRef<Utf8Path>>,
+    doing: &str,
+) -> Result<(), Failure> {
+    for run in runs {
+        let run = run.as_ref();
+        if keyring::is_private(run.as_std_path()) {
+            return Err(anyhow!(
+                "{doing} {run}: it is private, and this would lie there open; `pibench-host publish {run} --out DIR` makes one \
+                 that may be shown"
+            ))
+            .or_exit(Exit::Usage);
+        }
+    }
+    Ok(())
+}
