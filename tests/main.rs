@@ -49,6 +49,7 @@ mod parts;
 mod players;
 mod prefix;
 mod preflight;
+mod private;
 mod prompts;
 mod python;
 mod random_runs;

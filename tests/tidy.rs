@@ -87,14 +87,15 @@ fn eval_is_pure() {
 /// Cargo refuses circles; which floor may stand on which, and who may know what is heavy or dangerous, stands here.
 #[test]
 fn each_crate_stands_on_those_that_it_may() {
-    let floors: [(&str, &[&str], &[&str]); 18] = [
+    let floors: [(&str, &[&str], &[&str]); 19] = [
         ("core", &[], &[]),
         ("memory", &[], &[]),
         ("embedded", &[], &["zstd"]),
         ("door", &[], &["hyper"]),
         ("acp", &[], &["agent-client-protocol-schema"]),
         ("signature", &[], &["ssh-key"]),
-        ("suite", &["core"], &[]),
+        ("vault", &[], &["age", "aes-gcm-siv", "zstd"]),
+        ("suite", &["core", "vault"], &[]),
         ("import", &["core", "suite"], &["rusqlite"]),
         (
             "sandbox",
@@ -103,7 +104,7 @@ fn each_crate_stands_on_those_that_it_may() {
         ),
         ("model", &["core", "memory", "suite"], &["reqwest"]),
         ("agent", &["core", "sandbox", "model", "record"], &[]),
-        ("record", &["core"], &[]),
+        ("record", &["core", "vault"], &[]),
         ("store", &["record"], &["object_store"]),
         (
             "engine",
@@ -113,6 +114,7 @@ fn each_crate_stands_on_those_that_it_may() {
                 "door",
                 "acp",
                 "signature",
+                "vault",
                 "suite",
                 "import",
                 "sandbox",
@@ -124,11 +126,11 @@ fn each_crate_stands_on_those_that_it_may() {
         ),
         (
             "report",
-            &["core", "door", "suite", "record"],
+            &["core", "door", "vault", "suite", "record"],
             &["plotters"],
         ),
         ("board", &["core", "record", "report"], &["zstd"]),
-        ("pack", &["core", "suite"], &["reqwest", "zstd"]),
+        ("pack", &["core", "vault", "suite"], &["reqwest", "zstd"]),
         // What submitters used and what waits must outlast the process, and two processes write it: the hub and `hub token`.
         (
             "hub",

@@ -19,7 +19,7 @@ pub struct MakePackArgs {
     /// A folder with a pack.toml, a suite.toml and all that these name.
     #[arg(value_name = "FOLDER", required = true)]
     pub folder: Option<Utf8PathBuf>,
-    /// The archive; must not be there yet.
+    /// The archive, or with --each the folder; must not be there yet.
     #[arg(long, value_name = "NAME.pibench", required = true)]
     pub out: Option<Utf8PathBuf>,
     /// A private key of OpenSSH to sign with. Default: the signature that `sign` put into the folder, if there is one.
@@ -29,6 +29,20 @@ pub struct MakePackArgs {
     /// those of a file, one a line (may be repeated). Recipients play the pack by `--identity`.
     #[arg(long, value_name = "PUBLIC-KEY|FILE")]
     pub recipient: Vec<String>,
+    /// Make an archive for each recipient, into the new folder --out, with marks by which `pack trace` tells whose copy leaked:
+    /// canaries, and the wordings of the pack's wordings.toml. Each copy is a suite of its own: scores of two are not compared.
+    #[arg(long, requires = "recipient")]
+    pub each: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The ledger that `pack --each` wrote.
+    #[arg(value_name = "LEDGER")]
+    pub ledger: Utf8PathBuf,
+    /// What was found somewhere.
+    #[arg(required = true, value_name = "FILE")]
+    pub leaked: Vec<Utf8PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -39,6 +53,8 @@ pub enum PackCommand {
     List(ListPacksArgs),
     /// Tell what changed between two releases, and which scores can no longer be held against each other.
     Diff(DiffPacksArgs),
+    /// Tell whose copy of a private pack a leaked text is of.
+    Trace(TraceArgs),
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod diff;
 mod install;
 mod list;
 mod make;
+mod private;
 mod stranger;
 
 pub(super) use install::check_digest;
@@ -23,6 +24,7 @@ pub(super) fn pack(args: &PackArgs) -> Result<Exit, Failure> {
         Some(PackCommand::Install(args)) => install::install(args),
         Some(PackCommand::List(args)) => list::list(args),
         Some(PackCommand::Diff(args)) => diff::diff(args),
+        Some(PackCommand::Trace(args)) => private::trace(args),
         None => make::make(&args.make),
     }
 }

@@ -12,6 +12,7 @@ pub mod private;
 pub mod source;
 pub mod store;
 pub mod suite_file;
+pub mod trace;
 
 pub use contents::{Contents, File};
 pub use manifest::Manifest;

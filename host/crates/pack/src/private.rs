@@ -9,7 +9,7 @@ use pibench_vault::files::Files;
 use pibench_vault::{FILES_FILE, KEY_FILE, Recipient, keyring};
 
 use crate::contents::{Contents, FILE_LIMIT};
-use crate::{PackError, manifest, suite_file};
+use crate::{PackError, manifest, suite_file, trace};
 
 /// How the names of files in the pack's own folder begin that people are to read before they ask for a key.
 const READ_FIRST: [&str; 4] = ["README", "LICENSE", "NOTICE", "CHANGELOG"];
@@ -27,16 +27,11 @@ pub fn stays_open(path: &str) -> bool {
     is_plugin || (is_top && path.file_name().is_some_and(is_first))
 }
 
-/// Writes the private form of a pack's folder into a new, empty one: in clear only what stays open.
-pub fn lock_folder(
-    folder: &Utf8Path,
-    contents: &Contents,
-    to: &[Recipient],
-    into: &Utf8Path,
-) -> Result<(), PackError> {
+/// The files of a pack's folder, those that stay open and those that do not.
+pub fn split(folder: &Utf8Path, contents: &Contents) -> Result<(Files, Files), PackError> {
     let refused = |reason: String| PackError::refused(folder, reason);
     let mut pack = Pack::open(folder).map_err(|error| refused(error.to_string()))?;
-    let mut private = Files::new();
+    let (mut open, mut private) = (Files::new(), Files::new());
     for file in &contents.files {
         if [KEY_FILE, FILES_FILE].contains(&file.path.as_str()) {
             return Err(refused(format!(
@@ -47,13 +42,25 @@ pub fn lock_folder(
         let bytes = pack.read(&file.path, FILE_LIMIT);
         let bytes = bytes.map_err(|error| refused(format!("failed to {error}")))?;
         if stays_open(&file.path) {
-            write(&into.join(&file.path), &bytes)?;
-        } else {
+            open.insert(file.path.clone(), bytes);
+        } else if file.path != trace::WORDINGS {
             private.insert(file.path.clone(), bytes);
         }
     }
-    let locked =
-        keyring::lock(&private, to).map_err(|error| refused(format!("failed to {error}")))?;
+    Ok((open, private))
+}
+
+/// Writes the private form of a pack into a new, empty folder: in clear only what stays open.
+pub fn lock(
+    (open, private): (&Files, &Files),
+    to: &[Recipient],
+    into: &Utf8Path,
+) -> Result<(), PackError> {
+    for (path, bytes) in open {
+        write(&into.join(path), bytes)?;
+    }
+    let locked = keyring::lock(private, to);
+    let locked = locked.map_err(|error| PackError::refused(into, format!("failed to {error}")))?;
     for (name, bytes) in locked {
         write(&into.join(name), &bytes)?;
     }

@@ -488,7 +488,7 @@ impl RunFolder {
 
     /// Writes `results.json`, and `seal.json` over everything that is now final.
     pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
-        self.write_json(&self.root.join("results.json"), results)?;
+        self.write_record(&self.root.join("results.json"), results)?;
         if self.root.join(KEY_FILE).exists() {
             self.clear_workspaces()?;
         }
@@ -607,8 +607,7 @@ impl RunFolder {
 
     /// Whether `results.json` holds just this.
     pub fn has_results(&self, results: &impl Serialize) -> Result<bool, FolderError> {
-        let path = self.root.join("results.json");
-        holds(&path, std::fs::read(&path), results)
+        self.holds(&self.root.join("results.json"), results)
     }
 
     /// Files that are not what the seal says, each with what is wrong.
@@ -1103,7 +1102,7 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
         path: path.clone(),
         reason,
     };
-    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let text = read_record(folder, &path).map_err(|error| failed(error.to_string()))?;
     with_players(&text).map_err(|error| failed(error.to_string()))
 }
 

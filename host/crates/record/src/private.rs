@@ -1,6 +1,6 @@
-//! Records of a run of a private pack: journals, blobs, outline and trajectories are encrypted under the pack's key, and the run
-//! folder holds that key in `key.age`, encrypted to the pack's recipients. Manifest, results and seal are not: they say what
-//! was played and how it went, by names and numbers.
+//! Records of a run of a private pack: journals, blobs, outline, trajectories and results are encrypted under the pack's key, and
+//! the run folder holds that key in `key.age`, encrypted to the pack's recipients. Manifest, timing, log and seal are not: they
+//! say what was played and how long it took, by names and numbers.
 
 use std::fs;
 use std::io;

@@ -185,13 +185,13 @@ impl Shown<'_> {
             let id = (persona.to_owned(), session.id.clone(), intent.id.clone());
             intent.found_in.clear();
             if !(self.is_shown() && told.contains(&id)) {
-                intent.content = WITHHELD.to_owned();
+                WITHHELD.clone_into(&mut intent.content);
             }
             intent.id = self.name(&place, &intent.id);
         }
         for item in &mut session.checklist {
             item.id = self.name(&place, &item.id);
-            item.criterion = WITHHELD.to_owned();
+            WITHHELD.clone_into(&mut item.criterion);
         }
     }
 
@@ -342,7 +342,7 @@ impl Shown<'_> {
     fn faults(&self, faults: &mut [Fault]) {
         if !self.is_open() {
             for fault in faults {
-                fault.message = WITHHELD.to_owned();
+                WITHHELD.clone_into(&mut fault.message);
             }
         }
     }

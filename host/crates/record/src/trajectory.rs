@@ -168,7 +168,7 @@ impl<'a> Timed<'a> {
         if !is_plain(persona) || !is_plain(session) {
             return Err(failed("a name in it is no part of a path".into()));
         }
-        let text = match read_record(&self.folder, &path) {
+        let text = match read_record(self.folder, &path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error.to_string())),

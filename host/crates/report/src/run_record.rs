@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use pibench_core::player::{Mark, Players};
+use pibench_core::record::Outcome;
 use pibench_core::vocabulary::Category;
 use pibench_record::event::Event;
 use pibench_record::folder::{
@@ -24,6 +25,7 @@ use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::standing::{
     EpisodeResults, Homes, episode, is_plain, journal_path, standing, standing_of_parts,
 };
+use pibench_vault::keyring;
 
 /// Why a run cannot be reported.
 #[derive(Debug, thiserror::Error)]
@@ -214,9 +216,16 @@ impl RunRecord {
     pub fn wakes(&self, persona: &str, run: u32) -> BTreeMap<String, Vec<Value>> {
         let mut waiting = Vec::new();
         let mut wakes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        let text = journal_path(self.home(run, persona), persona, run)
-            .and_then(|path| std::fs::read_to_string(path).ok())
-            .unwrap_or_default();
+        let home = self.home(run, persona);
+        let text = if keyring::is_private(home) {
+            let events = episode(home, persona, run).unwrap_or_default();
+            let lines = events.iter().map(serde_json::to_string);
+            lines.filter_map(Result::ok).collect::<Vec<_>>().join("\n")
+        } else {
+            journal_path(home, persona, run)
+                .and_then(|path| std::fs::read_to_string(path).ok())
+                .unwrap_or_default()
+        };
         // Most lines are turns, which are not read twice.
         let told = |line: &&str| {
             ["\"event\":\"wake\"", "\"event\":\"session_started\""]
@@ -241,7 +250,9 @@ impl RunRecord {
     /// How far a session of a run that still plays is.
     pub fn state(&self, line: &SessionLine) -> State {
         let home = self.home(line.run, &line.persona);
-        if trajectory_path(home, line).is_some_and(|path| path.exists()) {
+        // One that is published has no trajectories where no transcripts are shown.
+        let is_published = self.manifest.published.is_some() && line.outcome != Outcome::Unplayed;
+        if is_published || trajectory_path(home, line).is_some_and(|path| path.exists()) {
             State::Finished
         } else if line.turns > 0 && is_worked_on(home) {
             State::Playing

@@ -165,16 +165,15 @@ impl Pack {
             path: path.to_owned(),
             source,
         };
-        let content = match self.private.get(path) {
-            Some(content) => content.clone(),
-            None => {
-                let mut content = Vec::new();
-                let file = self.dir.open(path).map_err(failed)?;
-                file.take(limit + 1)
-                    .read_to_end(&mut content)
-                    .map_err(failed)?;
-                content
-            }
+        let content = if let Some(content) = self.private.get(path) {
+            content.clone()
+        } else {
+            let mut content = Vec::new();
+            let file = self.dir.open(path).map_err(failed)?;
+            file.take(limit + 1)
+                .read_to_end(&mut content)
+                .map_err(failed)?;
+            content
         };
         // The file may have grown since it was looked at.
         if content.len() as u64 > limit {
@@ -446,6 +445,31 @@ mod tests {
             "read `file`: 2 names lead to it (hard links), and a pack's file has one; copy it"
         );
         assert_eq!(pack.read("copy", 9).unwrap(), b"1");
+    }
+
+    #[test]
+    fn private_files_have_plain_names_of_their_own() {
+        let (_folder, mut pack) = pack(&[("a/b", "1")]);
+        let files = |paths: &[&str]| -> Files {
+            let files = paths.iter().map(|path| ((*path).to_owned(), b"2".to_vec()));
+            files.collect()
+        };
+        for bad in ["../x", "/x", "a/../../x", "", "a//x", "a/b", "a/b/c"] {
+            assert!(pack.check_private(&files(&[bad])).is_err(), "{bad}");
+        }
+        assert!(pack.check_private(&files(&["c", "c/d"])).is_err());
+        let good = files(&["a/c", "d/e/f", "d0"]);
+        pack.check_private(&good).unwrap();
+        pack.private = good;
+        assert_eq!(pack.read("d/e/f", 9).unwrap(), b"2");
+        assert_eq!(pack.read("a/b", 9).unwrap(), b"1");
+        assert_eq!(pack.names("").unwrap(), ["a", "d", "d0"]);
+        assert_eq!(pack.names("a").unwrap(), ["b", "c"]);
+        assert_eq!(pack.names("d").unwrap(), ["e"]);
+        assert!(pack.is_folder("d/e") && pack.is_file("d/e/f") && !pack.is_file("d/e"));
+        assert!(pack.names("x").is_err() && pack.read("d/e", 9).is_err());
+        let error = pack.read("d/e/f", 0).unwrap_err().to_string();
+        assert_eq!(error, "read `d/e/f`: 1 bytes, more than the limit of 0");
     }
 
     #[test]

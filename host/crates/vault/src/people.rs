@@ -1,6 +1,7 @@
 //! People's keys: to whom something is encrypted, and by which it is opened. Age's own (X25519) and OpenSSH's of Ed25519.
 
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use age::secrecy::SecretString;
@@ -180,6 +181,14 @@ impl Identities {
             reason,
         };
         let text = read_keys(path).map_err(|error| refused(error.to_string()))?;
+        let mode = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?;
+        let mode = mode.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            return Err(refused(format!(
+                "others may read it (mode {mode:o}); `chmod 600 {path}`"
+            )));
+        }
         if text.trim_start().starts_with("-----BEGIN") {
             let shown = Some(path.display().to_string());
             let key = age::ssh::Identity::from_buffer(text.as_bytes(), shown);
@@ -291,6 +300,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut identities = Identities::default();
         identities.add(&path, None)?;
         Ok(identities)

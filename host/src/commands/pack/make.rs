@@ -1,13 +1,15 @@
 //! `pibench-host pack FOLDER`: a folder as one archive.
 
 use anyhow::anyhow;
-use camino::Utf8PathBuf;
+use camino::Utf8Path;
 
+use super::private::Private;
 use super::stranger;
 use crate::cli::pack::MakePackArgs;
 use crate::commands::signing::{Thing, read_key};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_pack::{Contents, NAMESPACE, archive, private};
+use pibench_pack::{Contents, NAMESPACE, archive};
+use pibench_signature::SigningKey;
 use pibench_vault::Recipient;
 
 /// Checks a folder as whoever installs it does, and writes its archive.
@@ -17,11 +19,12 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
         out: Some(out),
         key,
         recipient,
+        each,
     } = args
     else {
         return Err(anyhow!("make a pack: name its folder, and --out")).or_exit(Exit::Usage);
     };
-    if out.extension() != Some(archive::EXTENSION) {
+    if !each && out.extension() != Some(archive::EXTENSION) {
         return Err(anyhow!(
             "write {out}: a pack's name ends in .{}",
             archive::EXTENSION
@@ -37,31 +40,45 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
     // Asked for before the work is done.
     let key = key.as_deref().map(read_key).transpose()?;
     let recipients = recipients(recipient)?;
-    let (open, manifest) = Contents::of(folder)?;
-    stranger::check(folder, &open, &manifest)?;
-    let locked = tempfile::tempdir().or_exit(Exit::Io)?;
-    let (folder, contents) = if recipients.is_empty() {
-        (folder.clone(), open)
-    } else {
-        // Nothing that is private lies there in clear.
-        let into = Utf8PathBuf::try_from(locked.path().to_owned()).or_exit(Exit::Io)?;
-        if key.is_none() && Thing::Pack(folder.clone()).signature()?.is_some() {
-            return Err(anyhow!(
-                "pack {folder}: its signature is of its open files; sign the private pack by --key"
-            ))
-            .or_exit(Exit::Usage);
-        }
-        private::lock_folder(folder, &open, &recipients, &into)?;
-        let (contents, _) = Contents::of(&into)?;
-        (into, contents)
+    let (contents, manifest) = Contents::of(folder)?;
+    stranger::check(folder, &contents, &manifest)?;
+    if recipients.is_empty() {
+        println!("{}", write(folder, &contents, key.as_ref(), out)?);
+        return Ok(Exit::Complete);
+    }
+    if key.is_none() && Thing::Pack(folder.clone()).signature()?.is_some() {
+        return Err(anyhow!(
+            "pack {folder}: its signature is of its open files; sign the private pack by --key"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    let private = Private {
+        folder,
+        contents: &contents,
+        key: key.as_ref(),
+        recipients: &recipients,
     };
+    if *each {
+        private.copies(out)
+    } else {
+        private.pack(out)
+    }
+}
+
+/// Signs a folder's list and writes its archive; what to say of it.
+pub(super) fn write(
+    folder: &Utf8Path,
+    contents: &Contents,
+    key: Option<&SigningKey>,
+    out: &Utf8Path,
+) -> Result<String, Failure> {
     let text = contents.text();
-    let signature = match &key {
+    let signature = match key {
         Some(key) => {
             let signature = pibench_signature::sign(key, NAMESPACE, text.as_bytes());
             Some(signature.or_exit(Exit::InvalidInput)?)
         }
-        None => Thing::Pack(folder.clone()).signature()?,
+        None => Thing::Pack(folder.to_owned()).signature()?,
     };
     if let Some(signature) = &signature {
         // One that was made before the last change would be refused by everybody.
@@ -72,27 +89,19 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
             })
             .or_exit(Exit::InvalidInput)?;
     }
-    archive::write(out.as_std_path(), &folder, &contents, signature.as_deref())?;
+    archive::write(out.as_std_path(), folder, contents, signature.as_deref())?;
     let signed = if signature.is_some() {
         "signed"
     } else {
         "unsigned"
     };
-    println!(
+    Ok(format!(
         "{out}: {} {}, {} files, {signed}; its list has SHA-256 {}",
         contents.name,
         contents.release,
         contents.files.len(),
         contents.digest()
-    );
-    if !recipients.is_empty() {
-        let text = match recipients.len() {
-            1 => "1 recipient reads".to_owned(),
-            more => format!("{more} recipients read"),
-        };
-        println!("It is private: {text} it, by `--identity KEY`.");
-    }
-    Ok(Exit::Complete)
+    ))
 }
 
 /// The public keys that were named, each once.

@@ -1,0 +1,513 @@
+//! Private packs: what lies on the disk in clear, who opens what, what may be shown, and whose copy a leak is of.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Output;
+
+use pibench_suite::suite::Session;
+use pibench_vault::files::Files;
+use pibench_vault::{Identities, Recipient, keyring};
+use serde_json::Value;
+use ssh_key::private::{Ed25519Keypair, KeypairData};
+use ssh_key::{LineEnding, PrivateKey};
+
+use crate::hidden::{assert_hidden, fold, spans};
+use crate::models::{play, run as run_at, server};
+use crate::openssh::made;
+use crate::scene::{Scene, copy, expect, files, first_persona, short, stderr};
+
+const MANIFEST: &str =
+    "version = 1\nname = \"clinic\"\nrelease = \"1.0.0\"\nlicense = \"CC-BY-4.0\"\n";
+const SUITE: &str = "packs/clinic/1.0.0/suite.toml";
+const MODELS: [&str; 8] = [
+    "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m", "--runs", "1",
+];
+
+/// A scene with the folder of a pack, the short suite, and the keys of Ana, Bo and Eve.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    copy(short().parent().unwrap(), &scene.path("mine"));
+    scene.write("mine/pack.toml", MANIFEST);
+    for (at, name) in (1..).zip(["ana", "bo", "eve"]) {
+        let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&[at; 32]));
+        let key = PrivateKey::new(pair, format!("{name}@lab.example")).unwrap();
+        let path = scene.write(name, &key.to_openssh(LineEnding::LF).unwrap());
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let public = key.public_key().to_openssh().unwrap();
+        scene.write(&format!("{name}.pub"), &public);
+    }
+    scene
+}
+
+/// The same with a pack for Ana and Bo, installed.
+fn installed() -> Scene {
+    let scene = scene();
+    let args = ["pack", "mine", "--out", "clinic.pibench", "--recipient"];
+    let made = scene.run(&[&args[..], &["ana.pub", "--recipient", "bo.pub"]].concat());
+    expect(&made, 0, &[]);
+    expect(&install(&scene, "ana"), 0, &[]);
+    scene
+}
+
+fn install(scene: &Scene, key: &str) -> Output {
+    let args = ["pack", "install", "clinic.pibench", "--packs", "packs"];
+    scene.run(&[&args[..], &["--identity", key]].concat())
+}
+
+fn plays(scene: &Scene, out: &str, more: &[&str]) {
+    let args = ["run", SUITE, "--identity", "ana", "--out", out];
+    expect(&scene.run(&[&args[..], more].concat()), 0, &[]);
+}
+
+fn sessions() -> Vec<Session> {
+    first_persona().sessions
+}
+
+/// All that lies below a folder, each file as text.
+fn texts(dir: &Path) -> Vec<(String, String)> {
+    let texts = files(dir).into_iter();
+    let text =
+        |(name, bytes): (String, Vec<u8>)| (name, String::from_utf8_lossy(&bytes).into_owned());
+    texts.map(text).collect()
+}
+
+fn assert_nothing_shown(dir: &Path) {
+    let texts = texts(dir);
+    assert!(texts.len() > 3, "{texts:?}");
+    for (name, text) in texts {
+        for session in sessions() {
+            assert_hidden(&text, &name, &session);
+        }
+    }
+}
+
+/// How many hidden intents are told somewhere below a folder.
+fn told(dir: &Path) -> usize {
+    let texts: Vec<String> = texts(dir).iter().map(|(_, text)| fold(text)).collect();
+    let all = sessions();
+    let intents = all.iter().flat_map(|session| &session.intents);
+    let is_told = |content: &str| {
+        let spans = spans(content);
+        let has = |text: &String| spans.iter().any(|span| text.contains(span.as_str()));
+        texts.iter().any(has)
+    };
+    intents.filter(|intent| is_told(&intent.content)).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_byte_of_a_private_pack_or_its_runs_tells_a_secret_and_those_of_an_open_one_do() {
+    let scene = installed();
+    let server = server(play).await;
+    let play_it = |suite: &str, out: &str| {
+        let args = ["run", suite, "--json", "--out", out, "--identity", "ana"];
+        let output = run_at(&scene, &[&args[..], &MODELS].concat(), &server);
+        expect(&output, 0, &[]);
+        output
+    };
+    let output = play_it(SUITE, "private");
+    for session in sessions() {
+        assert_hidden(&stderr(&output), "stderr", &session);
+        assert_hidden(&String::from_utf8_lossy(&output.stdout), "stdout", &session);
+    }
+    assert_nothing_shown(&scene.path("packs"));
+    assert_nothing_shown(&scene.path("private"));
+    assert_eq!(told(&scene.path("private")), 0);
+    // Its twin shows that the search finds what is there: every intent was told to the user agent and the judge.
+    let open = play_it("mine/suite.toml", "open");
+    let all: usize = sessions().iter().map(|one| one.intents.len()).sum();
+    assert_eq!(told(&scene.path("open")), all);
+    // Whoever has the key has the whole run.
+    expect(
+        &scene.run(&["verify", "private", "--identity", "bo"]),
+        0,
+        &[],
+    );
+    assert_eq!(output.stdout, open.stdout);
+}
+
+#[test]
+fn who_has_no_recipients_key_is_told_so_and_verifies_chain_and_seal() {
+    let scene = installed();
+    plays(&scene, "run", &["--agent", "reference"]);
+    let commands: [&[&str]; 8] = [
+        &["run", SUITE, "--agent", "nop", "--out", "other"],
+        &["check", SUITE],
+        &["list", SUITE],
+        &["show", "run", "--once"],
+        &["report", "run"],
+        &["trajectory", "run"],
+        &["run", "--resume", "run"],
+        &["grade", "run", "--judge", "lexical", "--out", "other"],
+    ];
+    for command in commands {
+        let output = scene.run(command);
+        let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
+        assert_ne!(output.status.code(), Some(0), "{command:?}: {said}");
+        assert!(said.contains("--identity"), "{command:?}: {said}");
+        let eve = scene.run(&[command, &["--identity", "eve"]].concat());
+        let said = stderr(&eve) + &String::from_utf8_lossy(&eve.stdout);
+        assert!(said.contains("none of the keys is a recipient's"), "{said}");
+        assert!(!scene.path("other").exists(), "{command:?}");
+        if command[0] != "run" && command[0] != "grade" {
+            let bo = scene.run(&[command, &["--identity", "bo"]].concat());
+            assert_eq!(bo.status.code(), Some(0), "{command:?}: {}", stderr(&bo));
+        }
+    }
+    expect(&install(&scene, "eve"), 3, &["none of the keys"]);
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(scene.path("eve"), open).unwrap();
+    expect(
+        &install(&scene, "eve"),
+        3,
+        &["others may read it (mode 644)"],
+    );
+    let closed = scene.run(&["verify", "run"]);
+    expect(&closed, 0, &[]);
+    let said = String::from_utf8_lossy(&closed.stdout).into_owned();
+    assert!(said.contains("its seal and their chains hold"), "{said}");
+    // Its twin: one byte of a journal, then one of a blob.
+    for name in ["journal/law_trainee.r1.jsonl", "blobs"] {
+        let mut path = scene.path("run").join(name);
+        if path.is_dir() {
+            path = std::fs::read_dir(path)
+                .unwrap()
+                .next()
+                .unwrap()
+                .unwrap()
+                .path();
+        }
+        let was = std::fs::read(&path).unwrap();
+        let mut now = was.clone();
+        let at = now.len() / 2;
+        now[at] = if now[at] == b'A' { b'B' } else { b'A' };
+        std::fs::write(&path, &now).unwrap();
+        let output = scene.run(&["verify", "run"]);
+        expect(&output, 3, &[]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("it was changed after the run"), "{said}");
+        expect(&scene.run(&["verify", "run", "--identity", "ana"]), 3, &[]);
+        std::fs::write(&path, was).unwrap();
+    }
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+#[test]
+fn a_key_with_a_passphrase_opens_by_it_alone() {
+    let Some((dir, key)) = made(&["ed25519"], "quince jam") else {
+        return;
+    };
+    let scene = scene();
+    let public = dir.path().join("key.pub");
+    let args = ["pack", "mine", "--out", "clinic.pibench", "--recipient"];
+    let args = [&args[..], &[public.to_str().unwrap()]].concat();
+    expect(&scene.run(&args), 0, &[]);
+    let key = key.to_str().unwrap();
+    expect(&install(&scene, key), 3, &["set PIBENCH_KEY_PASSPHRASE"]);
+    let args = ["pack", "install", "clinic.pibench", "--packs", "packs"];
+    let with = |passphrase| {
+        let variables = [
+            ("PIBENCH_KEY_PASSPHRASE", passphrase),
+            ("PIBENCH_IDENTITY", key),
+        ];
+        scene.run_with(&args, &variables)
+    };
+    expect(&with("plum jam"), 3, &["is not the key's passphrase"]);
+    expect(&with("quince jam"), 0, &[]);
+}
+
+#[test]
+fn a_private_run_is_the_same_bytes_cut_or_in_parts() {
+    let scene = installed();
+    let twice = ["--agent", "reactive", "--runs", "2"];
+    plays(&scene, "whole", &twice);
+    for part in ["1/2", "2/2"] {
+        let out = format!("part-{}", &part[..1]);
+        plays(&scene, &out, &[&twice[..], &["--shard", part]].concat());
+    }
+    let merge = [
+        "merge",
+        "part-1",
+        "part-2",
+        "--out",
+        "merged",
+        "--identity",
+        "ana",
+    ];
+    expect(&scene.run(&merge), 0, &[]);
+    let record = |out: &str| {
+        let mut found = files(&scene.path(out));
+        found.retain(|(name, _)| {
+            ["journal/", "blobs/", "trajectories/"]
+                .iter()
+                .any(|dir| name.starts_with(dir))
+        });
+        found
+    };
+    assert_eq!(record("merged"), record("whole"));
+    // Cut in the middle, and gone on with.
+    copy(&scene.path("whole"), &scene.path("cut"));
+    let journal = scene.path("cut/journal/law_trainee.r1.jsonl");
+    let text = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &text[..text.len() / 2]).unwrap();
+    for gone in ["results.json", "seal.json"] {
+        std::fs::remove_file(scene.path("cut").join(gone)).unwrap();
+    }
+    let resume = ["run", "--resume", "cut", "--identity", "bo"];
+    expect(&scene.run(&resume), 0, &[]);
+    assert_eq!(record("cut"), record("whole"));
+    // The parts of a pack with another key are none of this run.
+    let other = scene.path("part-2/key.age");
+    let identities = Recipient::read(scene.path("ana.pub").to_str().unwrap()).unwrap();
+    let [(_, key), _] = keyring::lock(&Files::new(), &identities).unwrap();
+    std::fs::write(other, key).unwrap();
+    let output = scene.run(&[
+        "merge",
+        "part-1",
+        "part-2",
+        "--out",
+        "m2",
+        "--identity",
+        "ana",
+    ]);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(!scene.path("m2").exists());
+}
+
+#[test]
+fn what_would_lie_there_open_is_refused() {
+    let scene = installed();
+    plays(&scene, "run", &["--agent", "reference"]);
+    let commands: [&[&str]; 6] = [
+        &["report", "run", "--out", "out"],
+        &["export", "run", "--format", "jsonl", "--out", "out"],
+        &["submit", "prepare", "run", "--out", "out"],
+        &["audit", "run", "--sheet", "out"],
+        &[
+            "run", SUITE, "--agent", "nop", "--record", "tape", "--out", "out",
+        ],
+        &[
+            "run",
+            SUITE,
+            "--agent",
+            "nop",
+            "--judge-cache",
+            "tape",
+            "--out",
+            "out",
+        ],
+    ];
+    for command in commands {
+        let output = scene.run(&[command, &["--identity", "ana"]].concat());
+        assert_ne!(output.status.code(), Some(0), "{command:?}");
+        let said = stderr(&output);
+        assert!(
+            said.contains("private") && said.contains("lie there open"),
+            "{command:?}: {said}"
+        );
+        assert!(
+            !scene.path("out").exists() && !scene.path("tape").exists(),
+            "{command:?}"
+        );
+    }
+    // Their twin: a folder that may be shown.
+    expect(
+        &scene.run(&["publish", "run", "--out", "shown", "--identity", "ana"]),
+        0,
+        &[],
+    );
+    for command in &commands[..2] {
+        let args: Vec<&str> = command
+            .iter()
+            .map(|&one| if one == "run" { "shown" } else { one })
+            .collect();
+        expect(&scene.run(&args), 0, &[]);
+        let out = scene.path("out");
+        std::fs::remove_dir_all(out).unwrap();
+    }
+}
+
+#[test]
+fn what_is_published_shows_what_its_owner_allows_and_its_scores_follow() {
+    let scene = installed();
+    plays(&scene, "run", &["--agent", "reactive"]);
+    let all: usize = sessions().iter().map(|one| one.intents.len()).sum();
+    for transcripts in ["none", "after-reveal", "all"] {
+        let args = ["publish", "run", "--out", transcripts, "--identity", "ana"];
+        let more = ["--transcripts", transcripts, "--key", "ana"];
+        expect(&scene.run(&[&args[..], &more].concat()), 0, &[]);
+        let verified = scene.run(&["verify", transcripts]);
+        expect(&verified, 0, &[]);
+        let shown = scene.path(transcripts);
+        for name in ["manifest.json", "outline.json", "results.json"] {
+            let text = std::fs::read_to_string(shown.join(name)).unwrap();
+            assert!(!text.contains(scene.path("").to_str().unwrap()), "{name}");
+        }
+        // `reactive` is told every intent: after it is told, it may be shown; what is asked of the work may not.
+        let expected = if transcripts == "none" { 0 } else { all };
+        assert_eq!(told(&shown), expected, "{transcripts}");
+        let page: BTreeSet<_> = files(&shown).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            page.iter().any(|name| name.starts_with("trajectories/")),
+            transcripts != "none"
+        );
+        let criterion = &sessions()[2].checklist[0].criterion;
+        let has = texts(&shown)
+            .iter()
+            .any(|(_, text)| fold(text).contains(&fold(criterion)));
+        assert_eq!(has, transcripts == "all", "{transcripts}: {criterion}");
+    }
+    assert_nothing_shown(&scene.path("none"));
+    // A score that does not follow from what is shown.
+    let path = scene.path("none/results.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut results: Value = serde_json::from_str(&text).unwrap();
+    results["proc"] = 99.0.into();
+    std::fs::write(&path, serde_json::to_string_pretty(&results).unwrap()).unwrap();
+    let output = scene.run(&["verify", "none"]);
+    expect(&output, 3, &[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        said.contains("its scores are not those of the journals"),
+        "{said}"
+    );
+    // Nothing is made of what is published already, or not finished.
+    expect(
+        &scene.run(&["publish", "all", "--out", "again"]),
+        3,
+        &["published already"],
+    );
+    std::fs::remove_file(scene.path("run/results.json")).unwrap();
+    let unfinished = ["publish", "run", "--out", "again", "--identity", "ana"];
+    expect(&scene.run(&unfinished), 3, &["not finished"]);
+}
+
+/// The private files of an archive's pack, as a recipient could take them out.
+fn opened(scene: &Scene, archive: &str, key: &str) -> Files {
+    let mut identities = Identities::default();
+    identities.add(&scene.path(key), None).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    pibench_pack::archive::unpack(&scene.path(archive), dir.path()).unwrap();
+    let encrypted = std::fs::read(dir.path().join("private.age")).unwrap();
+    let packed = identities.decrypt(&encrypted, 1 << 30).unwrap();
+    pibench_vault::files::unpack(&packed).unwrap()
+}
+
+#[test]
+fn a_leak_of_one_recipients_copy_names_that_recipient() {
+    let scene = scene();
+    let session = "personas/law_trainee/sessions/corrie-extension/session.toml";
+    let line = std::fs::read_to_string(scene.path(&format!("mine/{session}"))).unwrap();
+    let title = line
+        .lines()
+        .find(|line| line.starts_with("title = "))
+        .unwrap();
+    scene.write(
+        "mine/wordings.toml",
+        &format!(
+            "version = 1\n[[wordings]]\npath = {session:?}\ntext = {title:?}\nother = {:?}\n",
+            "title = \"Time for the other side\""
+        ),
+    );
+    let args = ["pack", "mine", "--out", "copies", "--each"];
+    let both = ["--recipient", "ana.pub", "--recipient", "bo.pub"];
+    expect(&scene.run(&[&args[..], &both].concat()), 0, &[]);
+    for (at, key) in [(1, "ana"), (2, "bo")] {
+        let files = opened(&scene, &format!("copies/clinic-1.0.0-{at:03}.pibench"), key);
+        assert!(!files.contains_key("wordings.toml"));
+        let text = String::from_utf8(files[session].clone()).unwrap();
+        let canary = text.lines().last().unwrap();
+        for leaked in [text.replace(canary, ""), canary.to_owned()] {
+            scene.write("leaked", &leaked);
+            let traced = scene.run(&["pack", "trace", "copies/ledger.json", "leaked"]);
+            expect(&traced, 0, &[]);
+            let said = String::from_utf8(traced.stdout).unwrap();
+            let first = said.lines().next().unwrap();
+            assert!(first.starts_with(&format!("{key}@lab.example")), "{said}");
+        }
+    }
+    scene.write("leaked", "Nothing of it.");
+    let traced = scene.run(&["pack", "trace", "copies/ledger.json", "leaked"]);
+    let said = String::from_utf8(traced.stdout).unwrap();
+    assert!(said.contains("Nothing in it is a mark"), "{said}");
+    // A copy is a pack as any other to its recipient, and nothing to another.
+    let args = [
+        "pack",
+        "install",
+        "copies/clinic-1.0.0-001.pibench",
+        "--packs",
+        "packs",
+    ];
+    expect(
+        &scene.run(&[&args[..], &["--identity", "bo"]].concat()),
+        3,
+        &["none of the keys"],
+    );
+    expect(
+        &scene.run(&[&args[..], &["--identity", "ana"]].concat()),
+        0,
+        &[],
+    );
+    plays(&scene, "run", &["--agent", "reference"]);
+}
+
+/// A pack that a stranger encrypted to Ana: whatever it holds, it is read as any other.
+#[test]
+fn private_files_of_a_stranger_are_held_to_what_open_ones_are() {
+    let scene = installed();
+    let dir = scene.path("packs/clinic/1.0.0");
+    let sound = pibench_vault::files::unpack(&{
+        let mut identities = Identities::default();
+        identities.add(&scene.path("ana"), None).unwrap();
+        let encrypted = std::fs::read(dir.join("private.age")).unwrap();
+        identities.decrypt(&encrypted, 1 << 30).unwrap()
+    })
+    .unwrap();
+    let to = Recipient::read(scene.path("ana.pub").to_str().unwrap()).unwrap();
+    let check = |name: Option<&str>, said: &str| {
+        let mut files = sound.clone();
+        files.extend(name.map(|name| (name.to_owned(), b"x".to_vec())));
+        for (name, bytes) in keyring::lock(&files, &to).unwrap() {
+            std::fs::write(dir.join(name), bytes).unwrap();
+        }
+        let output = scene.run(&["list", SUITE, "--identity", "ana"]);
+        let code = if said.is_empty() { 0 } else { 3 };
+        expect(&output, code, &[said]);
+    };
+    check(None, "");
+    for bad in ["a\\b", "a\u{202e}b", "a://b"] {
+        check(Some(bad), "the private file");
+    }
+    check(Some("suite.toml"), "stands in it twice");
+    check(Some("suite.toml/x"), "stands below a file");
+    check(
+        Some("personas/law_trainee/persona.toml/x"),
+        "stands below a file",
+    );
+    for (name, bytes) in [
+        ("private.age", &b"rubbish"[..]),
+        ("private.age", b""),
+        ("key.age", b"rubbish"),
+    ] {
+        check(None, "");
+        std::fs::write(dir.join(name), bytes).unwrap();
+        let run = [
+            "run",
+            SUITE,
+            "--agent",
+            "nop",
+            "--out",
+            "run",
+            "--identity",
+            "ana",
+        ];
+        let output = scene.run(&run);
+        assert_ne!(output.status.code(), Some(0), "{name}");
+        assert!(
+            stderr(&output).contains("not encrypted as age does it"),
+            "{}",
+            stderr(&output)
+        );
+        assert!(!scene.path("run").exists(), "{name}");
+    }
+}
