@@ -6,7 +6,8 @@ use camino::Utf8Path;
 use super::signing::{Thing, read_key};
 use crate::cli::pack::{PublishArgs, TranscriptsArg};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_record::publish::{PublishError, Transcripts, check};
+use pibench_record::folder::{FolderError, Transcripts};
+use pibench_record::publish::{PublishError, check};
 use pibench_vault::keyring;
 
 /// Writes what may be shown, and signs it where a key is named.
@@ -42,7 +43,6 @@ pub(super) fn publish(args: &PublishArgs) -> Result<Exit, Failure> {
 
 impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
-        use pibench_record::folder::FolderError;
         let exit = match &error {
             PublishError::Folder(FolderError::Write { .. } | FolderError::Exists { .. }) => {
                 Exit::Io

@@ -39,7 +39,6 @@ use super::folder_lock::{LOCK, Lock};
 use super::mirror;
 use super::outline::Outline;
 use super::private::{self, kept, key_of, read_record};
-use super::publish::Published;
 use super::results::RunResults;
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
@@ -142,6 +141,26 @@ pub struct Imported {
     pub path: String,
     /// BLAKE3 of every file that was read.
     pub digest: String,
+}
+
+/// How a published run is marked in its manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Published {
+    /// BLAKE3 of the seal of the run that it was made of.
+    pub seal: String,
+    pub transcripts: Transcripts,
+}
+
+/// What is shown of what was said and done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transcripts {
+    /// Nothing: scores and faults.
+    None,
+    /// The agent's side, with the hidden intents that the user told it, and no other.
+    AfterReveal,
+    /// Everything.
+    All,
 }
 
 /// The run that was graded again: its play is this folder's, its verdicts are not.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pibench_vault::{KEY_FILE, Key, keyring};
 
-use super::folder::FolderError;
+use super::error::FolderError;
 
 /// The key of a run folder's records; None where they are open.
 pub fn key_of(folder: &Path) -> Result<Option<Key>, FolderError> {

@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::event::{Event, Fault, Turn};
-use super::folder::{FolderError, Manifest, RunFolder, read_outline, read_results};
+use super::folder::{
+    FolderError, Manifest, Published, RunFolder, Transcripts, read_outline, read_results,
+};
 use super::journal::{self, Journal, JournalError};
 use super::outline::{Outline, SessionOutline};
 use super::private::key_of;
@@ -20,26 +19,6 @@ use pibench_vault::Key;
 
 /// What stands in the place of a text that is withheld.
 const WITHHELD: &str = "withheld";
-
-/// How a published run is marked in its manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Published {
-    /// BLAKE3 of the seal of the run that it was made of.
-    pub seal: String,
-    pub transcripts: Transcripts,
-}
-
-/// What is shown of what was said and done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transcripts {
-    /// Nothing: scores and faults.
-    None,
-    /// The agent's side, with the hidden intents that the user told it, and no other.
-    AfterReveal,
-    /// Everything.
-    All,
-}
 
 /// Why a run is not published.
 #[derive(Debug, thiserror::Error)]
