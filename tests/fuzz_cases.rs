@@ -9,7 +9,7 @@ use crate::scene::{files, root};
 
 type Door = fn(&[u8]);
 
-const DOORS: [(&str, Door); 10] = [
+const DOORS: [(&str, Door); 16] = [
     ("component", fuzz::component),
     ("json", fuzz::json),
     ("task", fuzz::task),
@@ -20,6 +20,12 @@ const DOORS: [(&str, Door); 10] = [
     ("outputs", fuzz::outputs),
     ("databases", fuzz::databases),
     ("journal", fuzz::journal),
+    ("pack", fuzz::pack),
+    ("signature", fuzz::signature),
+    ("submission", fuzz::submission),
+    ("acp", fuzz::acp),
+    ("hub", fuzz::hub),
+    ("page", fuzz::page),
 ];
 
 #[test]

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::random_runs::peak;
 use crate::scene::{Scene, expect};
 
 const SESSION: &str = r#"version = 1
@@ -237,6 +238,70 @@ fn thousands_of_files_and_sessions_are_refused() {
     pack.0
         .replace("pack/ida/persona.toml", "{ session = \"move\" }", &many);
     pack.refused(&["persona.toml:", "1001", "1000"]);
+}
+
+/// Kilobytes and seconds of a processor that a pack of any size may take until it is refused.
+const MOST: u64 = 512 << 10;
+const SECONDS: u32 = 60;
+
+#[test]
+fn a_pack_of_a_hundred_thousand_sessions_is_refused_by_its_limit_in_bounded_time_and_memory() {
+    let scene = Scene::new();
+    let list = |many: u32, each: &dyn Fn(u32) -> String| {
+        let all: Vec<String> = (0..many).map(each).collect();
+        all.join(", ")
+    };
+    let personas = list(100, &|number| format!("\"p{number}\""));
+    scene.write(
+        "pack/suite.toml",
+        &format!("version = 1\nid = \"big\"\npersonas = [{personas}]\n"),
+    );
+    let episode = list(1000, &|number| format!("{{ session = \"s{number}\" }}"));
+    for persona in 0..100 {
+        let text = format!(
+            "version = 1\nid = \"p{persona}\"\nname = \"P\"\nprofile = \"A person.\"\nepisode = [{episode}]\n"
+        );
+        scene.write(&format!("pack/p{persona}/persona.toml"), &text);
+        // More than may be read: the others are only named.
+        let there = if persona < 21 { 1000 } else { 0 };
+        for session in 0..there {
+            let text = format!(
+                "version = 1\nid = \"s{session}\"\ntitle = \"T\"\nclock = 2026-03-02T09:00:00\nrequest = \"Begin.\"\n\
+                 [[intents]]\nid = \"one\"\ncontent = \"In blue.\"\n"
+            );
+            scene.write(
+                &format!("pack/p{persona}/sessions/s{session}/session.toml"),
+                &text,
+            );
+        }
+    }
+    for args in [
+        ["check", "pack"].as_slice(),
+        &["run", "pack/suite.toml", "--out", "run"],
+        &["list", "pack/suite.toml"],
+    ] {
+        let told = fs::File::create(scene.path("told")).unwrap();
+        let mut command = scene.command_after(&format!("ulimit -t {SECONDS}"), args);
+        command.stdout(told.try_clone().unwrap()).stderr(told);
+        let mut child = command.spawn().unwrap();
+        let mut most = 0;
+        let ended = loop {
+            most = most.max(peak(child.id()));
+            if let Some(ended) = child.try_wait().unwrap() {
+                break ended;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        println!("{args:?}: {} MiB at most", most >> 10);
+        let told = fs::read_to_string(scene.path("told")).unwrap();
+        assert_eq!(ended.code(), Some(3), "{args:?}: {ended}");
+        assert!(
+            told.contains("the pack has more than 20000 files"),
+            "{args:?}"
+        );
+        assert!((1..MOST).contains(&most), "{args:?}: {most} KiB");
+    }
+    assert!(!scene.path("run").exists(), "something was written");
 }
 
 #[test]

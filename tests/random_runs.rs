@@ -158,7 +158,7 @@ fn write_suite(scene: &Scene, random: &mut Random) {
 }
 
 /// The kilobytes that a process had at most, as long as it can be asked.
-fn peak(id: u32) -> u64 {
+pub(crate) fn peak(id: u32) -> u64 {
     let name = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
     // Until it has begun it is a copy of the process that starts it.
     if name.trim_end() != "pibench-host" {

@@ -101,6 +101,16 @@ pub(crate) async fn play(
     args: &[&str],
     answer: impl Fn(&Asked) -> Value + Send + Sync + 'static,
 ) -> Output {
+    play_where(scene, args, &[], answer).await
+}
+
+/// The same, with more variables of the environment.
+pub(crate) async fn play_where(
+    scene: &Scene,
+    args: &[&str],
+    more: &[(&str, &str)],
+    answer: impl Fn(&Asked) -> Value + Send + Sync + 'static,
+) -> Output {
     let respond = move |request: &Request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
@@ -138,6 +148,7 @@ pub(crate) async fn play(
         .await;
     let url = format!("{}/v1", server.uri());
     let variables = [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "k")];
+    let variables = [&variables, more].concat();
     tokio::task::block_in_place(|| scene.run_with(args, &variables))
 }
 
@@ -169,7 +180,7 @@ fn busy(seconds: u64) -> Value {
 }
 
 /// The same answer, and late.
-fn late(answer: Value, seconds: u64) -> Value {
+pub(crate) fn late(answer: Value, seconds: u64) -> Value {
     let mut answer = answer;
     answer["late"] = seconds.into();
     answer

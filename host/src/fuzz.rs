@@ -2,7 +2,9 @@
 //! asserts what must be true of what was accepted. `tests/fuzz` drives them; `tests/fuzz_cases.rs` repeats seeds and
 //! findings. Nothing else calls this.
 
+mod peer;
 mod record;
+mod travel;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +13,9 @@ use std::path::Path;
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
+pub use self::peer::{acp, hub, page};
 pub use self::record::{databases, journal, outputs};
+pub use self::travel::{pack, signature, submission};
 use pibench_engine::role::fence::{Draw, Nonce};
 use pibench_engine::role::parse;
 use pibench_engine::role::parse::{ListItem, Styles};

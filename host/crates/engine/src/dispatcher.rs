@@ -143,7 +143,7 @@ async fn play_episodes(
     tokio::select! {
         ended = begun => ended.map(|()| Some(joined)),
         never = pulse(plans, progress) => match never {},
-        never = keep_in_bounds() => match never {},
+        never = keep_in_bounds(plans) => match never {},
         _ = tokio::signal::ctrl_c() => {
             tokio::select! {
                 () = tasks.shutdown() => {}
@@ -199,16 +199,22 @@ async fn until_killed(plans: &[Arc<Plan>]) {
     }
 }
 
-/// Looks at the program's own memory where it has a bound.
-async fn keep_in_bounds() -> Infallible {
-    loop {
-        if !pibench_memory::is_bounded() {
-            return std::future::pending().await;
+/// Looks at the program's own memory where it has a bound. Who has to go is named in the log, of several agents in the first's.
+async fn keep_in_bounds(plans: &[Arc<Plan>]) -> Infallible {
+    let looking = async {
+        loop {
+            if !pibench_memory::is_bounded() {
+                return std::future::pending().await;
+            }
+            tokio::time::sleep(LOOK).await;
+            if let Some(what) = pibench_memory::look() {
+                tracing::warn!(%what, "ended: it held most of the program's memory, which is near its bound");
+            }
         }
-        tokio::time::sleep(LOOK).await;
-        if let Some(what) = pibench_memory::look() {
-            tracing::warn!(%what, "ended: it held most of the program's memory, which is near its bound");
-        }
+    };
+    match plans.first().and_then(|plan| plan.log.as_ref()) {
+        Some(log) => log.of(looking).await,
+        None => looking.await,
     }
 }
 

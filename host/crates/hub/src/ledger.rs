@@ -20,6 +20,9 @@ const VERSION: i64 = 1;
 /// How long another process may write before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Seconds that no episode has to wait for. One that seems to was sent away before the machine's clock went back.
+const LONGEST_WAIT: i64 = 60;
+
 /// Characters of a submitter's name.
 const LONGEST_NAME: usize = 64;
 
@@ -528,11 +531,11 @@ impl Ledger {
         let found: Option<(String, u32)> = transaction
             .prepare_cached(
                 "SELECT episode.run, episode.number FROM episode JOIN run ON run.id = episode.run
-                    WHERE episode.state = 'queued' AND episode.not_before <= ?1
+                    WHERE episode.state = 'queued' AND (episode.not_before <= ?1 OR episode.not_before > ?1 + ?2)
                     ORDER BY (SELECT count(*) FROM episode AS other JOIN run AS its ON its.id = other.run
                         WHERE other.state = 'playing' AND its.name = run.name), episode.place LIMIT 1",
             )?
-            .query_row([Timestamp::now().as_second()], |row| {
+            .query_row([Timestamp::now().as_second(), LONGEST_WAIT], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })
             .optional()?;

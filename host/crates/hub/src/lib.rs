@@ -15,4 +15,4 @@ pub use config::{ConfigError, HubFile, Limits, Quotas};
 pub use finish::NAMESPACE;
 pub use hall::{Hub, HubError};
 pub use ledger::{Known, Ledger, LedgerError};
-pub use web::serve;
+pub use web::{Heard, hear, serve};

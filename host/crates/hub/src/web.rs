@@ -17,9 +17,12 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use crate::config::Quotas;
 use crate::finish::{SIGNATURE, STATEMENT};
 use crate::hall::{Away, Hub, HubOrAway, MEGABYTE};
-use crate::ledger::{Episode, EpisodeState, LedgerError, Opened, Run, RunState, Spot, used_up};
+use crate::ledger::{
+    Episode, EpisodeState, Ledger, LedgerError, Opened, Run, RunState, Spot, used_up,
+};
 use pibench_door::{Door, DoorError, Guest, Peer, Room};
 
 /// How long the bytes of a request may be on their way.
@@ -499,10 +502,14 @@ fn has_bytes(hub: &Hub, name: &str) -> Result<(), Refused> {
 async fn small(hub: &Hub, request: Request) -> Result<Value, Refused> {
     let (parts, body) = request.into_parts();
     let (bytes, _) = arrived(hub, &parts.headers, body, SMALL).await?;
+    object(&bytes)
+}
+
+fn object(bytes: &[u8]) -> Result<Value, Refused> {
     if bytes.is_empty() {
         return Ok(json!({}));
     }
-    let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+    let value: Option<Value> = serde_json::from_slice(bytes).ok();
     value
         .filter(Value::is_object)
         .ok_or_else(|| Refused::new(StatusCode::BAD_REQUEST, "what was sent is no JSON object"))
@@ -542,6 +549,47 @@ async fn arrived(
         )
     };
     timeout(ARRIVE, reading).await.map_err(|_| slow())?
+}
+
+/// What is made of a request before anything is done for it.
+#[derive(Debug)]
+pub struct Heard {
+    /// Whose token it has.
+    pub submitter: Option<String>,
+    /// Who asks.
+    pub address: IpAddr,
+    /// Whether it names a run of this submitter.
+    pub is_own: bool,
+    /// The run that it begins, where it begins one.
+    pub begun: Option<String>,
+}
+
+/// Reads the parts of a request as `serve` does, for fuzzers: a token, what proxies say, a run's id, a body that begins a run.
+pub fn hear(
+    ledger: &Ledger,
+    proxies: &[IpAddr],
+    peer: IpAddr,
+    [token, forwarded, run, body]: [&[u8]; 4],
+) -> Result<Heard, LedgerError> {
+    let submitter = ledger.recognise(token)?;
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::from_bytes(forwarded) {
+        headers.append("x-forwarded-for", value);
+    }
+    let name = submitter.clone().unwrap_or_default();
+    let run = ledger.run(&String::from_utf8_lossy(run))?;
+    let body = object(&body[..body.len().min(SMALL)]).ok();
+    let agent = body.as_ref().and_then(|wanted| wanted["agent"].as_str());
+    let begun = match agent {
+        Some(agent) if submitter.is_some() => ledger.add_run(&name, agent, 1, Quotas::default())?,
+        _ => Err(String::new()),
+    };
+    Ok(Heard {
+        is_own: run.is_some_and(|run| run.name == name),
+        address: address(proxies, peer, &headers),
+        begun: begun.ok().map(|run| run.agent),
+        submitter,
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use corpus::Corpus;
-pub use live::{Engine, Live};
+pub use live::{Engine, Live, readable};
 pub use recording::{Recording, RecordingError};
 
 use recording::Asked;

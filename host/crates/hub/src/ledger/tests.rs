@@ -146,6 +146,12 @@ fn the_queue_is_fair_to_who_plays_least() {
         .unwrap();
     ledger.queue(&last).unwrap();
     assert!(ledger.next().unwrap().is_none(), "it has to wait");
+    // As after the machine's clock went back by a day.
+    let connection = ledger.connection();
+    let day = "UPDATE episode SET not_before = not_before + 86400 WHERE state = 'queued'";
+    assert_eq!(connection.execute(day, []).unwrap(), 1);
+    drop(connection);
+    assert_eq!(next(), "bo");
 }
 
 #[test]

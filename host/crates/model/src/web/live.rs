@@ -264,12 +264,12 @@ async fn read(url: Url, response: Response, mode: ExtractMode) -> Result<Page, S
             text: text.into_owned(),
         });
     }
-    Ok(readable(&url, &text, mode))
+    Ok(readable(url.as_str(), &text, mode))
 }
 
 /// What people come to a page for: its article or main part where it names one, without what stands around and behind
-/// it.
-fn readable(url: &Url, html: &str, mode: ExtractMode) -> Page {
+/// it. Time and memory follow from the page's length.
+pub fn readable(url: &str, html: &str, mode: ExtractMode) -> Page {
     let title = markdown(first(TITLE, html).unwrap_or_default());
     let text = markdown(first(MAIN_PART, html).unwrap_or(html));
     let text = match mode {
@@ -277,12 +277,12 @@ fn readable(url: &Url, html: &str, mode: ExtractMode) -> Page {
         ExtractMode::Text => plain(&text),
     };
     let title = if title.is_empty() {
-        url.to_string()
+        url.to_owned()
     } else {
         title
     };
     Page {
-        url: url.to_string(),
+        url: url.to_owned(),
         title,
         text: text.trim().to_owned(),
     }

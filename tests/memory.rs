@@ -1,0 +1,137 @@
+//! The bound of the program's own memory (`--memory`), by each of those who can fill it beside a guest: answers of models.
+//! Who holds most is ended and named, and what is played is the same in the end.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::models::asks_for_memory;
+use crate::scaffold;
+use crate::scene::{Scene, expect};
+
+/// Answers that are under way at once, and the bytes of each: less than the limit of one answer, and all together more than
+/// the bound.
+const ANSWERS: usize = 8;
+const BYTES: usize = 15 << 20;
+
+/// Nothing here takes a minute: a test that waits longer has failed.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A server of the chat completions of which the first answers are long: a completion, and blanks behind it. They begin when
+/// all are asked for, and have no end until the client has broken one off. `long`: how many there are.
+#[derive(Default)]
+struct Server {
+    asked: AtomicUsize,
+    broken: AtomicUsize,
+}
+
+impl Server {
+    /// Its address, and what it counts.
+    fn start(long: usize) -> (String, Arc<Self>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let server = Arc::new(Self::default());
+        let counts = Arc::clone(&server);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, server) = (stream.unwrap(), Arc::clone(&server));
+                std::thread::spawn(move || server.answer(stream, long));
+            }
+        });
+        (url, counts)
+    }
+
+    fn answer(&self, mut stream: TcpStream, long: usize) {
+        let body = body(&stream);
+        let place = self.asked.fetch_add(1, Ordering::SeqCst);
+        let reply = if asks_for_memory(&body) {
+            let saved = json!({ "history_entry": "Played.", "memory_update": "Blue." });
+            scaffold::calls(&[("save_memory", saved)])
+        } else {
+            scaffold::text("Done.")
+        };
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+        let answer = format!("{head}{reply}");
+        stream.write_all(answer.as_bytes()).unwrap();
+        if place >= long {
+            return;
+        }
+        wait(|| self.asked.load(Ordering::SeqCst) >= long);
+        let sent = stream.write_all(&vec![b' '; BYTES]);
+        let mut is_broken = sent.is_err();
+        // A blank now and then: the client looks at what it holds when something comes.
+        let began = Instant::now();
+        while !is_broken && self.broken.load(Ordering::SeqCst) == 0 && began.elapsed() < PATIENCE {
+            is_broken = stream.write_all(b" ").is_err();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if is_broken {
+            self.broken.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+fn body(stream: &TcpStream) -> Value {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let line = line.trim_end().to_lowercase();
+        if let Some(told) = line.strip_prefix("content-length:") {
+            length = told.trim().parse().unwrap();
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}
+
+/// Waits for a fact.
+fn wait(fact: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !fact() {
+        assert!(began.elapsed() < PATIENCE, "nothing came of it");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn journals(scene: &Scene, run: &str) -> Vec<Vec<u8>> {
+    let path = |number: usize| scene.path(&format!("{run}/journal/p.r{number}.jsonl"));
+    let read = |number| std::fs::read(path(number)).unwrap();
+    (1..=ANSWERS).map(read).collect()
+}
+
+#[test]
+fn near_the_bound_the_longest_answer_of_a_model_is_ended_and_named_and_asked_for_again() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", "");
+    let number = ANSWERS.to_string();
+    let run = |url: &str, out: &str, memory: &str| {
+        let begin = ["run", "tasks/suite.toml", "--agent", "openai/m"];
+        let more = ["--runs", &number, "--jobs", &number, "--no-preflight"];
+        let last = ["--out", out, "--memory", memory];
+        let args = [&begin[..], &more, &last].concat();
+        let variables = [("OPENAI_BASE_URL", url), ("OPENAI_API_KEY", "k")];
+        scene.run_with(&args, &variables)
+    };
+    let (url, server) = Server::start(ANSWERS);
+    expect(&run(&url, "run", "96M"), 0, &[]);
+    assert!(server.broken.load(Ordering::SeqCst) > 0);
+    let log = std::fs::read_to_string(scene.path("run/log.jsonl")).unwrap();
+    for said in ["an answer of 127.0.0.1", "its answer was ended: it held"] {
+        assert!(log.contains(said), "{said} is not in {log}");
+    }
+    // Where there is room, and where answers are short, the same is played.
+    let (url, server) = Server::start(0);
+    expect(&run(&url, "whole", "4G"), 0, &[]);
+    assert_eq!(server.broken.load(Ordering::SeqCst), 0);
+    assert!(journals(&scene, "run") == journals(&scene, "whole"));
+}
