@@ -2,6 +2,7 @@
 //! what any other agent does, what they must not see they do not find, and each of their ends is typed. The agent is
 //! `tests/agents/agent.py`. Where bubblewrap is not to be had, what needs it says so.
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -10,10 +11,10 @@ use crate::scaffold::suite;
 use crate::scene::{Scene, root, short, stderr};
 
 /// Of Debian, with its standard library and nothing else.
-const PYTHON: &str = "/usr/bin/python3";
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
 
 /// The exit code, and what was said: the table of scores with its faults too.
-fn expect(output: &std::process::Output, code: i32, said: &[&str]) {
+pub(crate) fn expect(output: &std::process::Output, code: i32, said: &[&str]) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(output);
     assert_eq!(output.status.code(), Some(code), "{text}");
     for part in said {
@@ -22,7 +23,7 @@ fn expect(output: &std::process::Output, code: i32, said: &[&str]) {
 }
 
 /// Whether agents can be confined here; it says so where they cannot.
-fn confines() -> bool {
+pub(crate) fn confines() -> bool {
     let here = Path::new(PYTHON).exists();
     let confined = here && pibench_acp::probe(&std::env::var_os("PATH").unwrap()).is_ok();
     if !confined {
@@ -31,16 +32,16 @@ fn confines() -> bool {
     confined
 }
 
-fn script() -> PathBuf {
+pub(crate) fn script() -> PathBuf {
     root().join("tests/agents/agent.py")
 }
 
 /// The agent that does this.
-fn agent(deed: &str) -> String {
+pub(crate) fn agent(deed: &str) -> String {
     format!("acp:{PYTHON} {} {deed}", script().display())
 }
 
-fn turns(scene: &Scene, run: &str, persona: &str) -> Vec<Value> {
+pub(crate) fn turns(scene: &Scene, run: &str, persona: &str) -> Vec<Value> {
     let journal = scene.path(&format!("{run}/journal/{persona}.r1.jsonl"));
     let text = std::fs::read_to_string(journal).unwrap();
     let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -204,6 +205,73 @@ fn the_scripted_reference_over_the_protocol_scores_what_the_built_in_one_does_to
     expect(&scene.run(&["verify", "process"]), 0, &[]);
 }
 
+/// What a run's agent wrote down.
+fn noted(scene: &Scene, run: &str, name: &str) -> Value {
+    let text = std::fs::read(scene.path(&format!("{run}/workspaces/p.r1/{name}"))).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    let all = value.as_array().unwrap().iter();
+    all.filter_map(Value::as_str).collect()
+}
+
+/// A session that another agent plays over `serve`, and where the operator keeps the key to it.
+fn serve(scene: &Scene) -> std::process::Child {
+    let mut server = scene
+        .command(&[
+            "serve",
+            "tasks/suite.toml",
+            "--session",
+            "one",
+            "--out",
+            "served",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = server.stdout.as_mut().unwrap();
+    std::io::BufReader::new(output)
+        .read_line(&mut line)
+        .unwrap();
+    scene.write("operator/serve.json", &line);
+    server
+}
+
+/// A suite with secrets, what the agent is told to look for in these places, and what it found, confined or not.
+fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathBuf) {
+    let wanted = json!({
+        "an intent": "Secret-intent-of-a-test.",
+        "a profile": "Secret-profile-of-a-test.",
+        "another run": "Secret-session-of-a-test.",
+        "another session": "Secret-request-of-a-test.",
+        "a key": "Secret-key-of-a-test",
+    });
+    let told = json!({ "wanted": wanted, "places": [place] });
+    let file = scene.write("agent/wanted.json", &told.to_string());
+    let agent = format!(
+        "acp:{PYTHON} {} search {}",
+        script().display(),
+        file.display()
+    );
+    let all = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--out",
+        run,
+        "--agent",
+        &agent,
+    ];
+    let keys = [("JUDGE_KEY", "Secret-key-of-a-test")];
+    let output = scene.run_with(&[&all, args].concat(), &keys);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    (noted(scene, run, "found.json"), file)
+}
+
 #[test]
 fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_unconfined_twin_does() {
     if !confines() {
@@ -211,47 +279,31 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
     }
     let scene = Scene::new();
     suite(&scene, "", "");
-    scene.replace(
-        "tasks/p/sessions/one/session.toml",
-        "In blue.",
-        "Secret-intent-of-a-test.",
-    );
-    scene.replace(
-        "tasks/p/persona.toml",
-        "A person.",
-        "Secret-profile-of-a-test.",
-    );
+    for (file, from, to) in [
+        (
+            "p/sessions/one/session.toml",
+            "In blue.",
+            "Secret-intent-of-a-test.",
+        ),
+        (
+            "p/sessions/one/session.toml",
+            "Request one.",
+            "Secret-request-of-a-test.",
+        ),
+        ("p/persona.toml", "A person.", "Secret-profile-of-a-test."),
+    ] {
+        scene.replace(&format!("tasks/{file}"), from, to);
+    }
     scene.write(
         "run-of-another/journal/x.jsonl",
         "Secret-session-of-a-test.",
     );
-    // Put together, so that it does not find what it looks for in its own file.
-    let wanted = json!({
-        "an intent": "Secret-intent-of-a-test.",
-        "a profile": "Secret-profile-of-a-test.",
-        "another session": "Secret-session-of-a-test.",
-        "a key": "Secret-key-of-a-test",
-    });
-    let file = scene.write("agent/wanted.json", &wanted.to_string());
-    let command = format!("{PYTHON} {} search {}", script().display(), file.display());
-    let found = |name: &str, args: &[&str]| -> Value {
-        let all = ["run", "tasks/suite.toml", "--session", "one", "--out", name];
-        let keys = [("JUDGE_KEY", "Secret-key-of-a-test")];
-        let output = scene.run_with(&[&all, args].concat(), &keys);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let text = std::fs::read(scene.path(&format!("{name}/workspaces/p.r1/found.json")));
-        serde_json::from_slice(&text.unwrap()).unwrap()
-    };
-    let confined = found("confined", &["--agent", &format!("acp:{command}")]);
+    let mut server = serve(&scene);
+
+    let (confined, list) = search(&scene, "confined", "/", &[]);
     // The list itself is what it was given.
-    let own = file.to_string_lossy().into_owned();
-    let leaks: Vec<&str> = confined["found"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_str)
-        .filter(|found| !found.ends_with(&own))
-        .collect();
+    let mut leaks = texts(&confined["found"]);
+    leaks.retain(|found| !found.ends_with(list.to_str().unwrap()));
     assert_eq!(leaks, Vec::<&str>::new());
     // The namespace's first process, the agent, and nobody else.
     assert_eq!(confined["processes"], 2, "{confined}");
@@ -260,16 +312,58 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
         "it knocked nowhere: {confined}"
     );
     assert_eq!(confined["home"], "/agent");
-    let places: Vec<&str> = confined["root"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let places = texts(&confined["root"]);
     assert!(
         places.contains(&"workspace") && !places.contains(&"root"),
         "{places:?}"
     );
+
+    // Without walls the same search finds all of it: files of the suite and of another run, a key among the variables of a process,
+    // and by a key that lies about a session that another agent plays.
+    let here = scene.path("").to_string_lossy().into_owned();
+    let (twin, _) = search(&scene, "open", &here, &["--agent-unconfined"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let found = texts(&twin["found"]);
+    for (what, place) in [
+        ("an intent in ", "tasks/p/sessions/one/session.toml"),
+        ("a profile in ", "tasks/p/persona.toml"),
+        ("another run in ", "run-of-another/journal/x.jsonl"),
+        ("a key in /proc/", "/environ"),
+        ("another session in http://127.0.0.1:", "/mcp"),
+    ] {
+        let is_it = |found: &&&str| found.starts_with(what) && found.ends_with(place);
+        assert!(
+            found.iter().any(|found| is_it(&found)),
+            "no `{what}...{place}` in {found:?}"
+        );
+    }
+    assert!(twin["processes"].as_u64() > Some(2), "{twin}");
+}
+
+#[test]
+fn an_agent_that_fills_the_disk_finds_its_home_bounded_and_is_ended_for_its_workspace() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "fills", &[]), 0, &[]);
+    let taken = noted(&scene, "run", "taken.json");
+    for (place, got) in taken.as_object().unwrap() {
+        let is_its_own = ["~", "/tmp", "/dev/shm"].contains(&place.as_str());
+        // Some room, and not a gibibyte.
+        assert_eq!(got == "room", is_its_own, "{place}: {taken}");
+        assert_ne!(got, "all", "{place}: {taken}");
+    }
+    assert_eq!(taken.as_object().unwrap().len(), 9);
+    // One that goes on and on, and one whose turn is over before anybody has looked.
+    for deed in ["swamps", "swampsonce"] {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        let said = "it has filled its workspace: it holds more than 10000 files and folders";
+        expect(&play(&scene, deed, &[]), 9, &[said]);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod ablation;
 mod acp;
+mod acp_runs;
 mod allotment;
 mod audit;
 mod authors;

@@ -9,6 +9,7 @@ DEED is one of the functions below that take a message. `reference` plays the wo
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -133,9 +134,10 @@ def opens(session, message):
 class Session:
     def __init__(self, wire, params):
         self.wire = wire
-        self.id = "session-1"
+        self.id = params.get("sessionId") or f"session-{time.time_ns()}"
         self.cwd = params["cwd"]
         self.turns = 0
+        self.goes_on = "sessionId" in params
         self.tools = Tools(params["mcpServers"][0]) if DEED.split("-")[0] in USES_TOOLS else None
 
     def say(self, text):
@@ -213,20 +215,25 @@ def files(session, message):
 
 
 def search(session, message):
-    """Looks for what is hidden from it, on the disk, in its environment, among processes and on the network."""
-    wanted = json.load(open(sys.argv[2]))
-    found = []
+    """Looks for what is hidden from it, on the disk, in its environment, among processes and on the network, with the keys that it
+    finds there."""
+    told = json.load(open(sys.argv[2]))
+    wanted, places = told["wanted"], told["places"]
+    found, doors = [], []
     def look(where, text):
         found.extend(f"{what} in {where}" for what, secret in wanted.items() if secret.encode() in text)
     look("the environment", "\0".join(f"{name}={value}" for name, value in os.environ.items()).encode())
-    for folder, folders, names in os.walk("/", onerror=None):
+    for folder, folders, names in (step for place in places for step in os.walk(place)):
         folders[:] = [name for name in folders if os.path.join(folder, name) not in ("/proc", "/sys", "/dev")]
         if folder.startswith("/usr"):
             folders[:] = []
         for name in names:
             try:
                 with open(os.path.join(folder, name), "rb") as file:
-                    look(os.path.join(folder, name), file.read(4 << 20))
+                    text = file.read(4 << 20)
+                look(os.path.join(folder, name), text)
+                if name == "serve.json":
+                    doors.append(json.loads(text))
             except OSError:
                 pass
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
@@ -253,6 +260,9 @@ def search(session, message):
                 look(f"port {int(port, 16)}", opener.open(request, timeout=2).read(1 << 20))
             except OSError:
                 pass
+    for door in doors:
+        key = {"name": "Authorization", "value": f"Bearer {door['token']}"}
+        look(door["url"], Tools({"url": door["url"], "headers": [key]}).call("converse", {}).encode())
     with open(os.path.join(session.cwd, "found.json"), "w") as file:
         json.dump({"found": found, "processes": len(processes), "servers": servers, "root": sorted(os.listdir("/")),
                    "home": os.environ.get("HOME"), "environment": sorted(os.environ)}, file)
@@ -317,6 +327,72 @@ def past(session, message):
     session.say("I was told: " + message.split("\n")[0][:40])
 
 
+def loads(session, message):
+    """Keeps what it is told of a session in its home, where a later process finds it again. Says how much it knows of this one and how
+    many sessions its process has had."""
+    with open(kept(session.id), "a") as file:
+        file.write(json.dumps(message) + "\n")
+    known = len(open(kept(session.id)).readlines())
+    word = "the conversation so far" if "What was said and done in it so far:" in message else "nothing"
+    session.goes_on = session.goes_on or "What was said and done in it so far:" in message
+    if known == 2 and len(SESSIONS) == 1 and not session.goes_on:
+        # Until it is killed.
+        time.sleep(3600)
+    session.say(f"I know {known} messages, this is session {len(SESSIONS)} of mine, and I was told {word}.")
+
+
+def kept(id):
+    return os.path.expanduser(f"~/{id}.jsonl")
+
+
+def fills(session, message):
+    """Takes what room there is outside of the workspace, and says what it got."""
+    taken = {}
+    for place in ("~", "/tmp", "/dev/shm", "/dev", "/", "/agent/..", "/workspace/..", "/usr", "/proc/sys/kernel"):
+        try:
+            with open(os.path.expanduser(f"{place}/filling"), "wb") as file:
+                file.write(b"x" * 4096)
+                file.flush()
+                taken[place] = "room"
+                os.posix_fallocate(file.fileno(), 0, 1 << 30)
+                taken[place] = "all"
+        except OSError as error:
+            taken[place] = taken.get(place, error.strerror)
+    with open(os.path.join(session.cwd, "taken.json"), "w") as file:
+        json.dump(taken, file)
+    session.say("I have tried.")
+
+
+def swamps(session, message):
+    """Writes files into its workspace until somebody stops it."""
+    number = 0
+    while True:
+        folder = os.path.join(session.cwd, f"swamp/{number // 100}")
+        os.makedirs(folder, exist_ok=True)
+        open(f"{folder}/{number}", "w").close()
+        number += 1
+
+
+def swampsonce(session, message):
+    """The same, and ends its turn before anybody looks."""
+    for number in range(10_001):
+        open(os.path.join(session.cwd, f"{number}.txt"), "w").close()
+    session.say("Done.")
+
+
+def meets(session, message):
+    """Waits at the port that is its second argument until it is let go, and stays connected as long as its process lives."""
+    if session.turns == 1:
+        session.door = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+        namespace = os.readlink("/proc/self/ns/pid")
+        session.door.sendall(f"{namespace}\n".encode())
+        session.door.recv(1)
+    session.say("Done.")
+
+
+SESSIONS = {}
+
+
 def main():
     wire, session = Wire(), None
     while True:
@@ -327,18 +403,32 @@ def main():
                 sys.stderr.write("no such file: config\n")
                 sys.exit(3)
             version = 2 if DEED == "newer" else 1
-            capabilities = {"mcpCapabilities": {"http": not STDIO}}
+            capabilities = {"mcpCapabilities": {"http": not STDIO}, "loadSession": DEED == "loads"}
             methods = [{"id": "web", "name": "Log in on the web"}]
-            result = {"protocolVersion": version, "agentCapabilities": capabilities, "authMethods": methods}
+            product = {"name": "agent-of-a-test", "version": os.environ.get("AGENT_VERSION", "1.0")}
+            result = {"protocolVersion": version, "agentCapabilities": capabilities, "authMethods": methods, "agentInfo": product}
             wire.send({"id": message["id"], "result": result})
         elif method == "session/new":
             if DEED == "login":
                 wire.send({"id": message["id"], "error": {"code": -32000, "message": "Authentication required"}})
                 continue
             session = Session(wire, params)
+            SESSIONS[session.id] = session
             print("a line that is no message", flush=True)
             wire.send({"id": message["id"], "result": {"sessionId": session.id}})
+        elif method == "session/load":
+            if not os.path.exists(kept(params["sessionId"])):
+                wire.send({"id": message["id"], "error": {"code": -32602, "message": "no such session"}})
+                continue
+            session = Session(wire, params)
+            SESSIONS[session.id] = session
+            # As the protocol wants it: what was said is told again.
+            for line in open(kept(session.id)):
+                wire.say(session.id, json.loads(line), "user_message_chunk")
+            session.say("Said before.")
+            wire.send({"id": message["id"], "result": None})
         elif method == "session/prompt":
+            session = SESSIONS[params["sessionId"]]
             session.turns += 1
             texts = [block["text"] for block in params["prompt"]]
             try:

@@ -258,6 +258,7 @@ fn manifest(suite: &Suite) -> Manifest {
         judge: "lexical".into(),
         players: Players::named("nop", "lexical", "lexical"),
         models: [].into(),
+        process: None,
         runs: 1,
         seed: 1,
         personas: Vec::new(),

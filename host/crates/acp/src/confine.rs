@@ -19,6 +19,12 @@ pub const WORKSPACE: &str = "/workspace";
 /// Where it finds its home, which is empty.
 const HOME: &str = "/agent";
 
+/// Bytes of a home that ends with its process, and of its other places for what is to be forgotten: all of it is memory of the machine.
+const FORGOTTEN: u64 = 512 << 20;
+
+/// Bytes of what its processes share.
+const SHARED: u64 = 64 << 20;
+
 /// Configuration of the system without which programs find neither hosts nor certificates nor themselves.
 const CONFIGURATION: [&str; 17] = [
     "/etc/alternatives",
@@ -63,6 +69,8 @@ pub struct Launch {
     pub workspace: PathBuf,
     /// The folder of the workspace in which it works.
     pub directory: String,
+    /// A home that outlives its process, where it is confined; None for one that does not.
+    pub home: Option<PathBuf>,
     /// This program, for an agent that takes MCP servers by standard input and output only.
     pub bridge: PathBuf,
     /// How it is confined; None where the operator wants it otherwise.
@@ -124,7 +132,7 @@ pub fn confine_command(
     workspace: &Path,
 ) -> Command {
     let mut command = bubblewrap(confinement);
-    show(&mut command, installation, workspace, WORKSPACE);
+    show(&mut command, installation, workspace, WORKSPACE, None);
     command.arg("--").arg(&installation.program);
     command.args(&installation.arguments);
     give(&mut command, environment, true);
@@ -157,15 +165,23 @@ impl Launch {
             environment,
             workspace,
             directory: _,
+            home,
             bridge,
             confined,
         } = self;
         let mut command = if let Some(confinement) = confined {
             let mut command = bubblewrap(confinement);
-            show(&mut command, installation, workspace, &self.inside());
             if !SYSTEM.iter().any(|folder| bridge.starts_with(folder)) {
                 bind(&mut command, "--ro-bind", bridge);
             }
+            let inside = self.inside();
+            show(
+                &mut command,
+                installation,
+                workspace,
+                &inside,
+                home.as_deref(),
+            );
             command.args(["--new-session", "--"]);
             command.arg(&installation.program);
             command
@@ -217,17 +233,37 @@ fn bubblewrap(confinement: &Confinement) -> Command {
     for path in OF_THE_KERNEL {
         bind(&mut command, "--ro-bind-try", Path::new(path));
     }
-    command.args(["--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME]);
+    command.args(["--dev", "/dev"]);
+    for (place, bytes) in [("/tmp", FORGOTTEN), ("/dev/shm", SHARED)] {
+        in_memory(&mut command, place, bytes);
+    }
     command
 }
 
-/// Shows the workspace, and the installation read-only.
-fn show(command: &mut Command, installation: &Installation, workspace: &Path, inside: &str) {
+/// Shows the workspace, the home, and the installation read-only. Nothing else can be written.
+fn show(
+    command: &mut Command,
+    installation: &Installation,
+    workspace: &Path,
+    inside: &str,
+    home: Option<&Path>,
+) {
     for path in &installation.read {
         bind(command, "--ro-bind", path);
     }
     command.arg("--bind").arg(workspace).arg(WORKSPACE);
+    match home {
+        Some(home) => drop(command.arg("--bind").arg(home).arg(HOME)),
+        None => in_memory(command, HOME, FORGOTTEN),
+    }
+    // The folders that all this was mounted in are memory too, without a bound.
+    command.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
     command.args(["--chdir", inside]);
+}
+
+/// An empty folder that holds this much.
+fn in_memory(command: &mut Command, place: &str, bytes: u64) {
+    command.args(["--size", &bytes.to_string(), "--tmpfs", place]);
 }
 
 /// Shows a path under its own name.

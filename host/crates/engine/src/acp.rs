@@ -1,8 +1,8 @@
 //! An agent of the operator's own in the place of a model: a child process that speaks the Agent Client Protocol. It is told
 //! each message of the user as a prompt, and reaches the apps by an MCP server of this program's (`desk`). What it asks its
 //! client for, files and commands, is done by the same tools as a model's calls (`request`); what it says that it did by
-//! itself becomes calls of the record (`deeds`). A process plays one session: the next one is a new conversation. How it ends
-//! is typed: what the operator must mend is setup, what the agent did wrong is its own, and time that is used up is a timeout.
+//! itself becomes calls of the record (`deeds`). A process plays one session, or all of its episode's
+//! where it says that it can load sessions: each is a new conversation. How it ends is typed: what the operator must mend is setup, what the agent did wrong is its own, and time that is used up is a timeout.
 
 mod deeds;
 mod desk;
@@ -15,23 +15,27 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use tokio::time::MissedTickBehavior;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
 pub use pibench_acp::Hidden;
-pub(super) use ready::employ;
 pub use ready::{Prepared, ReadyError, prepare, settings};
+pub(super) use ready::{employ, forget};
 pub use running::{BRIDGE, BRIDGE_TOKEN, BRIDGE_URL};
 
 use desk::Desk;
 use running::{Ended, Running};
 
 use crate::serve;
+use pibench_acp::{Launch, Room, overfull};
 use pibench_core::message::Usage;
 use pibench_door::Door;
 use pibench_model::ModelError;
 use pibench_model::external::{External, Outside, Over, Said, Signal, Told};
-use pibench_sandbox::workspace::View;
+use pibench_record::RunFolder;
+use pibench_record::folder::Product;
+use pibench_sandbox::workspace::{Quota, View};
 
 /// How long a prompt may take to end after it was cancelled.
 const CANCELLED: Duration = Duration::from_secs(2);
@@ -43,6 +47,13 @@ const GONE_ON: &str = "This conversation was interrupted. What was said and done
 const REPLAYED: &str =
     "[A new process of the agent's goes on here: it was told the conversation so far as text.]";
 
+/// What it says of an agent that had its session loaded instead.
+const LOADED: &str = "[A new process of the agent's goes on here: it loaded its session, with what it did in a turn that was cut \
+                      off, if there was one.]";
+
+/// How often it is looked how much an agent has written into the workspace.
+const WATCH: Duration = Duration::from_millis(250);
+
 /// Serves an agent's tools and steers its processes, as long as somebody polls it.
 async fn play(
     prepared: Prepared,
@@ -50,6 +61,7 @@ async fn play(
     view: View,
     door: Door,
     token: String,
+    folder: &RunFolder,
 ) -> Infallible {
     let desk = Desk::new(outside, prepared.tools);
     let url = format!("http://{}/mcp", door.address());
@@ -60,6 +72,7 @@ async fn play(
         url,
         token: token.clone(),
         running: None,
+        folder,
     };
     // The server starts tasks of its own, which may outlive the episode and its log.
     let served = serve::http(desk, door, token).with_subscriber(NoSubscriber::default());
@@ -88,15 +101,15 @@ pub async fn greet(prepared: &Prepared) -> Result<(), ModelError> {
     let served = serve::http(Desk::new(outside, prepared.tools), door, token.clone());
     tokio::select! {
         () = served => Ok(()),
-        started = Running::start(prepared, &url, &token) => {
-            started?.end().await;
+        started = Running::start(prepared, (&url, &token), None) => {
+            started?.0.end().await;
             Ok(())
         }
     }
 }
 
 /// One episode's agent: at most one process at a time.
-struct Steer {
+struct Steer<'p> {
     prepared: Prepared,
     desk: Desk,
     view: View,
@@ -104,12 +117,15 @@ struct Steer {
     url: String,
     token: String,
     running: Option<Running>,
+    folder: &'p RunFolder,
 }
 
-impl Steer {
+impl Steer<'_> {
     /// Does what it is told until the run is over.
     async fn steer(mut self) {
         let mut asked = FuturesUnordered::new();
+        let mut watch = tokio::time::interval(WATCH);
+        watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
@@ -120,6 +136,9 @@ impl Steer {
                     }
                     Err(Over) => return,
                 },
+                _ = watch.tick(), if self.running.as_ref().is_some_and(Running::is_prompted) => {
+                    self.watch();
+                }
                 Some(done) = asked.next() => {
                     if let (Some(done), Some(running)) = (done, &mut self.running) {
                         running.answer_request(done);
@@ -140,11 +159,34 @@ impl Steer {
             Signal::OutOfTime => self.cancel().await,
             Signal::Over => {
                 self.desk.close();
-                if let Some(running) = self.running.take() {
+                self.cancel().await;
+                if let Some(running) = self.running.take_if(|running| !running.loads) {
                     running.end().await;
                 }
             }
         }
+    }
+
+    /// Ends an agent that has filled its workspace or its home; whether it did.
+    fn watch(&mut self) -> bool {
+        let Some(reason) = self.overfull() else {
+            return false;
+        };
+        self.running = None;
+        self.fail(self.prepared.fault(reason));
+        true
+    }
+
+    fn overfull(&self) -> Option<String> {
+        let Quota { bytes, files, .. } = *self.view.quota();
+        let Launch {
+            workspace, home, ..
+        } = &self.prepared.launch;
+        let folders = [("workspace", Some(workspace)), ("home", home.as_ref())];
+        folders.into_iter().find_map(|(what, folder)| {
+            let reason = overfull(folder?, Room { bytes, files })?;
+            Some(format!("it has filled its {what}: {reason}"))
+        })
     }
 
     /// Tells a message: to the process that plays the session, or to a new one.
@@ -160,19 +202,21 @@ impl Steer {
         self.cancel().await;
         self.desk.offer(tools);
         let mut texts = Vec::new();
-        let begins = instructions.is_some() || past.is_some();
-        if begins {
-            if let Some(running) = self.running.take() {
-                running.end().await;
-            }
-            self.running = Some(Running::start(&self.prepared, &self.url, &self.token).await?);
-        }
+        let first = past.as_ref().map(|past| &past.instructions);
+        let loaded = match instructions.as_ref().or(first) {
+            Some(first) => self.begin(first, past.is_some()).await?,
+            None => false,
+        };
         self.desk.open();
         texts.extend(instructions);
-        if let Some(past) = past {
-            texts.push(past.instructions);
-            texts.push(format!("{GONE_ON}\n\n{}", past.conversation));
-            self.desk.think(REPLAYED);
+        match past {
+            Some(_) if loaded => self.desk.think(LOADED),
+            Some(past) => {
+                texts.push(past.instructions);
+                texts.push(format!("{GONE_ON}\n\n{}", past.conversation));
+                self.desk.think(REPLAYED);
+            }
+            None => {}
         }
         texts.push(message);
         match &mut self.running {
@@ -181,6 +225,44 @@ impl Steer {
                 .map_err(|reason| self.prepared.fault(reason)),
             None => Err(self.prepared.fault("its process has ended".into())),
         }
+    }
+
+    /// Opens a session whose first text this is, with the process that there is or with a new one; or has it loaded, where it was
+    /// begun before and can be. Whether it was loaded.
+    async fn begin(&mut self, first: &str, goes_on: bool) -> Result<bool, ModelError> {
+        let prepared = &self.prepared;
+        let server = (self.url.as_str(), self.token.as_str());
+        let of = blake3::hash(first.as_bytes()).to_hex().to_string();
+        if let Some(mut running) = self.running.take() {
+            if running.loads && running.open_another(prepared, server).await {
+                prepared.note(running.session(), of)?;
+                self.running = Some(running);
+                return Ok(false);
+            }
+            running.end().await;
+        }
+        let kept = prepared.kept(&of).filter(|_| goes_on);
+        if kept.is_none() {
+            prepared.begin_anew()?;
+        }
+        let (running, loaded) = Running::start(prepared, server, kept.as_deref()).await?;
+        if let Some(product) = &running.product {
+            self.check_product(product)?;
+        }
+        prepared.note(running.session(), of)?;
+        self.running = Some(running);
+        Ok(loaded)
+    }
+
+    /// One product plays a run from its beginning to its end.
+    fn check_product(&self, product: &Product) -> Result<(), ModelError> {
+        let known = self.folder.name_product(product);
+        let known = known.map_err(|error| self.prepared.setup(error.to_string()))?;
+        known.map_or(Ok(()), |known| {
+            Err(self.prepared.setup(format!(
+                "the run was begun with {known}, and this is {product}: install that one again, or play anew"
+            )))
+        })
     }
 
     /// Takes a prompt back, and gives it a moment to end.
@@ -222,8 +304,10 @@ impl Steer {
                 if let Some(note) = note {
                     self.desk.think(&note);
                 }
-                let said = self.desk.last_said();
-                let _ = self.desk.outside().answer(Said { usage, ..said });
+                if !self.watch() {
+                    let said = self.desk.last_said();
+                    let _ = self.desk.outside().answer(Said { usage, ..said });
+                }
             }
             Ok(running::Happened::Ended(Ended::Failed(error))) => {
                 running.deeds.close(&self.desk);

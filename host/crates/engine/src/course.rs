@@ -59,6 +59,7 @@ pub(super) async fn play(
     drop(opening);
     // The agent's process ends with the episode, whatever ends that.
     let view = episode.environment.workspace.view().clone();
+    let is_process = employed.is_some();
     let agent = async {
         match employed {
             // Boxed: most episodes have none.
@@ -69,6 +70,9 @@ pub(super) async fn play(
     tokio::select! {
         played = play_sessions(&mut episode, past) => played?,
         never = agent => match never {},
+    }
+    if is_process {
+        acp::forget(plan, &persona.id, run);
     }
     Ok(episode.result())
 }

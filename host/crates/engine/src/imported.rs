@@ -146,6 +146,7 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         judge: UNKNOWN.into(),
         players: Players::IMPORTED,
         models: BTreeMap::new(),
+        process: None,
         runs: outputs.runs,
         seed: 0,
         personas,

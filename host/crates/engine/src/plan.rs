@@ -7,6 +7,7 @@ mod cast;
 mod error;
 mod guests;
 mod machine;
+mod process;
 mod regrade;
 mod reopen;
 mod resolve;

@@ -6,6 +6,7 @@
 //! blobs/<blake3>                     files, app states, prompts and judges' replies, each once
 //! workspaces/<persona>.r<run>/       the agent's files
 //! trajectories/<persona>.r<run>/<session>.json
+//! agents/<persona>.r<run>/           what processes of the agent's keep until their episode is over: never compared
 //! outline.json                       what the suite holds, for readers
 //! results.json                       scores, made from the journals
 //! preflight.jsonl                    tokens of what the models were asked before the first session, one line each time
@@ -22,7 +23,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -85,6 +86,9 @@ pub struct Manifest {
     /// The models of each role (`agent`, `user`, `judge`), with what of their settings changes answers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, Vec<ModelSettings>>,
+    /// What was started as the agent, where it is a process of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessMark>,
     pub runs: u32,
     pub seed: u64,
     /// Only these; empty for all.
@@ -126,6 +130,43 @@ pub struct Manifest {
     /// Of what a run that may be shown was made; absent in the run itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+}
+
+/// An agent that is a process of its own: its entry as it was played, and what it said of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessMark {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Names of the variables of the host's that it is given.
+    pub environment: Vec<String>,
+    /// Variables with values of their own, by name: BLAKE3 of the value, which may be a key.
+    pub set: BTreeMap<String, String>,
+    /// The folder of the workspace that it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    pub confined: bool,
+    /// What else of its installation it can read.
+    pub read: Vec<String>,
+    /// Which tools it is offered: `apps` or `all`.
+    pub tools: String,
+    /// How long its home lasts: `process` or `episode`.
+    pub home: String,
+    /// As its first process told it; absent where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<Product>,
+}
+
+/// What an agent's process says that it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Product {
+    pub name: String,
+    pub version: String,
+}
+
+impl fmt::Display for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
 }
 
 pub(super) fn first_protocol() -> u32 {
@@ -249,6 +290,8 @@ pub struct RunFolder {
     /// that is only read and has no file to lock.
     held: Option<Lock>,
     disk: Arc<Disk>,
+    /// Held while the manifest is completed.
+    manifest: Mutex<()>,
     /// Of a folder that is not under its own name yet: it is removed if it never is.
     draft: Option<Draft>,
 }
@@ -318,6 +361,7 @@ impl RunFolder {
             root: dir.path().to_owned(),
             held: Some(lock),
             disk: Arc::default(),
+            manifest: Mutex::default(),
             draft: Some(Draft {
                 dir,
                 name: path.to_owned(),
@@ -365,6 +409,7 @@ impl RunFolder {
             root,
             held: lock,
             disk: Arc::default(),
+            manifest: Mutex::default(),
             draft: None,
         };
         Ok((folder, manifest))
@@ -381,6 +426,7 @@ impl RunFolder {
             root,
             held: Some(lock),
             disk: Arc::default(),
+            manifest: Mutex::default(),
             draft: None,
         })
     }
@@ -681,6 +727,27 @@ impl RunFolder {
         names(&self.root.join(BLOBS))
     }
 
+    /// What processes of an episode's agent keep until it is over.
+    pub fn agent(&self, persona: &str, run: u32) -> PathBuf {
+        self.root.join(AGENTS).join(format!("{persona}.r{run}"))
+    }
+
+    /// Completes the manifest by what the first process of the agent's says that it is. What another one said before, where that is
+    /// not the same.
+    pub fn name_product(&self, product: &Product) -> Result<Option<Product>, FolderError> {
+        let _alone = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut manifest = read_manifest(&self.root)?;
+        let Some(mark) = &mut manifest.process else {
+            return Ok(None);
+        };
+        if let Some(known) = &mark.product {
+            return Ok((known != product).then(|| known.clone()));
+        }
+        mark.product = Some(product.clone());
+        self.write_json(&self.root.join("manifest.json"), &manifest)?;
+        Ok(None)
+    }
+
     /// The workspaces that lie here, by the folder's name.
     pub fn workspace_names(&self) -> Result<BTreeSet<String>, FolderError> {
         names(&self.root.join("workspaces"))
@@ -877,13 +944,15 @@ pub const SEAL_SIGNATURE: &str = "seal.json.sig";
 pub const SEAL_NAMESPACE: &str = "pibench-run";
 const LOG: &str = "log.jsonl";
 const BLOBS: &str = "blobs";
+const AGENTS: &str = "agents";
 /// All that a run folder has itself.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "manifest.json",
     "journal",
     BLOBS,
     "workspaces",
     "trajectories",
+    AGENTS,
     OUTLINE,
     "results.json",
     PREFLIGHT,

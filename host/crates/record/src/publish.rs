@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::event::{Event, Fault, Turn};
 use super::folder::{
-    FolderError, Manifest, Published, RunFolder, Transcripts, read_outline, read_results,
+    FolderError, Manifest, ProcessMark, Published, RunFolder, Transcripts, read_outline,
+    read_results,
 };
 use super::journal::{self, Journal, JournalError};
 use super::outline::{Outline, SessionOutline};
@@ -390,7 +391,20 @@ fn without_paths(manifest: &Manifest) -> Manifest {
         let name = Path::new(path).file_name();
         name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     };
+    let plain = |word: &String| {
+        if word.contains('/') {
+            name(word)
+        } else {
+            word.clone()
+        }
+    };
+    let process = manifest.process.clone().map(|mark| ProcessMark {
+        command: mark.command.iter().map(plain).collect(),
+        read: mark.read.iter().map(name).collect(),
+        ..mark
+    });
     Manifest {
+        process,
         suite_path: name(&manifest.suite_path),
         plugin_dirs: Vec::new(),
         prompts: manifest.prompts.as_ref().map(name),

@@ -752,6 +752,7 @@ fn check_agent(name: &str, agent: &AgentFile, place: &Place<'_>, report: &mut Re
         isolation: _,
         read: _,
         tools: _,
+        home: _,
     } = agent;
     if command
         .first()

@@ -134,6 +134,20 @@ pub struct AgentFile {
     /// Which tools it is offered over MCP.
     #[serde(default)]
     pub tools: AgentTools,
+    /// How long its home lasts when it is confined.
+    #[serde(default)]
+    pub home: AgentHome,
+}
+
+/// How long the home of a confined agent lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentHome {
+    /// As long as its process.
+    #[default]
+    Process,
+    /// Until its episode is over: an agent that keeps its sessions there and can load them goes on with one where a run was cut off.
+    Episode,
 }
 
 /// What keeps an agent's process from the rest of the machine.

@@ -33,7 +33,7 @@ fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {
         Finding::problem("agent", format!("failed to {error}"), remedy.clone())
     };
     let folder = tempfile::tempdir().or_exit(Exit::Io)?;
-    let prepared = match prepare(name, suite, Hidden::default(), folder.path()) {
+    let prepared = match prepare(name, suite, Hidden::default(), folder.path(), None) {
         Ok(prepared) => prepared,
         Err(error) => return Ok(problem(&error)),
     };

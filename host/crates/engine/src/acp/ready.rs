@@ -7,15 +7,16 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use pibench_acp::{Hidden, Installation, Launch, NotConfined, NotFound, probe};
+use pibench_acp::{Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, probe};
 use pibench_core::player;
 use pibench_door::Door;
 use pibench_model::ModelError;
 use pibench_model::external::{External, Outside};
 use pibench_model::provider::process_environment;
+use pibench_record::RunFolder;
 use pibench_sandbox::workspace::View;
 use pibench_suite::catalog;
-use pibench_suite::manifest::{AgentFile, AgentTools, Isolation};
+use pibench_suite::manifest::{AgentFile, AgentHome, AgentTools, Isolation};
 use pibench_suite::suite::Suite;
 
 use super::unknown;
@@ -73,6 +74,8 @@ pub struct Prepared {
     pub name: String,
     pub launch: Launch,
     pub tools: AgentTools,
+    /// What outlives a process; None where nothing is played.
+    pub keep: Option<Keep>,
 }
 
 /// The settings of an agent by its name, and whether it is confined; None for a name of another kind.
@@ -99,6 +102,7 @@ pub fn prepare(
     suite: &Suite,
     hidden: Hidden,
     workspace: &Path,
+    keep: Option<Keep>,
 ) -> Result<Prepared, ReadyError> {
     let unknown = || ReadyError::Unknown {
         name: name.to_owned(),
@@ -113,6 +117,7 @@ pub fn prepare(
         isolation: _,
         read,
         tools,
+        home,
     } = agent;
     let path = process_environment("PATH").unwrap_or_else(|| PATH.to_owned());
     let mut given: BTreeMap<String, String> = BTreeMap::from([("PATH".to_owned(), path.clone())]);
@@ -146,10 +151,15 @@ pub fn prepare(
             environment: given,
             workspace: workspace.to_owned(),
             directory: cwd.unwrap_or_default(),
+            home: keep
+                .as_ref()
+                .filter(|_| home == AgentHome::Episode)
+                .map(Keep::home),
             bridge: std::env::current_exe().unwrap_or_default(),
             confined,
         },
         tools,
+        keep,
     })
 }
 
@@ -183,21 +193,22 @@ fn check_keys(suite: &Suite, given: &BTreeMap<String, String>) -> Result<(), Rea
 }
 
 /// An episode's agent: its two halves, one of which plays.
-pub(in super::super) struct Employed {
+pub(in super::super) struct Employed<'p> {
     /// What the loop asks in the place of a model.
     pub(in super::super) external: External,
     prepared: Prepared,
     outside: Outside,
     door: Door,
     token: String,
+    folder: &'p RunFolder,
 }
 
 /// The agent of an episode, ready to be started in its workspace; None where the agent is no process.
-pub(in super::super) async fn employ(
-    plan: &Plan,
+pub(in super::super) async fn employ<'p>(
+    plan: &'p Plan,
     persona: &str,
     run: u32,
-) -> Result<Option<Employed>, EpisodeError> {
+) -> Result<Option<Employed<'p>>, EpisodeError> {
     if !matches!(plan.roles.agent, AgentRole::Process) {
         return Ok(None);
     }
@@ -226,6 +237,7 @@ pub(in super::super) async fn employ(
         outside,
         door,
         token,
+        folder: &plan.folder,
     }))
 }
 
@@ -236,7 +248,7 @@ pub(super) fn token() -> Result<String, String> {
     Ok(blake3::hash(&token).to_hex().to_string())
 }
 
-impl Employed {
+impl Employed<'_> {
     /// Plays as the agent, as long as somebody polls it.
     pub(in super::super) async fn play(self, view: View) -> Infallible {
         let Self {
@@ -245,8 +257,21 @@ impl Employed {
             outside,
             door,
             token,
+            folder,
         } = self;
-        super::play(prepared, outside, view, door, token).await
+        super::play(prepared, outside, view, door, token, folder).await
+    }
+}
+
+/// Where what outlives the processes of an episode's agent is kept.
+fn keep(plan: &Plan, persona: &str, run: u32) -> Keep {
+    Keep::new(plan.folder.agent(persona, run))
+}
+
+/// An episode is over: nothing of its agent's is kept.
+pub(in super::super) fn forget(plan: &Plan, persona: &str, run: u32) {
+    if let Err(error) = keep(plan, persona, run).remove() {
+        tracing::warn!(%error, persona, run, "what the agent's processes kept is left in the run folder");
     }
 }
 
@@ -271,10 +296,36 @@ fn of_plan(plan: &Plan, persona: &str, run: u32) -> Result<Prepared, ReadyError>
         homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
     };
     let (name, suite) = (&plan.roles.agent_name, &plan.suite);
-    prepare(name, suite, hidden, &workspace)
+    let keep = keep(plan, persona, run);
+    prepare(name, suite, hidden, &workspace, Some(keep))
 }
 
 impl Prepared {
+    /// The session that was played before, where what it was told first is this and the agent's home was kept.
+    pub(super) fn kept(&self, of: &str) -> Option<String> {
+        let has_home = self.launch.confined.is_none() || self.launch.home.is_some();
+        self.keep.as_ref().filter(|_| has_home)?.session(of)
+    }
+
+    /// A new process begins with nothing.
+    pub(super) fn begin_anew(&self) -> Result<(), ModelError> {
+        let Some(keep) = &self.keep else {
+            return Ok(());
+        };
+        keep.begin(self.launch.home.is_some())
+            .map_err(|error| self.setup(format!("make its home: {error}")))
+    }
+
+    /// Notes the session that is played from here on.
+    pub(super) fn note(&self, id: &str, of: String) -> Result<(), ModelError> {
+        let Some(keep) = &self.keep else {
+            return Ok(());
+        };
+        let id = id.to_owned();
+        keep.put(&KeptSession { id, of })
+            .map_err(|error| self.setup(format!("note its session: {error}")))
+    }
+
     /// What the operator must mend.
     pub(super) fn setup(&self, reason: String) -> ModelError {
         ModelError::Setup {

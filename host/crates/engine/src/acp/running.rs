@@ -5,9 +5,9 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1::{
     AuthMethod, CancelNotification, ClientCapabilities, ContentBlock, EnvVariable, Error,
     FileSystemCapabilities, HttpHeader, Implementation, InitializeRequest, InitializeResponse,
-    McpServer, McpServerHttp, McpServerStdio, NewSessionRequest, NewSessionResponse, PromptRequest,
-    PromptResponse, RequestId, SessionId, SessionNotification, SessionUpdate, StopReason,
-    TextContent,
+    LoadSessionRequest, McpServer, McpServerHttp, McpServerStdio, NewSessionRequest,
+    NewSessionResponse, PromptRequest, PromptResponse, RequestId, SessionId, SessionNotification,
+    SessionUpdate, StopReason, TextContent,
 };
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
@@ -22,6 +22,7 @@ use pibench_acp::{Event, Incoming, Outgoing, Process, read};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
 use pibench_model::ModelError;
+use pibench_record::folder::Product;
 
 /// How long an agent may take until its session is open: some look for a newer version of themselves first.
 const START: Duration = Duration::from_mins(2);
@@ -42,6 +43,14 @@ pub const BRIDGE_TOKEN: &str = "PIBENCH_BRIDGE_TOKEN";
 /// A process whose session is open.
 pub(super) struct Running {
     process: Process,
+    /// What it says that it is.
+    pub(super) product: Option<Product>,
+    /// Whether it can load sessions: such a one plays several.
+    pub(super) loads: bool,
+    /// Whether it takes MCP servers by HTTP.
+    by_http: bool,
+    /// The ways of a login that it names.
+    logins: String,
     session: SessionId,
     /// The number of the last request.
     asked: i64,
@@ -90,16 +99,21 @@ pub(super) enum Ended {
 }
 
 impl Running {
-    /// Starts a process and opens a session, with the workspace as its directory and our MCP server.
+    /// Starts a process and opens a session, with the workspace as its directory and our MCP server at a place with its token. A
+    /// session that was kept is loaded, where the agent can; whether it was.
     pub(super) async fn start(
         prepared: &Prepared,
-        url: &str,
-        token: &str,
-    ) -> Result<Self, ModelError> {
+        server: (&str, &str),
+        kept: Option<&str>,
+    ) -> Result<(Self, bool), ModelError> {
         let process = prepared.launch.start();
         let process = process.map_err(|error| prepared.setup(format!("start it: {error}")))?;
         let mut running = Self {
             process,
+            product: None,
+            loads: false,
+            by_http: false,
+            logins: String::new(),
             session: SessionId::new(""),
             asked: 0,
             prompt: None,
@@ -108,11 +122,9 @@ impl Running {
             odd: 0,
             told: Told::default(),
         };
-        match tokio::time::timeout(START, running.greet(prepared, url, token)).await {
-            Ok(Ok(session)) => {
-                running.session = session;
-                Ok(running)
-            }
+        let begun = tokio::time::timeout(START, running.begin(prepared, server, kept)).await;
+        match begun {
+            Ok(Ok(loaded)) => Ok((running, loaded)),
             Ok(Err(Refusal::Setup(reason))) => Err(prepared.setup(reason)),
             Ok(Err(Refusal::Own(reason))) => {
                 let reason = running.epitaph(reason).await;
@@ -126,12 +138,23 @@ impl Running {
         }
     }
 
-    async fn greet(
+    async fn begin(
         &mut self,
         prepared: &Prepared,
-        url: &str,
-        token: &str,
-    ) -> Result<SessionId, Refusal> {
+        server: (&str, &str),
+        kept: Option<&str>,
+    ) -> Result<bool, Refusal> {
+        self.greet().await?;
+        if let Some(kept) = kept.filter(|_| self.loads)
+            && self.load(prepared, server, kept).await?
+        {
+            return Ok(true);
+        }
+        self.open(prepared, server).await?;
+        Ok(false)
+    }
+
+    async fn greet(&mut self) -> Result<(), Refusal> {
         let files = FileSystemCapabilities::new()
             .read_text_file(true)
             .write_text_file(true);
@@ -148,7 +171,19 @@ impl Running {
                 hello.protocol_version
             )));
         }
-        let server = if hello.agent_capabilities.mcp_capabilities.http {
+        self.product = hello.agent_info.map(|info| Product {
+            name: named(&info.name),
+            version: named(&info.version),
+        });
+        self.loads = hello.agent_capabilities.load_session;
+        self.by_http = hello.agent_capabilities.mcp_capabilities.http;
+        self.logins = logins(&hello.auth_methods);
+        Ok(())
+    }
+
+    /// Our MCP server, as the agent takes it.
+    fn server(&self, prepared: &Prepared, (url, token): (&str, &str)) -> Vec<McpServer> {
+        vec![if self.by_http {
             let key = HttpHeader::new("Authorization", format!("Bearer {token}"));
             McpServer::Http(McpServerHttp::new(SERVER, url).headers(vec![key]))
         } else {
@@ -158,17 +193,60 @@ impl Running {
             ];
             let server = McpServerStdio::new(SERVER, &prepared.launch.bridge);
             McpServer::Stdio(server.args(vec![BRIDGE.to_owned()]).env(env))
-        };
-        let request = NewSessionRequest::new(prepared.launch.inside()).mcp_servers(vec![server]);
+        }]
+    }
+
+    /// Opens a session.
+    async fn open(&mut self, prepared: &Prepared, server: (&str, &str)) -> Result<(), Refusal> {
+        let servers = self.server(prepared, server);
+        let request = NewSessionRequest::new(prepared.launch.inside()).mcp_servers(servers);
         let opened: Result<NewSessionResponse, Refusal> = self.ask("session/new", &request).await;
-        opened
-            .map(|opened| opened.session_id)
-            .map_err(|refusal| match refusal {
-                Refusal::Setup(reason) => {
-                    Refusal::Setup(format!("{reason}{}", logins(&hello.auth_methods)))
-                }
-                Refusal::Own(reason) => Refusal::Own(reason),
-            })
+        let opened = opened.map_err(|refusal| match refusal {
+            Refusal::Setup(reason) => Refusal::Setup(format!("{reason}{}", self.logins)),
+            Refusal::Own(reason) => Refusal::Own(reason),
+        })?;
+        self.session = opened.session_id;
+        Ok(())
+    }
+
+    /// Opens the next session in the same process: nothing of the one before counts in it. Whether that went well.
+    pub(super) async fn open_another(&mut self, prepared: &Prepared, server: (&str, &str)) -> bool {
+        self.process.begin();
+        self.terminals = super::request::Terminals::default();
+        self.odd = 0;
+        self.told = Told::default();
+        matches!(
+            tokio::time::timeout(START, self.open(prepared, server)).await,
+            Ok(Ok(()))
+        )
+    }
+
+    /// Loads a session that an earlier process opened; false where the agent has it no more. What it repeats of it is known.
+    async fn load(
+        &mut self,
+        prepared: &Prepared,
+        server: (&str, &str),
+        kept: &str,
+    ) -> Result<bool, Refusal> {
+        let session = SessionId::new(kept);
+        let servers = self.server(prepared, server);
+        let request = LoadSessionRequest::new(session.clone(), prepared.launch.inside());
+        let request = request.mcp_servers(servers);
+        // It tells nothing more than that it did.
+        let loaded: Result<Value, Refusal> = self.ask("session/load", &request).await;
+        match loaded {
+            Ok(_) => self.session = session,
+            Err(Refusal::Setup(reason)) => {
+                tracing::warn!(reason, "the agent does not load its session");
+                return Ok(false);
+            }
+            Err(refusal) => return Err(refusal),
+        }
+        Ok(true)
+    }
+
+    pub(super) fn session(&self) -> &str {
+        &self.session.0
     }
 
     /// Asks and waits for the answer: before there is a session, nothing else is of interest.
@@ -432,6 +510,11 @@ fn refusal(method: &str, error: &Error) -> Refusal {
     } else {
         Refusal::Setup(reason)
     }
+}
+
+/// A name that an agent gives itself.
+fn named(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
 /// The ways of a login that an agent names.

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::answers::offline;
 use super::cast::{Names, cast, clients};
 use super::resolve::{Wanted, begin, log_of, only, settle, warn_of_files};
-use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests};
+use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests, process};
 use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::size::Memory;
@@ -347,6 +347,10 @@ fn may_go_on(
     let Some(graded) = &manifest.graded else {
         let now = Manifest {
             models,
+            process: process::told(
+                process::mark(&manifest.agent, &opened.suite.agents),
+                manifest,
+            ),
             ..manifest.clone()
         };
         return same_run(dir, manifest, &now);
@@ -400,7 +404,8 @@ pub fn same_plan(
     dir: &Utf8Path,
 ) -> Result<(), PlanError> {
     let was = read_manifest(dir.as_std_path()).map_err(of_folder)?;
-    let now = settle(machine, suite, wanted, agent)?.manifest;
+    let mut now = settle(machine, suite, wanted, agent)?.manifest;
+    now.process = process::told(now.process, &was);
     let differ = differences(&was, &now);
     let part = |manifest: &Manifest| {
         manifest

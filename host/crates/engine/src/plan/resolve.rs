@@ -12,7 +12,9 @@ use tracing_subscriber::EnvFilter;
 
 use super::answers::offline;
 use super::cast::{Names, cast, clients};
-use super::{AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests};
+use super::{
+    AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests, process,
+};
 use crate::log::Log;
 use crate::role::prompts::Prompts;
 use crate::spending::Spending;
@@ -215,6 +217,7 @@ impl Ground {
             judge: roles.judge_name.clone(),
             players: roles.players(),
             models: roles.models(),
+            process: process::mark(&roles.agent_name, &suite.agents),
             runs: suite.runs.unwrap_or(few),
             seed: suite.seed,
             personas: suite.filter.personas.clone(),
