@@ -5,7 +5,7 @@ use std::fs;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::scene::{Scene, expect, stderr};
+use crate::scene::{Scene, expect, root, stderr};
 
 fn said(scene: &Scene, args: &[&str]) -> String {
     let output = scene.run(args);
@@ -39,6 +39,42 @@ fn every_table_fits_a_terminal_of_80_columns() {
     ] {
         check_width(&said(&scene, args));
     }
+}
+
+#[test]
+fn no_id_is_broken_in_a_table() {
+    let scene = Scene::new();
+    let suite = root().join("tasks/suite.toml");
+    let suite = suite.to_str().unwrap();
+    let listed = said(&scene, &["list", "sessions", suite]);
+    check_width(&listed);
+    // The longest one, and one that others depend on.
+    for id in [
+        "saltmarsh-chronology",
+        "saltmarsh-statement",
+        "lease-clauses",
+    ] {
+        assert!(listed.contains(id), "{id}: {listed}");
+    }
+    let args = ["run", suite, "--persona", "law_trainee", "--out", "a"];
+    let played = said(&scene, &args);
+    for text in [
+        played,
+        said(&scene, &["show", "--once", "a"]),
+        said(&scene, &["compare", "a", "a"]),
+    ] {
+        check_width(&text);
+        assert!(text.contains("  saltmarsh-statement "), "{text}");
+        assert!(text.contains("100.0"), "{text}");
+    }
+    let config = said(&scene, &["run", suite, "--print-config"]);
+    check_width(&config);
+    assert!(
+        config.contains(" limits.grader.hostcall_bytes "),
+        "{config}"
+    );
+    // A list is broken between its values.
+    assert!(config.contains("\", \""), "{config}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::vocabulary::Category;
 use pibench_engine::plan::{limits, open, search};
 use pibench_report::escape;
-use pibench_report::grid::fitting;
+use pibench_report::grid::{fitting, keep_words};
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
 use pibench_suite::statistics::{render, statistics};
@@ -87,17 +87,23 @@ fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     }
     let mut table = fitting();
-    table.set_header(["persona", "session", "", "title", "depends on"]);
+    table.set_header(["session", "", "title", "depends on"]);
+    let mut last = "";
     for one in of_all {
+        // A persona has a line of its own, where its sessions begin.
+        if last != one.persona {
+            table.add_row([one.persona]);
+            last = one.persona;
+        }
         let category = one.category.map(|category| format!("{category:?}"));
         table.add_row([
-            one.persona.to_owned(),
-            one.id.to_owned(),
+            format!("  {}", one.id),
             category.unwrap_or_default(),
             escape::line(one.title),
             one.depends_on.join(" "),
         ]);
     }
+    keep_words(&mut table, [0, 1, 3]);
     println!("{table}");
     Ok(Exit::Complete)
 }

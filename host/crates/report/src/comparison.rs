@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
-use super::grid::fitting;
+use super::grid::{fitting, keep_words};
 use pibench_core::player::Player;
 use pibench_core::statistics::{
     Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,
@@ -127,6 +127,7 @@ fn sessions(sessions: &[SessionPair]) -> String {
         row.extend(sides(session.comp));
         table.add_row(row);
     }
+    keep_words(&mut table, 0..8);
     table.to_string()
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use comfy_table::CellAlignment;
 
 use super::escape::line;
-use super::grid::fitting;
+use super::grid::{fitting, keep_words};
 use super::run_record::{RunRecord, State, marked};
 use super::table;
 use pibench_core::progress::{Progress, Spent};
@@ -166,6 +166,7 @@ pub fn state(run: &RunRecord) -> String {
             },
         ]);
     }
+    keep_words(&mut sessions, 0..6);
     let mut parts = vec![
         format!(
             "{}: {}",

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::cost;
 use super::escape::line;
-use super::grid::fitting;
+use super::grid::{fitting, keep_words};
 use super::run_record::marked;
 use pibench_core::aggregate::Tally;
 use pibench_core::player::Mark;
@@ -114,6 +114,7 @@ fn sessions(sessions: &[SessionLine]) -> String {
             name(&session.outcome),
         ]);
     }
+    keep_words(&mut table, 0..7);
     table.to_string()
 }
 

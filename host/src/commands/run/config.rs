@@ -15,7 +15,7 @@ use pibench_engine::plan::{Settled, agents, at_once, settle};
 use pibench_record::Manifest;
 use pibench_record::folder::PluginMark;
 use pibench_report::escape;
-use pibench_report::grid::fitting;
+use pibench_report::grid::{fitting, keep_words};
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
 use pibench_suite::manifest::LimitOverrides;
@@ -68,10 +68,16 @@ fn table(rows: &[Row]) -> Table {
         let value = match value {
             Value::Null => "-".into(),
             Value::String(text) => text.clone(),
+            // A line breaks at blanks: JSON's own text of a list has none.
+            Value::Array(values) => {
+                let values: Vec<String> = values.iter().map(Value::to_string).collect();
+                format!("[{}]", values.join(", "))
+            }
             value => value.to_string(),
         };
         table.add_row([key, &value, from].map(|text| escape::line(text)));
     }
+    keep_words(&mut table, [0]);
     table
 }
 
