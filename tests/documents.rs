@@ -36,7 +36,7 @@ async fn shown(name: &str, content: &[u8], mut arguments: Value) -> Result<Strin
     match read(&documents(Limits::DOCUMENT), &workspace, &arguments).await {
         Ok(Read::Text(text)) => Ok(text),
         Ok(Read::Picture { text, .. }) => panic!("{name}: {text}"),
-        Err(ReadError::Refused(Refusal(text))) => Err(text),
+        Err(ReadError::Refused(Refusal { text, .. })) => Err(text),
         Err(ReadError::Broke(fault)) => panic!("{name}: {fault}"),
     }
 }
@@ -512,7 +512,7 @@ async fn a_picture_is_handed_over_by_its_bytes_whatever_size_it_claims() {
         read(&documents(Limits::DOCUMENT), &workspace, &arguments).await
     };
     assert!(matches!(ask("claims.png").await, Ok(Read::Picture { .. })));
-    let Err(ReadError::Refused(Refusal(text))) = ask("large.png").await else {
+    let Err(ReadError::Refused(Refusal { text, .. })) = ask("large.png").await else {
         panic!("it was read");
     };
     assert!(text.contains("pictures are shown up to"), "{text}");

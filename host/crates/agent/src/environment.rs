@@ -146,7 +146,7 @@ impl Environment {
     fn read<'a>(&self, request: &'a Request<'_>) -> Result<Tool<'a>, Refusal> {
         let Request { call, arguments } = request;
         match self.toolbox.objection(&call.name, arguments) {
-            Some(objection) => Err(Refusal(objection)),
+            Some(objection) => Err(Refusal::new(objection)),
             None => Tool::parse(&call.name, arguments),
         }
     }
@@ -179,9 +179,9 @@ impl Environment {
             Tool::Cron(arguments) => {
                 let now = self.clock.now();
                 let done = schedule::cron(&mut self.jobs, arguments, now, self.woken);
-                done.map_err(Refusal).into()
+                done.map_err(Refusal::new).into()
             }
-            Tool::SaveMemory => Refusal(save_memory::NOT_NOW.into()).into(),
+            Tool::SaveMemory => Refusal::new(save_memory::NOT_NOW.into()).into(),
             Tool::App {
                 app,
                 tool,
@@ -199,7 +199,7 @@ impl Environment {
         while search.step(&self.workspace) {
             tokio::task::yield_now().await;
             if Instant::now() >= deadline {
-                return Refusal(OUT_OF_TIME.into()).into();
+                return Refusal::new(OUT_OF_TIME.into()).into();
             }
         }
         Ran::done(search.text())
@@ -270,14 +270,14 @@ impl Environment {
         let ran = if ok {
             Ran::done(text.to_owned())
         } else {
-            Refusal(text.to_owned()).into()
+            Refusal::new(text.to_owned()).into()
         };
         self.called(turn, request, ran)
     }
 
     /// A call that no tool is run for.
     pub(super) fn refuse(&mut self, turn: u32, request: Request<'_>, why: &str) -> Called {
-        self.called(turn, request, Refusal(why.into()).into())
+        self.called(turn, request, Refusal::new(why.into()).into())
     }
 
     /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
@@ -306,7 +306,7 @@ impl Environment {
     async fn read_file(&mut self, arguments: &read_file::Arguments) -> Ran {
         match read_file::read(&self.documents, &self.workspace, arguments).await {
             Ok(Read::Text(text)) => Ran::done(text),
-            Ok(Read::Picture { .. }) if !self.vision => Refusal(BLIND.into()).into(),
+            Ok(Read::Picture { .. }) if !self.vision => Refusal::new(BLIND.into()).into(),
             Ok(Read::Picture { text, step }) => Ran::with(text, Effect::Picture(step)),
             Err(ReadError::Refused(refusal)) => refusal.into(),
             Err(ReadError::Broke(fault)) => Ran::Broke(guest_fault(DOCUMENT, &fault)),
@@ -393,7 +393,7 @@ async fn fetch(door: &pibench_model::web::Web, asked: &Web) -> Ran {
     };
     match answer {
         Ok(text) => Ran::done(text),
-        Err(error) => Refusal(format!("failed to {error}")).into(),
+        Err(error) => Refusal::new(format!("failed to {error}")).into(),
     }
 }
 
@@ -410,8 +410,15 @@ impl Ran {
 }
 
 impl From<Refusal> for Ran {
-    fn from(Refusal(message): Refusal) -> Self {
-        Self::Refused { code: 0, message }
+    fn from(Refusal { text, machine }: Refusal) -> Self {
+        match machine {
+            // The model has done nothing wrong, and what it makes of it is no work to be judged.
+            Some(fault) => Self::Broke(guest_fault("workspace", &fault)),
+            None => Self::Refused {
+                code: 0,
+                message: text,
+            },
+        }
     }
 }
 
@@ -424,6 +431,30 @@ impl From<Result<String, Refusal>> for Ran {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_nobodys_work_and_a_full_quota_the_models() {
+        use pibench_core::path::WorkspacePath;
+        use pibench_sandbox::workspace::{Limit, WorkspaceError};
+        let path = WorkspacePath::parse("a").unwrap();
+        let full = WorkspaceError::Io {
+            path: path.clone(),
+            // ENOSPC
+            source: std::io::Error::from_raw_os_error(28),
+        };
+        let Ran::Broke(fault) = Ran::from(crate::tools::refusal(&full)) else {
+            panic!("taken for the model's")
+        };
+        assert_eq!(fault.kind, FaultKind::Infrastructure);
+        let quota = WorkspaceError::Quota {
+            path,
+            limit: Limit::Bytes,
+            allowed: 1,
+            actual: 2,
+        };
+        let refused = Ran::from(crate::tools::refusal(&quota));
+        assert!(matches!(refused, Ran::Refused { .. }), "{refused:?}");
+    }
 
     #[tokio::test]
     async fn a_panic_in_a_tool_is_a_fault_of_that_call() {

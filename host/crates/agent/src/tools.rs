@@ -24,6 +24,7 @@ use super::schedule;
 use pibench_core::message::ToolSpec;
 use pibench_core::path::{PathError, WorkspacePath};
 use pibench_model::web::{FetchArguments, SearchArguments};
+use pibench_sandbox::GuestFault;
 use pibench_sandbox::workspace::{Workspace, WorkspaceError};
 
 /// The name of [`Builtin::Message`].
@@ -97,8 +98,21 @@ pub(crate) enum Web {
 /// A call that a tool did not carry out; nothing has changed. The text says what is wrong and what
 /// to try, for the agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Refusal(pub String);
+#[error("{text}")]
+pub struct Refusal {
+    pub text: String,
+    /// The machine broke, and nobody is to be blamed for what was not done.
+    pub machine: Option<GuestFault>,
+}
+
+impl Refusal {
+    pub fn new(text: String) -> Self {
+        Self {
+            text,
+            machine: None,
+        }
+    }
+}
 
 impl Builtin {
     /// Those that are offered for the work, in the order in which they are.
@@ -201,13 +215,13 @@ impl Builtin {
     fn parse<T: DeserializeOwned>(self, arguments: &Value) -> Result<T, Refusal> {
         // Taken from an array, serde would read the fields by position.
         if !arguments.is_object() {
-            return Err(Refusal(format!(
+            return Err(Refusal::new(format!(
                 "the arguments are no JSON object; {}",
                 self.usage()
             )));
         }
         T::deserialize(arguments).map_err(|error| {
-            Refusal(format!(
+            Refusal::new(format!(
                 "the arguments do not fit: {error}; {}",
                 self.usage()
             ))
@@ -245,7 +259,7 @@ impl<'a> Tool<'a> {
         let Some(builtin) = Builtin::named(name) else {
             let (app, tool) = name
                 .split_once("__")
-                .ok_or_else(|| Refusal(format!("there is no tool `{name}`")))?;
+                .ok_or_else(|| Refusal::new(format!("there is no tool `{name}`")))?;
             return Ok(Self::App {
                 app,
                 tool,
@@ -291,14 +305,14 @@ fn directory_path(text: &str) -> Result<WorkspacePath, Refusal> {
 }
 
 fn path_refusal(text: &str, error: &PathError) -> Refusal {
-    Refusal(format!(
+    Refusal::new(format!(
         "the path {text:?} is not accepted: {error}. Give a path relative to the workspace, such as \
          notes/plan.md"
     ))
 }
 
 /// A refusal with what to try instead.
-fn refusal(error: &WorkspaceError) -> Refusal {
+pub(crate) fn refusal(error: &WorkspaceError) -> Refusal {
     let hint = match error {
         WorkspaceError::NotFound(_) => "Look with list_dir for what there is",
         WorkspaceError::NotAFile(_) => "Use list_dir for a folder, or name a file in it",
@@ -308,7 +322,10 @@ fn refusal(error: &WorkspaceError) -> Refusal {
         WorkspaceError::Quota { .. } => "Store less, in fewer or smaller files",
         _ => "Try another file",
     };
-    Refusal(format!("failed to {error}. {hint}"))
+    Refusal {
+        text: format!("failed to {error}. {hint}"),
+        machine: error.of_the_machine(),
+    }
 }
 
 /// The text of a file; what is no UTF-8 text is refused.
@@ -317,7 +334,7 @@ fn read_text(workspace: &Workspace, path: &WorkspacePath) -> Result<String, Refu
     let size = content.len();
     match String::from_utf8(content) {
         Ok(text) if !text.contains('\0') => Ok(text),
-        _ => Err(Refusal(format!(
+        _ => Err(Refusal::new(format!(
             "{path} is a binary file of {size} bytes and cannot be shown or edited as text; only UTF-8 \
              text can. Work from another file, or ask for its content as text"
         ))),
@@ -420,7 +437,7 @@ mod tests {
         arguments: &Value,
         expected: &str,
     ) {
-        let Refusal(text) = tool.run(workspace, arguments).unwrap_err();
+        let Refusal { text, .. } = tool.run(workspace, arguments).unwrap_err();
         assert!(text.contains(expected), "{text}");
     }
 

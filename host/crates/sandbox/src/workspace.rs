@@ -130,7 +130,7 @@ pub enum WorkspaceError {
 impl WorkspaceError {
     /// The machine's fault, where it is one: a full or broken disk, too many open files, no memory. A guest that met it
     /// has done nothing wrong, and what it makes of it is no work to be judged.
-    pub(crate) fn of_the_machine(&self) -> Option<GuestFault> {
+    pub fn of_the_machine(&self) -> Option<GuestFault> {
         const MACHINES: [Errno; 7] = [
             Errno::NOSPC,
             Errno::DQUOT,

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) fn write(arguments: Arguments) -> Result<String, Refusal> {
     let Arguments { question, options } = arguments;
     if question.trim().is_empty() {
-        return Err(Refusal(NO_QUESTION.into()));
+        return Err(Refusal::new(NO_QUESTION.into()));
     }
     let listed = options.iter().take(MOST_LISTED);
     let text = listed.fold(bounded(question), |text, option| {

@@ -59,13 +59,13 @@ pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<St
     } = arguments;
     let path = file_path(path)?;
     if old_text.is_empty() {
-        return Err(Refusal(
+        return Err(Refusal::new(
             "old_text is empty. Give the passage to replace, or use write_file for a whole file"
                 .into(),
         ));
     }
     if old_text == new_text {
-        return Err(Refusal(
+        return Err(Refusal::new(
             "old_text and new_text are equal. Nothing would change".into(),
         ));
     }
@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<St
         return Err(ambiguous(&path, &text, &ranges));
     }
     if ranges.len() > MAX_PLACES {
-        return Err(Refusal(format!(
+        return Err(Refusal::new(format!(
             "old_text stands in more than {MAX_PLACES} places in {path}. Add lines around it, or \
              write the file anew"
         )));
@@ -96,7 +96,7 @@ pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<St
     };
     let most = usize::try_from(workspace.view().quota().file_bytes).unwrap_or(usize::MAX);
     let edited = replaced(&text, &ranges, replacement, most).ok_or_else(|| {
-        Refusal(format!(
+        Refusal::new(format!(
             "{path} would have more than {most} bytes, the most in one file. Insert less"
         ))
     })?;
@@ -243,7 +243,7 @@ fn lines_of(text: &str, ranges: &[Range<usize>]) -> String {
 }
 
 fn ambiguous(path: &WorkspacePath, text: &str, ranges: &[Range<usize>]) -> Refusal {
-    Refusal(format!(
+    Refusal::new(format!(
         "old_text stands {} times in {path} (at line {}). Add lines around it until it is the \
          only place, or set replace_all to true",
         ranges.len(),
@@ -256,12 +256,12 @@ fn miss(path: &WorkspacePath, text: &str, old: &str) -> Refusal {
         .map(|lines| diff(text, old, lines))
         .unwrap_or_default();
     if near.is_empty() {
-        return Refusal(format!(
+        return Refusal::new(format!(
             "old_text does not stand in {path}, and nothing there is like it. Look at the file \
              with read_file"
         ));
     }
-    Refusal(format!(
+    Refusal::new(format!(
         "old_text does not stand in {path}. What is nearest to it differs so:\n{near}Give the \
          lines of the file as they are"
     ))
@@ -539,7 +539,7 @@ mod tests {
         let old: String = (0..150).map(|n| line(n, "there")).collect();
         let (_folder, mut workspace) = workspace();
         put(&mut workspace, "a", &content);
-        let Refusal(text) = Builtin::EditFile
+        let Refusal { text, .. } = Builtin::EditFile
             .run(&mut workspace, &arguments(&old, "x"))
             .unwrap_err();
         assert!(text.contains("... (cut)") && text.len() < MAX_DIFF + 500);
@@ -556,12 +556,12 @@ mod tests {
         };
         let many = "x".repeat(MAX_PLACES);
         assert!(replace(&many, "yy").is_ok());
-        let Refusal(text) = replace(&many, &"y".repeat(1 << 20)).unwrap_err();
+        let Refusal { text, .. } = replace(&many, &"y".repeat(1 << 20)).unwrap_err();
         assert!(
             text.contains("would have more than 67108864 bytes"),
             "{text}"
         );
-        let Refusal(text) = replace(&format!("{many}x"), "yy").unwrap_err();
+        let Refusal { text, .. } = replace(&format!("{many}x"), "yy").unwrap_err();
         assert!(text.contains("in more than 10000 places"), "{text}");
     }
 

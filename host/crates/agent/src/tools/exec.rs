@@ -80,7 +80,7 @@ pub(crate) async fn run(
 }
 
 fn refused(text: String) -> ExecError {
-    ExecError::Refused(Refusal(text))
+    ExecError::Refused(Refusal::new(text))
 }
 
 fn text(output: &Output) -> String {

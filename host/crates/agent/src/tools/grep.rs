@@ -257,7 +257,7 @@ fn compiled(pattern: &str, case_insensitive: bool, fixed: bool) -> Result<(Regex
     };
     let refused = |reason: String| {
         let pattern: String = pattern.chars().take(MOST_SHOWN).collect();
-        Refusal(format!(
+        Refusal::new(format!(
             "the pattern {pattern:?} is not accepted: {reason}. Correct it, or set fixed_strings for plain text"
         ))
     };
@@ -275,7 +275,7 @@ fn compiled(pattern: &str, case_insensitive: bool, fixed: bool) -> Result<(Regex
 
 fn wanted_endings(kind: &str) -> Result<&'static [&'static str], Refusal> {
     endings(kind).ok_or_else(|| {
-        Refusal(format!(
+        Refusal::new(format!(
             "the type {kind:?} is not known. Use glob instead, such as *.{kind}"
         ))
     })

@@ -29,8 +29,9 @@ pub(crate) fn write(
         let found = WorkspacePath::parse(file)
             .map_err(|error| error.to_string())
             .and_then(|path| find(workspace, &path).map_err(|error| error.to_string()));
-        found
-            .map_err(|reason| Refusal(format!("nothing was sent: the file {file:?}: {reason}")))?;
+        found.map_err(|reason| {
+            Refusal::new(format!("nothing was sent: the file {file:?}: {reason}"))
+        })?;
     }
     let text = media.iter().fold(bounded(content), |text, file| {
         format!("{text}\n[file: {file}]")

@@ -65,7 +65,7 @@ pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<St
     } = arguments;
     let path = file_path(path)?;
     if !path.as_str().to_lowercase().ends_with(".ipynb") {
-        return Err(Refusal(format!(
+        return Err(Refusal::new(format!(
             "{path} is no notebook: its name does not end in .ipynb. Use edit_file"
         )));
     }
@@ -73,7 +73,7 @@ pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<St
     let with_ids = notebook["nbformat_minor"].as_u64().unwrap_or(0) >= 5;
     let cells = notebook.get_mut("cells").and_then(Value::as_array_mut);
     let cells = cells.ok_or_else(|| {
-        Refusal(format!(
+        Refusal::new(format!(
             "{path} has no list of cells. Only notebooks of nbformat 4 can be edited"
         ))
     })?;
@@ -85,7 +85,7 @@ pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<St
             format!("Inserted {} cell 0", kind.name())
         }
         _ if index >= cells.len() => {
-            return Err(Refusal(format!(
+            return Err(Refusal::new(format!(
                 "there is no cell {index}: {path} has {}, counted from 0",
                 count(cells.len(), "cell")
             )));
@@ -120,7 +120,7 @@ fn read(workspace: &Workspace, path: &WorkspacePath, mode: EditMode) -> Result<V
     }
     let text = read_text(workspace, path)?;
     serde_json::from_str(&text).map_err(|error| {
-        Refusal(format!(
+        Refusal::new(format!(
             "{path} is no JSON ({error}), so it is no notebook. Look at it with read_file"
         ))
     })

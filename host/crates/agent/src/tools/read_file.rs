@@ -96,7 +96,7 @@ pub async fn read(
 pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let path = file_path(&arguments.path)?;
     if arguments.pages.is_some() {
-        return Err(Refusal(format!(
+        return Err(Refusal::new(format!(
             "{path} has no pages: `pages` is for PDF, DOCX, XLSX and PPTX. Use `offset` and `limit`"
         )));
     }
@@ -116,7 +116,7 @@ fn window(path: &WorkspacePath, text: &str, arguments: &Arguments) -> Result<Str
     let first = arguments.offset.get();
     if first > total {
         let total = count(total, "line");
-        return Err(Refusal(format!(
+        return Err(Refusal::new(format!(
             "offset {first} is behind the end: {path} has {total}. Use a smaller offset"
         )));
     }

@@ -49,7 +49,7 @@ impl Pattern {
         };
         let glob = glob(&full).map_err(|reason| {
             let text: String = text.chars().take(MOST_SHOWN).collect();
-            Refusal(format!(
+            Refusal::new(format!(
                 "the pattern {text:?} is not accepted: {reason}. Write one such as *.md or notes/**/*.csv"
             ))
         })?;

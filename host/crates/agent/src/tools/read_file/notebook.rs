@@ -55,7 +55,7 @@ fn joined(value: &Value) -> String {
 /// The text of a notebook. Cells count from 0, as `notebook_edit` counts them.
 pub(super) fn text(path: &WorkspacePath, json: &str) -> Result<String, Refusal> {
     let notebook: Notebook = serde_json::from_str(json).map_err(|error| {
-        Refusal(format!(
+        Refusal::new(format!(
             "{path} is no notebook: {error}. Read it by another name to see it as text"
         ))
     })?;
@@ -113,7 +113,7 @@ mod tests {
 
     fn shown(notebook: &Value) -> Result<String, String> {
         let path = WorkspacePath::parse("a.ipynb").unwrap();
-        text(&path, &notebook.to_string()).map_err(|Refusal(text)| text)
+        text(&path, &notebook.to_string()).map_err(|refusal| refusal.text)
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) async fn run(
     let (first, last) = asked(arguments.pages.as_deref())?;
     let size = workspace.stat(path).map_err(|error| refusal(&error))?.size;
     if size > MOST_BYTES {
-        return Err(Refusal(format!(
+        return Err(Refusal::new(format!(
             "{path} has {size} bytes; documents are read up to {MOST_BYTES}. Work from a smaller file"
         ))
         .into());
@@ -30,21 +30,21 @@ pub(super) async fn run(
         Ok(pages) => pages,
         Err(fault) if fault.is_infrastructure() => return Err(ReadError::Broke(fault)),
         Err(GuestFault::Failed { message }) => {
-            return Err(Refusal(format!(
+            return Err(Refusal::new(format!(
                 "{path} cannot be read: {message}. Work from another file"
             ))
             .into());
         }
         Err(fault) => {
             let text = format!("{path} cannot be read: the reader {fault}. Work from another file");
-            return Err(Refusal(text).into());
+            return Err(Refusal::new(text).into());
         }
     };
     let total = pages.total;
     if first > total {
         let part = format.part();
         let text = format!("{path} has no {part} {first}: it has {total}. Ask for another");
-        return Err(Refusal(text).into());
+        return Err(Refusal::new(text).into());
     }
     let mut text = window(path, &pages.text(format), arguments)?;
     text.push_str(&footer(&pages, format));
@@ -63,7 +63,7 @@ fn asked(pages: Option<&str>) -> Result<(u32, u32), Refusal> {
     };
     match range {
         Some((first, last)) if first <= last && last - first < MOST_PAGES => Ok((first, last)),
-        _ => Err(Refusal(format!(
+        _ => Err(Refusal::new(format!(
             "the pages {text:?} are not accepted. Give one such as 3, or at most {MOST_PAGES} such as 21-40"
         ))),
     }
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(asked(Some("21-40")), Ok((21, 40)));
         assert_eq!(asked(Some(" 1 - 2 ")), Ok((1, 2)));
         for text in ["", "0", "a", "2-1", "1-21", "-3", "1,2", "99999999999"] {
-            let Refusal(reason) = asked(Some(text)).unwrap_err();
+            let Refusal { text: reason, .. } = asked(Some(text)).unwrap_err();
             assert!(reason.contains("are not accepted"), "{reason}");
         }
     }

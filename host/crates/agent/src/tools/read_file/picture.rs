@@ -19,7 +19,7 @@ pub(super) fn shown(workspace: &Workspace, path: &WorkspacePath) -> Result<Optio
     let size = workspace.stat(path).map_err(|error| refusal(&error))?.size;
     let most = Image::MOST_BYTES;
     if size > most as u64 {
-        return Err(Refusal(format!(
+        return Err(Refusal::new(format!(
             "{path} has {size} bytes; pictures are shown up to {most}. Work from a smaller one"
         )));
     }
@@ -88,7 +88,7 @@ mod tests {
         content.resize(3 << 20, 0);
         assert!(matches!(read(&content), Ok(Some(_))));
         content.push(0);
-        let Err(Refusal(reason)) = read(&content) else {
+        let Err(Refusal { text: reason, .. }) = read(&content) else {
             panic!("not refused")
         };
         assert!(
