@@ -76,9 +76,13 @@ pub(crate) fn assert_hidden(shown: &str, place: &str, session: &Session) {
 /// can see by itself. The cheating agent calls every tool, so the results are all that the apps give.
 #[test]
 fn nothing_that_the_agent_or_an_app_can_read_tells_a_secret() {
-    for persona in &suite().personas {
-        assert_persona_hidden(persona);
-    }
+    let suite = suite();
+    // Side by side: the search takes most of the time.
+    std::thread::scope(|scope| {
+        for persona in &suite.personas {
+            scope.spawn(|| assert_persona_hidden(persona));
+        }
+    });
 }
 
 fn assert_persona_hidden(persona: &Persona) {

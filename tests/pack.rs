@@ -147,6 +147,17 @@ fn a_pack_is_installed_by_who_may_sign_it_and_verified_where_it_lies() {
     pack(&scene, "again.pibench", &[]);
     let read = |name: &str| std::fs::read(scene.path(name)).unwrap();
     assert!(read("signed.pibench") == read("again.pibench"));
+    // And by `sign` afterwards.
+    std::fs::copy(scene.path("unsigned.pibench"), scene.path("late.pibench")).unwrap();
+    let late = || scene.run(&["verify", "late.pibench", "--signers", "signers"]);
+    expect(&late(), 3, &["there is no signature in it"]);
+    expect(&scene.run(&["sign", "late.pibench", "--key", key]), 0, &[]);
+    expect(&late(), 0, &[]);
+    assert!(read("signed.pibench") == read("late.pibench"));
+    scene.write("rubbish.pibench", "no archive");
+    let rubbish = scene.run(&["sign", "rubbish.pibench", "--key", key]);
+    expect(&rubbish, 3, &["it is no whole archive"]);
+    assert_eq!(read("rubbish.pibench"), b"no archive");
     let gone = [&with[..], &["--revoked", "revoked"]].concat();
     expect(
         &install(&scene, "signed.pibench", &gone),

@@ -5,7 +5,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct SignArgs {
-    /// A plugin (NAME.wasm, signed into NAME.wasm.sig), the folder of a pack (pack.sig), or that of a finished run (seal.json.sig).
+    /// A plugin (NAME.wasm, signed into NAME.wasm.sig), the folder of a pack (pack.sig), its archive (NAME.pibench, in itself), or the
+    /// folder of a finished run (seal.json.sig).
     #[arg(value_name = "FILE|RUN|PACK")]
     pub thing: Utf8PathBuf,
     /// A private key of OpenSSH. `PIBENCH_KEY_PASSPHRASE` holds its passphrase, where it has one.

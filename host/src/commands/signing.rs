@@ -6,12 +6,14 @@ use jiff::Timestamp;
 
 use crate::cli::signing::SignersArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_pack::archive::{self, Unpacked};
 use pibench_pack::{Contents, contents};
 use pibench_record::RunFolder;
 use pibench_record::folder::SEAL_NAMESPACE;
 use pibench_report::escape::line;
 use pibench_sandbox::signed;
 use pibench_signature::{AllowedSigners, SIGNATURE_LIMIT, Signer, SigningKey};
+use tempfile::TempDir;
 
 /// Something that can be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) enum Thing {
     Plugin(Utf8PathBuf),
     /// A pack's folder.
     Pack(Utf8PathBuf),
+    /// A pack's archive, whose signature lies in it.
+    Archive(Utf8PathBuf),
     /// A run's folder.
     Run(Utf8PathBuf),
 }
@@ -30,14 +34,16 @@ impl Thing {
         let path = path.to_owned();
         if path.is_file() && path.extension() == Some("wasm") {
             Ok(Self::Plugin(path))
+        } else if path.is_file() && path.extension() == Some(archive::EXTENSION) {
+            Ok(Self::Archive(path))
         } else if path.join("manifest.json").is_file() {
             Ok(Self::Run(path))
         } else if path.join(pibench_pack::manifest::FILE).is_file() {
             Ok(Self::Pack(path))
         } else {
             Err(anyhow!(
-                "find what {path} is: a plugin is a file NAME.wasm, a pack a folder with a pack.toml, a run a folder with a \
-                 manifest.json"
+                "find what {path} is: a plugin is a file NAME.wasm, a pack a folder with a pack.toml or a file NAME.pibench, a run \
+                 a folder with a manifest.json"
             ))
             .or_exit(Exit::InvalidInput)
         }
@@ -52,7 +58,7 @@ impl Thing {
     pub(super) fn namespace(&self) -> &'static str {
         match self {
             Self::Plugin(_) => signed::NAMESPACE,
-            Self::Pack(_) => pibench_pack::NAMESPACE,
+            Self::Pack(_) | Self::Archive(_) => pibench_pack::NAMESPACE,
             Self::Run(_) => SEAL_NAMESPACE,
         }
     }
@@ -68,6 +74,7 @@ impl Thing {
                 let (contents, _) = Contents::of(path).or_exit(Exit::InvalidInput)?;
                 contents.text().into_bytes()
             }
+            Self::Archive(path) => unpacked(path)?.1.contents.text().into_bytes(),
             Self::Run(path) => {
                 let folder = RunFolder::read(path.as_std_path()).or_exit(Exit::Io)?.0;
                 folder.seal_text().or_exit(Exit::InvalidInput)?
@@ -81,6 +88,7 @@ impl Thing {
         match self {
             Self::Plugin(path) => Utf8PathBuf::from(format!("{path}{}", signed::SIGNATURE)),
             Self::Pack(path) => path.join(contents::SIGNATURE),
+            Self::Archive(path) => path.clone(),
             Self::Run(path) => path.join(pibench_record::folder::SEAL_SIGNATURE),
         }
     }
@@ -88,6 +96,9 @@ impl Thing {
     /// Its armored signature; None where nobody signed.
     pub(super) fn signature(&self) -> Result<Option<String>, Failure> {
         use std::io::Read;
+        if let Self::Archive(path) = self {
+            return Ok(unpacked(path)?.1.signature);
+        }
         let place = self.place();
         // A link or a pipe is no signature, and may have no end.
         match std::fs::symlink_metadata(&place) {
@@ -116,6 +127,18 @@ impl Thing {
         }
         let dir = place.parent().filter(|dir| !dir.as_str().is_empty());
         let dir = dir.unwrap_or(Utf8Path::new("."));
+        if let Self::Archive(path) = self {
+            let (folder, unpacked) = unpacked(path)?;
+            let root = Utf8Path::from_path(folder.path()).unwrap_or(Utf8Path::new(""));
+            // The same files with this signature, whole or not at all.
+            let new = tempfile::tempdir_in(dir).or_exit(Exit::Io)?;
+            let file = new.path().join("pack");
+            archive::write(&file, root, &unpacked.contents, Some(signature))?;
+            std::fs::rename(&file, path)
+                .with_context(|| format!("write {path}"))
+                .or_exit(Exit::Io)?;
+            return Ok(place);
+        }
         let written = || {
             use std::io::Write;
             use std::os::unix::fs::PermissionsExt;
@@ -135,8 +158,13 @@ impl Thing {
     pub(super) fn signer(&self, signers: &AllowedSigners) -> Result<Signer, Failure> {
         let Some(signature) = self.signature()? else {
             let (shown, place) = (self.shown(), self.place());
+            let missing = if matches!(self, Self::Archive(_)) {
+                "no signature in it".to_owned()
+            } else {
+                format!("no {place}")
+            };
             return Err(anyhow!(
-                "verify {shown}: nobody signed it, for there is no {place}; `pibench-host sign` makes one"
+                "verify {shown}: nobody signed it, for there is {missing}; `pibench-host sign` makes one"
             ))
             .or_exit(Exit::InvalidInput);
         };
@@ -151,9 +179,16 @@ impl Thing {
 
     pub(super) fn shown(&self) -> &Utf8Path {
         match self {
-            Self::Plugin(path) | Self::Pack(path) | Self::Run(path) => path,
+            Self::Plugin(path) | Self::Pack(path) | Self::Archive(path) | Self::Run(path) => path,
         }
     }
+}
+
+/// A pack's archive, taken apart as a stranger's.
+fn unpacked(path: &Utf8Path) -> Result<(TempDir, Unpacked), Failure> {
+    let folder = tempfile::tempdir().or_exit(Exit::Io)?;
+    let unpacked = archive::unpack(path.as_std_path(), folder.path())?;
+    Ok((folder, unpacked))
 }
 
 /// Those whose signatures count; None where the command line names none.
