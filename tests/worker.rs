@@ -668,3 +668,64 @@ fn manifests_for_kubernetes_ask_for_no_privilege_and_name_a_secret() {
     let text = String::from_utf8(queued.stdout).unwrap();
     assert!(text.contains("kueue.x-k8s.io/queue-name: q\n") && text.contains("suspend: true"));
 }
+
+#[test]
+fn manifests_are_a_base_of_kustomize_with_an_overlay() {
+    let scene = Scene::new();
+    let suite = short();
+    let of = |scheduler: &str, out: &str, more: &[&str]| {
+        let args = ["script", scheduler, "--out", out];
+        scene.run(&[&args[..], more, &["--", suite.to_str().unwrap()]].concat())
+    };
+    let printed = of("kubernetes", "/runs/spring", &[]);
+    let image = ["--image", "registry.example:5000/host:1"];
+    for (dir, out, more) in [
+        ("k", "/runs/spring", &[][..]),
+        ("s", "s3://runs/spring", &image),
+    ] {
+        expect(
+            &of("kubernetes", out, &[&["--kustomize", dir], more].concat()),
+            0,
+            &[],
+        );
+        let read =
+            |path: &str| std::fs::read_to_string(scene.path(&format!("{dir}/{path}"))).unwrap();
+        let run = read("base/run.yaml");
+        assert!(dir == "s" || run.as_bytes() == printed.stdout);
+        assert!(read("base/kustomization.yaml").contains("resources: [run.yaml]"));
+        let overlay = read("overlays/mine/kustomization.yaml");
+        assert!(overlay.contains("resources: [../../base]"), "{overlay}");
+        assert_eq!(
+            overlay.contains("PersistentVolumeClaim"),
+            dir == "k",
+            "{overlay}"
+        );
+        let name = if dir == "k" {
+            "pibench-host"
+        } else {
+            "registry.example:5000/host"
+        };
+        assert!(
+            overlay.contains(&format!("{{name: \"{name}\",")),
+            "{overlay}"
+        );
+        // What it changes is there.
+        for path in ["storage: 20Gi", "cpu: 500m", "limits: {memory: 2Gi}"] {
+            assert!(
+                run.contains(path) || (dir == "s" && path.starts_with("storage")),
+                "{run}"
+            );
+        }
+    }
+    expect(
+        &of("kubernetes", "/runs/spring", &["--kustomize", "k"]),
+        4,
+        &["it is there already"],
+    );
+    expect(
+        &of("slurm", "all", &["--kustomize", "x"]),
+        2,
+        &["for kubernetes"],
+    );
+    assert!(!scene.path("x").exists());
+}

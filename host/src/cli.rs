@@ -589,6 +589,10 @@ pub struct ScriptArgs {
     /// The queue of Kueue that lets the Job go (Kubernetes).
     #[arg(long, value_name = "NAME")]
     pub queue: Option<String>,
+    /// Write the manifests into this new folder, for Kustomize: `base`, and the overlay `overlays/mine` to say what your cluster has
+    /// of its own (Kubernetes). Default: print them.
+    #[arg(long, value_name = "DIR")]
+    pub kustomize: Option<Utf8PathBuf>,
     /// What `run` is told: the suite's file and options.
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,

@@ -58,3 +58,17 @@ if unshare --pid --fork --mount-proc true 2> /dev/null; then
 else
     echo "cluster: pid 1 not tried: no namespace can be made here"
 fi
+
+# Kustomize, where kubectl brings it: the overlay changes what it names, and the base is what is printed.
+if command -v kubectl > /dev/null && kubectl kustomize --help > /dev/null 2>&1; then
+    "$host" script kubernetes --parts 4 --out /runs/spring --kustomize "$run/kustomize" -- "${options[@]}" > /dev/null
+    sed -i 's/value: 20Gi/value: 30Gi/; s/value: 500m/value: 750m/' "$run/kustomize/overlays/mine/kustomization.yaml"
+    kubectl kustomize "$run/kustomize/overlays/mine" > "$run/built.yaml" || fail "Kustomize refuses the overlay"
+    kubectl kustomize "$run/kustomize/base" > "$run/base.yaml" || fail "Kustomize refuses the base"
+    changed=$(diff "$run/base.yaml" "$run/built.yaml" | grep -c '^>') || true
+    test "$changed" = 2 && grep -q 'storage: 30Gi' "$run/built.yaml" && grep -q 'cpu: 750m' "$run/built.yaml" \
+        || fail "the overlay changed $changed lines"
+    echo "cluster: base and overlay built by Kustomize"
+else
+    echo "cluster: Kustomize not tried: there is no kubectl"
+fi

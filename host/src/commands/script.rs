@@ -35,11 +35,18 @@ pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
         ))
         .or_exit(Exit::Usage);
     }
-    let text = match args.scheduler {
-        Scheduler::Slurm => slurm::script(args, parts),
-        Scheduler::Kubernetes => kubernetes::manifests(args, parts, &agents),
+    let text = match (args.scheduler, &args.kustomize) {
+        (Scheduler::Slurm, Some(_)) => {
+            return Err(anyhow!(
+                "write a script of Slurm for Kustomize: that is for kubernetes"
+            ))
+            .or_exit(Exit::Usage);
+        }
+        (Scheduler::Slurm, None) => slurm::script(args, parts)?,
+        (Scheduler::Kubernetes, None) => kubernetes::manifests(args, parts, &agents)?,
+        (Scheduler::Kubernetes, Some(dir)) => kubernetes::kustomize(args, parts, &agents, dir)?,
     };
-    print!("{}", text?);
+    print!("{text}");
     Ok(Exit::Complete)
 }
 

@@ -1,6 +1,9 @@
 //! The manifests of an indexed Job for Kubernetes, and of the one that merges its parts.
 
-use anyhow::anyhow;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 use minijinja::context;
 use serde_json::json;
@@ -13,6 +16,9 @@ use pibench_record::parts::MERGED;
 use pibench_store::is_stored;
 
 const KUBERNETES: &str = include_str!("../../../templates/cluster/kubernetes.yaml");
+const OVERLAY: &str = include_str!("../../../templates/cluster/overlay.yaml");
+const BASE: &str =
+    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [run.yaml]\n";
 
 /// Bytes of a Job's name, which its pods' names begin with and which is a label of theirs.
 const LONGEST_NAME: usize = 50;
@@ -69,17 +75,75 @@ pub(super) fn manifests(
         .iter()
         .map(|run| json!(["verify", run]).to_string())
         .collect();
-    let image = args.image.clone();
-    let image = image.unwrap_or_else(|| concat!("pibench-host:", env!("CARGO_PKG_VERSION")).into());
     render(
         KUBERNETES,
         context! {
             parts, at_once => args.at_once, name, queue => args.queue.as_deref(), verify,
             // A text of JSON is one of YAML.
-            image => json!(image).to_string(), volume => (!stored).then(|| json!(volume).to_string()),
+            image => json!(image(args)).to_string(), volume => (!stored).then(|| json!(volume).to_string()),
             play => json!(play).to_string(), merge => json!(["merge", "--exit-zero", out]).to_string(),
         },
     )
+}
+
+/// The same as a folder for Kustomize, which appears whole; what to do with it.
+pub(super) fn kustomize(
+    args: &ScriptArgs,
+    parts: u32,
+    agents: &[String],
+    dir: &Utf8Path,
+) -> Result<String, Failure> {
+    let run = manifests(args, parts, agents)?;
+    if dir.exists() {
+        return Err(anyhow!(
+            "write {dir}: it is there already; choose another --kustomize"
+        ))
+        .or_exit(Exit::Io);
+    }
+    let image = image(args);
+    // A name may have a port before its last `/`.
+    let (name, _) = match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (image.as_str(), ""),
+    };
+    let overlay = render(
+        OVERLAY,
+        context! {
+            name => args.out.file_name(), image => json!(name).to_string(), volume => !is_stored(args.out.as_str()),
+        },
+    )?;
+    let above = dir.parent().filter(|above| !above.as_str().is_empty());
+    let above = above.unwrap_or(Utf8Path::new("."));
+    let written = || -> std::io::Result<()> {
+        fs::create_dir_all(above)?;
+        let draft = tempfile::tempdir_in(above)?;
+        for (path, text) in [
+            ("base/run.yaml", run.as_str()),
+            ("base/kustomization.yaml", BASE),
+            ("overlays/mine/kustomization.yaml", &overlay),
+        ] {
+            let path = draft.path().join(path);
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(path, text)?;
+        }
+        fs::set_permissions(draft.path(), fs::Permissions::from_mode(0o755))?;
+        fs::rename(draft.path(), dir)?;
+        let _ = draft.keep();
+        Ok(())
+    };
+    written()
+        .with_context(|| format!("write {dir}"))
+        .or_exit(Exit::Io)?;
+    Ok(format!(
+        "{dir}: say in overlays/mine what your cluster has of its own, then `kubectl apply -k {dir}/overlays/mine`; what comes \
+         before and after stands in base/run.yaml\n"
+    ))
+}
+
+/// Of the containers.
+fn image(args: &ScriptArgs) -> String {
+    let own = || concat!("pibench-host:", env!("CARGO_PKG_VERSION")).to_owned();
+    args.image.clone().unwrap_or_else(own)
 }
 
 /// Whether Kubernetes takes a name (RFC 1123), with room for what it adds.
