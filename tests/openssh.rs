@@ -101,7 +101,10 @@ fn we_agree(dir: &Path) {
 fn ssh_keygen_agrees_on_ed25519_and_ecdsa() {
     let bits = ["256", "384", "521"].map(|bits| vec!["ecdsa", "-b", bits]);
     for kind in [vec!["ed25519"]].into_iter().chain(bits) {
-        let Some((dir, path)) = made(&kind, "") else {
+        // ssh-key 0.6 reads no ECDSA key whose secret begins with a zero byte, as one of some hundred does.
+        let readable = |(_, path): &(_, PathBuf)| SigningKey::read(path, || None).is_ok();
+        let Some((dir, path)) = (0..20).find_map(|_| made(&kind, "").filter(readable)) else {
+            assert!(made(&kind, "").is_none(), "of 20 keys none was read");
             return;
         };
         they_agree(dir.path(), &path);
