@@ -527,14 +527,8 @@ fn what_an_agent_does_after_its_turn_counts_for_nothing_and_what_it_started_ends
     assert!(!lives, "a child of the agent's lives on");
 }
 
-#[test]
-fn a_run_that_was_cut_off_goes_on_with_a_new_process_that_is_told_the_conversation() {
-    if !confines() {
-        return;
-    }
-    let scene = Scene::new();
-    suite(&scene, "", "");
-    expect(&play(&scene, "past", &[]), 0, &[]);
+/// Takes away all of a run behind its first turn.
+pub(crate) fn cut(scene: &Scene) {
     let journal = scene.path("run/journal/p.r1.jsonl");
     let whole = std::fs::read_to_string(&journal).unwrap();
     // The episode's beginning, the session's, and its first turn.
@@ -543,6 +537,17 @@ fn a_run_that_was_cut_off_goes_on_with_a_new_process_that_is_told_the_conversati
     for made in ["results.json", "seal.json"] {
         std::fs::remove_file(scene.path("run").join(made)).unwrap();
     }
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_with_a_new_process_that_is_told_the_conversation() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "past", &[]), 0, &[]);
+    cut(&scene);
     expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
     let turns = turns(&scene, "run", "p");
     let last = turns.last().unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::acp::{PYTHON, agent, confines, expect, script, turns};
+use crate::acp::{PYTHON, agent, confines, cut, expect, script, turns};
 use crate::scaffold::suite;
 use crate::scene::Scene;
 
@@ -31,18 +31,6 @@ const PLAY: [&str; 8] = [
     "--out",
     "run",
 ];
-
-/// Takes away all of a run behind its first turn.
-fn cut(scene: &Scene) {
-    let journal = scene.path("run/journal/p.r1.jsonl");
-    let whole = std::fs::read_to_string(&journal).unwrap();
-    // The episode's beginning, the session's, and its first turn.
-    let lines: Vec<&str> = whole.lines().take(3).collect();
-    std::fs::write(&journal, lines.join("\n") + "\n").unwrap();
-    for made in ["results.json", "seal.json"] {
-        std::fs::remove_file(scene.path("run").join(made)).unwrap();
-    }
-}
 
 fn manifest(scene: &Scene) -> Value {
     let text = std::fs::read(scene.path("run/manifest.json")).unwrap();

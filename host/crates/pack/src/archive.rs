@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use camino::Utf8Path;
 use pibench_suite::pack::Pack;
+use pibench_vault::files::add;
 use sha2::{Digest, Sha256};
-use tar::{Archive, Builder, Entry, EntryType, Header};
+use tar::{Archive, Builder, Entry, EntryType};
 
 use crate::PackError;
 use crate::contents::{
@@ -77,18 +78,6 @@ pub fn write(
 fn readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-/// Adds a file of which nothing but name and bytes is told.
-fn add<W: Write>(tar: &mut Builder<W>, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut header = Header::new_ustar();
-    header.set_path(name)?;
-    header.set_size(bytes.len() as u64);
-    header.set_mode(0o644);
-    header.set_mtime(0);
-    header.set_entry_type(EntryType::Regular);
-    header.set_cksum();
-    tar.append(&header, bytes)
 }
 
 /// An archive that was unpacked.

@@ -485,13 +485,9 @@ impl RunFolder {
             path: path.clone(),
             source,
         };
-        match &key {
-            Some(_) => {
-                let bytes = kept(key.as_ref(), bytes.to_vec()).map_err(failed)?;
-                self.write_whole(&path, &bytes)?;
-            }
-            None => self.write_whole(&path, bytes)?,
-        }
+        let encrypted = key.map(|key| key.encrypt(bytes)).transpose();
+        let encrypted = encrypted.map_err(|error| failed(std::io::Error::other(error)))?;
+        self.write_whole(&path, encrypted.as_deref().unwrap_or(bytes))?;
         Ok(name)
     }
 

@@ -2,7 +2,7 @@
 //! after each turn, so that whatever kills the process loses at most the turn in flight.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use super::event::{Event, EventKind};
-use super::private::{kept, key_of_journal};
+use super::private::key_of_journal;
 
 /// Why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -153,9 +153,9 @@ impl Journal {
         let prev = prev.as_str();
         let text = match &self.key {
             None => serde_json::to_vec(&Line { n, prev, event }),
-            Some(_) => serde_json::to_vec(event).and_then(|event| {
-                let private = kept(self.key.as_ref(), event).map_err(serde_json::Error::io)?;
-                let private = STANDARD.encode(private);
+            Some(key) => serde_json::to_vec(event).and_then(|event| {
+                let private = key.encrypt(&event).map_err(io::Error::other);
+                let private = STANDARD.encode(private.map_err(serde_json::Error::io)?);
                 serde_json::to_vec(&PrivateLine { n, prev, private })
             }),
         };

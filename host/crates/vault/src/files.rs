@@ -29,20 +29,25 @@ pub fn pack(files: &Files) -> Result<Vec<u8>, VaultError> {
     let packed = || -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(zstd::Encoder::new(Vec::new(), LEVEL)?);
         for (path, bytes) in files {
-            let mut header = Header::new_ustar();
-            header.set_path(path)?;
-            header.set_size(bytes.len() as u64);
-            header.set_mode(0o644);
-            header.set_mtime(0);
-            header.set_entry_type(EntryType::Regular);
-            header.set_cksum();
-            tar.append(&header, bytes.as_slice())?;
+            add(&mut tar, path, bytes)?;
         }
         let mut encoder = tar.into_inner()?;
         encoder.flush()?;
         encoder.finish()
     };
     packed().map_err(|error| VaultError::Encrypt(error.to_string()))
+}
+
+/// Adds a file of which nothing but name and bytes is told, so that the same files make the same bytes.
+pub fn add<W: Write>(tar: &mut Builder<W>, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_path(name)?;
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header.set_entry_type(EntryType::Regular);
+    header.set_cksum();
+    tar.append(&header, bytes)
 }
 
 /// The files of an archive. The error reads after a colon.

@@ -102,9 +102,9 @@ pub(super) fn kustomize(
     }
     let image = image(args);
     // A name may have a port before its last `/`.
-    let (name, _) = match image.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, tag),
-        _ => (image.as_str(), ""),
+    let name = match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => name,
+        _ => image.as_str(),
     };
     let overlay = render(
         OVERLAY,

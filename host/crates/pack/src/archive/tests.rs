@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use tar::Header;
+
 use super::*;
 use crate::contents::File as Listed;
 
