@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks cluster browser wheel dist bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks cluster browser wheel dist bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -66,6 +66,10 @@ test: $(HOST) hostile
 	command -v bwrap >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq bubblewrap; } >/dev/null 2>&1 \
 	  || echo "no bubblewrap: tests of confined agents are left out"
 	sh tests/run.sh
+
+# What the guides for authors say, carried out: new plugins in Rust and Python are built, tested and played.
+authors: $(HOST)
+	cargo test --release --locked --test integration -- --ignored authors
 
 # Against a server of somebody else's; needs PyPI for the first time.
 interop: $(HOST)
