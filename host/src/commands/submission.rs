@@ -1,5 +1,7 @@
 //! Submissions held against what a board asks: of runs of one's own, and of archives of strangers.
 
+use std::sync::Arc;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -50,7 +52,7 @@ pub(super) fn look(
     let own = record.manifest.imported.is_none();
     let mut doubtful = 0;
     let verified = if own {
-        let plan = reopen()?;
+        let plan = Arc::new(reopen()?);
         let verified = runtime()?
             .block_on(pibench_engine::verify(&plan, Extent::Sent))
             .or_exit(Exit::Io)?;

@@ -1,5 +1,7 @@
 //! `pibench-host verify`: whether a run's scores follow from its record, and who signed a run, a plugin or a pack.
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -98,7 +100,7 @@ fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure>
         return verify_closed(run, &closed);
     }
     let purpose = Purpose::Look { suite };
-    let plan = reopen(&machine()?, run, purpose)?;
+    let plan = Arc::new(reopen(&machine()?, run, purpose)?);
     // The agent's files are not left lying open.
     let extent = if is_private {
         Extent::Sent

@@ -212,7 +212,7 @@ pub fn journal(bytes: &[u8]) {
             return;
         }
         assert_eq!(journals::events(&path).ok().as_ref(), Some(&events));
-        let plan = plan(suite, folder);
+        let plan = Arc::new(plan(suite, folder));
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
             return;
         };

@@ -15,7 +15,9 @@ use super::turn;
 use pibench_agent::environment::guest_fault;
 use pibench_core::path::WorkspacePath;
 use pibench_core::record::FileChange;
-use pibench_record::event::{Event, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn};
+use pibench_record::event::{
+    AppMark, Event, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn,
+};
 use pibench_record::folder::FolderError;
 use pibench_record::state::{EpisodeState, SessionState};
 use pibench_record::trajectory::{Place, Trajectory};
@@ -35,6 +37,10 @@ pub(super) struct Replay<'a> {
     _dir: tempfile::TempDir,
     state: EpisodeState,
     session: Option<InSession<'a>>,
+    /// The mark of each app that was looked at last.
+    seen: BTreeMap<String, AppMark>,
+    /// What each app last said of its state, and at which mark: most are as they were.
+    told: BTreeMap<String, (AppMark, Arc<str>)>,
     /// What does not follow from the record, each with its place.
     pub(super) problems: Vec<String>,
 }
@@ -86,6 +92,8 @@ impl<'a> Replay<'a> {
             _dir: dir,
             state: EpisodeState::new(plan.ablate),
             session: None,
+            seen: BTreeMap::new(),
+            told: BTreeMap::new(),
             problems: Vec::new(),
         })
     }
@@ -119,8 +127,10 @@ impl<'a> Replay<'a> {
             _ => {}
         }
         // Whether an app's state is there is looked at now: it may be asked for by nothing.
-        for (_, mark) in event.apps() {
-            self.blob(&mark.snapshot)?;
+        for (name, mark) in event.apps() {
+            if self.seen.get(name) != Some(mark) && self.blob(&mark.snapshot)?.is_some() {
+                self.seen.insert(name.clone(), mark.clone());
+            }
         }
         if matches!(event, Event::Turn(_)) && self.session.is_none() {
             self.problem("a turn outside of a session");
@@ -287,6 +297,12 @@ impl<'a> Replay<'a> {
     async fn states(&mut self) -> Result<(BTreeMap<String, Arc<str>>, Vec<Fault>), EpisodeError> {
         let (mut states, mut faults) = (BTreeMap::new(), Vec::new());
         for (name, mark) in self.state.apps.clone() {
+            if let Some((at, state)) = self.told.get(&name)
+                && *at == mark
+            {
+                states.insert(name, state.clone());
+                continue;
+            }
             let Some(snapshot) = self.blob(&mark.snapshot)? else {
                 continue;
             };
@@ -296,6 +312,7 @@ impl<'a> Replay<'a> {
                 App::resume(plugin, self.plan.app_limits, key, snapshot, mark.calls).await?;
             match app.state().await {
                 Ok(state) => {
+                    self.told.insert(name.clone(), (mark, state.clone()));
                     states.insert(name, state);
                 }
                 Err(fault) => faults.push(guest_fault(&name, &fault)),

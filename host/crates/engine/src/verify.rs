@@ -2,6 +2,12 @@
 //! of hashes and the blobs are checked, the session's rules and the graders run again, and what they give is compared
 //! with what is written. What a model judged is taken as it stands: its replies are in the blobs.
 
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use futures::{StreamExt, stream};
+use tokio::runtime::Handle;
+
 use super::episode;
 use super::error::EpisodeError;
 use super::error::RunError;
@@ -37,23 +43,25 @@ pub enum Extent {
     Sent,
 }
 
-/// Verifies every episode of a run folder.
-pub async fn verify(plan: &Plan, extent: Extent) -> Result<Verified, RunError> {
+/// Verifies every episode of a run folder, as many at a time as there are processors.
+pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunError> {
+    let episodes: Vec<_> = plan
+        .episodes()
+        .map(|(run, persona)| (run, persona.id.clone()))
+        .collect();
+    let mut each = stream::iter(episodes)
+        .map(|(run, persona)| {
+            let plan = Arc::clone(plan);
+            tokio::spawn(verify_episode(plan, run, persona, extent))
+        })
+        .buffered(Handle::current().metrics().num_workers());
     let mut verified = Verified::default();
-    for (run, persona) in plan.episodes() {
-        let name = format!("journal/{}.r{run}.jsonl", persona.id);
-        match journal::events(&plan.folder.journal(&persona.id, run)) {
-            Ok(events) => {
-                let mut episode = Episode::new(plan, persona, run, &mut verified)?;
-                episode.events(&events).await?;
-                if extent == Extent::Whole {
-                    episode.replay.same_workspace()?;
-                }
-                let problems = std::mem::take(&mut episode.replay.problems);
-                verified.problems.extend(problems);
-            }
-            Err(error) => verified.problems.push(format!("{name}: failed to {error}")),
-        }
+    while let Some(episode) = each.next().await {
+        let episode = episode.unwrap_or_else(|panic| resume_unwind(panic.into_panic()))?;
+        verified.sessions += episode.sessions;
+        verified.turns += episode.turns;
+        verified.rules += episode.rules;
+        verified.problems.extend(episode.problems);
     }
     if !plan.folder.has_outline(&outline(plan).await?)? {
         let problem = "outline.json: it is not what the suite and the plugins say";
@@ -67,6 +75,34 @@ pub async fn verify(plan: &Plan, extent: Extent) -> Result<Verified, RunError> {
             .push("results.json: its scores are not those of the journals".into()),
         // Told above, with the journal's name.
         Err(_) => {}
+    }
+    Ok(verified)
+}
+
+async fn verify_episode(
+    plan: Arc<Plan>,
+    run: u32,
+    persona: String,
+    extent: Extent,
+) -> Result<Verified, EpisodeError> {
+    let mut verified = Verified::default();
+    let Some(persona) = plan.personas().find(|known| known.id == persona) else {
+        return Ok(verified);
+    };
+    match journal::events(&plan.folder.journal(&persona.id, run)) {
+        Ok(events) => {
+            let mut episode = Episode::new(&plan, persona, run, &mut verified)?;
+            episode.events(&events).await?;
+            if extent == Extent::Whole {
+                episode.replay.same_workspace()?;
+            }
+            verified.problems = episode.replay.problems;
+        }
+        Err(error) => {
+            let name = format!("journal/{}.r{run}.jsonl", persona.id);
+            let problem = format!("{name}: failed to {error}");
+            verified.problems.push(problem);
+        }
     }
     Ok(verified)
 }
