@@ -5,7 +5,7 @@ function sessionPage(session, turn) {
   loadSession(session).then((record) => {
     page.querySelector(".loading").remove();
     if (!record || !record.trajectory) {
-      append(page, [el("p", { class: "missing" }, session.state === "waiting" ? "This session is not played yet." : "The run folder holds no record of this session.")]);
+      append(page, [el("p", { class: "missing" }, missing(session))]);
       return;
     }
     append(page, [sessionBody(session, record)]);
@@ -14,6 +14,12 @@ function sessionPage(session, turn) {
     page.querySelector(".loading").textContent = "Failed to read this session: " + error.message;
   });
   return page;
+}
+
+/** Why there is nothing to show of a session. */
+function missing(session) {
+  if (!carried(session)) return "This page is of too many sessions to carry the record of each: `pibench-host view " + data.runs[session.in].folder + "` shows this one.";
+  return session.state === "waiting" ? "This session is not played yet." : "The run folder holds no record of this session.";
 }
 
 function goToTurn(turn) {

@@ -69,8 +69,12 @@ function findSession(run, persona, repeat, id) {
   return data.byKey.get([Number(run), persona, Number(repeat), id].join("\u0000")) || null;
 }
 
-/** A session's record; null where nothing of it is played. */
+/** Whether the page, or the server behind it, has a session's record: a page of thousands carries the first ones only. */
+const carried = (session) => served() || embedded("s" + session.place) !== null;
+
+/** A session's record; null where nothing of it is played, or the page does not carry it. */
 async function loadSession(session) {
+  if (!carried(session)) return null;
   const known = sessionCache.get(session.place);
   if (known) return known;
   const record = served()

@@ -12,6 +12,12 @@ use crate::report::Report;
 /// What 100 sessions may take in the page, in bytes of base64: the rest of 5 MB is for index and page.
 const PER_HUNDRED: usize = 4_200_000;
 
+/// What all sessions may take together: a browser opens such a file still.
+const ALL: usize = 48_000_000;
+
+/// Sessions whose records the page carries. Of more it knows the scores, and `view` has the rest.
+const CARRIED: usize = 4_000;
+
 /// The lengths to which texts are cut, one after the other, until a session fits. Characters.
 const LENGTHS: [usize; 5] = [32_768, 8_192, 2_048, 512, 128];
 
@@ -23,17 +29,21 @@ pub(super) fn pack(value: &Value) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// Every session of the report, in the order of the index. Records are large: one at a time is unpacked, and again where
-/// it has to be cut.
+/// The sessions of the report that the page carries, in the order of the index. Records are large: one at a time is unpacked,
+/// and again where it has to be cut.
 pub(super) fn sessions(report: &Report) -> Vec<Vec<u8>> {
-    let mut all: Vec<Vec<u8>> = chunks(report).map(|chunk| pack(&chunk)).collect();
-    let budget = base64_inverse(PER_HUNDRED) * all.len().max(100) / 100;
+    fit(|| chunks(report).take(CARRIED))
+}
+
+fn fit<I: Iterator<Item = Value>>(chunks: impl Fn() -> I) -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> = chunks().map(|chunk| pack(&chunk)).collect();
+    let budget = base64_inverse((PER_HUNDRED * all.len().max(100) / 100).min(ALL));
     let total: usize = all.iter().map(Vec::len).sum();
     if total <= budget {
         return all;
     }
     let share = budget / all.len().max(1);
-    for (bytes, chunk) in all.iter_mut().zip(chunks(report)) {
+    for (bytes, chunk) in all.iter_mut().zip(chunks()) {
         if bytes.len() > share {
             *bytes = fitted(chunk, share);
         }
@@ -105,6 +115,24 @@ mod tests {
             "{text}"
         );
         assert_eq!(value["turns"][2], "short");
+    }
+
+    #[test]
+    fn many_sessions_share_one_bound() {
+        let chunk = |at: u32| {
+            let texts = (0..100_u32).map(|text| {
+                let noise = (0..16_u32)
+                    .map(|part| blake3::hash(&[at, text, part].map(u32::to_le_bytes).concat()));
+                noise
+                    .map(|hash| hash.to_hex().to_string())
+                    .collect::<String>()
+            });
+            json!({ "texts": texts.collect::<Vec<_>>() })
+        };
+        let few: usize = fit(|| (0..10).map(chunk)).iter().map(Vec::len).sum();
+        let many: usize = fit(|| (0..1_200).map(chunk)).iter().map(Vec::len).sum();
+        assert!(few > 10 * 40_000, "ten fit as they are: {few}");
+        assert!(many <= base64_inverse(ALL), "{many}");
     }
 
     #[test]
