@@ -9,7 +9,7 @@ use crate::scene::{files, root};
 
 type Door = fn(&[u8]);
 
-const DOORS: [(&str, Door); 16] = [
+const DOORS: [(&str, Door); 17] = [
     ("component", fuzz::component),
     ("json", fuzz::json),
     ("task", fuzz::task),
@@ -26,6 +26,7 @@ const DOORS: [(&str, Door); 16] = [
     ("acp", fuzz::acp),
     ("hub", fuzz::hub),
     ("page", fuzz::page),
+    ("vault", fuzz::vault),
 ];
 
 #[test]

@@ -94,7 +94,7 @@ fn each_crate_stands_on_those_that_it_may() {
         ("door", &[], &["hyper"]),
         ("acp", &[], &["agent-client-protocol-schema"]),
         ("signature", &[], &["ssh-key"]),
-        ("vault", &[], &["age", "aes-gcm-siv", "zstd"]),
+        ("vault", &[], &["age", "aes-gcm-siv", "ssh-key", "zstd"]),
         ("suite", &["core", "vault"], &[]),
         ("import", &["core", "suite"], &["rusqlite"]),
         (

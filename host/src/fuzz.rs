@@ -5,6 +5,7 @@
 mod peer;
 mod record;
 mod travel;
+mod vault;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 pub use self::peer::{acp, hub, page};
 pub use self::record::{databases, journal, outputs};
 pub use self::travel::{pack, signature, submission};
+pub use self::vault::vault;
 use pibench_engine::role::fence::{Draw, Nonce};
 use pibench_engine::role::parse;
 use pibench_engine::role::parse::{ListItem, Styles};

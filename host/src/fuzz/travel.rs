@@ -33,7 +33,7 @@ fn framed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// An archive: the first byte says whether the rest is its file or the tar in it.
-fn packed(kind: u8, rest: &[u8]) -> Vec<u8> {
+pub(super) fn packed(kind: u8, rest: &[u8]) -> Vec<u8> {
     if kind.is_multiple_of(2) {
         rest.to_vec()
     } else {

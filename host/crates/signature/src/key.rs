@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use ssh_key::public::KeyData;
-use ssh_key::{HashAlg, PrivateKey};
+use ssh_key::{HashAlg, Kdf, PrivateKey};
 
 use crate::SignatureError;
 
@@ -15,6 +15,10 @@ const KEY_LIMIT: u64 = 64 << 10;
 
 /// What an RSA key has at least, as NIST wants it.
 const RSA_BITS: usize = 2048;
+
+/// How often a passphrase is hashed at most, each a thousandth of a second or more: `ssh-keygen -a` says how often, 16 or 24 times
+/// where it is not asked to, and a key's file may say four thousand million.
+const ROUNDS_LIMIT: u32 = 10_000;
 
 /// A private key. Its debug output is its fingerprint.
 pub struct SigningKey(PrivateKey);
@@ -50,6 +54,14 @@ impl SigningKey {
             format!("it is no private key of OpenSSH ({error}); `ssh-keygen -t ed25519` makes one")
         })?;
         let key = if key.is_encrypted() {
+            if let Kdf::Bcrypt { rounds, .. } = key.kdf()
+                && *rounds > ROUNDS_LIMIT
+            {
+                return Err(format!(
+                    "its passphrase is hashed {rounds} times, and more than {ROUNDS_LIMIT} times takes too long; \
+                     `ssh-keygen -p -a 100` changes that"
+                ));
+            }
             let passphrase = passphrase()
                 .ok_or("it has a passphrase; set PIBENCH_KEY_PASSPHRASE for this command")?;
             key.decrypt(passphrase)

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use ssh_key::private::{Ed25519Keypair, KeypairData};
-use ssh_key::{LineEnding, PrivateKey};
+use ssh_key::{Kdf, LineEnding, PrivateKey};
 
 use super::*;
 
@@ -218,4 +218,31 @@ fn a_private_key_is_its_owners_alone_and_shown_nowhere() {
     std::fs::write(&path, "-----BEGIN RSA PRIVATE KEY-----\n").unwrap();
     let error = mode(0o600).unwrap_err().to_string();
     assert!(error.contains("it is no private key of OpenSSH"), "{error}");
+}
+
+/// A key with a passphrase that says of itself that it is hashed so many times.
+fn encrypted(rounds: u32) -> String {
+    let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&[1; 32]));
+    let key = PrivateKey::new(pair, "").unwrap();
+    let kdf = Kdf::Bcrypt {
+        salt: vec![1; 16],
+        rounds: 16,
+    };
+    let cipher = ssh_key::Cipher::Aes256Ctr;
+    let key = key.encrypt_with(cipher, kdf, 1, "passphrase").unwrap();
+    let mut bytes = key.to_bytes().unwrap().to_vec();
+    let at = bytes.windows(4).position(|four| four == [0, 0, 0, 16]);
+    // The salt's length stands before it, and is the same number.
+    let at = at.unwrap() + 4 + 16;
+    bytes[at..at + 4].copy_from_slice(&rounds.to_be_bytes());
+    let key = PrivateKey::from_bytes(&bytes).unwrap();
+    key.to_openssh(LineEnding::LF).unwrap().to_string()
+}
+
+#[test]
+fn a_key_whose_passphrase_takes_forever_is_refused_and_one_of_common_cost_is_not() {
+    let read = |rounds| SigningKey::parse(&encrypted(rounds), || Some("passphrase".into()));
+    read(16).unwrap();
+    let error = read(u32::MAX).unwrap_err();
+    assert!(error.contains("hashed 4294967295 times"), "{error}");
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use age::secrecy::SecretString;
 use age::{Callbacks, DecryptError, Decryptor, Encryptor};
+use ssh_key::Kdf;
 
 use crate::VaultError;
 
@@ -17,6 +18,10 @@ const RECIPIENTS_LIMIT: usize = 1_000;
 
 /// Bytes of an encrypted file's list of recipients, which is read before anything is decrypted.
 const HEADER_LIMIT: usize = RECIPIENTS_LIMIT * 300;
+
+/// How often a passphrase is hashed at most, each a thousandth of a second or more: `ssh-keygen -a` says how often, 16 or 24 times
+/// where it is not asked to, and a key's file may say four thousand million.
+const ROUNDS_LIMIT: u32 = 10_000;
 
 /// Somebody to whom something is encrypted.
 #[derive(Clone)]
@@ -195,7 +200,15 @@ impl Identities {
             let key = key.map_err(|error| refused(error.to_string()))?;
             match &key {
                 age::ssh::Identity::Unencrypted(_) => {}
-                age::ssh::Identity::Encrypted(_) if passphrase.is_some() => {}
+                age::ssh::Identity::Encrypted(_) if passphrase.is_some() => {
+                    let rounds = rounds(&text).map_err(refused)?;
+                    if rounds > ROUNDS_LIMIT {
+                        return Err(refused(format!(
+                            "its passphrase is hashed {rounds} times, and more than {ROUNDS_LIMIT} times takes too long; \
+                             `ssh-keygen -p -a 100` changes that"
+                        )));
+                    }
+                }
                 age::ssh::Identity::Encrypted(_) => {
                     return Err(refused(
                         "it has a passphrase; set PIBENCH_KEY_PASSPHRASE".into(),
@@ -259,6 +272,16 @@ impl Identities {
         }
         Ok(plain)
     }
+}
+
+/// How often the passphrase of a key of OpenSSH is hashed before it opens it; age does not say.
+fn rounds(text: &str) -> Result<u32, String> {
+    let key = ssh_key::PrivateKey::from_openssh(text)
+        .map_err(|error| format!("it is no private key of OpenSSH ({error})"))?;
+    Ok(match key.kdf() {
+        Kdf::Bcrypt { rounds, .. } => *rounds,
+        _ => 0,
+    })
 }
 
 /// Refuses an encrypted file whose list of recipients has no end: it is a stranger's until it is decrypted.
@@ -362,6 +385,42 @@ mod tests {
         ] {
             assert!(identities(text).is_err(), "{text}");
         }
+    }
+
+    /// A key with a passphrase that says of itself that it is hashed so many times.
+    fn encrypted(rounds: u32) -> String {
+        use ssh_key::private::{Ed25519Keypair, KeypairData};
+        let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&[1; 32]));
+        let key = ssh_key::PrivateKey::new(pair, "").unwrap();
+        let kdf = Kdf::Bcrypt {
+            salt: vec![1; 16],
+            rounds: 16,
+        };
+        let cipher = ssh_key::Cipher::Aes256Ctr;
+        let key = key.encrypt_with(cipher, kdf, 1, "passphrase").unwrap();
+        let mut bytes = key.to_bytes().unwrap().to_vec();
+        let at = bytes.windows(4).position(|four| four == [0, 0, 0, 16]);
+        // The salt's length stands before it, and is the same number.
+        let at = at.unwrap() + 4 + 16;
+        bytes[at..at + 4].copy_from_slice(&rounds.to_be_bytes());
+        let key = ssh_key::PrivateKey::from_bytes(&bytes).unwrap();
+        key.to_openssh(ssh_key::LineEnding::LF).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_key_whose_passphrase_takes_forever_is_refused_and_one_of_common_cost_is_not() {
+        let add = |rounds: u32| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("key");
+            std::fs::write(&path, encrypted(rounds)).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+            let mut identities = Identities::default();
+            let added = identities.add(&path, Some("passphrase".into()));
+            added.map_err(|error| error.to_string())
+        };
+        add(100).unwrap();
+        let said = add(u32::MAX).unwrap_err();
+        assert!(said.contains("hashed 4294967295 times"), "{said}");
     }
 
     proptest::proptest! {
