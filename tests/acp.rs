@@ -367,6 +367,31 @@ fn an_agent_that_fills_the_disk_finds_its_home_bounded_and_is_ended_for_its_work
 }
 
 #[test]
+fn files_that_an_agent_deleted_and_holds_open_count_and_one_of_common_size_is_granted() {
+    if !confines() {
+        return;
+    }
+    let deleted = "files that it deleted and holds open have more than 1073741824 bytes";
+    for (deed, said) in [
+        ("hoards", deleted),
+        ("hoards-mapped", deleted),
+        ("hoards-sent", "it has put more than 16 open files away"),
+        // While nobody asks it anything.
+        ("hoards-late", deleted),
+    ] {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        expect(&play(&scene, deed, &[]), 9, &[said]);
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "hoards-one", &[]), 0, &[]);
+    // The twin, whose single file has a bound too.
+    let turns = turns(&scene, "run", "p");
+    assert_eq!(turns[0]["response"], "I got: ['File too large']");
+}
+
+#[test]
 fn an_agent_that_is_not_confined_is_called_so_wherever_its_scores_stand() {
     if !Path::new(PYTHON).exists() {
         return;

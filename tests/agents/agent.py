@@ -8,6 +8,7 @@ DEED is one of the functions below that take a message. `reference` plays the wo
 
 import http.client
 import json
+import mmap
 import os
 import re
 import socket
@@ -380,6 +381,49 @@ def swampsonce(session, message):
     for number in range(10_001):
         open(os.path.join(session.cwd, f"{number}.txt"), "w").close()
     session.say("Done.")
+
+
+def hoards(session, message):
+    """Deletes files that it holds open, and says what it got: three of 400 MiB, or one for `hoards-one`; by their pages alone for
+    `hoards-mapped`, in a socket for `hoards-sent`, and after its first turn for `hoards-late`."""
+    how = DEED.partition("-")[2]
+    if how == "late" and session.turns > 1:
+        time.sleep(3600)
+
+    def hoard():
+        ends, got = socket.socketpair(), []
+        for number in range({"one": 1, "sent": 40}.get(how, 3)):
+            path = os.path.join(session.cwd, f"{number}.bin")
+            file = open(path, "w+b")
+            os.unlink(path)
+            os.posix_fallocate(file.fileno(), 0, 4096 if how == "sent" else 400 << 20)
+            if how == "mapped":
+                HOARD.append(mmap.mmap(file.fileno(), 0))
+                file.close()
+            elif how == "sent":
+                socket.send_fds(ends[0], [b"x"], [file.fileno()])
+                file.close()
+            else:
+                HOARD.append(file)
+        HOARD.append(ends)
+        if how == "one":
+            try:
+                os.posix_fallocate(HOARD[0].fileno(), 0, 600 << 20)
+                got.append("a file of 600 MiB")
+            except OSError as error:
+                got.append(error.strerror)
+        else:
+            time.sleep(3600)
+        return got
+
+    if how == "late":
+        threading.Thread(target=hoard, daemon=True).start()
+        session.say("Done.")
+    else:
+        session.say(f"I got: {hoard()}")
+
+
+HOARD = []
 
 
 def meets(session, message):

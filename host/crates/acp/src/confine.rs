@@ -25,6 +25,12 @@ const FORGOTTEN: u64 = 512 << 20;
 /// Bytes of what its processes share.
 const SHARED: u64 = 64 << 20;
 
+/// What one file may have, in the blocks of 512 bytes by which a shell counts: as much as a home.
+const FILE_BLOCKS: u64 = FORGOTTEN / 512;
+
+/// Becomes the agent, after it has bound its files for good.
+const BOUNDED: &str = "ulimit -f \"$0\" && exec \"$@\"";
+
 /// Configuration of the system without which programs find neither hosts nor certificates nor themselves.
 const CONFIGURATION: [&str; 17] = [
     "/etc/alternatives",
@@ -182,7 +188,8 @@ impl Launch {
                 &inside,
                 home.as_deref(),
             );
-            command.args(["--new-session", "--"]);
+            command.args(["--new-session", "--", "/bin/sh", "-c", BOUNDED]);
+            command.arg(FILE_BLOCKS.to_string());
             command.arg(&installation.program);
             command
         } else {

@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 
+use super::held;
+
 /// Bytes of one line: a file of a few megabytes may stand in it.
 const LINE: usize = 16 << 20;
 
@@ -101,6 +103,11 @@ impl Process {
             queue: Vec::new(),
             last_words: Vec::new(),
         })
+    }
+
+    /// Why its processes hold more of deleted files than so many bytes; None where they do not.
+    pub fn hoarded(&self, bytes: u64) -> Option<String> {
+        held::hoarded(self.child.id(), bytes)
     }
 
     /// Begins to count anew what it writes: a turn begins.

@@ -72,6 +72,7 @@ async fn play(
         url,
         token: token.clone(),
         running: None,
+        ended: None,
         folder,
     };
     // The server starts tasks of its own, which may outlive the episode and its log.
@@ -117,6 +118,8 @@ struct Steer<'p> {
     url: String,
     token: String,
     running: Option<Running>,
+    /// Why the process was ended between two turns.
+    ended: Option<String>,
     folder: &'p RunFolder,
 }
 
@@ -136,9 +139,7 @@ impl Steer<'_> {
                     }
                     Err(Over) => return,
                 },
-                _ = watch.tick(), if self.running.as_ref().is_some_and(Running::is_prompted) => {
-                    self.watch();
-                }
+                _ = watch.tick(), if self.running.is_some() => self.watch(),
                 Some(done) = asked.next() => {
                     if let (Some(done), Some(running)) = (done, &mut self.running) {
                         running.answer_request(done);
@@ -167,14 +168,19 @@ impl Steer<'_> {
         }
     }
 
-    /// Ends an agent that has filled its workspace or its home; whether it did.
-    fn watch(&mut self) -> bool {
+    /// Ends an agent that has filled its workspace or its home, between its turns too.
+    fn watch(&mut self) {
+        let Some(running) = &self.running else { return };
         let Some(reason) = self.overfull() else {
-            return false;
+            return;
         };
+        let is_prompted = running.is_prompted();
         self.running = None;
-        self.fail(self.prepared.fault(reason));
-        true
+        if is_prompted {
+            self.fail(self.prepared.fault(reason));
+        } else {
+            self.ended = Some(reason);
+        }
     }
 
     fn overfull(&self) -> Option<String> {
@@ -183,10 +189,11 @@ impl Steer<'_> {
             workspace, home, ..
         } = &self.prepared.launch;
         let folders = [("workspace", Some(workspace)), ("home", home.as_ref())];
-        folders.into_iter().find_map(|(what, folder)| {
+        let filled = folders.into_iter().find_map(|(what, folder)| {
             let reason = overfull(folder?, Room { bytes, files })?;
             Some(format!("it has filled its {what}: {reason}"))
-        })
+        });
+        filled.or_else(|| self.running.as_ref()?.hoarded(bytes))
     }
 
     /// Tells a message: to the process that plays the session, or to a new one.
@@ -219,12 +226,14 @@ impl Steer<'_> {
             None => {}
         }
         texts.push(message);
-        match &mut self.running {
-            Some(running) => running
-                .prompt(texts)
-                .map_err(|reason| self.prepared.fault(reason)),
-            None => Err(self.prepared.fault("its process has ended".into())),
+        if let Some(running) = &mut self.running {
+            let asked = running.prompt(texts);
+            return asked.map_err(|reason| self.prepared.fault(reason));
         }
+        let reason = self.ended.take();
+        Err(self
+            .prepared
+            .fault(reason.unwrap_or_else(|| "its process has ended".into())))
     }
 
     /// Opens a session whose first text this is, with the process that there is or with a new one; or has it loaded, where it was
@@ -304,7 +313,10 @@ impl Steer<'_> {
                 if let Some(note) = note {
                     self.desk.think(&note);
                 }
-                if !self.watch() {
+                if let Some(reason) = self.overfull() {
+                    self.running = None;
+                    self.fail(self.prepared.fault(reason));
+                } else {
                     let said = self.desk.last_said();
                     let _ = self.desk.outside().answer(Said { usage, ..said });
                 }

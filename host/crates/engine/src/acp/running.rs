@@ -326,6 +326,11 @@ impl Running {
         Ok(())
     }
 
+    /// Why its processes hold more of deleted files than so many bytes.
+    pub(super) fn hoarded(&self, bytes: u64) -> Option<String> {
+        self.process.hoarded(bytes)
+    }
+
     pub(super) fn is_prompted(&self) -> bool {
         self.prompt.is_some()
     }

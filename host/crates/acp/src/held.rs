@@ -1,0 +1,162 @@
+//! What an agent's processes hold that lies in no folder any more: files that were deleted while they are open or mapped, which take
+//! room on the disk until their last holder ends. Looked for in /proc, among all processes below the one that was started; in a
+//! namespace of its own none can leave those. Follows no path of the agent's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// Processes of one agent: a shell with a build in it has some dozens.
+const PROCESSES: usize = 1_000;
+
+/// Open files that were sent over a socket and not taken out of it, or given to the kernel to keep: no one sees what they are. Each
+/// is bounded by the size that one file may have.
+const AWAY: u64 = 16;
+
+/// Why the processes below this one, and it, hold more than they may; None where they do not. A process that ends meanwhile
+/// holds nothing.
+pub(super) fn hoarded(process: u32, bytes: u64) -> Option<String> {
+    let mut looked_at = BTreeSet::new();
+    let mut next = vec![process];
+    let mut files = BTreeMap::new();
+    let mut away = 0;
+    while let Some(process) = next.pop() {
+        if !looked_at.insert(process) {
+            continue;
+        }
+        if looked_at.len() > PROCESSES {
+            return Some(format!("it has more than {PROCESSES} processes"));
+        }
+        let folder = Path::new("/proc").join(process.to_string());
+        next.extend(children(&folder));
+        away += opened(&folder, &mut files);
+        mapped(&folder, &mut files);
+    }
+    let held: u64 = files.values().sum();
+    if held > bytes {
+        return Some(format!(
+            "files that it deleted and holds open have more than {bytes} bytes"
+        ));
+    }
+    (away > AWAY).then(|| {
+        format!("it has put more than {AWAY} open files away in sockets, where nobody sees them")
+    })
+}
+
+/// The processes that a process's threads started, and that are still there.
+fn children(process: &Path) -> Vec<u32> {
+    let mut found = Vec::new();
+    for thread in names(&process.join("task")) {
+        let list = fs::read_to_string(process.join("task").join(thread).join("children"));
+        let list = list.unwrap_or_default();
+        found.extend(
+            list.split_whitespace()
+                .filter_map(|id| id.parse::<u32>().ok()),
+        );
+    }
+    found
+}
+
+fn names(folder: &Path) -> impl Iterator<Item = std::ffi::OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name())
+}
+
+/// Takes account of the deleted files that are open; how many more lie in sockets and the like.
+fn opened(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) -> u64 {
+    let mut away = 0;
+    for name in names(&process.join("fd")) {
+        let Ok(data) = fs::metadata(process.join("fd").join(&name)) else {
+            continue;
+        };
+        let kind = data.file_type();
+        if kind.is_file() {
+            count(&data, files);
+        } else if !(kind.is_dir() || kind.is_fifo() || kind.is_char_device()) {
+            let info = fs::read_to_string(process.join("fdinfo").join(&name));
+            away += put_away(&info.unwrap_or_default());
+        }
+    }
+    away
+}
+
+/// As sockets say it (`scm_fds`), and queues of the kernel (`UserFiles`).
+fn put_away(info: &str) -> u64 {
+    let fields = info.lines().filter_map(|line| line.split_once(':'));
+    fields
+        .filter(|(name, _)| ["scm_fds", "UserFiles"].contains(name))
+        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
+        .sum()
+}
+
+fn count(data: &fs::Metadata, files: &mut BTreeMap<(u64, u64), u64>) {
+    if data.nlink() == 0 {
+        // What a file with holes says of its length takes no room.
+        let bytes = data.len().min(data.blocks().saturating_mul(512));
+        files.insert((data.dev(), data.ino()), bytes);
+    }
+}
+
+/// The same of deleted files that are mapped and may be open no more. Whoever is not root sees of them what is mapped.
+fn mapped(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) {
+    let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+    for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
+        let mut words = line.split_ascii_whitespace();
+        let Some((range, inode)) = words.next().zip(words.nth(3)) else {
+            continue;
+        };
+        if let Ok(data) = fs::metadata(process.join("map_files").join(range)) {
+            count(&data, files);
+            continue;
+        }
+        let inode = inode.parse().unwrap_or_default();
+        // Of another key than where it is open too: no device has this number.
+        let bytes = files.entry((u64::MAX, inode)).or_default();
+        *bytes = bytes.saturating_add(length(range));
+    }
+}
+
+/// Bytes from one address to another.
+fn length(range: &str) -> u64 {
+    let address = |text: &str| u64::from_str_radix(text, 16).ok();
+    let ends = range
+        .split_once('-')
+        .and_then(|(from, to)| address(from).zip(address(to)));
+    ends.map_or(0, |(from, to)| to.saturating_sub(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_deleted_file_counts_as_long_as_it_is_open() {
+        let own = std::process::id();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![b'x'; 9_000_000]).unwrap();
+        file.sync_all().unwrap();
+        let said = hoarded(own, 8_000_000).unwrap();
+        assert!(said.contains("deleted and holds open"), "{said}");
+        assert_eq!(hoarded(own, 1 << 40), None);
+        let folder = tempfile::tempdir().unwrap();
+        // The twin has its name still.
+        let mut named = fs::File::create(folder.path().join("named")).unwrap();
+        named.write_all(&vec![b'x'; 9_000_000]).unwrap();
+        drop(file);
+        assert_eq!(hoarded(own, 8_000_000), None);
+    }
+
+    #[test]
+    fn what_is_put_away_is_told_by_its_holder() {
+        assert_eq!(put_away("pos:\t0\nscm_fds:\t17\nino:\t3\n"), 17);
+        assert_eq!(put_away("UserFiles:\t4\n"), 4);
+        assert_eq!(put_away("scm_fds:\tmany\n"), 0);
+        assert_eq!(length("7f0000000000-7f0000001000"), 4096);
+        assert_eq!(length("x"), 0);
+    }
+}
