@@ -224,11 +224,19 @@ fn node() -> String {
 fn tell(notice: Notice<'_>) {
     match notice {
         Notice::Suite(warnings) => show_problems(warnings),
-        Notice::Compiling { .. } if talk().quiet => {}
+        Notice::Compiling { .. } | Notice::Compiled { .. } if talk().quiet => {}
         Notice::Compiling { plugins } => match plugins {
             [one] => eprintln!("compiling {one}, once"),
             // Their names would not fit a line.
             many => eprintln!("compiling {} plugins, once", many.len()),
+        },
+        Notice::Compiled { plugins, took } => match plugins {
+            [one] => eprintln!("compiled {one}: {:.1} s", took.as_secs_f64()),
+            many => eprintln!(
+                "compiled {} plugins: {:.1} s",
+                many.len(),
+                took.as_secs_f64()
+            ),
         },
         Notice::Unknown { plugin } => eprintln!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",

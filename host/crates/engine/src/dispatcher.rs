@@ -30,8 +30,9 @@ use pibench_record::standing::EpisodeResults;
 
 const PULSE: Duration = Duration::from_secs(1);
 
-/// How much a thread gives way to others (`nice`).
-const LEAST_URGENT: i32 = 19;
+/// How much a thread gives way to others (`nice`): a third of their share. With the least of all, a turn that needs what is
+/// compiled waited for minutes beside a builder's work.
+const LESS_URGENT: i32 = 5;
 
 /// How often the program's own memory is looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -236,16 +237,17 @@ async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) 
 
 /// Compiles the plugins of the agent's tools that are not yet, while the first turns play: one after the other, that which
 /// takes longest last, on threads that give way to all others. On those of the pool that compiles the apps, the first turn would
-/// wait for all of it. One that cannot be compiled is told where it is needed.
+/// wait for all of it. One that cannot be compiled is told where it is needed. Then, and without a word, what was
+/// compiled quickly is compiled well, for the next run.
 fn compile_beside(plan: &Plan, progress: &mpsc::UnboundedSender<Progress>) {
     let is_needed = |name: &&str| plan.plugins.is_there(name) && !plan.plugins.is_compiled(name);
     let needed: Vec<&str> = OF_TOOLS.into_iter().filter(is_needed).collect();
-    if needed.is_empty() {
+    if needed.is_empty() && plan.plugins.hurried().is_empty() {
         return;
     }
     // A thread that may not change its priority has the usual one.
     let give_way = |_| {
-        let _ = rustix::process::nice(LEAST_URGENT);
+        let _ = rustix::process::nice(LESS_URGENT);
     };
     let pool = rayon::ThreadPoolBuilder::new().start_handler(give_way);
     // Without threads each is compiled where it is first used.
@@ -257,12 +259,24 @@ fn compile_beside(plan: &Plan, progress: &mpsc::UnboundedSender<Progress>) {
         let tell = |told| progress.upgrade().map(|progress| progress.send(told));
         for name in needed {
             let (plugin, begun) = (name.to_owned(), Instant::now());
-            let _ = tell(Progress::Compiling { plugin });
-            if let Ok(plugin) = plugins.get(name) {
+            let is_new = !plugins.is_soon_there(name);
+            if is_new {
+                let _ = tell(Progress::Compiling { plugin });
+            }
+            if let Ok(plugin) = plugins.get_soon(name)
+                && is_new
+            {
                 let _ = tell(Progress::Compiled {
                     plugin: plugin.name.clone(),
                     ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
                 });
+            }
+        }
+        for name in plugins.hurried() {
+            let begun = Instant::now();
+            match plugins.compile_well(&name) {
+                Ok(()) => tracing::info!(plugin = name, took = ?begun.elapsed(), "compiled well"),
+                Err(error) => tracing::warn!(plugin = name, %error, "not compiled well"),
             }
         }
     });

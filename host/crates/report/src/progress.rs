@@ -113,6 +113,8 @@ struct Standing {
     tokens: u64,
     spent: Option<Spent>,
     waits: Vec<String>,
+    /// A plugin, and since when.
+    compiling: Option<(String, Instant)>,
 }
 
 impl Standing {
@@ -156,7 +158,11 @@ impl Standing {
                 self.spent = Some(*spent);
                 self.waits.clone_from(waits);
             }
-            Progress::Preflight(_) | Progress::Compiling { .. } | Progress::Compiled { .. } => {}
+            Progress::Compiling { plugin } => {
+                self.compiling = Some((plugin.clone(), Instant::now()));
+            }
+            Progress::Compiled { .. } => self.compiling = None,
+            Progress::Preflight(_) => {}
         }
     }
 
@@ -183,6 +189,12 @@ impl Standing {
                 all => format!(" and {} more", all - 1),
             };
             parts.push(format!("{}{more}", escape::line(first)));
+        }
+        if let Some((plugin, begun)) = &self.compiling {
+            parts.push(format!(
+                "compiling {plugin}, {} s",
+                begun.elapsed().as_secs()
+            ));
         }
         if self.calls > 0 {
             let calls = if self.calls == 1 { "call" } else { "calls" };
@@ -236,7 +248,7 @@ fn line(event: &Progress) -> Option<String> {
         Progress::Compiling { plugin } => Some(format!("compiling {plugin}, once")),
         Progress::Compiled { plugin, ms } => {
             let seconds = ms.div_ceil(1000);
-            Some(format!("compiling {plugin}, once: {seconds} s"))
+            Some(format!("compiled {plugin}: {seconds} s"))
         }
         Progress::SessionFinished {
             persona,

@@ -14,6 +14,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::compile::CompileError;
+use super::engine::Effort;
 use super::profile::Profile;
 
 /// A folder of compiled components, or none where none can be trusted.
@@ -46,10 +47,29 @@ impl Cache {
     }
 
     /// Whether the compiled code of these bytes is here. Whether it is ours shows when it is used.
-    pub(super) fn has(&self, engine: &Engine, profile: Profile, sha256: &str) -> bool {
-        let file = format!("{}.aot", name(engine, profile, sha256));
+    pub(super) fn has(
+        &self,
+        engine: &Engine,
+        profile: Profile,
+        effort: Effort,
+        sha256: &str,
+    ) -> bool {
+        let file = format!("{}.aot", name(engine, profile, effort, sha256));
         let opened = self.0.as_ref();
         opened.is_some_and(|opened| opened.dir.join(file).exists())
+    }
+
+    /// Whether anything is kept.
+    pub(super) fn keeps(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Removes quickly compiled code, once there is better. Who runs it has it mapped.
+    pub(super) fn replaced(&self, engine: &Engine, profile: Profile, sha256: &str) {
+        if let Some(opened) = &self.0 {
+            let file = format!("{}.aot", name(engine, profile, Effort::Quick, sha256));
+            let _ = fs::remove_file(opened.dir.join(file));
+        }
     }
 
     /// The component whose bytes have this hash, from the cache or compiled and put there. Of several processes that want
@@ -58,13 +78,14 @@ impl Cache {
         &self,
         engine: &Engine,
         profile: Profile,
+        effort: Effort,
         sha256: &str,
         compile: impl FnOnce() -> Result<Vec<u8>, CompileError>,
     ) -> Result<Component, CompileError> {
         let Some(opened) = &self.0 else {
             return fresh(engine, &compile()?);
         };
-        let name = name(engine, profile, sha256);
+        let name = name(engine, profile, effort, sha256);
         let file = opened.dir.join(format!("{name}.aot"));
         if let Some(component) = opened.read(engine, &file) {
             return Ok(component);
@@ -158,10 +179,18 @@ fn read_key(dir: &Path, path: &Path) -> std::io::Result<[u8; 32]> {
     Ok(key)
 }
 
-fn name(engine: &Engine, profile: Profile, sha256: &str) -> String {
+fn name(engine: &Engine, profile: Profile, effort: Effort, sha256: &str) -> String {
     let mut hasher = DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
-    format!("{sha256}-{}-{:016x}", profile.name(), hasher.finish())
+    let effort = match effort {
+        Effort::Quick => "-quick",
+        Effort::Full => "",
+    };
+    format!(
+        "{sha256}-{}-{:016x}{effort}",
+        profile.name(),
+        hasher.finish()
+    )
 }
 
 /// Lower-case hexadecimal.

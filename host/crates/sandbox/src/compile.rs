@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::engine;
+use super::engine::{self, Effort};
 use super::fault::bounded;
 use super::limits::LoadLimits;
 use super::profile::Profile;
@@ -147,7 +147,7 @@ fn compile(profile: Profile, wall: Duration, memory: usize) -> Result<(), String
     std::io::stdin()
         .read_to_end(&mut wasm)
         .map_err(|error| format!("read the component: {error}"))?;
-    let engine = engine::compiler(profile).map_err(|error| format!("{error:#}"))?;
+    let engine = engine::compiler(profile, Effort::Full).map_err(|error| format!("{error:#}"))?;
     let code = engine
         .precompile_component(&wasm)
         .map_err(|error| format!("{error:#}"))?;

@@ -141,7 +141,10 @@ impl Documents {
         let host = |error: &dyn std::fmt::Display| GuestFault::Host {
             reason: error.to_string(),
         };
-        let plugin = self.plugins.get(DOCUMENT).map_err(|error| host(&error))?;
+        let plugin = self
+            .plugins
+            .get_soon(DOCUMENT)
+            .map_err(|error| host(&error))?;
         let Pre::Document(pre) = &plugin.pre else {
             return Err(host(&plugin.wrong_world(World::Document)));
         };

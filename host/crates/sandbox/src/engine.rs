@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+    RegallocAlgorithm,
 };
 
 use super::limits::{GuestLimits, Kind, Limits};
@@ -115,15 +116,23 @@ impl Allocation {
     }
 }
 
+/// How much work goes into compiled code. The same engine runs both, with the same fuel; stack frames differ in size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// A third to a half of the work, for code that is larger and slower.
+    Quick,
+    Full,
+}
+
 /// An engine of a profile.
 ///
 /// Falls back to on-demand allocation where the address space is too small for the pool.
 fn build(profile: Profile, allocation: Allocation) -> wasmtime::Result<Engine> {
     let engine = match allocation.places(profile) {
-        None => compiler(profile)?,
+        None => compiler(profile, Effort::Full)?,
         Some(places) => Engine::new(&config(profile, Some(places))).or_else(|error| {
             tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
-            compiler(profile)
+            compiler(profile, Effort::Full)
         })?,
     };
     start_ticker(&engine);
@@ -132,8 +141,14 @@ fn build(profile: Profile, allocation: Allocation) -> wasmtime::Result<Engine> {
 
 /// An engine of a profile that allocates on demand, and runs nothing: it has no ticker. What it compiles fits a pooled
 /// one.
-pub(super) fn compiler(profile: Profile) -> wasmtime::Result<Engine> {
-    Engine::new(&config(profile, None))
+pub(super) fn compiler(profile: Profile, effort: Effort) -> wasmtime::Result<Engine> {
+    let mut config = config(profile, None);
+    if effort == Effort::Quick {
+        config
+            .cranelift_opt_level(OptLevel::None)
+            .cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    }
+    Engine::new(&config)
 }
 
 fn config(profile: Profile, places: Option<u32>) -> Config {

@@ -19,12 +19,13 @@ use super::cache::known::{Known, Stamp};
 use super::cache::{Cache, hex};
 use super::compile::{self, CompileError};
 use super::component::Facts;
-use super::engine::{Allocation, Engines};
+use super::engine::{self, Allocation, Effort, Engines};
 use super::fault::bounded;
 use super::limits::{GuestLimits, Kind, Limits};
 use super::lock::{self, Lock};
 use super::plugin::{LiveApp, LoadError, Papers, Plugin, Pre, World};
 use super::policy::{self, Grants, Origin};
+use super::profile::Profile;
 use super::seats::Seats;
 use super::signed::{self, Signed, Signers};
 use super::state::State;
@@ -66,6 +67,8 @@ pub struct Plugins {
     loaded: Mutex<HashMap<String, Arc<Place>>>,
     /// The hashes that `papers` gave out, by name: what is loaded later has to have them.
     told: Mutex<HashMap<String, String>>,
+    /// Those whose code could be better, for `compile_well`.
+    hurried: Mutex<BTreeSet<String>>,
     seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
 }
 
@@ -132,18 +135,52 @@ impl Plugins {
             terms,
             loaded: Mutex::default(),
             told: Mutex::default(),
+            hurried: Mutex::default(),
         }
     }
 
     /// The plugin of that name, compiled and checked.
     pub fn get(&self, name: &str) -> Result<Arc<Plugin>, LoadError> {
+        self.placed(name, Effort::Full)
+    }
+
+    /// As `get`, and where it is one of the host's own, pinned, and not compiled yet, in a half of the time, for slower code
+    /// that is kept until there is better. Nothing that it answers differs: its fuel is the same, and the host's own end
+    /// far from the end of their stack. Not for the Python interpreter and the shell, who go deeper.
+    pub fn get_soon(&self, name: &str) -> Result<Arc<Plugin>, LoadError> {
+        self.placed(name, Effort::Quick)
+    }
+
+    /// The names of those that `get_soon` compiled quickly, in this process or an earlier one.
+    pub fn hurried(&self) -> Vec<String> {
+        held(&self.hurried).iter().cloned().collect()
+    }
+
+    /// Compiles a plugin once more, for processes to come.
+    pub fn compile_well(&self, name: &str) -> Result<(), LoadError> {
+        if !self.cache.keeps() {
+            return Ok(());
+        }
+        let path = self.find(name)?;
+        let wasm = self.read(name, &path)?;
+        let judged = self.judged(name, &path, examined(name, &path, &wasm)?)?;
+        self.compiled(name, &path, &wasm, &judged, Effort::Full)?;
+        let (profile, sha256) = (judged.kind.profile(), &judged.papers.sha256);
+        if let Ok(engine) = self.engines.get(profile) {
+            self.cache.replaced(&engine, profile, sha256);
+        }
+        held(&self.hurried).remove(name);
+        Ok(())
+    }
+
+    fn placed(&self, name: &str, effort: Effort) -> Result<Arc<Plugin>, LoadError> {
         let place = Arc::clone(held(&self.loaded).entry(name.to_owned()).or_default());
         // Held while the plugin is compiled: two sessions never compile one plugin twice, and nobody waits for another's.
         let mut place = held(&place);
         if let Some(plugin) = &*place {
             return Ok(Arc::clone(plugin));
         }
-        let plugin = Arc::new(self.load_file(name, &self.find(name)?)?);
+        let plugin = Arc::new(self.load(name, &self.find(name)?, effort)?);
         *place = Some(Arc::clone(&plugin));
         Ok(plugin)
     }
@@ -204,6 +241,15 @@ impl Plugins {
 
     /// Whether it was compiled before, here and for this engine.
     pub fn is_compiled(&self, name: &str) -> bool {
+        self.has(name, &[Effort::Full])
+    }
+
+    /// Whether `get_soon` has nothing to compile.
+    pub fn is_soon_there(&self, name: &str) -> bool {
+        self.has(name, &[Effort::Full, Effort::Quick])
+    }
+
+    fn has(&self, name: &str, efforts: &[Effort]) -> bool {
         let judged = self.find(name).and_then(|path| {
             let known = self.known(name, &path)?;
             self.judged(name, &path, known)
@@ -212,8 +258,11 @@ impl Plugins {
             return false;
         };
         let profile = kind.profile();
-        let engine = self.engines.get(profile);
-        engine.is_ok_and(|engine| self.cache.has(&engine, profile, &papers.sha256))
+        let Ok(engine) = self.engines.get(profile) else {
+            return false;
+        };
+        let has = |&effort: &Effort| self.cache.has(&engine, profile, effort, &papers.sha256);
+        efforts.iter().any(has)
     }
 
     /// Refuses a plugin of others that asks for what the policy does not speak of: whether it plays without is for the
@@ -236,6 +285,10 @@ impl Plugins {
 
     /// Loads a component file under a name.
     pub fn load_file(&self, name: &str, path: &Path) -> Result<Plugin, LoadError> {
+        self.load(name, path, Effort::Full)
+    }
+
+    fn load(&self, name: &str, path: &Path, effort: Effort) -> Result<Plugin, LoadError> {
         let wasm = self.read(name, path)?;
         let judged = self.judged(name, path, examined(name, path, &wasm)?)?;
         let told = held(&self.told).get(name).cloned();
@@ -245,7 +298,7 @@ impl Plugins {
                 path: path.to_owned(),
             });
         }
-        let (component, (pre, interpreter)) = self.compiled(name, path, &wasm, &judged)?;
+        let (component, (pre, interpreter)) = self.compiled(name, path, &wasm, &judged, effort)?;
         let Judged { kind, papers, .. } = judged;
         let Papers {
             sha256,
@@ -361,6 +414,7 @@ impl Plugins {
         path: &Path,
         wasm: &[u8],
         judged: &Judged,
+        effort: Effort,
     ) -> Result<(Component, Prepared), LoadError> {
         let Judged {
             world,
@@ -377,17 +431,25 @@ impl Plugins {
             |error: wasmtime::Error| failed(CompileError::Invalid(bounded(&format!("{error:#}"))));
         let profile = kind.profile();
         let engine = self.engines.get(profile).map_err(invalid)?;
+        let sha256 = &papers.sha256;
+        let quick = effort == Effort::Quick
+            && *vouched
+            && profile == Profile::App
+            && !self.cache.has(&engine, profile, Effort::Full, sha256);
+        let effort = if quick { Effort::Quick } else { Effort::Full };
+        let here = || engine::compiler(profile, effort)?.precompile_component(wasm);
         let compile = || match &self.terms.compiler {
             Some(program) if !vouched => {
                 compile::in_child(program, profile, wasm, self.terms.limits.load)
             }
-            _ => engine
-                .precompile_component(wasm)
-                .map_err(|error| CompileError::Invalid(bounded(&format!("{error:#}")))),
+            _ => here().map_err(|error| CompileError::Invalid(bounded(&format!("{error:#}")))),
         };
         let component = self
             .cache
-            .component(&engine, profile, &papers.sha256, compile);
+            .component(&engine, profile, effort, sha256, compile);
+        if quick {
+            held(&self.hurried).insert(name.to_owned());
+        }
         let component = component.map_err(failed)?;
         let prepared = prepare(&engine, &component, *world).map_err(invalid)?;
         Ok((component, prepared))

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
@@ -68,7 +69,7 @@ impl Guests {
 
     /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the
     /// agent's own tools are looked for only: with `beside`, what is the program's own and not compiled yet is compiled while
-    /// the first turns play. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is told.
+    /// the first turns play, and the others quickly, to be compiled again then. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is told.
     pub(super) fn load_marks(
         &self,
         machine: &Machine,
@@ -86,7 +87,12 @@ impl Guests {
             let later =
                 beside && own && OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
             if needed.contains(name) && !later {
-                self.plugins.get(name).map(|plugin| plugin.papers())
+                let plugin = if beside {
+                    self.plugins.get_soon(name)
+                } else {
+                    self.plugins.get(name)
+                };
+                plugin.map(|plugin| plugin.papers())
             } else {
                 Ok(papers)
             }
@@ -94,14 +100,21 @@ impl Guests {
         let fresh = needed.iter().filter(|name| {
             !OF_TOOLS.contains(&name.as_str())
                 && self.plugins.is_there(name)
-                && !self.plugins.is_compiled(name)
+                && !(beside && self.plugins.is_soon_there(name) || self.plugins.is_compiled(name))
         });
         let fresh: Vec<&str> = fresh.map(String::as_str).collect();
         if !fresh.is_empty() {
             (machine.tell)(Notice::Compiling { plugins: &fresh });
         }
         // Reading and hashing some 100 MB is most of the start of a run.
+        let begun = Instant::now();
         let papers: Vec<_> = names.par_iter().with_max_len(1).map(papers).collect();
+        if !fresh.is_empty() {
+            (machine.tell)(Notice::Compiled {
+                plugins: &fresh,
+                took: begun.elapsed(),
+            });
+        }
         let mut marks = BTreeMap::new();
         for (name, papers) in names.into_iter().zip(papers) {
             match papers {

@@ -2,6 +2,7 @@
 //! environment by itself.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pibench_suite::problem::Problem;
 
@@ -33,6 +34,11 @@ pub enum Notice<'a> {
     Suite(&'a [Problem]),
     /// What the suite needs and was never loaded here is compiled, which takes a moment.
     Compiling { plugins: &'a [&'a str] },
+    /// They were.
+    Compiled {
+        plugins: &'a [&'a str],
+        took: Duration,
+    },
     /// A policy may be for several suites, so that a plugin of none of this one's folders is no error; but it may be a slip
     /// of the pen too.
     Unknown { plugin: &'a str },
