@@ -379,7 +379,7 @@ fn a_bound_of_memory_is_a_setting_and_a_bad_one_is_named() {
         let output = scene.run(&args);
         expect(&output, 0, &[]);
         let text = String::from_utf8(output.stdout).unwrap();
-        let line = text.lines().find(|line| line.contains(" memory "));
+        let line = text.lines().find(|line| line.starts_with("memory "));
         line.unwrap_or_else(|| panic!("{text}")).to_owned()
     };
     assert!(config(&["--memory", "4G"]).contains("4G"));

@@ -172,6 +172,62 @@ fn hold_the_scores_of(spans: &[Value], played: &[Value]) {
     }
 }
 
+/// What the agent's questions and calls say, where messages are asked for.
+fn says_all_of_its_messages(spans: &[Value]) {
+    let json = |text: &Value| serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap();
+    let chats = is(spans, "chat");
+    for role in ["agent", "user", "judge"] {
+        let mut of_role = chats.iter().map(|span| attributes(span));
+        let chat = of_role.find(|one| one["pibench.role"] == role).unwrap();
+        let system = json(chat["gen_ai.system_instructions"]);
+        assert_eq!(system[0]["type"], "text", "{role}");
+        let input = json(chat["gen_ai.input.messages"]);
+        assert_eq!(input[0]["role"], "user", "{role}");
+        assert!(input[0]["parts"][0]["content"].is_string(), "{role}");
+        let output = json(chat["gen_ai.output.messages"]);
+        assert_eq!(output[0]["role"], "assistant", "{role}");
+        assert!(output[0]["finish_reason"].is_string(), "{role}");
+    }
+    let of_tools = is(spans, "execute_tool");
+    let mut written = of_tools.iter().map(|span| attributes(span));
+    let written = written
+        .find(|one| one["gen_ai.tool.name"] == "write_file")
+        .unwrap();
+    assert!(json(written["gen_ai.tool.call.arguments"])["path"].is_string());
+    assert!(
+        !written["gen_ai.tool.call.result"]
+            .as_str()
+            .unwrap()
+            .is_empty()
+    );
+    // The same call stands in the answer that asked for it, and its result in the next question.
+    let all = Value::from(spans.to_vec()).to_string();
+    assert!(all.contains("tool_call_response"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_go_to_a_collector_on_request_and_nowhere_else() {
+    let scene = Scene::new();
+    let (server, collector) = (server(play).await, collector().await);
+    let uri = collector.uri();
+    let args = ["--otlp", &uri, "--otlp-messages", "--log-level", "trace"];
+    let output = play_short(&scene, &server, &args);
+    expect(&output, 0, &[]);
+    let spans = spans(&collector).await;
+    says_all_of_its_messages(&spans);
+    assert!(!Value::from(spans).to_string().contains(KEY));
+    // Neither the log of the folder nor stderr has them.
+    let log = std::fs::read_to_string(scene.path("run/log.jsonl")).unwrap();
+    says_nothing_of_its_messages(&scene, &log);
+    says_nothing_of_its_messages(&scene, &stderr(&output));
+    // Asked for and nowhere to go.
+    let nowhere = tokio::task::block_in_place(|| {
+        let suite = short();
+        scene.run(&["run", suite.to_str().unwrap(), "--otlp-messages"])
+    });
+    expect(&nowhere, 2, &["no collector is named", "--otlp http://"]);
+}
+
 fn says_nothing_of_its_messages(scene: &Scene, sent: &str) {
     assert!(!sent.contains(KEY));
     let mut looked_for = 0;

@@ -278,7 +278,7 @@ fn a_private_run_is_the_same_bytes_cut_or_in_parts() {
 fn what_would_lie_there_open_is_refused() {
     let scene = installed();
     plays(&scene, "run", &["--agent", "reference"]);
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 7] = [
         &["report", "run", "--out", "out"],
         &["export", "run", "--format", "jsonl", "--out", "out"],
         &["submit", "prepare", "run", "--out", "out"],
@@ -293,6 +293,17 @@ fn what_would_lie_there_open_is_refused() {
             "nop",
             "--judge-cache",
             "tape",
+            "--out",
+            "out",
+        ],
+        &[
+            "run",
+            SUITE,
+            "--agent",
+            "nop",
+            "--otlp",
+            "http://127.0.0.1:9",
+            "--otlp-messages",
             "--out",
             "out",
         ],

@@ -369,6 +369,10 @@ pub struct RunArgs {
     /// tools and scores, and no text of any message. Default: that of `OTEL_EXPORTER_OTLP_ENDPOINT`, else none.
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
+    /// Send the collector messages too: all that the three models are shown and answer, hidden intents among it, and what the
+    /// tools' calls are given and give. Also by `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true`.
+    #[arg(long)]
+    pub otlp_messages: bool,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
     #[arg(long)]
     pub json: bool,

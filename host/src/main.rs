@@ -8,6 +8,7 @@ use pibench_host::cli::{Cli, Command, TalkArgs};
 use pibench_host::commands;
 use pibench_host::exit::Exit;
 use pibench_host::open_files;
+use pibench_model::told::MESSAGES;
 use pibench_report::escape::lines;
 use tracing_subscriber::EnvFilter;
 
@@ -40,11 +41,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the program logs on stderr beside a run: by the environment, else as was asked for.
+/// What the program logs on stderr beside a run: by the environment, else as was asked for. The text of messages never.
 fn filter(talk: TalkArgs) -> EnvFilter {
     let asked = || EnvFilter::try_new(talk.filter()?).ok();
     let own = std::env::var_os("PIBENCH_LOG").map(|_| EnvFilter::from_env("PIBENCH_LOG"));
-    own.or_else(asked).unwrap_or_default()
+    let filter = own.or_else(asked).unwrap_or_default();
+    match format!("{MESSAGES}=off").parse() {
+        Ok(none) => filter.add_directive(none),
+        Err(_) => filter,
+    }
 }
 
 /// A scheduler that wants a run to end is heard before the first turn too, and by whatever is a container's program.

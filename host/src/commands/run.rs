@@ -121,7 +121,8 @@ pub(super) fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
 }
 
 fn open_playing(args: &RunArgs) -> Result<Playing, Failure> {
-    let target = Target::find(args.otlp.as_deref(), &process_environment).or_exit(Exit::Usage)?;
+    let (otlp, environment) = (args.otlp.as_deref(), &process_environment);
+    let target = Target::find(otlp, args.otlp_messages, environment).or_exit(Exit::Usage)?;
     let tell = |lost: &str| eprintln!("{}", escape::line(lost));
     let collector = target
         .map(|target| Collector::open(target, tell))

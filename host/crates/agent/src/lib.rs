@@ -32,7 +32,7 @@ use tracing::field::Empty;
 use pibench_core::message::{ChatRequest, Done, Reply, ToolCall, ToolSpec, Usage};
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
-use pibench_model::{Model, ModelError};
+use pibench_model::{Model, ModelError, told};
 use pibench_record::event::{Fault, FaultKind, Step, Turn};
 use pibench_sandbox::counting_waits;
 
@@ -348,6 +348,7 @@ impl<'a> Agent<'a> {
                 CallStatus::ToolError => drop(span.record("error", "tool_error")),
                 CallStatus::Failed => drop(span.record("error", "failed")),
             }
+            span.in_scope(|| told::call(&record.arguments, &record.result));
             drop(span);
             let file = if self.chat.is_bounded() {
                 environment.keep_long(&record)

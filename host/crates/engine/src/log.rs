@@ -17,13 +17,14 @@ use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Level, Subscriber, dispatcher};
-use tracing_subscriber::filter::{EnvFilter, Targets};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::{Layer, fmt, registry};
 
 use pibench_model::collector::Collector;
+use pibench_model::told::MESSAGES;
 use spans::Spans;
 
 /// The file's name.
@@ -53,12 +54,16 @@ impl Log {
             let file = File::options().append(true).create(true).open(path)?;
             Some(Lines { file }.with_filter(ours(level)))
         };
+        let mut sent = ours(LevelFilter::INFO);
+        if collector.as_ref().is_some_and(Collector::takes_messages) {
+            sent = sent.with_target(MESSAGES, LevelFilter::INFO);
+        }
         let spans = collector.map(Spans::new).transpose()?;
-        let spans = spans.map(|spans| spans.with_filter(ours(LevelFilter::INFO)));
+        let spans = spans.map(|spans| spans.with_filter(sent));
         let told = fmt::layer()
             .with_writer(io::stderr)
             .without_time()
-            .with_filter(stderr);
+            .with_filter(stderr.and(filter_fn(|about| about.target() != MESSAGES)));
         Ok(Self {
             dispatch: Dispatch::new(registry().with(lines).with(spans).with(told)),
         })

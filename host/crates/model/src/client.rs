@@ -30,6 +30,7 @@ use super::meter::Meter;
 use super::place::Place;
 use super::provider::{Endpoint, Environment, ProviderError};
 use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, WINDOW, backoff, retry_after};
+use super::told;
 use super::wire::{self, Habits, Unreadable};
 use failure::Failure;
 use pibench_core::cost::Price;
@@ -451,12 +452,14 @@ impl Client {
             reasoning_tokens = Empty,
             error = Empty,
         );
+        span.in_scope(|| told::question(request.messages));
         let answer = self
             .ask_quietly(request, time)
             .instrument(span.clone())
             .await;
         match &answer {
             Ok(Some(Answer { reply, .. })) => {
+                span.in_scope(|| told::answer(reply));
                 span.record("input_tokens", reply.usage.input_tokens);
                 span.record("cached_tokens", reply.usage.cached_tokens);
                 span.record("output_tokens", reply.usage.output_tokens);

@@ -3,7 +3,7 @@
 //! spans say, and shows neither headers nor the part of an address that could hold a key.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,8 +19,14 @@ use super::provider::Environment;
 /// Spans that wait to be sent; those of a thousand episodes' turns.
 const ROOM: usize = 8_192;
 
+/// Bytes of messages in the spans that wait.
+const ROOM_BYTES: usize = 64 << 20;
+
 /// Spans of one request.
 const BATCH: usize = 512;
+
+/// Bytes of messages that are enough for one request: collectors take 20 MiB.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// How long spans gather before they are sent.
 const GATHER: Duration = Duration::from_secs(1);
@@ -41,6 +47,9 @@ const PATH: &str = "v1/traces";
 /// The variable that holds the address of spans itself.
 const WHOLE: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 
+/// The one word of OpenTelemetry by which an operator asks for messages, of all programs.
+const CAPTURE: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+
 /// Why no spans can be sent.
 #[derive(Debug, Error)]
 pub enum CollectorError {
@@ -56,6 +65,10 @@ pub enum CollectorError {
         "send spans: {variable} is `{value}`, and they are sent as http/json only; name a collector's HTTP address by --otlp"
     )]
     Protocol { variable: String, value: String },
+    #[error(
+        "send messages: no collector is named; give its HTTP address, as in --otlp http://127.0.0.1:4318"
+    )]
+    Nowhere,
     #[error("set up the way to the collector: {reason}")]
     Setup { reason: String },
 }
@@ -65,12 +78,14 @@ pub struct Target {
     url: Url,
     headers: HeaderMap,
     service: String,
+    messages: bool,
 }
 
 impl Target {
-    /// By the command line (`asked`), else by the variables of OpenTelemetry; None: nowhere.
+    /// By the command line (`asked`), else by the variables of OpenTelemetry; None: nowhere. `messages` asks for their text too.
     pub fn find(
         asked: Option<&str>,
+        messages: bool,
         environment: Environment<'_>,
     ) -> Result<Option<Self>, CollectorError> {
         let variable = |names: [&str; 2]| {
@@ -85,10 +100,10 @@ impl Target {
         } else {
             let is = |name: &str, value: &str| environment(name).is_some_and(|is| is == value);
             if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
-                return Ok(None);
+                return nowhere(messages);
             }
             let Some((name, value)) = variable([WHOLE, "OTEL_EXPORTER_OTLP_ENDPOINT"]) else {
-                return Ok(None);
+                return nowhere(messages);
             };
             let protocol = [
                 "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
@@ -119,8 +134,24 @@ impl Target {
             url,
             headers,
             service: service.unwrap_or_else(|| "pibench-host".into()),
+            messages: messages || environment(CAPTURE).is_some_and(|asked| captures(&asked)),
         }))
     }
+}
+
+/// Messages that were asked for have to go somewhere.
+fn nowhere(messages: bool) -> Result<Option<Target>, CollectorError> {
+    if messages {
+        return Err(CollectorError::Nowhere);
+    }
+    Ok(None)
+}
+
+/// Whether the variable asks for messages in spans: `true`, or what newer programs know.
+fn captures(asked: &str) -> bool {
+    ["true", "span_only", "span_and_event"]
+        .iter()
+        .any(|word| asked.eq_ignore_ascii_case(word))
 }
 
 /// An address; `named`: where it is from, which is told and is the address itself only where that was typed.
@@ -171,14 +202,20 @@ impl fmt::Debug for Collector {
     }
 }
 
+/// A span that waits to be sent, and the bytes of its messages.
+type Waiting = (Value, usize);
+
 struct Line {
     /// None once it is closed.
-    queue: Option<SyncSender<Value>>,
+    queue: Option<SyncSender<Waiting>>,
     /// What went wrong last, when all is sent.
     done: Mutex<Receiver<Option<String>>>,
     lost: Arc<AtomicU64>,
     host: String,
     tell: fn(&str),
+    messages: bool,
+    /// Bytes of messages that were handed over and are not sent.
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Collector {
@@ -195,8 +232,11 @@ impl Collector {
         let lost = Arc::new(AtomicU64::new(0));
         let host = target.url.host_str().unwrap_or_default().to_owned();
         let counted = Arc::clone(&lost);
+        let messages = target.messages;
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let held = Arc::clone(&waiting);
         let work = move || {
-            let failure = work(&spans, &counted, |batch| {
+            let failure = work(&spans, &counted, &held, |batch| {
                 runtime.block_on(send(&http, &target, batch))
             });
             let _ = finish.send(failure);
@@ -212,15 +252,34 @@ impl Collector {
                 lost,
                 host,
                 tell,
+                messages,
+                waiting,
             }),
         })
     }
 
-    /// Hands over a span, as OTLP writes it in JSON. Never waits.
-    pub fn take(&self, span: Value) {
-        let queue = self.line.queue.as_ref();
-        if queue.is_none_or(|queue| queue.try_send(span).is_err()) {
-            self.line.lost.fetch_add(1, Ordering::Relaxed);
+    /// Whether the text of messages is asked for.
+    pub fn takes_messages(&self) -> bool {
+        self.line.messages
+    }
+
+    /// Hands over a span, as OTLP writes it in JSON, with so many bytes of messages. Never waits.
+    pub fn take(&self, span: Value, bytes: usize) {
+        let Line {
+            queue,
+            lost,
+            waiting,
+            ..
+        } = &*self.line;
+        let held = waiting.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = held + bytes <= ROOM_BYTES;
+        let sent = queue
+            .as_ref()
+            .filter(|_| has_room)
+            .is_some_and(|queue| queue.try_send((span, bytes)).is_ok());
+        if !sent {
+            waiting.fetch_sub(bytes, Ordering::Relaxed);
+            lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -266,22 +325,28 @@ fn client(target: &Target) -> reqwest::Result<Client> {
 
 /// Sends what comes until nothing will; what went wrong last.
 fn work(
-    spans: &Receiver<Value>,
+    spans: &Receiver<Waiting>,
     lost: &AtomicU64,
+    waiting: &AtomicUsize,
     send: impl Fn(Vec<Value>) -> Result<u64, String>,
 ) -> Option<String> {
     let mut failure = None;
     while let Ok(first) = spans.recv() {
-        let mut batch = vec![first];
+        let (mut batch, mut bytes) = (vec![first.0], first.1);
         let until = Instant::now() + GATHER;
-        while batch.len() < BATCH {
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
             match spans.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(span) => batch.push(span),
+                Ok((span, more)) => {
+                    batch.push(span);
+                    bytes += more;
+                }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
         let count = batch.len() as u64;
-        match send(batch) {
+        let taken = send(batch);
+        waiting.fetch_sub(bytes, Ordering::Relaxed);
+        match taken {
             Ok(0) => {}
             Ok(rejected) => {
                 lost.fetch_add(rejected, Ordering::Relaxed);
@@ -346,7 +411,7 @@ mod tests {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Target::find(asked, &environment).map_err(|error| error.to_string())
+        Target::find(asked, false, &environment).map_err(|error| error.to_string())
     }
 
     fn url(asked: Option<&str>, variables: &[(&str, &str)]) -> Option<String> {
@@ -408,14 +473,54 @@ mod tests {
     fn what_is_not_taken_is_counted() {
         let (queue, spans) = sync_channel(3);
         for number in 0..3 {
-            queue.send(json!(number)).unwrap();
+            queue.send((json!(number), 5)).unwrap();
         }
         drop(queue);
         let lost = AtomicU64::new(0);
-        let failure = work(&spans, &lost, |batch| {
+        let waiting = AtomicUsize::new(15);
+        let failure = work(&spans, &lost, &waiting, |batch| {
             assert_eq!(batch.len(), 3);
             Ok(2)
         });
         assert_eq!((lost.load(Ordering::Relaxed), failure.is_some()), (2, true));
+        assert_eq!(waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn large_messages_are_requests_of_their_own() {
+        let (queue, spans) = sync_channel(3);
+        for number in 0..3 {
+            queue.send((json!(number), BATCH_BYTES)).unwrap();
+        }
+        drop(queue);
+        let waiting = AtomicUsize::new(3 * BATCH_BYTES);
+        let batches = AtomicU64::new(0);
+        let failure = work(&spans, &AtomicU64::new(0), &waiting, |batch| {
+            batches.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(batch.len(), 1);
+            Ok(0)
+        });
+        assert_eq!((batches.load(Ordering::Relaxed), failure), (3, None));
+    }
+
+    #[test]
+    fn messages_go_only_where_they_are_asked_for() {
+        let of = |messages, variables: &[(&str, &str)]| {
+            let environment = |name: &str| {
+                let found = variables.iter().find(|(variable, _)| *variable == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            Target::find(None, messages, &environment)
+        };
+        let asks = |messages, variables: &[_]| of(messages, variables).unwrap().unwrap().messages;
+        assert!(!asks(false, &[BASE]));
+        assert!(asks(true, &[BASE]));
+        assert!(asks(false, &[BASE, (CAPTURE, "True")]));
+        assert!(asks(false, &[BASE, (CAPTURE, "SPAN_ONLY")]));
+        for other in ["false", "", "EVENT_ONLY", "1"] {
+            assert!(!asks(false, &[BASE, (CAPTURE, other)]), "{other}");
+        }
+        let error = of(true, &[]).err().unwrap().to_string();
+        assert!(error.contains("--otlp http"), "{error}");
     }
 }

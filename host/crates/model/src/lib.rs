@@ -13,6 +13,7 @@ pub mod place;
 pub mod provider;
 pub mod retry;
 pub mod scripted;
+pub mod told;
 pub mod web;
 mod wire;
 

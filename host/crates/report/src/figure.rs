@@ -1,6 +1,7 @@
 //! The paper's Figures 3, 4 and 5 as SVG. It draws what `measures` found; a figure that the runs cannot support says why.
 
 mod draw;
+mod labels;
 
 use super::category::{CATEGORIES, describe, letter};
 use super::escape::line;

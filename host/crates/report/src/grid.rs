@@ -41,3 +41,89 @@ fn longest_word(text: &str) -> u16 {
     });
     u16::try_from(lines.max().unwrap_or_default()).unwrap_or(u16::MAX)
 }
+
+/// A line for each of these: a name, what it is, and where that comes from. What does not fit beside the name goes on below it,
+/// broken between words only; a word that is wider than a terminal is a line of its own, so that it can be copied whole.
+pub fn listing(rows: &[[String; 3]]) -> String {
+    let width = usize::from(WIDTH);
+    let cells = |at: usize| rows.iter().map(move |row| row[at].chars().count());
+    let names = cells(0).max().unwrap_or_default() + 2;
+    let short = cells(1)
+        .filter(|long| *long <= 12)
+        .max()
+        .unwrap_or_default();
+    let mut text = String::new();
+    for [name, value, from] in rows {
+        let mut lines = vec![format!("{name:<names$}")];
+        for word in value.split_whitespace() {
+            let last = lines.last().map_or(0, |line| line.chars().count());
+            let long = word.chars().count();
+            if last > names && last + 1 + long <= width {
+                push(&mut lines, &format!(" {word}"));
+            } else if last == names && names + long <= width {
+                push(&mut lines, word);
+            } else if names + long <= width {
+                lines.push(format!("{:names$}{word}", ""));
+            } else {
+                lines.push(format!("  {word}"));
+            }
+        }
+        // Short values leave a column for what they come from.
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        let at = (names + short).max(last) + 2;
+        if at + from.chars().count() <= width {
+            push(&mut lines, &format!("{:1$}{from}", "", at - last));
+        } else if names + from.chars().count() <= width {
+            lines.push(format!("{:names$}{from}", ""));
+        } else {
+            lines.push(format!("  {from}"));
+        }
+        for line in lines {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn push(lines: &mut [String], more: &str) {
+    if let Some(last) = lines.last_mut() {
+        last.push_str(more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_broken_between_words_only() {
+        let digest = "0123456789abcdef".repeat(4);
+        let long = format!("/{}", "deep/".repeat(20));
+        let rows = [
+            ["seed", "1", "default"],
+            ["session.max_turns", "30", "suite.toml:10"],
+            ["digest", &digest, "default"],
+            [
+                "personas",
+                r#"["one_of_them", "the_other_of_them", "a_third_of_them"]"#,
+                &long,
+            ],
+            ["plugins", &long, "--plugins"],
+        ];
+        let text = listing(&rows.map(|row| row.map(str::to_owned)));
+        let expected = format!(
+            "seed               1   default
+session.max_turns  30  suite.toml:10
+digest
+  {digest}  default
+personas           [\"one_of_them\", \"the_other_of_them\", \"a_third_of_them\"]
+  {long}
+plugins
+  {long}
+                   --plugins
+"
+        );
+        assert_eq!(text, expected);
+    }
+}

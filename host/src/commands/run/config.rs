@@ -3,7 +3,6 @@
 
 use anyhow::anyhow;
 use camino::Utf8Path;
-use comfy_table::Table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,7 +14,7 @@ use pibench_engine::plan::{Settled, agents, at_once, settle};
 use pibench_record::Manifest;
 use pibench_record::folder::PluginMark;
 use pibench_report::escape;
-use pibench_report::grid::{fitting, keep_words};
+use pibench_report::grid::listing;
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
 use pibench_suite::manifest::LimitOverrides;
@@ -56,29 +55,23 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     if args.json {
         println!("{}", serde_json::to_string(&rows).or_exit(Exit::Bug)?);
     } else {
-        println!("{}", table(&rows));
+        print!("{}", listing(&rows.iter().map(cells).collect::<Vec<_>>()));
     }
     Ok(Exit::Complete)
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = fitting();
-    table.set_header(["setting", "value", "from"]);
-    for Row { key, value, from } in rows {
-        let value = match value {
-            Value::Null => "-".into(),
-            Value::String(text) => text.clone(),
-            // A line breaks at blanks: JSON's own text of a list has none.
-            Value::Array(values) => {
-                let values: Vec<String> = values.iter().map(Value::to_string).collect();
-                format!("[{}]", values.join(", "))
-            }
-            value => value.to_string(),
-        };
-        table.add_row([key, &value, from].map(|text| escape::line(text)));
-    }
-    keep_words(&mut table, [0]);
-    table
+fn cells(Row { key, value, from }: &Row) -> [String; 3] {
+    let value = match value {
+        Value::Null => "-".into(),
+        Value::String(text) => text.clone(),
+        // A line breaks at blanks: JSON's own text of a list has none.
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(Value::to_string).collect();
+            format!("[{}]", values.join(", "))
+        }
+        value => value.to_string(),
+    };
+    [key, &value, from].map(|text| escape::line(text))
 }
 
 fn of_origin(from: &Origin, path: &Utf8Path) -> String {
@@ -164,6 +157,7 @@ fn of_operator(args: &RunArgs, settled: &Settled) -> Vec<Row> {
     } = &args.tape;
     let path = |path: &Option<camino::Utf8PathBuf>| path.as_ref().map(ToString::to_string);
     let out = path(&args.out);
+    let messages = args.otlp_messages.then(|| "true".to_owned());
     let options = [
         ("shard", shard.map(|shard| shard.to_string()), None),
         (
@@ -179,6 +173,7 @@ fn of_operator(args: &RunArgs, settled: &Settled) -> Vec<Row> {
             Some("info".into()),
         ),
         ("otlp", args.otlp.clone(), None),
+        ("otlp-messages", messages, Some("false".into())),
         ("record", path(record), None),
         ("replay", path(replay), None),
         ("judge-cache", path(judge_cache), None),

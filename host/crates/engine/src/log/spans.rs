@@ -1,5 +1,5 @@
-//! The spans of the log for a collector, in OTLP's JSON, with the names that OpenTelemetry has for generative models. Neither
-//! a prompt nor an answer nor a call's arguments or result are in them.
+//! The spans of the log for a collector, in OTLP's JSON, with the names that OpenTelemetry has for generative models. A prompt, an
+//! answer, a call's arguments and its result are in them only where the collector takes messages.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +12,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::Fields;
 use pibench_model::collector::Collector;
+use pibench_model::told::{MESSAGES, NAMES};
 
 /// OTLP's numbers for a span's kind and for a span that failed.
 const INTERNAL: u8 = 1;
@@ -104,11 +105,19 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         }
     }
 
-    /// Of all events only a session's scores: others hold words of models and servers.
+    /// Of all events only a session's scores, and what is told as messages: others hold words of models and servers.
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let Fields(fields) = fields;
+        if event.metadata().target() == MESSAGES {
+            if let Some(span) = context.event_span(event)
+                && let Some(open) = span.extensions_mut().get_mut::<Open>()
+            {
+                open.fields.extend(fields);
+            }
+            return;
+        }
         if fields.get("scored") != Some(&Value::Bool(true)) {
             return;
         }
@@ -151,8 +160,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         });
         let open = span.extensions_mut().remove::<Open>();
         if let Some(open) = open {
-            self.collector
-                .take(written(span.name(), &open, &place, parent));
+            let bytes = messages(&open.fields)
+                .filter_map(|(_, text)| Some(text.as_str()?.len()))
+                .sum();
+            let written = written(span.name(), &open, &place, parent);
+            self.collector.take(written, bytes);
         }
     }
 }
@@ -166,6 +178,7 @@ type Attribute = (&'static str, Value);
 /// A span that has ended. `place`: the fields of episode, session and turn, as far as it is in them.
 fn written(name: &str, open: &Open, place: &Map<String, Value>, parent: Option<String>) -> Value {
     let (title, kind, mut all) = meant(name, &open.fields, place);
+    all.extend(messages(&open.fields));
     all.extend(renamed(place, &PLACE));
     if let (Some(persona), Some(run), Some(session)) =
         (place.get("persona"), place.get("run"), place.get("session"))
@@ -243,6 +256,11 @@ fn renamed<'a>(
 ) -> impl Iterator<Item = Attribute> + 'a {
     let one = |(key, name): &(&str, &'static str)| Some((*name, fields.get(*key)?.clone()));
     names.iter().filter_map(one)
+}
+
+/// The text of messages, where it was told.
+fn messages(fields: &Map<String, Value>) -> impl Iterator<Item = Attribute> + '_ {
+    renamed(fields, &NAMES)
 }
 
 fn plain(value: &Value) -> &str {

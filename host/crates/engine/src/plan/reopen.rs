@@ -216,6 +216,7 @@ pub fn go_on_all(
         let mut opened = Opened::of(machine, dir, folder, manifest, how.jobs)?;
         opened.suite.memory = how.memory.or(opened.suite.memory);
         let tape = answers.tape(&opened.suite, true)?;
+        playing.check_messages(&opened.suite)?;
         let clients = match &mut shared {
             Some(clients) => {
                 clients.tape(tape);

@@ -31,6 +31,7 @@ use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{Assignment, LoadedPolicy, SCAFFOLD_PROMPT};
 use pibench_suite::suite::Suite;
+use pibench_vault::keyring;
 
 /// What is asked of a run beside its suite's settings.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +61,26 @@ pub struct Playing {
     pub sync: Option<bool>,
     /// How long turns may be played on after SIGTERM or SIGUSR1, until the scheduler kills.
     pub grace: Duration,
+}
+
+impl Playing {
+    /// A private suite's messages go to no collector, who would have them open.
+    pub(super) fn check_messages(&self, suite: &Suite) -> Result<(), PlanError> {
+        let takes = self
+            .collector
+            .as_ref()
+            .is_some_and(Collector::takes_messages);
+        let folder = suite.path.parent().unwrap_or(Utf8Path::new(""));
+        if takes && keyring::is_private(folder.as_std_path()) {
+            let reason = format!(
+                "send messages to a collector: they hold what {} keeps private, and would lie there open; play without \
+                 --otlp-messages",
+                suite.path
+            );
+            return Err(PlanError::input(reason));
+        }
+        Ok(())
+    }
 }
 
 /// One of the agents that play.
@@ -261,6 +282,9 @@ impl Ground {
             spending,
         } = decided;
         self.guests.decided(suite)?;
+        if let Some(playing) = &wanted.playing {
+            playing.check_messages(suite)?;
+        }
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));
         let suite_folder = suite.path.parent().unwrap_or(Utf8Path::new(""));

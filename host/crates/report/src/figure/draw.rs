@@ -5,6 +5,8 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::labels::{self, Placed, Wanted};
+
 /// Colours for a page of paper or for a dark one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
@@ -300,51 +302,32 @@ impl Canvas {
         Ok(())
     }
 
-    /// Writes each label beside its point, where it covers no other one; measured ones choose first.
+    /// Writes each label beside its point; measured ones choose first.
     fn label(&self, area: &Area<'_>, named: &[(&Point, (i32, i32))]) -> Drawn {
-        let mut taken: Vec<[i32; 4]> = named
+        let (width, height) = area.dim_in_pixel();
+        let size = |pixels| i32::try_from(pixels).unwrap_or(i32::MAX);
+        let wanted: Vec<Wanted> = named
             .iter()
-            .map(|(_, (x, y))| [x - 5, y - 5, x + 5, y + 5])
+            .rev()
+            .map(|(point, dot)| Wanted {
+                dot: *dot,
+                // Plotters takes a size for pixels of another height: letters come out some 6.8 wide.
+                long: 68 * i32::try_from(point.label.chars().count()).unwrap_or(0) / 10,
+            })
             .collect();
-        let width = i32::try_from(area.dim_in_pixel().0).unwrap_or(i32::MAX);
-        for (point, (x, y)) in named.iter().rev() {
-            // Plotters takes a size for pixels of another height: letters come out some 6.8 wide.
-            let long = 68 * i32::try_from(point.label.chars().count()).unwrap_or(0) / 10;
-            // Around the point, and where there is no room, farther away on a line.
-            let places: Vec<(i32, i32)> = [0, 22, 44, 66]
-                .into_iter()
-                .flat_map(|far| {
-                    [
-                        (x + 9 + far, y - 8),
-                        (x - 9 - far - long, y - 8),
-                        (x - long / 2, y - 24 - far),
-                        (x - long / 2, y + 9 + far),
-                        (x + 7 + far, y - 22 - far),
-                        (x + 7 + far, y + 7 + far),
-                        (x - 7 - far - long, y - 22 - far),
-                        (x - 7 - far - long, y + 7 + far),
-                    ]
-                })
-                .collect();
-            let around = |(left, top): &(i32, i32)| [*left, *top, left + long, top + 16];
-            let free = |place: &(i32, i32)| {
-                let here = around(place);
-                here[0] > 0 && here[2] < width && !taken.iter().any(|other| overlap(&here, other))
-            };
-            let at = places.iter().position(free).unwrap_or(0);
-            let place = places[at];
-            taken.push(around(&place));
+        // Below are the axis' own words.
+        let places = labels::place((size(width), size(height) - 56), &wanted);
+        for ((point, dot), Placed { at, leader }) in named.iter().rev().zip(places) {
             let colour = match point.series {
                 Some(at) => self.theme.series(at),
                 None => self.theme.pale(),
             };
-            if at >= 8 {
-                let near = (place.0.max(*x).min(place.0 + long), place.1 + 8);
+            if let Some(near) = leader {
                 let line =
-                    PathElement::new([(*x, *y), near], self.theme.pale().mix(0.7).stroke_width(1));
+                    PathElement::new([*dot, near], self.theme.pale().mix(0.7).stroke_width(1));
                 area.draw(&line)?;
             }
-            area.draw_text(&point.label, &style(15, colour), place)?;
+            area.draw_text(&point.label, &style(15, colour), at)?;
         }
         Ok(())
     }
@@ -432,10 +415,6 @@ fn draw_points(chart: &mut Chart<'_, '_>, theme: Theme, points: &[&Point], radiu
 
 fn style(size: i32, colour: RGBColor) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&colour)
-}
-
-fn overlap(one: &[i32; 4], other: &[i32; 4]) -> bool {
-    one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
 }
 
 /// Around all values, to whole tens of a percentage.
