@@ -58,11 +58,7 @@ fn calls(path: &str, policy: &str, args: &[&str]) -> Vec<Value> {
     let scene = Scene::new();
     let made = scene.run(&["suite", "new", "suite"]);
     assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
-    let mut work = WORK.replace("PATH", path);
-    if args.contains(&"pi-bench") {
-        // There what an app answers is shown below `response`.
-        work = work.replace(".access_token}}", ".response.access_token}}");
-    }
+    let work = WORK.replace("PATH", path);
     scene.replace(
         "suite/personas/first/sessions/first/session.toml",
         "\n[[reference]]\ntool = \"read_file\"",

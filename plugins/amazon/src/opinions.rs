@@ -45,7 +45,7 @@ impl Amazon {
             list,
         } = arguments;
         self.catalogue.product(product_id)?;
-        let author = parse_author(user_email.as_deref())?;
+        let author = self.accounts.named_by(user_email.as_deref())?;
         let (min, max) = (min_rating.unwrap_or(1), max_rating.unwrap_or(5));
         if min > max {
             return Err(ToolError::invalid(
@@ -116,7 +116,7 @@ impl Amazon {
             list,
         } = arguments;
         self.catalogue.product(product_id)?;
-        let author = parse_author(user_email.as_deref())?;
+        let author = self.accounts.named_by(user_email.as_deref())?;
         let mut questions: Vec<&Question> = self
             .feedback
             .questions_of(product_id)
@@ -173,7 +173,7 @@ impl Amazon {
             .questions
             .get(&question_id)
             .ok_or_else(|| ToolError::conflict("question", question_id))?;
-        let author = parse_author(user_email.as_deref())?;
+        let author = self.accounts.named_by(user_email.as_deref())?;
         let mut answers: Vec<&Answer> = question
             .answers
             .iter()
@@ -193,10 +193,6 @@ impl Amazon {
             .map(|answer| self.view_answer(answer))
             .collect())
     }
-}
-
-fn parse_author(email: Option<&str>) -> Result<Option<Email>, ToolError> {
-    email.map(Email::parse).transpose()
 }
 
 /// 422 for stars that there are not, or too long a text.

@@ -50,6 +50,9 @@ impl Path {
             None if text.starts_with('/') => (Vec::new(), text),
             _ => return Err(bad(text, "it must begin with / or ~/")),
         };
+        if rest.contains("//") {
+            return Err(bad(text, "two slashes stand side by side"));
+        }
         for name in rest.split('/').filter(|name| !name.is_empty()) {
             check_name(name).map_err(|reason| bad(text, &reason))?;
             names.push(name.to_owned());
@@ -170,7 +173,7 @@ mod tests {
     fn a_path_is_read_from_the_root_or_from_home() {
         check("/", Ok("/"));
         check("/a/b c.txt", Ok("/a/b c.txt"));
-        check("//a///b/", Ok("/a/b"));
+        check("/a/b/", Ok("/a/b"));
         check("~", Ok("~"));
         check("~/notes/", Ok("~/notes"));
     }
@@ -200,6 +203,10 @@ mod tests {
             Err("\"/a/../b\" is no good path: write it without ..."),
         );
         check("/./b", Err("\"/./b\" is no good path: write it without .."));
+        check(
+            "/a//b",
+            Err("\"/a//b\" is no good path: two slashes stand side by side."),
+        );
         check(
             "/a /b",
             Err("\"/a /b\" is no good path: \"a \" begins or ends with a blank."),

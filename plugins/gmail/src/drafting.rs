@@ -117,6 +117,12 @@ impl Gmail {
         me: &Email,
         list: ListDrafts,
     ) -> Result<Vec<Value>, ToolError> {
+        if let Some(thread) = list.belongs_to_email_thread_id {
+            self.own_thread(me, thread)?;
+        }
+        if let Some(email) = list.response_to_email_id {
+            self.own_email(me, email)?;
+        }
         let wanted = |draft: &&Draft| draft.owner == *me && fits(draft, &list);
         let mut drafts: Vec<&Draft> = self.mail.drafts.values().filter(wanted).collect();
         drafts.sort_by_key(|draft| std::cmp::Reverse((draft.updated_at, draft.id)));

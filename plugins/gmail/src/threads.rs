@@ -269,7 +269,13 @@ impl Gmail {
         me: &Email,
         arguments: ThreadIdOnly,
     ) -> Result<Value, ToolError> {
-        self.change(me, arguments.email_thread_id, "archived", |thread| {
+        let id = arguments.email_thread_id;
+        if self.own_thread(me, id)?.archived {
+            return Err(ToolError::invalid(format!(
+                "Thread {id} is archived already."
+            )));
+        }
+        self.change(me, id, "archived", |thread| {
             thread.archived = true;
         })
     }

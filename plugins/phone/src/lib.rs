@@ -223,8 +223,10 @@ impl Phone {
 
 fn get_current_date_and_time(_: &mut Phone, _: NoArguments) -> Result<Value, ToolError> {
     let now = clock::now();
-    let time = format!("{:02}:{:02}", now.hour(), now.minute());
-    Ok(json!({"date": now.date(), "time": time}))
+    Ok(json!({
+        "date": now.strftime("%A, %B %-d, %Y").to_string(),
+        "time": now.strftime("%I:%M %p").to_string(),
+    }))
 }
 
 #[cfg(test)]

@@ -58,9 +58,7 @@ impl Phone {
             return Err(ToolError::invalid("The message must not be empty."));
         }
         let message = text::at_most("message", message, MAX_MESSAGE)?.into();
-        if !self.in_service(me, &sender, &receiver) {
-            return Err(ToolError::conflict("phone number", &receiver));
-        }
+        self.check_in_service(me, &sender, &receiver)?;
         let text_message_id = self.messages.insert(TextMessage {
             sender,
             receiver,
@@ -105,6 +103,9 @@ impl Phone {
         let other = phone_number
             .map(|number| PhoneNumber::parse(&number))
             .transpose()?;
+        if let Some(other) = &other {
+            self.check_in_service(me, &my_number, other)?;
+        }
         let directory = self.directory(me);
         let mut messages = self.conversation(&my_number, other.as_ref());
         messages.sort_by_key(|message| std::cmp::Reverse(message.moment()));
@@ -140,6 +141,7 @@ impl Phone {
         if min_datetime.0 > max_datetime.0 {
             return Err(ToolError::invalid("min_datetime is after max_datetime."));
         }
+        self.check_in_service(me, &my_number, &other)?;
         let period = min_datetime.0..=max_datetime.0;
         let mut messages = self.conversation(&my_number, Some(&other));
         messages.retain(|message| period.contains(&message.message.sent_at));
@@ -168,11 +170,21 @@ impl Phone {
             .collect()
     }
 
-    /// Numbers that nobody is known to have get no messages: a wrong digit is noticed.
-    fn in_service(&self, me: &Email, my_number: &PhoneNumber, number: &PhoneNumber) -> bool {
-        self.numbers.contains_key(number)
+    /// 409 for a number that nobody is known to have: a wrong digit is noticed.
+    fn check_in_service(
+        &self,
+        me: &Email,
+        my_number: &PhoneNumber,
+        number: &PhoneNumber,
+    ) -> Result<(), ToolError> {
+        let known = self.numbers.contains_key(number)
             || self.directory(me).contacts.contains_key(number)
-            || !self.conversation(my_number, Some(number)).is_empty()
+            || !self.conversation(my_number, Some(number)).is_empty();
+        if known {
+            Ok(())
+        } else {
+            Err(ToolError::conflict("phone number", number))
+        }
     }
 
     fn directory(&self, me: &Email) -> Directory<'_> {

@@ -268,6 +268,16 @@ impl Accounts {
         account.ok_or_else(|| ToolError::conflict("account", email))
     }
 
+    /// Whom an argument of a list names, if it does: 422 if it is no address, 409 for one without an account.
+    pub fn named_by(&self, email: Option<&str>) -> Result<Option<Email>, ToolError> {
+        let Some(email) = email else {
+            return Ok(None);
+        };
+        let email = Email::parse(email)?;
+        self.known(&email)?;
+        Ok(Some(email))
+    }
+
     pub fn contains(&self, email: &Email) -> bool {
         self.by_email.contains_key(email)
     }

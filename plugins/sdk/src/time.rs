@@ -92,9 +92,15 @@ pub fn parse_datetime(argument: &str, text: &str) -> Result<DateTime, ToolError>
         .map_err(|error| ToolError::invalid(format!("{argument}: {error}.")))
 }
 
-/// The day that an argument names; 422 if it is none.
+/// A day as the services answer with one: its first moment.
+pub fn midnight(day: Date) -> DateTime {
+    day.at(0, 0, 0, 0)
+}
+
+/// The day that an argument names, alone or as [`midnight`] writes it; 422 if it is none.
 pub fn parse_date(argument: &str, text: &str) -> Result<Date, ToolError> {
     let text = text.trim();
+    let text = text.strip_suffix("T00:00:00").unwrap_or(text);
     // Jiff takes a date and time for a date too.
     let date = text
         .parse()

@@ -7,8 +7,8 @@
 //!
 //! Whoever is in a group may see, record, change and delete its expenses; outside groups, whoever takes part may.
 //!
-//! Receipts have a name only. Seeds may bring some; tools cannot add any, because apps do not see each other: a call
-//! with `receipt_file_path` is refused (422), with the reason.
+//! Receipts have a name only: that of a seed, or of a file of the file system app, where the host hands it over. A call
+//! with `receipt_file_path` is refused (422) where it does not, with the reason.
 //!
 //! # Records
 //!

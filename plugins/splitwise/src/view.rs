@@ -87,9 +87,9 @@ impl Splitwise {
 /// Puts a balance into a view: its direction, and its amount without a sign under `key`.
 pub(crate) fn view_owed(view: &mut Value, key: &str, cents: i64) {
     view["direction"] = json!(match cents {
-        1.. => "you_owe",
-        0 => "settled",
-        ..0 => "owes_you",
+        1.. => "you_owe_them",
+        0 => "no_balance",
+        ..0 => "they_owe_you",
     });
     view[key] = json!(decimal(cents.abs()));
 }

@@ -1,6 +1,6 @@
 //! The tools that look at the catalogue and at people. Nothing here changes anything.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::{NoArguments, ToolError};
@@ -132,14 +132,16 @@ impl Spotify {
         Ok(self.view_artist(self.artist(arguments.artist_id)?))
     }
 
-    /// Every genre of an artist, album or song, once, by name.
+    /// Every genre of an artist, album or song, once whatever its case, by name.
     pub(crate) fn show_genres(&mut self, _: NoArguments) -> Result<Vec<String>, ToolError> {
         let catalogue = &self.catalogue;
         let artists = catalogue.artists.values().map(|artist| &artist.genre);
         let albums = catalogue.albums.values().map(|album| &album.genre);
         let songs = catalogue.songs.values().map(|song| &song.genre);
-        let genres: BTreeSet<&Text> = artists.chain(albums).chain(songs).collect();
-        Ok(genres.into_iter().map(Text::to_string).collect())
+        let all = artists.chain(albums).chain(songs);
+        let genres: BTreeMap<String, &Text> =
+            all.map(|genre| (genre.to_lowercase(), genre)).collect();
+        Ok(genres.into_values().map(Text::to_string).collect())
     }
 
     pub(crate) fn song(&self, id: u32) -> Result<&Song, ToolError> {
@@ -163,5 +165,5 @@ impl Spotify {
 
 /// Genres are kept in lower case.
 fn is_genre(genre: &str, wanted: Option<&str>) -> bool {
-    wanted.is_none_or(|wanted| wanted.trim().to_lowercase() == genre)
+    wanted.is_none_or(|wanted| wanted.trim().to_lowercase() == genre.to_lowercase())
 }

@@ -55,7 +55,7 @@ impl Spotify {
             owner_email,
             list,
         } = arguments;
-        let owner = owner_email.as_deref().map(Email::new);
+        let owner = self.accounts.named_by(owner_email.as_deref())?;
         let wanted = |playlist: &&Playlist| {
             (playlist.public || Some(&playlist.owner) == me)
                 && owner.as_ref().is_none_or(|owner| playlist.owner == *owner)

@@ -536,9 +536,9 @@ fn checked_text(field: &str, text: String) -> Result<Text, String> {
     Ok(checked.into())
 }
 
-/// In lower case, so that the same genre is the same text.
+/// As it is written: `R&B`, `hip-hop`.
 fn checked_genre(genre: String) -> Result<Text, String> {
-    Ok(checked_text("genre", genre)?.to_lowercase().into())
+    checked_text("genre", genre)
 }
 
 fn checked_rating(rating: f64, review_count: u64) -> Result<f64, String> {

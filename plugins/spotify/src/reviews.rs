@@ -100,7 +100,7 @@ impl Spotify {
             list,
         } = arguments;
         self.song(song_id)?;
-        let user = user_email.as_deref().map(Email::new);
+        let user = self.accounts.named_by(user_email.as_deref())?;
         let mut rows: Vec<ReviewRow> = self
             .reviews_of(song_id)
             .filter(|row| {

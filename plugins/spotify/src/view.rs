@@ -3,6 +3,7 @@
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Account, Email};
 use pibench_sdk::layer::RowState;
+use pibench_sdk::time;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -58,7 +59,7 @@ impl Spotify {
             ..
         } = row;
         let mut view = self.view_song("song_id", song);
-        view["release_date"] = json!(song.release_date);
+        view["release_date"] = json!(time::midnight(song.release_date));
         view["genre"] = json!(song.genre);
         view["play_count"] = json!(figures.plays);
         view["rating"] = json!(figures.rating);
@@ -104,7 +105,7 @@ impl Spotify {
             "rating": figures.rating,
             "like_count": figures.likes,
             "review_count": figures.reviews,
-            "release_date": album.release_date,
+            "release_date": time::midnight(album.release_date),
         })
     }
 

@@ -7,8 +7,8 @@
 //! is in it. Completing a task leaves its sub-tasks as they are.
 //!
 //! Others are told: whoever a task is assigned to or taken from, and a task's creator and assignee when it is completed
-//! or commented on. Attachments have a name only and come from seeds, because apps do not see each other: a comment
-//! with `attachment_file_paths` is refused (422), with the reason.
+//! or commented on. Attachments have a name only: that of a seed, or of a file of the file system app, where the host hands it
+//! over. A comment with `attachment_file_paths` is refused (422) where it does not, with the reason.
 //!
 //! Lists of tasks are lists of ids, so adding, moving and deleting take the same time in a long section as in a short
 //! one.
@@ -69,6 +69,7 @@
 //! title = "New comment"               # the usual one of the type if left out
 //! message = "Bo Lind commented on a task: Write the outline"
 //! read = false                        # false if left out
+//! by = "bo@lind.example"              # who did it; may be left out
 //! project = "thesis"                  # what it is about; both may be left out
 //! task = "outline"
 //! created_at = "2026-02-28T09:00:00"

@@ -19,6 +19,8 @@ pub(crate) struct Notification {
     pub message: Text,
     pub read: bool,
     pub created_at: DateTime,
+    /// Who did it, where that is known.
+    pub by: Option<Email>,
     pub about: About,
 }
 
@@ -66,6 +68,11 @@ impl Todoist {
         let view = |(id, notification): (u32, &Notification)| {
             let mut view = notification.view();
             view["notification_id"] = json!(id);
+            // People have no ids here but that of their Inbox, of which each has one.
+            let by = notification.by.as_ref();
+            if let Some(inbox) = by.and_then(|by| self.inboxes.get(by)) {
+                view["data"]["action_by_id"] = json!(inbox.0);
+            }
             view
         };
         Ok(page.of(notifications).into_iter().map(view).collect())
@@ -150,6 +157,7 @@ impl Todoist {
             message: message.into(),
             read: false,
             created_at: clock::now(),
+            by: Some(me.clone()),
             about,
         });
     }

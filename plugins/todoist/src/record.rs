@@ -117,6 +117,7 @@ struct NotificationRecord {
     message: String,
     #[serde(default)]
     read: bool,
+    by: Option<Email>,
     project: Option<String>,
     task: Option<String>,
     created_at: Option<DateTime>,
@@ -316,11 +317,15 @@ impl Todoist {
             title,
             message,
             read,
+            by,
             project,
             task,
             created_at,
         } = record;
         self.check_account("owner", &owner)?;
+        if let Some(by) = &by {
+            self.check_account("by", by)?;
+        }
         let task = task.map(|key| self.task_of(&key)).transpose()?;
         let project = match project {
             Some(key) => Some(self.project_of(&key)?),
@@ -333,6 +338,7 @@ impl Todoist {
             message: message.into(),
             read,
             created_at: created_at.unwrap_or_else(clock::now),
+            by,
             about: About {
                 project,
                 task,

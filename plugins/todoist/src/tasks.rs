@@ -69,7 +69,7 @@ impl Todoist {
         if let Some(section) = section_id.filter(|id| *id != 0) {
             self.check_section(project_id, section)?;
         }
-        let filter = Filter::new(arguments)?;
+        let filter = self.filter(arguments)?;
         let no_section_tasks = match section_id {
             None | Some(0) => self.rows(&project.tasks, &filter)?,
             Some(_) => Vec::new(),
@@ -86,6 +86,25 @@ impl Todoist {
             "no_section_tasks": no_section_tasks,
             "sections": sections,
         }))
+    }
+
+    /// 422 for what is no address, 409 for a person or a label that there is not.
+    fn filter(&self, arguments: ShowTasks) -> Result<Filter, ToolError> {
+        if let Some(label) = arguments.label_id
+            && self.labels.get(label).is_none()
+        {
+            return Err(ToolError::conflict("label", label));
+        }
+        Ok(Filter {
+            assignee: self
+                .accounts
+                .named_by(arguments.assignee_email.as_deref())?,
+            assigner: self
+                .accounts
+                .named_by(arguments.assigner_email.as_deref())?,
+            arguments,
+            today: clock::now().date(),
+        })
     }
 
     fn rows(&self, tasks: &[u32], filter: &Filter) -> Result<Vec<Value>, ToolError> {
@@ -368,16 +387,6 @@ impl Todoist {
 }
 
 impl Filter {
-    fn new(arguments: ShowTasks) -> Result<Self, ToolError> {
-        let parse = |email: &Option<String>| email.as_deref().map(Email::parse).transpose();
-        Ok(Self {
-            assignee: parse(&arguments.assignee_email)?,
-            assigner: parse(&arguments.assigner_email)?,
-            arguments,
-            today: clock::now().date(),
-        })
-    }
-
     fn wants(&self, task: &Task) -> bool {
         let arguments = &self.arguments;
         let assigned = task.assignment.as_ref();

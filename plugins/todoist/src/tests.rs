@@ -117,7 +117,7 @@ fn seed() -> Value {
             ],
             "notifications": [
                 {"owner": IDA, "type": "comment_posted", "message": "Bo Lind commented on a task: Write the outline",
-                 "task": "outline", "created_at": "2026-02-01T10:00:00"},
+                 "by": BO, "task": "outline", "created_at": "2026-02-01T10:00:00"},
                 {"owner": BO, "type": "reminder", "title": "Paint", "message": "The paint is on sale.", "read": true,
                  "project": "boat", "created_at": "2026-02-02T10:00:00"},
             ],

@@ -15,7 +15,10 @@ use crate::tasks::{Row, Task};
 
 impl Todoist {
     pub(crate) fn view_project(&self, me: &Email, id: u32, project: &Project) -> Value {
+        // What is outside the sections stands before them, as one without id and name.
+        let outside = json!({"id": null, "name": null, "num_tasks": project.tasks.len()});
         let section = |(id, section): (u32, &Section)| json!({"id": id, "name": section.name, "num_tasks": section.tasks.len()});
+        let sections = std::iter::once(outside).chain(self.sections_of(project).map(section));
         let collaborators = std::iter::once(&project.creator).chain(&project.collaborators);
         let invite = |invite: &Invite| {
             json!({
@@ -35,7 +38,7 @@ impl Todoist {
             "project_id": id,
             "creator": self.view_person(&project.creator),
             "num_tasks": self.num_tasks(project),
-            "sections": self.sections_of(project).map(section).collect::<Vec<_>>(),
+            "sections": sections.collect::<Vec<_>>(),
             "collaborators": collaborators.map(|person| self.view_person(person)).collect::<Vec<_>>(),
             "pending_invites": project.invites.iter().map(invite).collect::<Vec<_>>(),
             "is_shared": !project.collaborators.is_empty(),
@@ -137,7 +140,7 @@ impl Todoist {
 
     fn state_of_task(&self, id: u32, task: &Task) -> Value {
         let assignment = task.assignment.as_ref();
-        let mut state = task.work.view();
+        let mut state = task.work.state();
         state["id"] = json!(id);
         state["project_id"] = json!(task.project);
         state["section_id"] = json!(task.section);
@@ -153,7 +156,7 @@ impl Todoist {
     fn state_of_sub_task(&self, id: u32, sub_task: &SubTask) -> Value {
         let siblings = self.tasks.get(sub_task.task);
         let siblings = siblings.map_or(&[][..], |task| &task.sub_tasks);
-        let mut state = sub_task.work.view();
+        let mut state = sub_task.work.state();
         state["id"] = json!(id);
         state["task_id"] = json!(sub_task.task);
         state["order_index"] = json!(order::position(id, siblings));

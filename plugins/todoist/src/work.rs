@@ -117,7 +117,15 @@ impl Work {
         !self.is_completed && self.due_date.is_some_and(|due| due < today)
     }
 
+    /// As tools answer with it.
     pub(crate) fn view(&self) -> Value {
+        let mut view = self.state();
+        view["due_date"] = json!(self.due_date.map(time::midnight));
+        view
+    }
+
+    /// As graders see it.
+    pub(crate) fn state(&self) -> Value {
         let amount = self.duration.map(|duration| whole(duration.amount));
         json!({
             "title": self.title,

@@ -155,15 +155,16 @@ fn saved<'a>(
 ) -> Vec<(&'a str, Value)> {
     let is_named = |name: &&str| text.contains("{{") && text.contains(*name);
     let names = steps.iter().filter_map(|step| match step {
-        Step::Call { save, .. } => Some(save.as_deref()),
+        Step::Call { tool, save, .. } => Some((tool, save.as_deref())),
         Step::Say { .. } => None,
     });
     let mut results: Vec<(&str, Value)> = names
         .take(done)
         .enumerate()
-        .filter_map(|(place, name)| {
+        .filter_map(|(place, (tool, name))| {
             let name = name.filter(is_named)?;
-            Some((name, result(messages, &call_id(place + 1))?))
+            let result = result(messages, &call_id(place + 1))?;
+            Some((name, bare(tool, result)))
         })
         .collect();
     results.reverse();
@@ -178,6 +179,19 @@ fn result(messages: &[Message], id: &str) -> Option<Value> {
         }
         _ => None,
     })
+}
+
+/// An app's result as a workflow names its parts: the released code shows it as `{"response": ..}`.
+fn bare(tool: &str, result: Value) -> Value {
+    match result {
+        Value::Object(mut fields) if tool.contains("__") && fields.len() == 1 => {
+            match fields.remove("response") {
+                Some(response) => response,
+                None => Value::Object(fields),
+            }
+        }
+        result => result,
+    }
 }
 
 /// The parts of the response, with a blank line between them.
@@ -376,6 +390,25 @@ mod tests {
             .expect_call("call_2", "b", &json!({"it": "first, a text"}), "[2]")
             .expect_call("call_3", "c", &json!({"it": [2]}), "{}")
             .expect_text("Done.");
+    }
+
+    #[test]
+    fn a_part_of_an_apps_result_is_found_where_the_released_code_wraps_it() {
+        let wrapped = r#"{"response": {"access_token": "t"}}"#;
+        let check = |tool: &str, expected: &str| {
+            let token = || json!({"access_token": "{{mail.access_token}}"});
+            let steps = vec![
+                step(tool, json!({}), Some("mail")),
+                step("gmail__logout", token(), None),
+            ];
+            let mut chat = Chat::new(Scripted::Reference { steps });
+            let filled = json!({"access_token": expected});
+            chat.user("Go.")
+                .expect_call("call_1", tool, &json!({}), wrapped)
+                .expect_call("call_2", "gmail__logout", &filled, "{}");
+        };
+        check("gmail__login", "t");
+        check("read_file", "{{mail.access_token}}");
     }
 
     #[test]

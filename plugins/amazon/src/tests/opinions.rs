@@ -49,6 +49,12 @@ fn a_list_of_reviews_that_breaks_a_rule_is_refused() {
         422,
         "\"bo\" is no email address.",
     );
+    check_refused(
+        tool,
+        list("user_email", json!("x@y.test")),
+        409,
+        "There is no account x@y.test.",
+    );
     assert_eq!(ida().refused(tool, list("sort_by", json!("x"))).status, 422);
 }
 
@@ -167,6 +173,13 @@ fn a_question_that_breaks_a_rule_is_refused() {
         wrong[key] = json!("x");
         check_refused("show_product_questions", wrong, 422, message);
     }
+    let nobody = json!({"product_id": LAMP, "user_email": "x@y.test"});
+    check_refused(
+        "show_product_questions",
+        nobody,
+        409,
+        "There is no account x@y.test.",
+    );
 }
 
 #[test]
@@ -203,4 +216,6 @@ fn answers_are_listed_and_filtered() {
         wrong[key] = json!("x");
         assert_eq!(ida().refused(tool, wrong).status, 422, "{key}");
     }
+    let nobody = json!({"question_id": 1, "user_email": "x@y.test"});
+    check_refused(tool, nobody, 409, "There is no account x@y.test.");
 }

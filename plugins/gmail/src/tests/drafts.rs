@@ -283,4 +283,27 @@ fn every_filter_of_drafts_filters() {
     check_list(json!({"response_to_email_id": 1}), &[]);
     check_list(json!({"min_created_at": "2026-03-01"}), &[2]);
     check_list(json!({"max_created_at": "2026-03-01"}), &[1]);
+    for (key, id, status, message) in [
+        (
+            "belongs_to_email_thread_id",
+            99,
+            409,
+            "There is no thread 99.",
+        ),
+        (
+            "belongs_to_email_thread_id",
+            2,
+            422,
+            "Thread 2 belongs to another account.",
+        ),
+        ("response_to_email_id", 99, 409, "There is no email 99."),
+        (
+            "response_to_email_id",
+            2,
+            422,
+            "Email 2 belongs to another account.",
+        ),
+    ] {
+        check_refused("show_drafts", json!({key: id}), status, message);
+    }
 }

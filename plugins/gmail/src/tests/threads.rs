@@ -315,7 +315,15 @@ fn a_mark_changes_ones_own_thread_only() {
     ] {
         let mut session = ida();
         session.ok(tool, json!({"email_thread_id": 1}));
-        session.ok(tool, json!({"email_thread_id": 1}));
+        if tool == "mark_thread_archived" {
+            let again = session.refused(tool, json!({"email_thread_id": 1}));
+            assert_eq!(
+                (again.status, again.message.as_str()),
+                (422, "Thread 1 is archived already.")
+            );
+        } else {
+            session.ok(tool, json!({"email_thread_id": 1}));
+        }
         assert_eq!(
             session.ok("show_thread", json!({"email_thread_id": 1}))[field],
             expected,

@@ -142,8 +142,10 @@ proptest! {
                 },
                 Deed::Archive(which) => if let Some(subject) = pick(which) {
                     let (id, _) = thread(&mut session, me, &subject);
-                    session.ok("mark_thread_archived", json!({"email_thread_id": id}));
-                    model.0[who].get_mut(&subject).unwrap().archived = true;
+                    let archived = &mut model.0[who].get_mut(&subject).unwrap().archived;
+                    let answer = session.call("mark_thread_archived", json!({"email_thread_id": id}));
+                    assert_eq!(answer.is_err(), *archived, "{answer:?}");
+                    *archived = true;
                 },
             }
             model.check(&mut session);

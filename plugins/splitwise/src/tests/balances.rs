@@ -107,9 +107,9 @@ fn a_balance_of_strangers_is_refused() {
 fn ones_balance_is_over_all_groups() {
     let balance = ida().ok("show_people_balance", json!({}));
     let expected = json!({"you_owe_others": 6.2, "others_owe_you": 36.66, "breakdown": [
-        {"email": BO, "name": "Bo Lind", "direction": "owes_you", "amount": 3.33},
-        {"email": CY, "name": "Cy Moor", "direction": "owes_you", "amount": 33.33},
-        {"email": DI, "name": "Di Fern", "direction": "you_owe", "amount": 6.2},
+        {"email": BO, "name": "Bo Lind", "direction": "they_owe_you", "amount": 3.33},
+        {"email": CY, "name": "Cy Moor", "direction": "they_owe_you", "amount": 33.33},
+        {"email": DI, "name": "Di Fern", "direction": "you_owe_them", "amount": 6.2},
     ]});
     assert_eq!(balance, expected);
 }
@@ -118,15 +118,15 @@ fn ones_balance_is_over_all_groups() {
 fn a_balance_with_one_person_is_broken_down_by_group() {
     let mut session = open(BO);
     let balance = session.ok("show_person_balance", json!({"email": DI}));
-    let expected = json!({"direction": "owes_you", "total": 10.25, "breakdown": [
-        {"group_id": null, "group_name": null, "direction": "you_owe", "amount": 30.0},
-        {"group_id": 2, "group_name": "Trip", "direction": "owes_you", "amount": 40.25},
+    let expected = json!({"direction": "they_owe_you", "total": 10.25, "breakdown": [
+        {"group_id": null, "group_name": null, "direction": "you_owe_them", "amount": 30.0},
+        {"group_id": 2, "group_name": "Trip", "direction": "they_owe_you", "amount": 40.25},
     ]});
     assert_eq!(balance, expected);
     let even = session.ok("show_person_balance", json!({"email": CY}));
     assert_eq!(
         even,
-        json!({"direction": "settled", "total": 0.0, "breakdown": []})
+        json!({"direction": "no_balance", "total": 0.0, "breakdown": []})
     );
     check_refused(
         "show_person_balance",
@@ -156,7 +156,7 @@ fn paying_back_makes_even() {
     let balance = session.ok("show_person_balance", json!({"email": IDA}));
     assert_eq!(
         (&balance["direction"], &balance["total"]),
-        (&json!("settled"), &json!(0.0))
+        (&json!("no_balance"), &json!(0.0))
     );
 }
 

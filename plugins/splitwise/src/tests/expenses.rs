@@ -375,7 +375,7 @@ fn a_deleted_expense_counts_no_more_and_stays_listed_as_deleted() {
     let bo = session.ok("show_person_balance", json!({"email": BO}));
     assert_eq!(
         (&bo["direction"], &bo["total"]),
-        (&json!("you_owe"), &json!(30.0))
+        (&json!("you_owe_them"), &json!(30.0))
     );
     session.ok("record_expense", dinner());
     assert_eq!(list(&mut session, false), [8, 2]);

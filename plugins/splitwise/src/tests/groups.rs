@@ -185,7 +185,7 @@ fn groups_are_listed_with_the_newest_first() {
 fn people_are_found_with_their_balance() {
     let mut session = ida();
     let found = session.ok("search_users", json!({"query": "lind"}));
-    let bo = json!({"name": "Bo Lind", "email": BO, "direction": "owes_you", "amount": 3.33});
+    let bo = json!({"name": "Bo Lind", "email": BO, "direction": "they_owe_you", "amount": 3.33});
     assert_eq!(found, json!([bo]));
     let all = session.ok("search_users", json!({}));
     let balances: Vec<(&str, f64)> = all
@@ -201,7 +201,11 @@ fn people_are_found_with_their_balance() {
         .collect();
     assert_eq!(
         balances,
-        [("owes_you", 3.33), ("owes_you", 33.33), ("you_owe", 6.2)]
+        [
+            ("they_owe_you", 3.33),
+            ("they_owe_you", 33.33),
+            ("you_owe_them", 6.2)
+        ]
     );
     let me = session.ok(
         "search_users",
@@ -209,7 +213,7 @@ fn people_are_found_with_their_balance() {
     );
     assert_eq!(
         me,
-        json!([{"name": "Ida Vale", "email": IDA, "direction": "settled", "amount": 0.0}])
+        json!([{"name": "Ida Vale", "email": IDA, "direction": "no_balance", "amount": 0.0}])
     );
     assert_eq!(
         session.ok("search_users", json!({"query": "vale"})),

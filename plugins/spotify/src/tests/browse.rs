@@ -20,10 +20,10 @@ fn a_song_is_shown_with_artists_figures_and_album() {
     let expected = json!({
         "song_id": 3, "title": "Lamplighter", "album_id": 1, "album_title": "Harbour Lights", "duration": 200,
         "artists": [
-            {"id": 1, "name": "Marrow Lane", "genre": "folk", "follower_count": 1201},
+            {"id": 1, "name": "Marrow Lane", "genre": "Folk", "follower_count": 1201},
             {"id": 2, "name": "Ines Okar", "genre": "jazz", "follower_count": 50},
         ],
-        "release_date": "2021-03-01", "genre": "ballad", "play_count": 30, "rating": 0.0, "like_count": 0,
+        "release_date": "2021-03-01T00:00:00", "genre": "ballad", "play_count": 30, "rating": 0.0, "like_count": 0,
         "review_count": 0, "shareable_link": "https://spotify.example/songs/3",
     });
     assert_eq!(ida().ok("show_song", json!({"song_id": 3})), expected);
@@ -61,7 +61,7 @@ fn an_album_is_shown_with_its_songs_in_order() {
 #[test]
 fn an_artist_is_shown_with_all_followers() {
     let expected = json!({
-        "artist_id": 1, "name": "Marrow Lane", "genre": "folk", "follower_count": 1201,
+        "artist_id": 1, "name": "Marrow Lane", "genre": "Folk", "follower_count": 1201,
         "created_at": "2019-04-01T00:00:00",
     });
     assert_eq!(ida().ok("show_artist", json!({"artist_id": 1})), expected);

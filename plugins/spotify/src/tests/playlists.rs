@@ -84,6 +84,10 @@ fn public_playlists_are_found_filtered_and_sorted() {
     check(json!({"query": "walking"}), &[3]);
     check(json!({"query": "secret"}), &[]);
     check(json!({"owner_email": "Bo@lind.test"}), &[3]);
+    for (owner, status) in [("x@y.test", 409), ("x", 422)] {
+        let owner = json!({"owner_email": owner});
+        assert_eq!(ida().refused("search_playlists", owner).status, status);
+    }
     check(json!({"min_like_count": 12}), &[1]);
     check(json!({"max_like_count": 1}), &[3]);
     check(json!({"min_rating": 4.0}), &[1]);

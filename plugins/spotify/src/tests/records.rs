@@ -32,7 +32,7 @@ fn the_state_holds_everything_and_no_secret() {
         ),
         (
             "artists",
-            json!({"id": 1, "name": "Marrow Lane", "genre": "folk", "created_at": "2019-04-01T00:00:00"}),
+            json!({"id": 1, "name": "Marrow Lane", "genre": "Folk", "created_at": "2019-04-01T00:00:00"}),
         ),
         (
             "albums",

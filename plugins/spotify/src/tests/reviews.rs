@@ -101,6 +101,10 @@ fn reviews_are_listed_filtered_and_sorted() {
     check(json!({}), &[1, 2]);
     check(json!({"query": "smelling"}), &[1]);
     check(json!({"user_email": CY}), &[2]);
+    for (user, status) in [("x@y.test", 409), ("x", 422)] {
+        let user = json!({"song_id": 1, "user_email": user});
+        assert_eq!(ida().refused("show_song_reviews", user).status, status);
+    }
     check(json!({"min_rating": 3}), &[1]);
     check(json!({"max_rating": 3}), &[2]);
     check(json!({"sort_by": "+created_at"}), &[2, 1]);

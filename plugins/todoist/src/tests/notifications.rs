@@ -14,7 +14,7 @@ fn notifications_are_ones_own() {
     let expected = json!([{
         "notification_id": 1, "type": "comment_posted", "title": "New comment",
         "message": "Bo Lind commented on a task: Write the outline", "read": false,
-        "created_at": "2026-02-01T10:00:00", "data": {"project_id": 4, "task_id": 1},
+        "created_at": "2026-02-01T10:00:00", "data": {"action_by_id": 1, "project_id": 4, "task_id": 1},
     }]);
     assert_eq!(ida().ok("show_notifications", json!({})), expected);
     assert_eq!(
@@ -57,7 +57,11 @@ fn whoever_a_task_is_given_to_or_taken_from_is_told() {
         expected.map(|(kind, message)| (kind.to_owned(), message.to_owned()))
     );
     let data = session.ok("show_notifications", json!({}))[1]["data"].clone();
-    assert_eq!(data, json!({"project_id": 4, "task_id": 2}));
+    assert_eq!(
+        data,
+        json!({"action_by_id": 3, "project_id": 4, "task_id": 2}),
+        "Ida's Inbox is the third project"
+    );
 }
 
 #[test]

@@ -21,7 +21,10 @@ fn a_project_shows_its_sections_and_people() {
         "name": "Thesis", "color": "blue", "is_inbox": false, "description": "Four chapters", "is_favorite": true,
         "is_archived": false, "created_at": "2026-01-01T10:00:00", "project_id": 4,
         "creator": person("Ida Vale", IDA), "num_tasks": 3,
-        "sections": [{"id": 1, "name": "Reading", "num_tasks": 2}, {"id": 2, "name": "Writing", "num_tasks": 0}],
+        "sections": [
+            {"id": null, "name": null, "num_tasks": 1}, {"id": 1, "name": "Reading", "num_tasks": 2},
+            {"id": 2, "name": "Writing", "num_tasks": 0},
+        ],
         "collaborators": [person("Ida Vale", IDA), person("Bo Lind", BO)],
         "pending_invites": [
             invite(0, person("Cy Moor", CY)), invite(1, person("di@fern.test", "di@fern.test")),

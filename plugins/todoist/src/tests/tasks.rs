@@ -18,7 +18,7 @@ fn a_task_is_shown_whole() {
     let person = |name: &str, email: &str| json!({"name": name, "email": email});
     let expected = json!({
         "project_id": 4, "section_id": null, "title": "Write the outline", "description": "One page",
-        "due_date": "2026-03-01", "priority": "high", "is_completed": false, "duration": 1.5, "duration_unit": "hours",
+        "due_date": "2026-03-01T00:00:00", "priority": "high", "is_completed": false, "duration": 1.5, "duration_unit": "hours",
         "order_index": 0, "assignee": person("Bo Lind", BO), "assigner": person("Ida Vale", IDA),
         "created_at": "2026-01-04T10:00:00", "task_id": 1, "labels": [{"id": 1, "color": "red", "name": "urgent"}],
         "creator": person("Ida Vale", IDA), "num_sub_tasks": 2,
@@ -32,7 +32,7 @@ fn tasks_are_listed_by_section() {
     let answer = ida().ok("show_tasks", json!({"project_id": 4}));
     let expected = json!({
         "order_index": 0, "task_id": 1, "title": "Write the outline", "description": "One page", "num_sub_tasks": 2,
-        "is_completed": false, "due_date": "2026-03-01", "priority": "high", "duration": 1.5, "duration_unit": "hours",
+        "is_completed": false, "due_date": "2026-03-01T00:00:00", "priority": "high", "duration": 1.5, "duration_unit": "hours",
         "assignee": {"name": "Bo Lind", "email": BO}, "labels": [{"id": 1, "color": "red", "name": "urgent"}],
     });
     assert_eq!(answer["no_section_tasks"], json!([expected]));
@@ -50,7 +50,17 @@ fn tasks_are_filtered() {
     check_list(json!({"priority": "low"}), &[], &[&[3], &[]]);
     check_list(json!({"is_completed": false}), &[1], &[&[2], &[]]);
     check_list(json!({"label_id": 1}), &[1], &[&[], &[]]);
-    check_list(json!({"label_id": 77}), &[], &[&[], &[]]);
+    let mut session = ida();
+    let mut refused = |key: &str, value: Value| {
+        let error = session.refused("show_tasks", json!({"project_id": 4, key: value}));
+        (error.status, error.message)
+    };
+    let no_label = (409, "There is no label 77.".to_owned());
+    assert_eq!(refused("label_id", json!(77)), no_label);
+    for key in ["assignee_email", "assigner_email"] {
+        let nobody = (409, "There is no account x@y.test.".to_owned());
+        assert_eq!(refused(key, json!("x@y.test")), nobody);
+    }
 }
 
 #[test]
@@ -316,6 +326,10 @@ fn the_word_none_takes_a_date_away() {
         "update_task",
         json!({"task_id": 1, "due_date": "2026-03-09"}),
     );
+    let due = session.ok("show_task", json!({"task_id": 1}))["due_date"].clone();
+    assert_eq!(due, json!("2026-03-09T00:00:00"));
+    // What is shown is taken too.
+    session.ok("update_task", json!({"task_id": 1, "due_date": due}));
     session.ok("update_task", json!({"task_id": 1, "due_date": "None"}));
     assert_eq!(record(&mut session, "tasks", 1)["due_date"], json!(null));
 }

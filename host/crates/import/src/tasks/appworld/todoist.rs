@@ -411,12 +411,15 @@ fn notifications(database: &mut Database, users: &Users, known: &Known) -> Vec<V
         let task = data["task_id"].as_i64();
         let task = task.filter(|task| known.tasks.contains_key(task));
         let task = row.or_lost(task, "data", "no task that is there");
+        let by = data["action_by_id"].as_i64();
+        let by = by.and_then(|by| users.emails.get(&by));
         notifications.push(record(json!({
             "owner": owner,
             "type": kind,
             "title": row.text("title"),
             "message": message,
             "read": row.flag("read"),
+            "by": by,
             "task": task.map(|task| key("task", task)),
             "created_at": row.moment("created_at"),
         })));
