@@ -50,7 +50,7 @@ fn client() -> Client {
 }
 
 /// The program, hosting.
-struct Hub {
+pub(crate) struct Hub {
     child: Child,
     url: String,
     client: Client,
@@ -67,7 +67,7 @@ impl Hub {
         Self::started(command)
     }
 
-    fn started(mut command: Command) -> Self {
+    pub(crate) fn started(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -80,7 +80,7 @@ impl Hub {
         }
     }
 
-    fn as_of(&self, token: &str) -> Submitter<'_> {
+    pub(crate) fn as_of(&self, token: &str) -> Submitter<'_> {
         Submitter {
             hub: self,
             token: token.to_owned(),
@@ -88,7 +88,7 @@ impl Hub {
     }
 
     /// Asks it to end, and waits for that.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         self.child.wait().unwrap().code()
@@ -109,7 +109,7 @@ fn add(scene: &Scene, name: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-struct Submitter<'a> {
+pub(crate) struct Submitter<'a> {
     hub: &'a Hub,
     token: String,
 }
@@ -137,14 +137,14 @@ impl Submitter<'_> {
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
-    async fn begin(&self) -> String {
+    pub(crate) async fn begin(&self) -> String {
         let (status, run) = self.post("/runs", json!({ "agent": "mine" })).await;
         assert_eq!(status, 201, "{run}");
         run["run"].as_str().unwrap().to_owned()
     }
 
     /// Opens the next episode of a run; the path of its protocol.
-    async fn open(&self, run: &str) -> String {
+    pub(crate) async fn open(&self, run: &str) -> String {
         let (status, opened) = self.post(&format!("/runs/{run}/episodes"), json!({})).await;
         assert_eq!(status, 201, "{opened}");
         opened["mcp"]
@@ -187,7 +187,7 @@ impl Submitter<'_> {
     }
 
     /// Plays an episode to its end by one answer for all.
-    async fn play(&self, mcp: &str) {
+    pub(crate) async fn play(&self, mcp: &str) {
         let mut told = self.converse(mcp, json!({})).await;
         while told["over"] == false {
             told = self.converse(mcp, json!({ "answer": "Done." })).await;
@@ -195,7 +195,7 @@ impl Submitter<'_> {
     }
 
     /// Waits until a run is not open any more.
-    async fn ended(&self, run: &str) -> Value {
+    pub(crate) async fn ended(&self, run: &str) -> Value {
         loop {
             let (status, value) = self.get(&format!("/runs/{run}")).await;
             assert_eq!(status, 200, "{value}");
@@ -616,8 +616,10 @@ async fn connections_without_end_and_a_flood_keep_the_other_submitter_in() {
         socket.bind((from, 0).into()).unwrap();
         idle.push(socket.connect(address).await.unwrap());
     }
+    // Without a pool: a request that waits there for another one's connection waits for ever where the hub has closed that.
     let client = Client::builder()
         .no_proxy()
+        .pool_max_idle_per_host(0)
         .local_address(std::net::IpAddr::from([127, 0, 0, 2]));
     let client = client.build().unwrap();
     let flood = async || {

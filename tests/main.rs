@@ -73,6 +73,7 @@ mod shell_hostile;
 mod show;
 mod signed;
 mod standalone;
+mod story;
 mod supply;
 mod terminal;
 mod tidy;

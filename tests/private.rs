@@ -278,10 +278,9 @@ fn a_private_run_is_the_same_bytes_cut_or_in_parts() {
 fn what_would_lie_there_open_is_refused() {
     let scene = installed();
     plays(&scene, "run", &["--agent", "reference"]);
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 6] = [
         &["report", "run", "--out", "out"],
         &["export", "run", "--format", "jsonl", "--out", "out"],
-        &["submit", "prepare", "run", "--out", "out"],
         &["audit", "run", "--sheet", "out"],
         &[
             "run", SUITE, "--agent", "nop", "--record", "tape", "--out", "out",

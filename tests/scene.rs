@@ -189,7 +189,7 @@ impl Scene {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the program itself is tested")]
-    fn started_here(&self, program: &str) -> Command {
+    pub(crate) fn started_here(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.dir.path())

@@ -6,13 +6,17 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::signing::read_signers;
-use super::submission::{Checked, Found, check_archive, read_rules};
+use super::submission::{Checked, Found, Readers, check_archive, read_rules};
 use crate::cli::board::{BoardArgs, BoardCommand, BuildArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
 use pibench_board::site::{self, Level, Refused, Standing};
 use pibench_board::submission;
+use pibench_record::folder::Transcripts;
+use pibench_record::publish::publish;
 use pibench_report::escape::line;
+use pibench_report::run_record::RunRecord;
+use pibench_vault::keyring;
 
 /// How the names of archives end.
 const ARCHIVE: &str = "submission";
@@ -40,6 +44,7 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     }
     let (rules, signers) = (read_rules(by.rules.as_deref())?, read_signers(signers)?);
     let archives = archives_in(dir)?;
+    let is_secret = places.suite.as_deref().is_some_and(is_secret);
     let (mut standing, mut refused) = (Vec::new(), Vec::new());
     // The reports are written from the runs.
     let mut kept = Vec::new();
@@ -47,8 +52,16 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     let mut sent: BTreeMap<String, String> = BTreeMap::new();
     for archive in &archives {
         let name = archive.file_stem().unwrap_or_default();
-        let mut checked = check_archive(archive, &rules, places.places(), signers.as_ref())?;
+        let signers = signers.as_ref();
+        let mut checked = check_archive(
+            archive,
+            &rules,
+            places.places(),
+            signers,
+            Readers::Everybody,
+        )?;
         for (run, dir) in checked.runs.iter_mut().zip(&checked.dirs) {
+            show(run, dir, is_secret)?;
             let journals = submission::journals(dir.as_std_path()).or_exit(Exit::Io)?;
             let here = format!("{name}/{}", run.name);
             if let Some(first) = sent.get(&journals) {
@@ -77,6 +90,33 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         refused.len()
     );
     Ok(Exit::Complete)
+}
+
+/// Whether a suite is a private pack.
+fn is_secret(suite: &Utf8Path) -> bool {
+    let folder = if suite.is_dir() {
+        Some(suite)
+    } else {
+        suite.parent()
+    };
+    folder.is_some_and(|folder| keyring::is_private(folder.as_std_path()))
+}
+
+/// What the site shows of a run: of a private one its scores, and nothing that was said. `is_secret`: its suite is private.
+fn show(run: &mut Found, dir: &Utf8Path, is_secret: bool) -> Result<(), Failure> {
+    if !keyring::is_private(dir.as_std_path()) {
+        if is_secret {
+            let reason = "its suite is private, and its record lies in it open";
+            run.reasons.push(reason.into());
+        }
+        return Ok(());
+    }
+    if run.reasons.is_empty() {
+        let shown = dir.with_extension("shown");
+        publish(dir.as_std_path(), shown.as_std_path(), Transcripts::None)?;
+        run.record = RunRecord::finished(shown.as_std_path()).or_exit(Exit::InvalidInput)?;
+    }
+    Ok(())
 }
 
 /// The archives in a folder, by name.

@@ -1,123 +1,28 @@
 //! Submissions held against what a board asks: of runs of one's own, and of archives of strangers.
 
-use std::sync::Arc;
+mod found;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
-use serde::Serialize;
 use tempfile::TempDir;
 
-use super::verify::follow_imported;
-use super::{machine, runtime};
+use super::machine;
 use crate::cli::board::PlacesArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
 use pibench_board::site::Signed;
 use pibench_board::submission::{self, NAMESPACE, SubmissionError, Unpacked};
-use pibench_engine::plan::{Places, PlanError, Purpose, reopen_foreign};
-use pibench_engine::{Extent, Plan, Verified};
-use pibench_report::escape::line;
-use pibench_report::run_record::RunRecord;
+use pibench_engine::plan::{Places, Purpose, reopen_foreign};
 use pibench_signature::AllowedSigners;
+use pibench_vault::keyring;
 
-/// What was found of a run.
-#[derive(Debug, Serialize)]
-pub(super) struct Found {
-    pub(super) name: String,
-    agent: String,
-    proc: Option<f64>,
-    comp: Option<f64>,
-    sessions: usize,
-    /// Rule verdicts that were made again.
-    rules: usize,
-    /// Whether its record was followed: what another program played has none.
-    pub(super) replayed: bool,
-    /// The simulator's moves that a person should look at: `pibench-host review` lists them.
-    pub(super) doubtful: usize,
-    /// Why it may not stand on the board; empty if it may.
-    pub(super) reasons: Vec<String>,
-    #[serde(skip)]
-    pub(super) record: RunRecord,
-}
-
-/// Holds a run against what a board asks and against its own record. `reopen` makes its plan.
-pub(super) fn look(
-    dir: &Utf8Path,
-    name: &str,
-    rules: &Rules,
-    reopen: impl FnOnce() -> Result<Plan, PlanError>,
-) -> Result<Found, Failure> {
-    let record = RunRecord::finished(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
-    let mut reasons = rules.objections(&record.manifest, &record.results);
-    let own = record.manifest.imported.is_none();
-    let mut doubtful = 0;
-    let verified = if own {
-        let plan = Arc::new(reopen()?);
-        let verified = runtime()?
-            .block_on(pibench_engine::verify(&plan, Extent::Sent))
-            .or_exit(Exit::Io)?;
-        // A record that does not hold together is not read further.
-        if verified.problems.is_empty() {
-            let found = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
-            doubtful = found.0.len();
-        }
-        verified
-    } else {
-        follow_imported(dir)?
-    };
-    let Verified {
-        sessions,
-        turns: _,
-        rules: replayed,
-        problems,
-    } = verified;
-    reasons.extend(problems);
-    Ok(Found {
-        name: name.to_owned(),
-        agent: record.results.agent.clone(),
-        proc: record.results.proc,
-        comp: record.results.comp,
-        sessions,
-        rules: replayed,
-        replayed: own,
-        doubtful,
-        reasons,
-        record,
-    })
-}
+pub(super) use found::{Found, look, print_found};
 
 pub(super) fn read_rules(path: Option<&Utf8Path>) -> Result<Rules, Failure> {
     path.map_or_else(
         || Ok(Rules::default()),
         |path| Rules::read(path.as_std_path()).or_exit(Exit::InvalidInput),
     )
-}
-
-pub(super) fn print_found(found: &Found) {
-    let Found {
-        name,
-        agent,
-        proc,
-        comp,
-        sessions,
-        rules,
-        replayed: _,
-        doubtful,
-        reasons,
-        record: _,
-    } = found;
-    let percent =
-        |score: &Option<f64>| score.map_or_else(|| "-".to_owned(), |score| format!("{score:.1}"));
-    println!(
-        "{}: {}, Proc {}, Comp {}; {sessions} sessions, {rules} rule verdicts made again, {doubtful} doubtful moves",
-        line(name),
-        line(agent),
-        percent(proc),
-        percent(comp)
-    );
-    for reason in reasons {
-        println!("  {}", line(reason));
-    }
 }
 
 /// An archive as it was checked.
@@ -179,12 +84,22 @@ fn read_signature(
     (signed, reasons)
 }
 
+/// Who reads what is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readers {
+    /// Whoever has the keys that the process was given.
+    Recipients,
+    /// Everybody: nothing that a private record holds is told.
+    Everybody,
+}
+
 /// What is wrong with an archive is a finding; what keeps this process from looking is a failure.
 pub(super) fn check_archive(
     path: &Utf8Path,
     rules: &Rules,
     places: Places<'_>,
     signers: Option<&AllowedSigners>,
+    readers: Readers,
 ) -> Result<Checked, Failure> {
     let machine = machine()?;
     let dir = tempfile::Builder::new()
@@ -216,6 +131,7 @@ pub(super) fn check_archive(
     let dirs: Vec<Utf8PathBuf> = dirs.collect::<Result<_, _>>().or_exit(Exit::Io)?;
     let mut found = Vec::new();
     for (run, dir) in list.runs.iter().zip(&dirs) {
+        let is_withheld = readers == Readers::Everybody && keyring::is_private(dir.as_std_path());
         let reopen = || {
             let look = Purpose::Look { suite: None };
             reopen_foreign(&machine, dir, look, places)
@@ -227,8 +143,15 @@ pub(super) fn check_archive(
                 for reason in &mut one.reasons {
                     *reason = reason.replace(&format!("{dir}/"), "");
                 }
+                if is_withheld {
+                    one.withhold();
+                }
                 found.push(one);
             }
+            Err(_) if is_withheld => reasons.push(format!(
+                "{}: it is private and cannot be followed; `pibench-host submit check --identity KEY` says why to a recipient",
+                run.name
+            )),
             Err(failure) => {
                 let reason = failure.reason().replace(dir.as_str(), &run.name);
                 reasons.push(format!("{}: failed to {reason}", run.name));

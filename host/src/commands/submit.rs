@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use camino::Utf8Path;
 
-use super::publish::refuse_in_clear;
 use super::signing::{read_key, read_signers};
-use super::submission::{Checked, check_archive, look, print_found, read_rules};
+use super::submission::{Checked, Readers, check_archive, look, print_found, read_rules};
 use super::{machine, runtime};
 use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
 use crate::exit::{Exit, Failure, OrExit};
@@ -46,7 +45,6 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         ))
         .or_exit(Exit::Io);
     }
-    refuse_in_clear(runs, "submit")?;
     let rules = read_rules(by.rules.as_deref())?;
     let machine = machine()?;
     // Asked for before the work is done.
@@ -104,7 +102,13 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
     let signers = read_signers(signers)?;
     let rules = read_rules(by.rules.as_deref())?;
     let places = places.places();
-    let checked = check_archive(archive, &rules, places, signers.as_ref())?;
+    let checked = check_archive(
+        archive,
+        &rules,
+        places,
+        signers.as_ref(),
+        Readers::Recipients,
+    )?;
     let may = checked.reasons.is_empty() && checked.runs.iter().all(|run| run.reasons.is_empty());
     // Nobody is asked about what is not ranked anyway.
     let judged = match &again.judge {

@@ -28,9 +28,11 @@ const LONGEST_LIST: u64 = 1 << 20;
 const WINDOW: u32 = 27;
 const LEVEL: i32 = 9;
 
-/// The folders and files of a run that are sent. Workspaces follow from the journal, and the log is the machine's.
-const SENT: [&str; 9] = [
+/// The folders and files of a run that are sent. Workspaces follow from the journal, and the log is the machine's. A private run
+/// goes as it lies there: encrypted, with its key for the recipients of its pack.
+const SENT: [&str; 10] = [
     "manifest.json",
+    pibench_vault::KEY_FILE,
     "outline.json",
     "results.json",
     "seal.json",

@@ -14,10 +14,15 @@ use crate::{PackError, manifest, suite_file, trace};
 /// How the names of files in the pack's own folder begin that people are to read before they ask for a key.
 const READ_FIRST: [&str; 4] = ["README", "LICENSE", "NOTICE", "CHANGELOG"];
 
-/// Whether a file of a private pack stays open: what says what the pack is, and plugins, which are looked at and pinned as files.
+/// Whether a file of a private pack stays open: what says what the pack is, and plugins, which are looked at, pinned and signed as
+/// files.
 pub fn stays_open(path: &str) -> bool {
     let path = Utf8Path::new(path);
-    let is_plugin = path.extension() == Some("wasm") || path.file_name() == Some("pibench.lock");
+    let is_component = |path: &Utf8Path| path.extension() == Some("wasm");
+    let signed = path.as_str().strip_suffix(".sig").map(Utf8Path::new);
+    let is_plugin = is_component(path)
+        || signed.is_some_and(is_component)
+        || path.file_name() == Some("pibench.lock");
     let is_first = |name: &str| {
         name == manifest::FILE
             || name == suite_file::FILE
@@ -93,6 +98,7 @@ mod tests {
             "README.md",
             "LICENSE",
             "plugins/a.wasm",
+            "plugins/a.wasm.sig",
             "plugins/pibench.lock",
         ] {
             assert!(stays_open(open), "{open}");
@@ -102,6 +108,7 @@ mod tests {
             "personas/a/sessions/b/session.toml",
             "personas/a/README.md",
             "corpus/pack.toml",
+            "corpus/note.sig",
             "checks/a.py",
         ] {
             assert!(!stays_open(private), "{private}");

@@ -1,0 +1,129 @@
+//! What was found of one run of a submission.
+
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use serde::Serialize;
+
+use crate::commands::runtime;
+use crate::commands::verify::follow_imported;
+use crate::exit::{Exit, Failure, OrExit};
+use pibench_board::rules::Rules;
+use pibench_engine::plan::PlanError;
+use pibench_engine::{Extent, Plan, Verified};
+use pibench_report::escape::line;
+use pibench_report::run_record::RunRecord;
+
+/// What was found of a run.
+#[derive(Debug, Serialize)]
+pub(in crate::commands) struct Found {
+    pub(in crate::commands) name: String,
+    agent: String,
+    proc: Option<f64>,
+    comp: Option<f64>,
+    sessions: usize,
+    /// Rule verdicts that were made again.
+    rules: usize,
+    /// Whether its record was followed: what another program played has none.
+    pub(in crate::commands) replayed: bool,
+    /// The simulator's moves that a person should look at: `pibench-host review` lists them.
+    pub(in crate::commands) doubtful: usize,
+    /// Why it may not stand on the board; empty if it may.
+    pub(in crate::commands) reasons: Vec<String>,
+    /// How many of the last ones are of its record, and may quote it.
+    #[serde(skip)]
+    findings: usize,
+    #[serde(skip)]
+    pub(in crate::commands) record: RunRecord,
+}
+
+/// Holds a run against what a board asks and against its own record. `reopen` makes its plan.
+pub(in crate::commands) fn look(
+    dir: &Utf8Path,
+    name: &str,
+    rules: &Rules,
+    reopen: impl FnOnce() -> Result<Plan, PlanError>,
+) -> Result<Found, Failure> {
+    let record = RunRecord::finished(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let mut reasons = rules.objections(&record.manifest, &record.results);
+    let own = record.manifest.imported.is_none();
+    let mut doubtful = 0;
+    let verified = if own {
+        let plan = Arc::new(reopen()?);
+        let verified = runtime()?
+            .block_on(pibench_engine::verify(&plan, Extent::Sent))
+            .or_exit(Exit::Io)?;
+        // A record that does not hold together is not read further.
+        if verified.problems.is_empty() {
+            let found = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
+            doubtful = found.0.len();
+        }
+        verified
+    } else {
+        follow_imported(dir)?
+    };
+    let Verified {
+        sessions,
+        turns: _,
+        rules: replayed,
+        problems,
+    } = verified;
+    let findings = problems.len();
+    reasons.extend(problems);
+    Ok(Found {
+        name: name.to_owned(),
+        agent: record.results.agent.clone(),
+        proc: record.results.proc,
+        comp: record.results.comp,
+        sessions,
+        rules: replayed,
+        replayed: own,
+        doubtful,
+        reasons,
+        findings,
+        record,
+    })
+}
+
+impl Found {
+    /// Leaves out what a private record says.
+    pub(super) fn withhold(&mut self) {
+        let findings = self.findings;
+        self.reasons.truncate(self.reasons.len() - findings);
+        if findings > 0 {
+            let reason = format!(
+                "its private record does not hold together: `pibench-host submit check` lists {findings} findings for its recipients"
+            );
+            self.reasons.push(reason);
+        }
+        self.findings = 0;
+    }
+}
+
+pub(in crate::commands) fn print_found(found: &Found) {
+    let Found {
+        name,
+        agent,
+        proc,
+        comp,
+        sessions,
+        rules,
+        replayed: _,
+        doubtful,
+        reasons,
+        findings: _,
+        record: _,
+    } = found;
+    let percent =
+        |score: &Option<f64>| score.map_or_else(|| "-".to_owned(), |score| format!("{score:.1}"));
+    println!(
+        "{}: {}, Proc {}, Comp {}; {sessions} sessions, {rules} rule verdicts made again, {doubtful} doubtful moves",
+        line(name),
+        line(agent),
+        percent(proc),
+        percent(comp)
+    );
+    for reason in reasons {
+        println!("  {}", line(reason));
+    }
+}

@@ -1,0 +1,255 @@
+//! The whole way that docs/sharing.md tells, run as it stands there: a pack with a grader is signed, taken by policy, encrypted,
+//! measured by three, and a board ranks the two that are honest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use camino::Utf8Path;
+use pibench_board::submission::{self, List};
+use pibench_signature::SigningKey;
+use pibench_suite::load::load;
+use pibench_vault::{Identities, Key};
+use serde_json::Value;
+use wiremock::MockServer;
+
+use crate::hidden::assert_hidden;
+use crate::hub::Hub;
+use crate::models::{KEY, play, server};
+use crate::openssh::made;
+use crate::scene::{Scene, expect, files, root, stderr};
+
+/// The section's blocks of commands.
+fn blocks() -> Vec<String> {
+    let page = fs::read_to_string(root().join("docs/sharing.md")).unwrap();
+    let (_, section) = page
+        .split_once("\n## The whole way, in commands\n")
+        .unwrap();
+    assert!(!section.contains("\n## "), "it is the last section");
+    let parts = section.split("```\n").skip(1).step_by(2);
+    parts.map(str::to_owned).collect()
+}
+
+/// The pack that Ana wrote: two sessions, and a rule of the first one by her own grader.
+fn write_pack(scene: &Scene) {
+    for args in [
+        &["suite", "new", "clinic"][..],
+        &["session", "new", "clinic/personas/first", "second"],
+    ] {
+        expect(&scene.run(args), 0, &[]);
+    }
+    scene.write(
+        "clinic/pack.toml",
+        "version = 1\nname = \"clinic\"\nrelease = \"1.0.0\"\nlicense = \"MIT\"\nauthors = [\"Ana <ana@lab.example>\"]\n",
+    );
+    scene.write("clinic/LICENSE", "Take it, and say whose it is.\n");
+    fs::create_dir(scene.path("clinic/plugins")).unwrap();
+    let rules = root().join("target/plugins/rules.wasm");
+    fs::copy(rules, scene.path("clinic/plugins/own.wasm")).unwrap();
+    let add = |path: &str, more: &str| {
+        let text = fs::read_to_string(scene.path(path)).unwrap();
+        scene.write(path, &(text + more));
+    };
+    add(
+        "clinic/suite.toml",
+        "\n[plugins]\nown = \"plugins/own.wasm\"\n",
+    );
+    add(
+        "clinic/personas/first/sessions/first/session.toml",
+        "
+[[checklist]]
+id = \"house-read\"
+criterion = \"the note on the house was opened\"
+
+[checklist.rule]
+grader = \"own\"
+config = { called = { tool = \"read_file\", arguments = { path = \"house.md\" } } }
+accepts = [[{ tool = \"read_file\", arguments = { path = \"house.md\" } }]]
+rejects = [[{ tool = \"write_file\", arguments = { path = \"first.md\", content = \"08:00\" } }]]
+",
+    );
+}
+
+/// The shell in a scene's folder, with the program at hand and models that answer.
+fn shell(scene: &Scene, server: &MockServer, lines: &str) -> Command {
+    scene.write("lines.sh", lines);
+    let program = scene.alone(&[]).get_program().to_owned();
+    let folder = Path::new(&program).parent().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    let mut command = scene.started_here("bash");
+    command
+        .args(["-eu", "lines.sh"])
+        .env("PATH", format!("{}:{path}", folder.display()))
+        .env("OPENAI_BASE_URL", format!("{}/v1", server.uri()))
+        .env("OPENAI_API_KEY", KEY);
+    command
+}
+
+fn run(mut command: Command) -> String {
+    let output = tokio::task::block_in_place(|| command.output().unwrap());
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// What a recipient does who would have liked to be found better: a verdict is changed, and all that follows from it is made
+/// anew, with the key that the recipient has.
+fn cheat(scene: &Scene, run: &str, out: &str, name: &str) {
+    let mut identities = Identities::default();
+    identities.add(&scene.path(name), None).unwrap();
+    let encrypted = fs::read(scene.path(&format!("{run}/key.age"))).unwrap();
+    let key = Key::of(&identities.decrypt(&encrypted, 1 << 10).unwrap()).unwrap();
+    let path = format!("{run}/journal/first.r1.jsonl");
+    let honest = fs::read_to_string(scene.path(&path)).unwrap();
+    let mut prev = blake3::hash(b"").to_hex().to_string();
+    let (mut lines, mut changed) = (String::new(), 0);
+    for line in honest.lines() {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let private = STANDARD.decode(line["private"].as_str().unwrap()).unwrap();
+        let event = String::from_utf8(key.decrypt(&private).unwrap()).unwrap();
+        let other = if event.contains("\"session_finished\"") {
+            event.replace("\"provided\"", "\"completed\"")
+        } else {
+            event.clone()
+        };
+        changed += usize::from(other != event);
+        line["private"] = STANDARD
+            .encode(key.encrypt(other.as_bytes()).unwrap())
+            .into();
+        line["prev"] = prev.into();
+        let line = line.to_string();
+        prev = blake3::hash(line.as_bytes()).to_hex().to_string();
+        lines += &(line + "\n");
+    }
+    assert!(changed > 0, "nothing was there to be changed");
+    fs::write(scene.path(&path), &lines).unwrap();
+    let seal = scene.path(&format!("{run}/seal.json"));
+    let mut sealed: Value = serde_json::from_slice(&fs::read(&seal).unwrap()).unwrap();
+    sealed["files"]["journal/first.r1.jsonl"] =
+        blake3::hash(lines.as_bytes()).to_hex().to_string().into();
+    fs::write(&seal, serde_json::to_string_pretty(&sealed).unwrap() + "\n").unwrap();
+    let runs = [scene.path(run)];
+    let list = List::of(&runs).unwrap();
+    let own = SigningKey::read(&scene.path(name), || None).unwrap();
+    let signed = pibench_signature::sign(&own, submission::NAMESPACE, list.text().as_bytes());
+    let signed = signed.unwrap();
+    fs::remove_file(scene.path(out)).unwrap();
+    submission::write(&scene.path(out), &list, Some(&signed), &runs).unwrap();
+}
+
+/// Nothing that is hidden stands in clear in any file below a folder.
+fn assert_nothing_shown(scene: &Scene, folder: &str) {
+    let suite = scene.path("clinic/suite.toml");
+    let suite = load(Utf8Path::from_path(&suite).unwrap()).unwrap().suite;
+    let all = files(&scene.path(folder));
+    assert!(all.len() > 3, "{folder}");
+    for (name, bytes) in all {
+        let text = String::from_utf8_lossy(&bytes);
+        for session in &suite.personas[0].sessions {
+            assert_hidden(&text, &name, session);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
+    if made(&["ed25519"], "").is_none() {
+        return;
+    }
+    let scene = Scene::new();
+    let server = server(play).await;
+    write_pack(&scene);
+    let blocks = blocks();
+    let [sign, take, measure, host, hub, rank] = blocks.as_slice() else {
+        panic!("the page has {} blocks", blocks.len());
+    };
+    let shell = |lines: &str| shell(&scene, &server, lines);
+    run(shell(sign));
+    run(shell(take));
+    let manifest = fs::read(scene.path("trial/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(
+        manifest["plugins"]["own"]["signed"]["by"],
+        "ana@lab.example"
+    );
+    run(shell(measure));
+    assert_nothing_shown(&scene, "packs");
+    cheat(&scene, "dan-run", "sent/dan.submission", "dan");
+    assert_nothing_shown(&scene, "ben-run");
+    run(shell(host));
+    let hub = Hub::started(shell(&format!("exec {hub}")));
+    let token = fs::read_to_string(scene.path("eve.token")).unwrap();
+    let eve = hub.as_of(token.trim());
+    let begun = eve.begin().await;
+    let episode = eve.open(&begun).await;
+    eve.play(&episode).await;
+    assert_eq!(eve.ended(&begun).await["state"], "finished");
+    assert_eq!(hub.end(), Some(0));
+    assert_nothing_shown(&scene, "books");
+    // One who sends a record of the private suite in clear does not get it onto the site.
+    let open = [scene.path("trial")];
+    let out = scene.path("sent/open.submission");
+    submission::write(&out, &List::of(&open).unwrap(), None, &open).unwrap();
+    let said = run(shell(rank));
+    assert!(said.contains("2 runs ranked, 2 submissions not"), "{said}");
+    assert_nothing_shown(&scene, "site");
+    assert_ranked(&scene);
+    // Who has a key is told what it is.
+    let check = [
+        "submit",
+        "check",
+        "sent/dan.submission",
+        "--suite",
+        "packs/clinic/1.0.0/suite.toml",
+        "--policy",
+        "policy.toml",
+        "--rules",
+        "board.toml",
+        "--signers",
+        "signers",
+    ];
+    let with = scene.run(&[&check[..], &["--identity", "ben"]].concat());
+    let said = String::from_utf8(with.stdout).unwrap();
+    assert_eq!(with.status.code(), Some(3), "{said}");
+    assert!(said.contains("do not follow from its turns"), "{said}");
+    let without = scene.run(&check);
+    assert_eq!(without.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&without.stdout).into_owned() + &stderr(&without);
+    assert!(said.contains("which is private"), "{said}");
+}
+
+/// The site ranks Ben's and Eve's, and says why it does not rank the others.
+fn assert_ranked(scene: &Scene) {
+    let board = fs::read(scene.path("site/board.json")).unwrap();
+    let board: Value = serde_json::from_slice(&board).unwrap();
+    let rows = board["rankings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|one| one["rows"].as_array().unwrap());
+    let verified: BTreeMap<&str, &str> = rows
+        .map(|row| {
+            (
+                row["agent"].as_str().unwrap(),
+                row["verified"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("external:mine", "played-by-board"),
+        ("openai/ben", "replayed"),
+    ];
+    assert_eq!(verified, BTreeMap::from(expected), "{board}");
+    assert_eq!(board["refused"][0]["name"], "dan");
+    let reasons = board["refused"][0]["reasons"].to_string();
+    assert!(
+        reasons.contains("its private record does not hold together"),
+        "{reasons}"
+    );
+    let reasons = board["refused"][1]["reasons"].to_string();
+    assert!(reasons.contains("its suite is private"), "{reasons}");
+}
