@@ -105,7 +105,7 @@ impl ToolApp for Gmail {
 
     fn open(accounts: Accounts) -> Self {
         Self {
-            mail: Mail::new(accounts.world()),
+            mail: Mail::new(accounts.world(), world::ATTACHMENTS),
             accounts,
             keys: BTreeMap::new(),
         }

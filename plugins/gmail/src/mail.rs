@@ -12,8 +12,6 @@ use pibench_sdk::search::Words;
 use pibench_sdk::text::Text;
 use serde::{Deserialize, Serialize};
 
-use crate::world;
-
 /// A message's number, the same in all mailboxes. Never shown.
 pub(crate) type MessageId = u32;
 /// A copy's number: what tools call `email_id`.
@@ -129,15 +127,15 @@ pub(crate) struct EmailRef<'a> {
 }
 
 impl Mail {
-    /// With the world's mail, or without any.
-    pub(crate) fn new(world: bool) -> Self {
+    /// With the world's mail, which has so many attachments, or without any.
+    pub(crate) fn new(world: bool, attachments: u32) -> Self {
         Self {
             messages: Layer::new(world),
             emails: Layer::new(world),
             threads: Layer::new(world),
             drafts: BTreeMap::new(),
             last_draft: 0,
-            last_attachment: if world { world::ATTACHMENTS } else { 0 },
+            last_attachment: if world { attachments } else { 0 },
         }
     }
 

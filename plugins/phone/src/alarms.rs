@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Phone;
-use crate::arguments::{AlarmId, CreateAlarm, UpdateAlarm};
 
 /// The longest label, in bytes.
 const MAX_LABEL: usize = 200;
@@ -50,6 +49,43 @@ pub(crate) enum Weekday {
     Friday,
     Saturday,
     Sunday,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AlarmId {
+    pub alarm_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateAlarm {
+    /// HH:MM.
+    pub time: String,
+    /// None: once.
+    pub repeat_days: Option<Vec<Weekday>>,
+    pub label: Option<String>,
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    #[serde(default = "default_snooze")]
+    #[schemars(range(min = 0, max = 60))]
+    pub snooze_minutes: u32,
+    #[serde(default = "yes")]
+    pub vibration: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateAlarm {
+    pub alarm_id: u32,
+    pub time: Option<String>,
+    /// None: once.
+    pub repeat_days: Option<Vec<Weekday>>,
+    pub label: Option<String>,
+    pub enabled: Option<bool>,
+    #[schemars(range(min = 0, max = 60))]
+    pub snooze_minutes: Option<u32>,
+    pub vibration: Option<bool>,
 }
 
 /// What somebody says about an alarm; what is not given stays.
@@ -178,7 +214,7 @@ impl Alarm {
             repeat_days: List::default(),
             label: Text::default(),
             enabled: true,
-            snooze_minutes: crate::arguments::default_snooze(),
+            snooze_minutes: default_snooze(),
             vibration: true,
             created_at,
         }
@@ -275,4 +311,12 @@ impl fmt::Display for AlarmTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:02}:{:02}", self.0.hour(), self.0.minute())
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn default_snooze() -> u32 {
+    15
 }

@@ -5,8 +5,6 @@ use pibench_sdk::time::{Since, Until};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::alarms::Weekday;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Login {
@@ -95,49 +93,4 @@ pub(crate) enum PaginationOrder {
     Ascending,
     #[default]
     Descending,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AlarmId {
-    pub alarm_id: u32,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CreateAlarm {
-    /// HH:MM.
-    pub time: String,
-    /// None: once.
-    pub repeat_days: Option<Vec<Weekday>>,
-    pub label: Option<String>,
-    #[serde(default = "yes")]
-    pub enabled: bool,
-    #[serde(default = "default_snooze")]
-    #[schemars(range(min = 0, max = 60))]
-    pub snooze_minutes: u32,
-    #[serde(default = "yes")]
-    pub vibration: bool,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct UpdateAlarm {
-    pub alarm_id: u32,
-    pub time: Option<String>,
-    /// None: once.
-    pub repeat_days: Option<Vec<Weekday>>,
-    pub label: Option<String>,
-    pub enabled: Option<bool>,
-    #[schemars(range(min = 0, max = 60))]
-    pub snooze_minutes: Option<u32>,
-    pub vibration: Option<bool>,
-}
-
-pub(crate) fn yes() -> bool {
-    true
-}
-
-pub(crate) fn default_snooze() -> u32 {
-    15
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::condition::{Finding, Undecided};
 use crate::diff::{Pair, pairs};
+use crate::finding::{Finding, Undecided};
 use crate::matcher::{Captures, Fields, Names};
 use crate::range::Range;
 use crate::scene::{Lists, ParsedApp, Scene};

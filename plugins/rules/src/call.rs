@@ -3,7 +3,7 @@
 use pibench_sdk::grader::CallStatus;
 use serde_json::Value;
 
-use crate::condition::{Finding, Undecided};
+use crate::finding::{Finding, Undecided};
 use crate::matcher::{Captures, Fields, Matcher, Names, Path};
 use crate::range::Range;
 use crate::scene::{ParsedCall, Scene, json_or_text};

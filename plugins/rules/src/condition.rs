@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::call::{Called, Order};
 use crate::file::File;
+use crate::finding::{Finding, Undecided};
 use crate::said::Said;
 use crate::scene::Scene;
 use crate::table::{ConfigError, Node};
@@ -20,19 +21,6 @@ pub(crate) enum Condition {
     Said(Said),
     Unchanged(Unchanged),
 }
-
-/// Whether a condition holds, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) pass: bool,
-    /// One or two sentences without a final stop.
-    pub(crate) reason: String,
-}
-
-/// A condition can be called neither true nor false: under a `not`, a guess would be credit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Undecided(pub(crate) String);
 
 const KINDS: &str = "`all`, `any`, `not`, `called`, `order`, `file`, `app`, `unchanged` or `said`";
 

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::matcher::{same, shown};
+use crate::matcher::same;
 use crate::scene::Lists;
+use crate::shown::shown;
 
 /// A record at two moments; at one of them at least. It is copied only where the world has a say in it.
 #[derive(Debug)]

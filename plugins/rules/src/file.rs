@@ -4,7 +4,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use pibench_sdk::grader::{ChangeKind, WorkspaceError};
 use serde_json::Value;
 
-use crate::condition::{Finding, Undecided};
+use crate::finding::{Finding, Undecided};
 use crate::matcher::{Captures, Matcher, Names};
 use crate::range::Range;
 use crate::scene::Scene;

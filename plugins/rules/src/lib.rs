@@ -137,11 +137,13 @@ mod call;
 mod condition;
 mod diff;
 mod file;
+mod finding;
 mod matcher;
 mod range;
 mod said;
 mod scene;
 mod schema;
+mod shown;
 mod table;
 mod unchanged;
 
@@ -149,8 +151,8 @@ use pibench_sdk::export_grader;
 use pibench_sdk::grader::{Check, Evidence, Grader, Verdict, Workspace};
 
 use crate::condition::Condition;
-use crate::matcher::clip_to;
 use crate::scene::Scene;
+use crate::shown::clip_to;
 use crate::table::Node;
 
 /// The one check of a configuration.

@@ -6,14 +6,13 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use crate::schema::Schema;
+use crate::shown::{SHOWN, clip, clip_to, shown};
 use crate::table::{ConfigError, Node, Table};
 
 /// The longest regular expression, in bytes.
 const MAX_REGEX: usize = 1024;
 /// The largest compiled regular expression, in bytes: repetitions of repetitions are refused when they are read.
 const MAX_REGEX_PROGRAM: usize = 1 << 20;
-/// How much of a value a reason shows, in characters.
-const SHOWN: usize = 120;
 
 /// Values that earlier steps of an order captured, by name.
 pub(crate) type Captures = BTreeMap<String, Value>;
@@ -474,26 +473,4 @@ fn shown_or_absent(value: Option<&Value>) -> String {
 
 fn list(values: &[Value]) -> String {
     clip(&values.iter().map(shown).collect::<Vec<_>>().join(", "))
-}
-
-/// A value as reasons show it.
-pub(crate) fn shown(value: &Value) -> String {
-    // A long text is cut before it is escaped: it may be a megabyte.
-    match value {
-        Value::String(text) => Value::from(clip(text)).to_string(),
-        _ => clip(&value.to_string()),
-    }
-}
-
-/// The beginning of a text, for reasons.
-pub(crate) fn clip(text: &str) -> String {
-    clip_to(text, SHOWN)
-}
-
-/// The first `length` characters, with dots where something is left out.
-pub(crate) fn clip_to(text: &str, length: usize) -> String {
-    match text.char_indices().nth(length) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }

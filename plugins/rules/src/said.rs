@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::condition::Finding;
+use crate::finding::Finding;
 use crate::matcher::{Captures, Matcher, Names};
 use crate::range::Range;
 use crate::scene::Scene;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pibench_sdk::grader::{AppState, Call, ChangeKind, Evidence, FileChange, Speaker, Workspace};
 use serde_json::{Map, Value};
 
-use crate::condition::Undecided;
+use crate::finding::Undecided;
 
 /// Everything that a condition may look at.
 pub(crate) struct Scene<'a> {

@@ -5,7 +5,7 @@ use std::error::Error;
 use boon::{Compiler, Draft, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
 
-use crate::matcher::clip;
+use crate::shown::clip;
 use crate::table::{ConfigError, Node};
 
 /// What the schema is called while it is compiled; nothing is looked up there.

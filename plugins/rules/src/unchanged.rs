@@ -1,8 +1,8 @@
 //! The condition `unchanged`: nothing became of any record of the apps but what is named.
 
 use crate::app::App;
-use crate::condition::{Finding, Undecided};
 use crate::diff::pairs;
+use crate::finding::{Finding, Undecided};
 use crate::scene::{Lists, Scene};
 use crate::table::{ConfigError, Node};
 

@@ -14,10 +14,12 @@ use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::layer::{Base, Layer, RowState};
+use crate::refusal::ToolError;
 use crate::search::{Index, Words};
 use crate::text::Text;
-use crate::tool::ToolError;
-use crate::{clock, listing, random, world};
+use crate::{clock, listing, random};
+
+pub(crate) mod world;
 
 /// When the people of a seed got their accounts: seeds do not say, so long before any session.
 const REGISTERED_AT: DateTime = jiff::civil::datetime(2020, 1, 1, 0, 0, 0, 0);

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tool::ToolError;
+use crate::refusal::ToolError;
 
 /// A file as the host hands it over.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -1,4 +1,4 @@
-//! The generated bindings of `wit/`, and the conversions to the SDK's own types. Nothing else touches them.
+//! The generated bindings of `wit/`. Only what calls the host and what the host calls (`exported`) touches them.
 //!
 //! `pub_export_macro` is what keeps the two worlds apart: the sections that name a world's *exports* are emitted by the
 //! export macros, in the plugin's crate, so that a component is asked only for what its own macro provides. Here remain
@@ -31,9 +31,3 @@ pub mod grader {
         runtime_path: "::pibench_sdk::bindings::wit_bindgen::rt",
     });
 }
-
-mod grading;
-mod tools;
-
-pub use grading::ExportedGrader;
-pub use tools::ExportedApp;

@@ -18,5 +18,5 @@ pub fn now() -> DateTime {
 /// Natively: what [`testkit::set_clock`](crate::testkit::set_clock) says.
 #[cfg(not(target_family = "wasm"))]
 pub fn now() -> DateTime {
-    crate::testkit::now()
+    crate::stand_in::now()
 }

@@ -159,30 +159,3 @@ pub enum WorkspaceError {
     #[error("the host could not read it: {0}")]
     Io(String),
 }
-
-/// Makes a type that implements [`Grader`] the component's `grading` interface. Once per plugin; natively it only checks
-/// that the type is a grader.
-#[macro_export]
-macro_rules! export_grader {
-    ($grader:ty) => {
-        #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "the canonical ABI's entry points")]
-        const _: () = {
-            type Exported = $crate::bindings::ExportedGrader<$grader>;
-            $crate::bindings::grader::export_world!(Exported with_types_in $crate::bindings::grader);
-            // The custom section that tools read a component's version from.
-            #[used]
-            #[unsafe(link_section = "version")]
-            static VERSION: [u8; env!("CARGO_PKG_VERSION").len()] = {
-                let mut version = [0; env!("CARGO_PKG_VERSION").len()];
-                version.copy_from_slice(env!("CARGO_PKG_VERSION").as_bytes());
-                version
-            };
-        };
-        #[cfg(not(target_family = "wasm"))]
-        const _: () = {
-            const fn is_grader<G: $crate::grader::Grader>() {}
-            is_grader::<$grader>();
-        };
-    };
-}

@@ -13,6 +13,8 @@ pub mod account;
 pub mod app;
 pub mod attachment;
 pub mod clock;
+#[doc(hidden)]
+pub mod exported;
 pub mod grader;
 pub mod layer;
 pub mod list;
@@ -20,14 +22,16 @@ pub mod listing;
 pub mod log;
 pub mod random;
 pub mod records;
+mod refusal;
 pub mod search;
+#[cfg(not(target_family = "wasm"))]
+mod stand_in;
 pub mod table;
 #[cfg(not(target_family = "wasm"))]
 pub mod testkit;
 pub mod text;
 pub mod time;
 pub mod tool;
-mod world;
 
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::refusal::ToolError;
 use crate::search::{self, Words};
-use crate::tool::ToolError;
 
 /// The number of the page, from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

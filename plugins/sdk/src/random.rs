@@ -9,5 +9,5 @@ pub fn next() -> u64 {
 /// Natively: a seeded counter of the thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn next() -> u64 {
-    crate::testkit::next_random()
+    crate::stand_in::next_random()
 }

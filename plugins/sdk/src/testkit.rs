@@ -1,47 +1,21 @@
-//! Native tests of apps: the host's stand-ins, and a harness that drives an app through the same door as the host.
-//!
-//! Clock and randomness belong to the thread, so tests do not disturb each other. Not part of any component.
+//! Native tests of apps: a harness that drives an app through the same door as the host. Not part of any component.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use jiff::civil::{DateTime, datetime};
+use jiff::civil::DateTime;
 use serde_json::{Map, Value, json};
 
+use crate::account::world;
 use crate::app::{self, ToolApp};
-use crate::tool::{Declaration, ToolError};
-use crate::world;
+use crate::refusal::ToolError;
+use crate::stand_in::{self, Draw, now};
+use crate::tool::Declaration;
 
-pub(crate) mod cases;
+mod cases;
 
+pub use crate::stand_in::{set_clock, set_seed};
 pub use cases::check_cases;
-
-thread_local! {
-    static CLOCK: Cell<DateTime> = const { Cell::new(datetime(2026, 3, 2, 9, 0, 0, 0)) };
-    static RANDOM: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Sets this thread's clock. It stands still until the next call.
-pub fn set_clock(now: DateTime) {
-    CLOCK.set(now);
-}
-
-pub(crate) fn now() -> DateTime {
-    CLOCK.get()
-}
-
-/// Sets where this thread's random numbers start.
-pub fn set_seed(seed: u64) {
-    RANDOM.set(seed);
-}
-
-pub(crate) fn next_random() -> u64 {
-    let mut draw = Draw(RANDOM.get());
-    let number = draw.next();
-    RANDOM.set(draw.0);
-    number
-}
 
 /// An open app and somebody who is logged in to it.
 #[derive(Debug, Clone)]
@@ -278,10 +252,10 @@ pub fn check_restored<A: ToolApp>(
         session.state(),
         "the state after restoring"
     );
-    let (clock, random) = (CLOCK.get(), RANDOM.get());
+    let (clock, random) = (now(), stand_in::seed());
     let answers = go_on(session);
-    CLOCK.set(clock);
-    RANDOM.set(random);
+    set_clock(clock);
+    set_seed(random);
     assert_eq!(go_on(&mut restored), answers, "the answers after restoring");
     assert_eq!(
         restored.state(),
@@ -295,18 +269,7 @@ pub fn check_restored<A: ToolApp>(
     );
 }
 
-/// `SplitMix64` (Steele, Lea, Flood 2014): small, and good enough to choose with.
-struct Draw(u64);
-
 impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or_default()
     }

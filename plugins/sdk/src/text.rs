@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tool::ToolError;
+use crate::refusal::ToolError;
 
 /// A text of a record: a part of the component for the world's rows, on the heap for others.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime, date};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::tool::ToolError;
+use crate::refusal::ToolError;
 
 /// The lower end of a period, inclusive. A date alone is its first moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! The table of an app's tools: list, JSON Schema and dispatch in one place.
+//! An app, and the table of its tools: list, JSON Schema and dispatch in one place.
 //!
 //! A tool is a method that takes one struct of arguments. The struct's derives are its schema; field comments are what
 //! the model reads about an argument. The host checks arguments against the schema first; here they are only parsed.
@@ -10,61 +10,56 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::account::{Account, Email};
-use crate::app::ToolApp;
+use crate::account::{Account, Accounts, Email};
 use crate::listing::{Field, Search};
+use crate::records::Records;
 use crate::time::{Since, Until};
 
-/// A call that the app refuses: an ordinary answer, which the agent sees.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{status}: {message}")]
-pub struct ToolError {
-    /// 401 not authorised, 404 unknown tool, 409 unknown id or what may exist once and does, 422 invalid value or rule
-    /// of the service.
-    pub status: u16,
-    /// What is wrong and what would be right; at most 4 KiB, longer ones are cut.
-    pub message: String,
-}
+pub use crate::refusal::ToolError;
 
-impl ToolError {
-    /// 401: the access token is missing or wrong.
-    #[cfg_attr(not(target_family = "wasm"), track_caller)]
-    pub fn unauthorized(message: impl Into<String>) -> Self {
-        Self::new(401, message)
+/// A simulated service: a state and tools on it. Serde makes the snapshot, [`Tools`] the list, the schemas and the
+/// dispatch; what remains to write is the records, the tools and the view for graders. Finish with
+/// [`export_tool_app!`](crate::export_tool_app).
+pub trait ToolApp: Sized + Clone + Serialize + DeserializeOwned + 'static {
+    /// The tools in a fixed order.
+    fn tools() -> Tools<Self>;
+
+    /// An app with these accounts and no records but the world's, if the accounts say that there is one.
+    fn open(accounts: Accounts) -> Self;
+
+    /// Who can log in. [`Tools::login`] and the private tools work on them.
+    fn accounts(&mut self) -> &mut Accounts;
+
+    /// Adds the records of a seed or a session. An error names the record. It works on a copy, so it may stop half-way;
+    /// lists that it does not take are reported as unknown.
+    fn add(&mut self, records: &mut Records) -> Result<(), String>;
+
+    /// The state as graders see it: an object of record lists, each record with an `id`, without tokens or passwords,
+    /// in an order that depends on the state alone. Of the world only what differs: [`Layer::state`].
+    ///
+    /// What is written straight from the records, as a struct of references, costs a tenth of a tree of [`Value`]s.
+    ///
+    /// [`Layer::state`]: crate::layer::Layer::state
+    fn state(&self) -> impl Serialize;
+
+    /// Brings the state up to the clock. Called before every call and every [`state`](Self::state); for apps where
+    /// something falls due by itself.
+    fn tick(&mut self) {}
+
+    /// Runs one tool.
+    fn call(&mut self, name: &str, arguments: Value) -> Result<Value, ToolError> {
+        Self::tools().call(self, name, arguments)
     }
 
-    /// 404: there is no such tool.
-    #[cfg_attr(not(target_family = "wasm"), track_caller)]
-    pub fn unknown_tool(name: &str) -> Self {
-        Self::new(404, format!("There is no tool {name}."))
+    /// The whole state, secrets too.
+    fn snapshot(&self) -> Vec<u8> {
+        // Serializing to memory fails only for maps whose keys are no strings: the kit's round trip shows that.
+        serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// 409: no such thing. `conflict("note", 7)` says that there is no note 7.
-    #[cfg_attr(not(target_family = "wasm"), track_caller)]
-    pub fn conflict(kind: &str, id: impl std::fmt::Display) -> Self {
-        Self::new(409, format!("There is no {kind} {id}."))
-    }
-
-    /// 409: what may exist only once exists already.
-    #[cfg_attr(not(target_family = "wasm"), track_caller)]
-    pub fn taken(message: impl Into<String>) -> Self {
-        Self::new(409, message)
-    }
-
-    /// 422: a value that is not allowed, or a rule of the service.
-    #[cfg_attr(not(target_family = "wasm"), track_caller)]
-    pub fn invalid(message: impl Into<String>) -> Self {
-        Self::new(422, message)
-    }
-
-    #[cfg_attr(not(target_family = "wasm"), track_caller)]
-    fn new(status: u16, message: impl Into<String>) -> Self {
-        const MAX_MESSAGE: usize = 4096;
-        #[cfg(not(target_family = "wasm"))]
-        crate::testkit::cases::refused_here();
-        let mut message = message.into();
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
-        Self { status, message }
+    /// The state that a snapshot holds.
+    fn restore(snapshot: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(snapshot).map_err(|error| format!("snapshot: {error}"))
     }
 }
 
@@ -493,11 +488,5 @@ mod tests {
         }
         let wrong = take_text_token(&mut json!({"access_token": {"x": []}}));
         assert_eq!(wrong.unwrap_err().status, 422);
-    }
-
-    #[test]
-    fn a_long_message_is_cut_at_a_character() {
-        let error = ToolError::invalid("ü".repeat(4000));
-        assert_eq!(error.message.len(), 4096);
     }
 }

@@ -117,6 +117,7 @@ mod arguments;
 mod browse;
 mod catalogue;
 mod library;
+mod made;
 mod marks;
 mod playback;
 mod player;
@@ -138,11 +139,10 @@ use pibench_sdk::tool::Tools;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Catalogue, SongId};
+use crate::made::{Playlist, PlaylistId, Review};
 use crate::marks::Marks;
 use crate::player::Player;
-use crate::playlists::{Playlist, PlaylistId};
 use crate::record::Keys;
-use crate::reviews::Review;
 use crate::rows::fields;
 
 export_tool_app!(Spotify);

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::Spotify;
 use crate::arguments::{AddToQueue, PlayMusic, QueuePosition};
 use crate::catalogue::{AlbumId, SongId};
+use crate::made::PlaylistId;
 use crate::player::{MAX_QUEUE, Player};
-use crate::playlists::PlaylistId;
 
 /// Where songs come from.
 #[derive(Debug, Clone, Copy)]

@@ -1,45 +1,23 @@
 //! Playlists and their tools. A private playlist exists for its owner only.
 
-use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::list::List;
 use pibench_sdk::listing;
-use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Spotify;
 use crate::arguments::{
     CreatePlaylist, PlaylistSong, SearchPlaylists, ShowPlaylist, ShowPlaylistLibrary,
 };
-use crate::catalogue::SongId;
+use crate::made::{Playlist, PlaylistId};
 use crate::rows::{Row, fields};
-
-pub(crate) type PlaylistId = u32;
 
 /// The most songs of a playlist: one answer shows it whole.
 pub(crate) const MAX_SONGS: usize = 500;
 /// The longest title, in bytes.
 const MAX_TITLE: usize = 200;
-
-/// Songs in an order of somebody's own.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Playlist {
-    pub id: PlaylistId,
-    pub owner: Email,
-    pub title: Text,
-    pub public: bool,
-    /// Each once.
-    pub songs: List<SongId>,
-    pub created_at: DateTime,
-    /// Without those of the accounts.
-    pub likes: u64,
-    /// 0 to 5; 0 without reviews.
-    pub rating: f64,
-    pub review_count: u64,
-}
 
 impl Spotify {
     pub(crate) fn search_playlists(

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spotify;
 use crate::catalogue::{Album, AlbumId, Artist, ArtistId, Song, SongId};
+use crate::made::{Playlist, PlaylistId};
 use crate::marks::Marks;
 use crate::player::{Playback, Player, earlier};
-use crate::playlists::{MAX_SONGS, Playlist, PlaylistId, checked_title};
+use crate::playlists::{MAX_SONGS, checked_title};
 
 /// The most artists of a song or an album: a full queue stays within what an answer may hold.
 const MAX_ARTISTS: usize = 5;

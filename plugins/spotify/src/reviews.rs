@@ -5,29 +5,17 @@ use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Spotify;
 use crate::arguments::{ReviewIdOnly, ReviewSong, ShowSongReviews, UpdateSongReview};
 use crate::catalogue::SongId;
+use crate::made::Review;
 use crate::rows::{ReviewRow, fields};
 
 /// The longest title and text, in bytes: a page of 20 reviews stays within what an answer may hold.
 const MAX_TITLE: usize = 200;
 const MAX_TEXT: usize = 8 * 1024;
-
-/// What somebody thinks of a song; whom and which says the place where it is kept.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Review {
-    pub id: u32,
-    /// 1 to 5.
-    pub rating: u8,
-    /// May be empty, like the text.
-    pub title: Text,
-    pub text: Text,
-    pub created_at: DateTime,
-}
 
 impl Spotify {
     pub(crate) fn review_song(

@@ -6,9 +6,8 @@ use pibench_sdk::listing::Field;
 
 use crate::Spotify;
 use crate::catalogue::{Album, Artist, Song, SongId};
+use crate::made::{Playlist, Review};
 use crate::marks::Marks;
-use crate::playlists::Playlist;
-use crate::reviews::Review;
 
 /// What listeners made of something, those with an account and all others.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::Spotify;
 use crate::catalogue::{Album, Artist, ArtistId, Catalogue, Song};
+use crate::made::Playlist;
 use crate::marks::Marks;
 use crate::player::{Playback, Player};
-use crate::playlists::Playlist;
 use crate::reviews::review_row;
 use crate::rows::{ReviewRow, Row};
 

@@ -9,8 +9,7 @@ use pibench_sdk::list::List;
 use pibench_sdk::text::Text;
 
 use crate::catalogue::{Album, Artist, Song};
-use crate::playlists::Playlist;
-use crate::reviews::Review;
+use crate::made::{Playlist, Review};
 
 include!(concat!(env!("OUT_DIR"), "/world.rs"));
 

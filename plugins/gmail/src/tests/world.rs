@@ -12,7 +12,7 @@ use crate::world::{COPIES, MESSAGES, THREADS};
 
 #[test]
 fn every_copy_lies_in_the_thread_of_its_owner_and_conversation() {
-    let mail = Mail::new(true);
+    let mail = Mail::new(true, crate::world::ATTACHMENTS);
     let mut copies = 0;
     for (id, thread) in THREADS {
         assert_eq!(thread.id, *id);

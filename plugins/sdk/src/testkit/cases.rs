@@ -2,11 +2,9 @@
 //! process of their own that tells every call which they assert; what the sources and a long random life know and no
 //! test shows is named. It never judges what an answer should be.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Write as _;
-use std::panic::Location;
 use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
@@ -16,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Session, now, random_call};
 use crate::app::ToolApp;
-use crate::tool::ToolError;
+use crate::refusal::{ToolError, last_place};
 
 /// Set in the process that tells its calls.
 const TELL: &str = "PIBENCH_TELL_CASES";
@@ -24,10 +22,6 @@ const TELL: &str = "PIBENCH_TELL_CASES";
 const MARK: &str = "case of a test: ";
 /// Parts of the names of tests whose calls nobody wrote down: they assert nothing of a single one.
 const LEFT_OUT: [&str; 2] = ["no_sequence_of_calls", "each_case_of_each_tool"];
-
-thread_local! {
-    static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
-}
 
 static TELLING: LazyLock<bool> = LazyLock::new(|| std::env::var_os(TELL).is_some());
 
@@ -43,12 +37,6 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.tool, self.end)
     }
-}
-
-/// Remembers where a refusal was made.
-#[track_caller]
-pub(crate) fn refused_here() {
-    PLACE.set(Some(Location::caller()));
 }
 
 /// What a session did from its beginning on. Nothing is kept where nobody is told.
@@ -138,7 +126,7 @@ pub(super) fn shown(tool: &str, ok: bool, life: &Life) {
 
 /// The case of this thread's last call.
 fn last(tool: &str, ok: bool) -> Case {
-    let end = match PLACE.get() {
+    let end = match last_place() {
         Some(place) if !ok => format!("{}:{}", place.file(), place.line()),
         _ => "ok".to_owned(),
     };

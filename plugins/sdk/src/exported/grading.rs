@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::grader::exports::pibench::plugin::grading as export;
-use super::grader::pibench::plugin::{evidence as wit, workspace as host};
+use crate::bindings::grader::exports::pibench::plugin::grading as export;
+use crate::bindings::grader::pibench::plugin::{evidence as wit, workspace as host};
 use crate::grader::{
     AppState, Call, CallStatus, ChangeKind, Entry, Evidence, FileChange, Grader, Message, Speaker,
     Workspace, WorkspaceError,

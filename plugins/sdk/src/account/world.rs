@@ -4,6 +4,6 @@
 
 use jiff::civil::datetime;
 
-use crate::account::{Account, Email};
+use super::{Account, Email};
 
 include!(concat!(env!("OUT_DIR"), "/world.rs"));

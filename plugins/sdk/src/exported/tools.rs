@@ -4,8 +4,8 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-use super::tool_app::exports::pibench::plugin::tools as export;
 use crate::app::{self, ToolApp};
+use crate::bindings::tool_app::exports::pibench::plugin::tools as export;
 use crate::tool::ToolError;
 
 /// What the export macro hands to the bindings.
