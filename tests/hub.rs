@@ -1,5 +1,7 @@
 //! A host for the agents of others: who comes in, what each may use, what each can see, and what is signed at the end.
 
+mod models;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

@@ -134,7 +134,7 @@ fn each_crate_stands_on_those_that_it_may() {
         // What submitters used and what waits must outlast the process, and two processes write it: the hub and `hub token`.
         (
             "hub",
-            &["door", "signature", "record", "engine", "board"],
+            &["core", "door", "signature", "record", "engine", "board"],
             &["rusqlite"],
         ),
     ];

@@ -14,6 +14,9 @@ pub struct HubArgs {
         global = true
     )]
     pub config: Utf8PathBuf,
+    /// Leave out the question to the models of user and judge before submitters are let in.
+    #[arg(long)]
+    pub no_preflight: bool,
     #[command(subcommand)]
     pub command: Option<HubCommand>,
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use camino::Utf8Path;
 use serde_json::json;
 use tracing::level_filters::LevelFilter;
 
@@ -14,7 +13,7 @@ use crate::cli::{RunArgs, SettingArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::AgentRole;
 use pibench_engine::plan::Shared;
-use pibench_hub::{Hub, HubError, HubFile, Ledger, LedgerError, serve};
+use pibench_hub::{Hub, HubError, HubFile, Ledger, LedgerError, PreflightError, serve};
 use pibench_report::escape::line;
 use pibench_signature::SigningKey;
 use pibench_suite::load::Assignment;
@@ -25,7 +24,7 @@ const GRACE: u32 = 10;
 pub(super) fn hub(args: &HubArgs) -> Result<Exit, Failure> {
     let file = HubFile::read(&args.config).or_exit(Exit::InvalidInput)?;
     match &args.command {
-        None => host(file, &args.config),
+        None => host(file, args),
         Some(HubCommand::Token(args)) => tokens(&file, &args.command),
     }
 }
@@ -64,7 +63,8 @@ fn tokens(file: &HubFile, command: &TokenCommand) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
-fn host(file: HubFile, config: &Utf8Path) -> Result<Exit, Failure> {
+fn host(file: HubFile, args: &HubArgs) -> Result<Exit, Failure> {
+    let config = &args.config;
     let set = file.set.iter().map(|text| {
         text.parse::<Assignment>()
             .map_err(|reason| anyhow!("read {config}: `set`: {reason}"))
@@ -106,6 +106,11 @@ fn host(file: HubFile, config: &Utf8Path) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let hub = Arc::new(Hub::open(file, machine, shared, key)?);
+        if !args.no_preflight {
+            for told in hub.preflight().await? {
+                eprintln!("preflight: {}", line(&told));
+            }
+        }
         let announce = |address: std::net::SocketAddr| {
             eprintln!(
                 "The hub answers at http://{address}/v1; a proxy in front of it has to bring TLS."
@@ -113,6 +118,8 @@ fn host(file: HubFile, config: &Utf8Path) -> Result<Exit, Failure> {
             println!("{}", json!({ "url": format!("http://{address}/v1") }));
         };
         tokio::select! {
+            // It hears signals before anybody is told that there is a hub.
+            biased;
             ended = hub.attend() => ended.map_err(Failure::from),
             ended = serve(Arc::clone(&hub), announce) => ended.or_exit(Exit::Io),
         }
@@ -137,8 +144,24 @@ impl From<LedgerError> for Failure {
 impl From<HubError> for Failure {
     fn from(error: HubError) -> Self {
         match error {
-            HubError::Ledger(error) => error.into(),
-            HubError::Plan(error) => error.into(),
+            HubError::Ledger(error) | HubError::Preflight(PreflightError::Ledger(error)) => {
+                error.into()
+            }
+            HubError::Plan(error) | HubError::Preflight(PreflightError::Plan(error)) => {
+                error.into()
+            }
+            HubError::Preflight(error @ PreflightError::Setup(_)) => Self {
+                exit: Exit::Setup,
+                error: error.into(),
+            },
+            HubError::Preflight(error @ PreflightError::Infrastructure(_)) => Self {
+                exit: Exit::Infrastructure,
+                error: error.into(),
+            },
+            error @ HubError::Unpriced { .. } => Self {
+                exit: Exit::InvalidInput,
+                error: error.into(),
+            },
             error => Self {
                 exit: Exit::Io,
                 error: error.into(),

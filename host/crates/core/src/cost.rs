@@ -87,6 +87,13 @@ impl Price {
         MicroUsd::from_usd(micro / 1e6)
     }
 
+    /// Whether no token costs anything.
+    pub fn is_nothing(&self) -> bool {
+        let parts = [Some(self.input), self.cached, self.cache_write];
+        let mut parts = parts.into_iter().flatten().chain([self.output]);
+        parts.all(|part| part == 0.0)
+    }
+
     /// Whether every part is a number that a price can be.
     pub fn is_sound(&self) -> bool {
         let parts = [

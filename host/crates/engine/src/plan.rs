@@ -26,7 +26,7 @@ pub use reopen::{
 pub use resolve::{
     Playing, Seat, Settled, Wanted, absolute, default_out, resolve, resolve_all, settle,
 };
-pub use shared::Shared;
+pub use shared::{Paid, Shared};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -61,6 +61,11 @@ pub async fn preflight(plan: &Plan) -> Result<Vec<Probe>, EpisodeError> {
     Ok(join_all(probes).await)
 }
 
+/// Asks models that need no tools, each in its role, at the same time.
+pub async fn probe_all(clients: &[Client]) -> Vec<Probe> {
+    join_all(clients.iter().map(|client| probe(client, None))).await
+}
+
 /// The different lists of tools of the personas that are played.
 pub(super) async fn tool_lists(plan: &Plan) -> Result<Vec<ToolList>, EpisodeError> {
     let mut lists: Vec<ToolList> = Vec::new();

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
+
+use pibench_core::cost::MicroUsd;
 
 /// Bytes of the file.
 const LONGEST: u64 = 1 << 20;
@@ -70,6 +72,10 @@ pub struct Limits {
     pub requests_mib: u32,
     /// Wrong tokens that an address may show in a minute before it is sent away at once.
     pub guesses_a_minute: u32,
+    /// What the models of user and judge may cost in a day, for all submitters and the hub's own questions together; no bound
+    /// unless it says so.
+    #[serde(deserialize_with = "dollars")]
+    pub dollars_a_day: Option<MicroUsd>,
 }
 
 impl Default for Limits {
@@ -81,6 +87,7 @@ impl Default for Limits {
             request_kib: 4096,
             requests_mib: 256,
             guesses_a_minute: 10,
+            dollars_a_day: None,
         }
     }
 }
@@ -108,6 +115,9 @@ pub struct Quotas {
     pub idle_minutes: u32,
     /// How many turns of an episode may be broken off so. With one more its run is over, without a result.
     pub broken_turns: u32,
+    /// What the models of user and judge may cost for its episodes; no bound unless it says so.
+    #[serde(deserialize_with = "dollars")]
+    pub dollars_a_day: Option<MicroUsd>,
 }
 
 impl Default for Quotas {
@@ -123,6 +133,7 @@ impl Default for Quotas {
             hours: 24,
             idle_minutes: 15,
             broken_turns: 3,
+            dollars_a_day: None,
         }
     }
 }
@@ -141,6 +152,8 @@ pub struct SomeQuotas {
     hours: Option<u32>,
     idle_minutes: Option<u32>,
     broken_turns: Option<u32>,
+    #[serde(default, deserialize_with = "dollars")]
+    dollars_a_day: Option<MicroUsd>,
 }
 
 impl SomeQuotas {
@@ -156,6 +169,7 @@ impl SomeQuotas {
             hours,
             idle_minutes,
             broken_turns,
+            dollars_a_day,
         } = self;
         Quotas {
             episodes_a_day: episodes_a_day.unwrap_or(all.episodes_a_day),
@@ -168,8 +182,30 @@ impl SomeQuotas {
             hours: hours.unwrap_or(all.hours),
             idle_minutes: idle_minutes.unwrap_or(all.idle_minutes),
             broken_turns: broken_turns.unwrap_or(all.broken_turns),
+            dollars_a_day: dollars_a_day.or(all.dollars_a_day),
         }
     }
+}
+
+/// A sum of money above nothing.
+fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MicroUsd>, D::Error> {
+    let usd = f64::deserialize(deserializer)?;
+    let sum = MicroUsd::from_usd(usd);
+    if !usd.is_finite() || sum.is_zero() {
+        return Err(de::Error::custom(format!(
+            "{usd} is no bound: want US dollars above 0, as in 2.5; `hub token revoke` keeps a submitter out"
+        )));
+    }
+    Ok(Some(sum))
+}
+
+/// What models may cost in a day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Purse {
+    /// For a submitter's episodes.
+    pub(crate) own: Option<MicroUsd>,
+    /// For everybody's.
+    pub(crate) all: Option<MicroUsd>,
 }
 
 fn here() -> SocketAddr {
@@ -227,6 +263,7 @@ impl HubFile {
             request_kib,
             requests_mib,
             guesses_a_minute: _,
+            dollars_a_day: _,
         } = self.limits;
         if episodes == 0 || connections == 0 || connections_of_address == 0 || request_kib == 0 {
             return Err("a limit of 0 would keep everybody out".into());
@@ -247,6 +284,25 @@ impl HubFile {
             );
         }
         Ok(())
+    }
+
+    pub(crate) fn purse(&self, name: &str) -> Purse {
+        Purse {
+            own: self.quotas(name).dollars_a_day,
+            all: self.limits.dollars_a_day,
+        }
+    }
+
+    /// The name of a bound on what models cost, if there is one.
+    pub(crate) fn bound_on_money(&self) -> Option<String> {
+        let of_one = |(name, some): (&String, &SomeQuotas)| {
+            let bound = some.dollars_a_day.is_some();
+            bound.then(|| format!("quotas_of.\"{name}\".dollars_a_day"))
+        };
+        let of_all = self.limits.dollars_a_day.map(|_| "limits.dollars_a_day");
+        let of_each = self.quotas.dollars_a_day.map(|_| "quotas.dollars_a_day");
+        let named = of_all.or(of_each).map(str::to_owned);
+        named.or_else(|| self.quotas_of.iter().find_map(of_one))
     }
 
     /// What a submitter may use.
@@ -289,15 +345,30 @@ mod tests {
             &format!("{LEAST}quotas_of.bo.turns = 1"),
             "unknown field `turns`",
         );
+        for none in ["0", "-1.5", "nan"] {
+            check(
+                &format!("{LEAST}quotas.dollars_a_day = {none}"),
+                "want US dollars above 0",
+            );
+        }
     }
 
     #[test]
     fn a_submitter_has_the_quotas_of_all_but_its_own() {
-        let text = format!("{LEAST}quotas.turns_a_day = 7\nquotas_of.bo.episodes_a_day = 2");
+        let text = format!(
+            "{LEAST}limits.dollars_a_day = 90\nquotas.turns_a_day = 7\nquotas.dollars_a_day = 2.5\n\
+             quotas_of.bo.episodes_a_day = 2\nquotas_of.cy.dollars_a_day = 1"
+        );
         let file: HubFile = toml::from_str(&text).unwrap();
         assert_eq!(file.listen.to_string(), "127.0.0.1:8700");
         let (ana, bo) = (file.quotas("ana"), file.quotas("bo"));
         assert_eq!((ana.turns_a_day, bo.turns_a_day), (7, 7));
         assert_eq!((ana.episodes_a_day, bo.episodes_a_day), (50, 2));
+        let purse = |own| Purse {
+            own: Some(MicroUsd(own)),
+            all: Some(MicroUsd(90_000_000)),
+        };
+        assert_eq!(file.purse("bo"), purse(2_500_000));
+        assert_eq!(file.purse("cy"), purse(1_000_000));
     }
 }

@@ -16,8 +16,9 @@ use crate::config::{HubFile, Quotas};
 use crate::finish::{FinishError, Places, Signer, finish, size};
 use crate::ledger::{Episode, EpisodeState, Ledger, LedgerError, Run, RunState, Spot};
 use crate::pace::{Guesses, Pace};
+use crate::preflight::{PreflightError, preflight};
 use crate::seat::Seat;
-use pibench_engine::plan::{Machine, PlanError, Shared};
+use pibench_engine::plan::{Machine, Paid, PlanError, Shared};
 use pibench_engine::serve::{Endpoint, Service};
 use pibench_engine::stop::Scheduler;
 use pibench_engine::{AgentRole, Finished, RunError, play};
@@ -58,6 +59,12 @@ pub enum HubError {
     },
     #[error("hear signals: {0}")]
     Signals(std::io::Error),
+    #[error(transparent)]
+    Preflight(#[from] PreflightError),
+    #[error(
+        "keep to `{bound}`: the price of `{model}` is not known; put it into [models.NAME] of the suite"
+    )]
+    Unpriced { bound: String, model: String },
 }
 
 /// What every request and every episode shares.
@@ -106,6 +113,8 @@ pub(crate) enum Away {
     Closing,
     /// The submitter's room on the disk is full.
     Full,
+    /// Models may cost no more today: which bound is met.
+    Spent(String),
 }
 
 /// What an episode's task came to.
@@ -134,6 +143,13 @@ impl Hub {
     ) -> Result<Self, HubError> {
         let ledger = Ledger::open(file.data.as_std_path())?;
         ledger.play()?;
+        if let Some(bound) = file.bound_on_money() {
+            let models = shared.models(|_| {})?;
+            if let Some(client) = models.iter().find(|client| client.price().is_none()) {
+                let model = client.spec().to_owned();
+                return Err(HubError::Unpriced { bound, model });
+            }
+        }
         let places = Places::of(&file.data).map_err(|source| HubError::Folder {
             path: file.data.clone(),
             source,
@@ -165,6 +181,12 @@ impl Hub {
             places,
             episodes,
         })
+    }
+
+    /// Asks the models of user and judge one small question each, so that none of them fails a submitter's first episode; how it
+    /// went, a line for each that was asked.
+    pub async fn preflight(&self) -> Result<Vec<String>, HubError> {
+        Ok(preflight(&self.shared, &self.ledger).await?)
     }
 
     /// Plays what is queued and finishes what is played, until a signal asks to stop and what plays has ended.
@@ -262,6 +284,9 @@ impl Hub {
                         return Err(Away::Full.into());
                     }
                     Some(EpisodeState::Paused) => {
+                        if let Some(why) = self.lacks_money(name)? {
+                            return Err(Away::Spent(why).into());
+                        }
                         self.ledger.queue(spot)?;
                         self.wake();
                     }
@@ -329,6 +354,21 @@ impl Hub {
             .is_some_and(|(_, bytes)| *bytes >= most)
     }
 
+    /// Why models may cost no more today for the submitter's episodes.
+    pub(crate) fn lacks_money(&self, name: &str) -> Result<Option<String>, LedgerError> {
+        self.ledger.lacks_money(name, self.file.purse(name))
+    }
+
+    /// Keeps what models cost for the submitter's episodes, as each answer comes.
+    fn paid_for(&self, name: &str) -> impl Paid + use<> {
+        let (ledger, name) = (Arc::clone(&self.ledger), name.to_owned());
+        move |sum| {
+            if let Err(error) = ledger.pay(&name, sum) {
+                tracing::error!("failed to count {sum} for {name}: {error}");
+            }
+        }
+    }
+
     /// A run has no result and never will. What is kept of it goes when nothing plays in it.
     pub(crate) fn fail(&self, run: &str, why: &str) -> Result<(), LedgerError> {
         self.ledger.end_run(run, RunState::Failed, Some(why))?;
@@ -378,16 +418,23 @@ impl Hub {
         let Ok(opening) = Arc::clone(&self.opening).acquire_owned().await else {
             return How::Paused;
         };
+        match self.lacks_money(&run.name) {
+            Ok(None) => {}
+            // Who asks for it is told.
+            Ok(Some(_)) => return How::Paused,
+            Err(error) => return How::Trouble(told(&error)),
+        }
         let dir = self.places.part(&spot.run, spot.number);
+        let paid = self.paid_for(&run.name);
         let plan = if dir.join("manifest.json").exists() {
-            self.shared.go_on(&dir)
+            self.shared.go_on(&dir, paid)
         } else {
             let shard = Shard {
                 index: spot.number,
                 of: run.episodes,
             };
             let agent = format!("{}:{}", AgentRole::EXTERNAL, run.agent);
-            self.shared.begin(&agent, shard, &dir)
+            self.shared.begin(&agent, shard, &dir, paid)
         };
         let plan = match plan {
             Ok(plan) => plan,
@@ -416,6 +463,7 @@ impl Hub {
             service,
             spot.clone(),
             run.name.clone(),
+            self.file.purse(&run.name),
             quotas,
             ledger,
             episode.turn_open,
@@ -475,8 +523,11 @@ impl Hub {
             .iter()
             .map(|(_, standing)| standing.seat.name())
             .collect();
-        let mut out = HashSet::new();
+        let (mut out, mut spent) = (HashSet::new(), HashSet::new());
         for name in names {
+            if self.lacks_money(name)?.is_some() {
+                spent.insert(name.to_owned());
+            }
             if !self.ledger.is_valid(name)? {
                 out.insert(name.to_owned());
             }
@@ -492,7 +543,10 @@ impl Hub {
             if standing.before + standing.since.elapsed() > minutes(quotas.hours * 60) {
                 let why = format!("an episode was played for more than {} hours", quotas.hours);
                 self.fail(&spot.run, &why)?;
-            } else if out.contains(standing.seat.name()) {
+            } else if out.contains(standing.seat.name())
+                // Who has a message may still answer it: the next one is not handed out.
+                || (spent.contains(standing.seat.name()) && !standing.seat.in_turn())
+            {
                 self.let_go(&spot);
             } else if idle.is_some_and(|idle| idle > minutes(quotas.idle_minutes))
                 || self.is_full(standing.seat.name())

@@ -9,13 +9,14 @@ use blake3::Hash;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use crate::config::Quotas;
+use crate::config::{Purse, Quotas};
 use crate::token::{Drawn, draw, hash, parts};
+use pibench_core::cost::MicroUsd;
 
 const FILE: &str = "hub.sqlite";
 
 /// Of the tables, in the file's `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long another process may write before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -47,6 +48,19 @@ const TABLES: &str = "
         bytes INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (name, day)
     ) STRICT;
 ";
+
+/// What version 2 has beside: money, and which models have answered the hub's own question.
+const MONEY: &str = "
+    ALTER TABLE used ADD COLUMN micro_usd INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX of_day ON used (day);
+    CREATE TABLE asked (model TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+";
+
+/// Under whose name the hub's own questions are paid. No submitter's is empty.
+const HUB: &str = "";
+
+/// Seconds for which a model's answer to the hub's own question holds.
+const ANSWERED: i64 = 24 * 60 * 60;
 
 /// Why the memory cannot be read or written. Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -182,6 +196,8 @@ pub(crate) struct Used {
     pub(crate) episodes: u32,
     pub(crate) turns: u32,
     pub(crate) bytes: u64,
+    /// What the models of user and judge cost.
+    pub(crate) paid: MicroUsd,
 }
 
 /// Whether an episode was opened.
@@ -217,10 +233,13 @@ impl Ledger {
                 transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
             if found == 0 {
                 transaction.execute_batch(TABLES)?;
+            }
+            if found < VERSION {
+                transaction.execute_batch(MONEY)?;
                 transaction.pragma_update(None, "user_version", VERSION)?;
             }
             transaction.commit()?;
-            Ok((connection, if found == 0 { VERSION } else { found }))
+            Ok((connection, found.max(VERSION)))
         };
         let failed = |source| LedgerError::Open {
             path: path.clone(),
@@ -616,16 +635,76 @@ impl Ledger {
     pub(crate) fn used(&self, name: &str) -> Kept<Used> {
         let connection = self.connection();
         let mut asked = connection.prepare_cached(
-            "SELECT episodes, turns, bytes FROM used WHERE name = ?1 AND day = ?2",
+            "SELECT episodes, turns, bytes, micro_usd FROM used WHERE name = ?1 AND day = ?2",
         )?;
         let row = asked.query_row([name, &today()], |row| {
             Ok(Used {
                 episodes: row.get(0)?,
                 turns: row.get(1)?,
                 bytes: row.get(2)?,
+                paid: MicroUsd(row.get(3)?),
             })
         });
         Ok(row.optional()?.unwrap_or_default())
+    }
+
+    /// Counts what a model's answer cost, for a submitter's episode.
+    pub(crate) fn pay(&self, name: &str, sum: MicroUsd) -> Kept<()> {
+        let connection = self.connection();
+        let mut asked = connection.prepare_cached(
+            "INSERT INTO used (name, day, micro_usd) VALUES (?1, ?2, ?3)
+                ON CONFLICT DO UPDATE SET micro_usd = micro_usd + ?3",
+        )?;
+        asked.execute(params![name, today(), sum.0])?;
+        Ok(())
+    }
+
+    /// The same, for a question of the hub's own.
+    pub(crate) fn pay_for_hub(&self, sum: MicroUsd) -> Kept<()> {
+        self.pay(HUB, sum)
+    }
+
+    /// Why no more may be paid today for a submitter's episodes, for the submitter; None when more may.
+    pub(crate) fn lacks_money(&self, name: &str, purse: Purse) -> Kept<Option<String>> {
+        if let Some(most) = purse.own {
+            let paid = self.used(name)?.paid;
+            if paid >= most {
+                return Ok(Some(format!(
+                    "the models of user and judge may cost {most} a day for your episodes, and have cost {paid}: {NEXT_DAY}"
+                )));
+            }
+        }
+        let Some(most) = purse.all else {
+            return Ok(None);
+        };
+        let paid: u64 = {
+            let connection = self.connection();
+            let mut asked = connection
+                .prepare_cached("SELECT coalesce(sum(micro_usd), 0) FROM used WHERE day = ?1")?;
+            asked.query_row([today()], |row| row.get(0))?
+        };
+        // What the others spent is theirs to know.
+        Ok((MicroUsd(paid) >= most).then(|| {
+            format!("the models of user and judge may cost {most} a day for all episodes of this host, and have: {NEXT_DAY}")
+        }))
+    }
+
+    /// Whether this model has answered the hub's own question not long ago.
+    pub(crate) fn has_answered(&self, model: &str) -> Kept<bool> {
+        let now = Timestamp::now().as_second();
+        let connection = self.connection();
+        let mut asked =
+            connection.prepare("SELECT 1 FROM asked WHERE model = ?1 AND at BETWEEN ?2 AND ?3")?;
+        Ok(asked.exists(params![model, now - ANSWERED, now])?)
+    }
+
+    /// The model has answered the hub's own question now.
+    pub(crate) fn put_answered(&self, model: &str) -> Kept<()> {
+        self.connection().execute(
+            "INSERT INTO asked (model, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = ?2",
+            params![model, Timestamp::now().as_second()],
+        )?;
+        Ok(())
     }
 
     /// Counts bytes of the submitter's day.
@@ -673,8 +752,11 @@ fn spend(transaction: &Transaction<'_>, name: &str, unit: Unit, most: u32) -> Ke
 
 /// Why nothing more of a day's quota is to be had.
 pub(crate) fn used_up(most: u32, what: &str) -> String {
-    format!("your {most} {what} of this day are used up; the next day begins at 00:00 UTC")
+    format!("your {most} {what} of this day are used up; {NEXT_DAY}")
 }
+
+/// When there is more of what is counted by the day.
+const NEXT_DAY: &str = "the next day begins at 00:00 UTC";
 
 fn immediate(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)

@@ -15,7 +15,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::config::Quotas;
+use crate::config::{Purse, Quotas};
 use crate::ledger::{Ledger, LedgerError, Spot, used_up};
 use pibench_engine::serve::{CONVERSE, Endpoint, Service, endpoint, refused};
 
@@ -27,6 +27,7 @@ pub(crate) struct Seat(Arc<Inner>);
 struct Inner {
     spot: Spot,
     name: String,
+    purse: Purse,
     quotas: Quotas,
     ledger: Arc<Ledger>,
     /// None when the hub let go of the episode.
@@ -60,6 +61,7 @@ impl Seat {
         service: Service,
         spot: Spot,
         name: String,
+        purse: Purse,
         quotas: Quotas,
         ledger: Arc<Ledger>,
         in_turn: bool,
@@ -67,6 +69,7 @@ impl Seat {
         Self(Arc::new(Inner {
             spot,
             name,
+            purse,
             quotas,
             ledger,
             service: Lock::new(Some(service)),
@@ -136,6 +139,7 @@ impl Seat {
         let Inner {
             spot,
             name,
+            purse,
             quotas,
             ledger,
             desk,
@@ -167,6 +171,10 @@ impl Seat {
         }
         desk.told = true;
         if !desk.counted && !is_over(&result) {
+            if let Some(why) = ledger.lacks_money(name, *purse)? {
+                desk.told = false;
+                return Ok(refused(&why));
+            }
             if !ledger.begin_turn(spot, name, *quotas)? {
                 desk.told = false;
                 return Ok(refused(&used_up(quotas.turns_a_day, "turns")));

@@ -23,6 +23,7 @@ use crate::hall::{Away, Hub, HubOrAway, MEGABYTE};
 use crate::ledger::{
     Episode, EpisodeState, Ledger, LedgerError, Opened, Run, RunState, Spot, used_up,
 };
+use pibench_core::cost::MicroUsd;
 use pibench_door::{Door, DoorError, Guest, Peer, Room};
 
 /// How long the bytes of a request may be on their way.
@@ -100,6 +101,7 @@ impl From<HubOrAway> for Refused {
             )
             .after(Duration::from_secs(10)),
             HubOrAway::Away(Away::Full) => full(),
+            HubOrAway::Away(Away::Spent(why)) => Self::new(StatusCode::TOO_MANY_REQUESTS, why),
         }
     }
 }
@@ -271,6 +273,7 @@ async fn overview(State(hub): App, Extension(Submitter(name)): By) -> Answer {
             "episodes": { "used": used.episodes, "of": quotas.episodes_a_day },
             "turns": { "used": used.turns, "of": quotas.turns_a_day },
             "bytes": { "used": bytes, "of": u64::from(quotas.megabytes_a_day) * MEGABYTE },
+            "dollars": { "used": used.paid.usd(), "of": quotas.dollars_a_day.map(MicroUsd::usd) },
         },
         "episodes_at_once": quotas.episodes_at_once,
         "open_runs": quotas.open_runs,
@@ -378,6 +381,9 @@ async fn open_episode(
     }
     has_room(&hub, &name).await?;
     has_bytes(&hub, &name)?;
+    if let Some(why) = hub.lacks_money(&name)? {
+        return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, why));
+    }
     let quotas = hub.quotas(&name);
     let (number, status) = match hub.ledger.open_episode(&run, number, quotas)? {
         Opened::Now(number) => (number, StatusCode::CREATED),

@@ -182,6 +182,11 @@ impl<'a> Clients<'a> {
         self.model_with(spec, role, Pause::Real, STALL_TIMEOUT)
     }
 
+    /// Models that are made from now on are counted by this meter alone.
+    pub fn count_by(&mut self, meter: Arc<Meter>) {
+        self.meter = meter;
+    }
+
     /// What all models of the run have spent.
     pub fn meter(&self) -> Arc<Meter> {
         Arc::clone(&self.meter)
@@ -285,6 +290,16 @@ impl Client {
     /// What of its entries changes its answers.
     pub fn settings(&self) -> ModelSettings {
         self.shared.endpoint.settings()
+    }
+
+    /// Its server, role and settings in one text: while that is the same, so is the way to it. The key is not in it.
+    pub fn mark(&self) -> String {
+        let settings = serde_json::to_string(&self.settings()).unwrap_or_default();
+        format!(
+            "{} as {:?}: {settings}",
+            self.shared.endpoint.label(),
+            self.role()
+        )
     }
 
     /// None: costs are unknown.
@@ -651,7 +666,7 @@ impl Client {
     /// With its price, and on the meter.
     fn entered(&self, usage: Usage) -> Usage {
         let usage = usage.priced(self.shared.endpoint.price.as_ref());
-        self.shared.meter.add(&usage);
+        self.shared.meter.pay(&usage);
         usage
     }
 

@@ -2,6 +2,7 @@
 //! say.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,6 +17,16 @@ pub struct Meter {
     tokens: AtomicU64,
     in_flight: AtomicU64,
     waits: Mutex<Waits>,
+    payee: Option<Payee>,
+}
+
+/// Who hears of each sum that is paid, as its answer comes.
+struct Payee(Box<dyn Fn(MicroUsd) + Send + Sync>);
+
+impl fmt::Debug for Payee {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Payee")
+    }
 }
 
 /// What is waited for, by the number of the wait.
@@ -34,6 +45,26 @@ pub(super) struct Flight<'a>(&'a Meter);
 pub(super) struct Wait<'a>(&'a Meter, u64);
 
 impl Meter {
+    /// One that tells each sum that is paid, on the thread that was answered and before the answer is used. What an earlier
+    /// process paid is not told.
+    pub fn telling(payee: impl Fn(MicroUsd) + Send + Sync + 'static) -> Self {
+        Self {
+            payee: Some(Payee(Box::new(payee))),
+            ..Self::default()
+        }
+    }
+
+    /// Counts an answer that this process paid for.
+    pub(super) fn pay(&self, usage: &Usage) {
+        self.add(usage);
+        if let Some(Payee(tell)) = &self.payee
+            && !usage.cost.is_zero()
+        {
+            tell(usage.cost);
+        }
+    }
+
+    /// Counts what is known from a record.
     pub fn add(&self, usage: &Usage) {
         self.micro_usd.fetch_add(usage.cost.0, Ordering::Relaxed);
         self.unpriced_calls
@@ -99,6 +130,28 @@ impl Drop for Wait<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_paid_is_told_and_what_was_paid_before_is_not() {
+        let told = std::sync::Arc::new(AtomicU64::new(0));
+        let meter = Meter::telling({
+            let told = std::sync::Arc::clone(&told);
+            move |MicroUsd(sum)| {
+                told.fetch_add(sum, Ordering::Relaxed);
+            }
+        });
+        let of = |micro| Usage {
+            cost: MicroUsd(micro),
+            ..Usage::default()
+        };
+        meter.add(&of(100));
+        meter.pay(&of(7));
+        meter.pay(&of(8));
+        assert_eq!(
+            (meter.spent(), told.load(Ordering::Relaxed)),
+            (MicroUsd(115), 15)
+        );
+    }
 
     #[test]
     fn what_is_under_way_is_told_until_it_ends() {

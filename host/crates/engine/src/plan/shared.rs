@@ -9,13 +9,20 @@ use super::cast::clients;
 use super::reopen::{of_folder, same_rules, same_run};
 use super::resolve::{Decided, Ground, begin, log_of};
 use super::{AgentRole, Answers, Machine, Made, OF_TOOLS, Plan, PlanError, Playing, Wanted};
+use pibench_core::cost::MicroUsd;
 use pibench_model::cassette::Tape;
-use pibench_model::client::Clients;
+use pibench_model::client::{Client, Clients};
+use pibench_model::meter::Meter;
 use pibench_model::web::Web;
 use pibench_record::folder::Shard;
 use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::LoadError;
 use pibench_suite::suite::{Persona, Suite};
+
+/// Who hears of each sum that a model's answer cost, as [`Meter::telling`] tells it.
+pub trait Paid: Fn(MicroUsd) + Send + Sync + 'static {}
+
+impl<F: Fn(MicroUsd) + Send + Sync + 'static> Paid for F {}
 
 /// A suite that is ready to be played in parts.
 pub struct Shared {
@@ -71,9 +78,22 @@ impl Shared {
         self.episodes
     }
 
-    /// The plan of a part of a new run, in a new folder.
-    pub fn begin(&self, agent: &str, shard: Shard, out: &Utf8Path) -> Result<Plan, PlanError> {
-        let decided = self.decide(agent, Some(shard))?;
+    /// The models of the user agent and the judges, each as often as it has a role. `paid` hears what their answers cost.
+    pub fn models(&self, paid: impl Paid) -> Result<Vec<Client>, PlanError> {
+        let roles = self.decide(AgentRole::EXTERNAL, None, paid)?.roles;
+        let all = roles.user.client().into_iter().chain(roles.judge.clients());
+        Ok(all.cloned().collect())
+    }
+
+    /// The plan of a part of a new run, in a new folder. `paid` hears what its models cost, and no other part's.
+    pub fn begin(
+        &self,
+        agent: &str,
+        shard: Shard,
+        out: &Utf8Path,
+        paid: impl Paid,
+    ) -> Result<Plan, PlanError> {
+        let decided = self.decide(agent, Some(shard), paid)?;
         let (machine, suite, wanted) = (&self.machine, &self.suite, &self.wanted);
         let wanted = Wanted {
             playing: Some(self.playing.clone()),
@@ -90,11 +110,11 @@ impl Shared {
         )
     }
 
-    /// The plan of a part that was begun before.
-    pub fn go_on(&self, dir: &Utf8Path) -> Result<Plan, PlanError> {
+    /// The plan of a part that was begun before; `paid` hears what is paid from now on.
+    pub fn go_on(&self, dir: &Utf8Path, paid: impl Paid) -> Result<Plan, PlanError> {
         let (mut folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
         same_rules("go on with", dir, &manifest)?;
-        let decided = self.decide(&manifest.agent, manifest.shard)?;
+        let decided = self.decide(&manifest.agent, manifest.shard, paid)?;
         let Decided {
             manifest: now,
             roles,
@@ -121,8 +141,14 @@ impl Shared {
         ))
     }
 
-    fn decide(&self, agent: &str, shard: Option<Shard>) -> Result<Decided, PlanError> {
+    fn decide(
+        &self,
+        agent: &str,
+        shard: Option<Shard>,
+        paid: impl Paid,
+    ) -> Result<Decided, PlanError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.count_by(Arc::new(Meter::telling(paid)));
         let wanted = Wanted {
             shard,
             ..self.wanted.clone()

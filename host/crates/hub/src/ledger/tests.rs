@@ -115,8 +115,60 @@ fn quotas_count_by_submitter_and_leave_the_others_alone() {
         episodes: 3,
         turns: 2,
         bytes: 11,
+        paid: MicroUsd(0),
     };
     assert_eq!(ledger.used("ana").unwrap(), used);
+}
+
+#[test]
+fn money_is_counted_by_submitter_and_for_all_and_outlasts_the_process() {
+    let (dir, ledger) = books();
+    let purse = |own: Option<u64>, all: Option<u64>| Purse {
+        own: own.map(MicroUsd),
+        all: all.map(MicroUsd),
+    };
+    ledger.pay("ana", MicroUsd(600_000)).unwrap();
+    ledger.pay("ana", MicroUsd(400_000)).unwrap();
+    ledger.pay_for_hub(MicroUsd(5)).unwrap();
+    drop(ledger);
+    let ledger = Ledger::open(&dir.path().join("hub")).unwrap();
+    let lacks = |name: &str, own, all| ledger.lacks_money(name, purse(own, all)).unwrap();
+    let why = lacks("ana", Some(1_000_000), None).unwrap();
+    assert!(
+        why.contains("may cost 1.00 USD a day for your episodes"),
+        "{why}"
+    );
+    assert_eq!(lacks("ana", Some(1_000_001), Some(1_000_006)), None);
+    assert_eq!(lacks("ana", None, None), None);
+    assert_eq!(lacks("bo", Some(1), None), None);
+    let why = lacks("bo", Some(1), Some(1_000_005)).unwrap();
+    assert!(why.contains("for all episodes of this host"), "{why}");
+}
+
+#[test]
+fn books_of_the_version_before_are_gone_on_with() {
+    let (dir, ledger) = books();
+    let token = ledger.add_token("ana").unwrap();
+    ledger
+        .connection()
+        .execute_batch(
+            "DROP TABLE asked; DROP INDEX of_day; ALTER TABLE used DROP COLUMN micro_usd; PRAGMA user_version = 1",
+        )
+        .unwrap();
+    drop(ledger);
+    let ledger = Ledger::open(&dir.path().join("hub")).unwrap();
+    let known = ledger.recognise(token.as_bytes()).unwrap();
+    assert_eq!(known.as_deref(), Some("ana"));
+    ledger.pay("ana", MicroUsd(7)).unwrap();
+    assert_eq!(ledger.used("ana").unwrap().paid, MicroUsd(7));
+    assert!(!ledger.has_answered("m").unwrap());
+    ledger.put_answered("m").unwrap();
+    assert!(ledger.has_answered("m").unwrap() && !ledger.has_answered("n").unwrap());
+    ledger
+        .connection()
+        .execute("UPDATE asked SET at = at - 86500", [])
+        .unwrap();
+    assert!(!ledger.has_answered("m").unwrap(), "it holds for a day");
 }
 
 #[test]
