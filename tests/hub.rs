@@ -643,6 +643,74 @@ async fn connections_without_end_and_a_flood_keep_the_other_submitter_in() {
     assert!(granted > 0 && granted < 100, "{granted}");
 }
 
+/// A connection that has asked by a token and stays open.
+async fn connected(hub: &Hub) -> tokio::net::TcpStream {
+    let address = hub.url.trim_start_matches("http://");
+    let address = address.trim_end_matches("/v1");
+    tokio::net::TcpStream::connect(address).await.unwrap()
+}
+
+/// Whether a request is answered on this connection.
+async fn is_answered(stream: &mut tokio::net::TcpStream, token: &str) -> bool {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let head = format!(
+        "GET /v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+    );
+    if stream.write_all(head.as_bytes()).await.is_err() {
+        return false;
+    }
+    // Of who has no run the answer has a few bytes.
+    let mut all = String::new();
+    let mut bytes = [0; 1024];
+    while !all.ends_with("{\"runs\":[]}") {
+        match stream.read(&mut bytes).await {
+            Ok(0) | Err(_) => return false,
+            Ok(length) => all += &String::from_utf8_lossy(&bytes[..length]),
+        }
+    }
+    all.starts_with("HTTP/1.1 200")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_of_one_token_without_end_leave_the_others_theirs() {
+    let scene = scene(
+        "limits.connections = 40\nlimits.connections_of_address = 40\n[quotas_of.flood]\nconnections = 4\n\
+         requests_a_second = 10000\n",
+    );
+    let hub = Hub::start(&scene);
+    let [flood, idle, other] = ["flood", "idle", "other"].map(|name| add(&scene, name));
+    let mut of_idle = Vec::new();
+    for _ in 0..20 {
+        let mut stream = connected(&hub).await;
+        assert!(is_answered(&mut stream, &idle).await);
+        of_idle.push(stream);
+    }
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        let mut stream = connected(&hub).await;
+        assert!(is_answered(&mut stream, &flood).await);
+        open.push(stream);
+    }
+    // One that is being closed may answer once more.
+    for _ in 0..3 {
+        let mut left = Vec::new();
+        for mut stream in open {
+            if is_answered(&mut stream, &flood).await {
+                left.push(stream);
+            }
+        }
+        open = left;
+    }
+    assert_eq!(open.len(), 4);
+    // Who has fewer than it may has them still, and who comes now is let in.
+    for stream in &mut of_idle {
+        assert!(is_answered(stream, &idle).await);
+    }
+    let other = hub.as_of(&other);
+    let mcp = other.open(&other.begin().await).await;
+    other.play(&mcp).await;
+}
+
 /// What a submitter reads, from the first answer to the last.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_submitter_can_read_holds_no_intent_checklist_or_path_of_the_suite() {

@@ -22,7 +22,7 @@ fn scene(more: &str) -> Scene {
 
 fn set(scene: &Scene, more: &str) {
     let suite = short();
-    configure(scene, &format!("suite = {suite:?}\n{more}"));
+    configure(scene, &format!("suite = \"{}\"\n{more}", suite.display()));
 }
 
 fn start(scene: &Scene, server: &MockServer) -> Hub {

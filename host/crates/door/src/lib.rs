@@ -6,9 +6,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::{Extension, Router};
 use futures::StreamExt;
@@ -91,12 +91,98 @@ struct Standing {
     admitted: AtomicBool,
     gone: AtomicBool,
     sent_away: Notify,
+    crowd: Arc<Crowd>,
+}
+
+/// The connections that were admitted by a name.
+#[derive(Debug, Default)]
+struct Crowd(Mutex<Vec<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    name: Box<str>,
+    guest: Guest,
+    /// A request is being answered on it.
+    works: bool,
+    /// When the last request began or was answered.
+    last: Instant,
+}
+
+/// A request on a connection that was admitted by a name, until it is dropped.
+#[derive(Debug)]
+pub struct Visit(Guest);
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let mut crowd = self.0.crowd();
+        if let Some(known) = crowd.iter_mut().find(|known| known.guest.is(&self.0)) {
+            known.works = false;
+            known.last = Instant::now();
+        }
+    }
 }
 
 impl Guest {
     /// The request had the token: the connection may stay.
     pub fn admit(&self) {
         self.0.admitted.store(true, Ordering::Relaxed);
+    }
+
+    /// The request had the token of somebody who may have so many connections. For one more, that which has rested longest is
+    /// closed, of this name alone. None when each of them has a request at work: the connection is as it was before.
+    pub fn admit_as(&self, name: &str, most: usize) -> Option<Visit> {
+        let mut crowd = self.crowd();
+        let is_here = |known: &Known| known.guest.is(self);
+        if !crowd
+            .iter()
+            .any(|known| is_here(known) && *known.name == *name)
+        {
+            let of_name = crowd.iter().enumerate();
+            let of_name = of_name.filter(|(_, known)| *known.name == *name);
+            if of_name.clone().count() >= most {
+                let resting = of_name.filter(|(_, known)| !known.works);
+                let (place, _) = resting.min_by_key(|(_, known)| known.last)?;
+                crowd.swap_remove(place).guest.send_away();
+            }
+            // A proxy's connections are now one's and now another's.
+            crowd.retain(|known| !is_here(known));
+            crowd.push(Known {
+                name: name.into(),
+                guest: self.clone(),
+                works: true,
+                last: Instant::now(),
+            });
+        } else if let Some(known) = crowd.iter_mut().find(|known| is_here(known)) {
+            known.works = true;
+            known.last = Instant::now();
+        }
+        self.admit();
+        Some(Visit(self.clone()))
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn crowd(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.0
+            .crowd
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(crowd: &Arc<Crowd>) -> Self {
+        Self(Arc::new(Standing {
+            crowd: Arc::clone(crowd),
+            ..Standing::default()
+        }))
+    }
+
+    /// The connection has ended.
+    fn leave(&self) {
+        self.0.gone.store(true, Ordering::Relaxed);
+        self.crowd().retain(|known| !known.guest.is(self));
     }
 
     fn is_stranger(&self) -> bool {
@@ -171,6 +257,7 @@ impl Door {
     async fn serve_patiently(self, app: Router, patience: Duration) {
         let mut open = FuturesUnordered::new();
         let mut strangers = Strangers::default();
+        let crowd = Arc::new(Crowd::default());
         let mut of_peers: HashMap<IpAddr, usize> = HashMap::new();
         let room = &self.room;
         loop {
@@ -185,7 +272,7 @@ impl Door {
                             continue;
                         }
                         *of_peer += 1;
-                        let guest = Guest::default();
+                        let guest = Guest::of(&crowd);
                         strangers.add(peer, guest.clone(), room);
                         open.push(attend(stream, app.clone(), guest, peer, patience));
                     }
@@ -238,7 +325,7 @@ async fn attend(
         },
         () = guest.overstay(patience) => tracing::debug!("a stranger was sent away"),
     }
-    guest.0.gone.store(true, Ordering::Relaxed);
+    guest.leave();
     peer
 }
 
@@ -393,6 +480,38 @@ mod tests {
             () = door.serve(app) => unreachable!("it serves until it is dropped"),
             () = visits => {}
         }
+    }
+
+    #[test]
+    fn one_name_has_so_many_connections_and_only_its_own_are_closed_for_more() {
+        let crowd = Arc::new(Crowd::default());
+        let guests: Vec<Guest> = (0..4).map(|_| Guest::of(&crowd)).collect();
+        let here = |guest: &Guest| guest.crowd().iter().any(|known| known.guest.is(guest));
+        let other = Guest::of(&crowd);
+        drop(other.admit_as("other", 1));
+        drop(guests[0].admit_as("flood", 2));
+        drop(guests[1].admit_as("flood", 2));
+        // It rests the least now.
+        drop(guests[0].admit_as("flood", 2));
+        let third = guests[2].admit_as("flood", 2);
+        assert!(third.is_some() && here(&guests[0]) && !here(&guests[1]));
+        let first = guests[0].admit_as("flood", 2);
+        assert!(guests[3].admit_as("flood", 2).is_none(), "both are at work");
+        assert!(guests[3].is_stranger() && here(&other));
+        drop(first);
+        assert!(guests[3].admit_as("flood", 2).is_some());
+        assert!(!here(&guests[0]) && here(&guests[2]) && here(&other));
+        // A connection that shows another token is the other's from then on.
+        assert!(other.admit_as("third", 1).is_some());
+        guests[2].leave();
+        let left: Vec<_> = crowd
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|known| known.name.clone())
+            .collect();
+        assert_eq!(left, ["flood".into(), "third".into()]);
     }
 
     #[tokio::test]

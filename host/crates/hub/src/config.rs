@@ -109,6 +109,8 @@ pub struct Quotas {
     pub disk_megabytes: u32,
     /// Requests, on an average of some seconds.
     pub requests_a_second: u32,
+    /// Connections that are open at once. For one more, that which has rested longest is closed.
+    pub connections: u32,
     /// How long an episode may be played.
     pub hours: u32,
     /// After so long without a request an episode is paused. It goes on with the next one; a turn that had begun is begun anew.
@@ -130,6 +132,7 @@ impl Default for Quotas {
             megabytes_a_day: 1000,
             disk_megabytes: 5000,
             requests_a_second: 50,
+            connections: 32,
             hours: 24,
             idle_minutes: 15,
             broken_turns: 3,
@@ -149,6 +152,7 @@ pub struct SomeQuotas {
     megabytes_a_day: Option<u32>,
     disk_megabytes: Option<u32>,
     requests_a_second: Option<u32>,
+    connections: Option<u32>,
     hours: Option<u32>,
     idle_minutes: Option<u32>,
     broken_turns: Option<u32>,
@@ -166,6 +170,7 @@ impl SomeQuotas {
             megabytes_a_day,
             disk_megabytes,
             requests_a_second,
+            connections,
             hours,
             idle_minutes,
             broken_turns,
@@ -179,6 +184,7 @@ impl SomeQuotas {
             megabytes_a_day: megabytes_a_day.unwrap_or(all.megabytes_a_day),
             disk_megabytes: disk_megabytes.unwrap_or(all.disk_megabytes),
             requests_a_second: requests_a_second.unwrap_or(all.requests_a_second),
+            connections: connections.unwrap_or(all.connections),
             hours: hours.unwrap_or(all.hours),
             idle_minutes: idle_minutes.unwrap_or(all.idle_minutes),
             broken_turns: broken_turns.unwrap_or(all.broken_turns),
@@ -276,10 +282,10 @@ impl HubFile {
         let all = self.quotas_of.values().map(|some| some.over(self.quotas));
         if all
             .chain([self.quotas])
-            .any(|one| one.requests_a_second == 0)
+            .any(|one| one.requests_a_second == 0 || one.connections == 0)
         {
             return Err(
-                "requests_a_second = 0 would keep a submitter out; `hub token revoke` does that"
+                "requests_a_second = 0 or connections = 0 would keep a submitter out; `hub token revoke` does that"
                     .into(),
             );
         }
@@ -344,6 +350,10 @@ mod tests {
         check(
             &format!("{LEAST}quotas_of.bo.turns = 1"),
             "unknown field `turns`",
+        );
+        check(
+            &format!("{LEAST}quotas.connections = 0"),
+            "keep a submitter out",
         );
         for none in ["0", "-1.5", "nan"] {
             check(

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Path, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, RETRY_AFTER};
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, RETRY_AFTER,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -187,12 +189,21 @@ async fn admit(
         Ok(None) => return wrong(&hub, asking(&hub, peer, request.headers())).await,
         Err(error) => return Refused::from(error).into_response(),
     };
-    guest.admit();
+    let quotas = hub.quotas(&name);
+    let most = quotas.connections;
+    let Some(visit) = guest.admit_as(&name, most as usize) else {
+        let reason = format!("{most} connections of yours are at work, and there may be no more");
+        let refused =
+            Refused::new(StatusCode::TOO_MANY_REQUESTS, reason).after(Duration::from_secs(1));
+        let mut response = refused.into_response();
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+        return response;
+    };
     // No page of a browser has a token to show.
     if request.headers().contains_key(ORIGIN) {
         return Refused::new(StatusCode::FORBIDDEN, "no browser's page may ask").into_response();
     }
-    let quotas = hub.quotas(&name);
     let at_once = quotas.episodes_at_once.saturating_mul(OF_EPISODE) + BESIDE;
     let now = Instant::now();
     if let Err(wait) = hub
@@ -207,7 +218,7 @@ async fn admit(
     let entered = Entered(Arc::clone(&hub), name.as_str().into());
     request.extensions_mut().insert(Submitter(name.into()));
     let response = next.run(request).await;
-    drop(entered);
+    drop((entered, visit));
     response
 }
 
@@ -278,6 +289,7 @@ async fn overview(State(hub): App, Extension(Submitter(name)): By) -> Answer {
         "episodes_at_once": quotas.episodes_at_once,
         "open_runs": quotas.open_runs,
         "requests_a_second": quotas.requests_a_second,
+        "connections": quotas.connections,
         "hours_of_an_episode": quotas.hours,
         "idle_minutes": quotas.idle_minutes,
         "broken_turns": quotas.broken_turns,
