@@ -281,6 +281,15 @@ async fn what_a_record_says_of_places_is_not_followed() {
     let said = expect_found(&output, 3);
     assert!(said.contains("name its suite's file by --suite"), "{said}");
     expect_found(&maintain(&scene, &check, &SIGNERS), 0);
+    // Nor for a folder that a stranger sent.
+    let verify = ["verify", "one", "--foreign"];
+    let words = "name its suite's file by --suite";
+    expect(&scene.run(&verify), 2, &[words]);
+    let suite = short();
+    let mine = ["--suite", suite.to_str().unwrap()];
+    expect_found(&scene.run(&[&verify[..], &mine].concat()), 0);
+    let with = scene.run(&["verify", "one", "--plugins", "."]);
+    expect(&with, 2, &["--foreign"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -759,9 +759,21 @@ pub struct VerifyArgs {
     /// signature is verified. Default: the newest run in runs/.
     #[arg(value_name = "RUN|FILE|PACK")]
     pub run: Option<Utf8PathBuf>,
-    /// The suite file, where it is elsewhere than when the run was played.
+    /// The suite file, where it is elsewhere than when the run was played. With --foreign: else the one that is built in.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
+    /// The run is a stranger's: no place that its record names is looked at.
+    #[arg(long)]
+    pub foreign: bool,
+    /// A folder of plugins, `<name>.wasm`, before the host's own.
+    #[arg(long, value_name = "DIR", requires = "foreign")]
+    pub plugins: Option<Utf8PathBuf>,
+    /// What plugins of others may use. Default: nothing.
+    #[arg(long, value_name = "FILE", requires = "foreign")]
+    pub policy: Option<Utf8PathBuf>,
+    /// The prompts of user agent and judge, where they are not the built-in ones.
+    #[arg(long, value_name = "DIR", requires = "foreign")]
+    pub prompts: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub signers: signing::SignersArgs,
 }

@@ -10,8 +10,8 @@ use super::signing::{Thing, read_signers, signer_line};
 use super::{machine, publish, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::plan::{Purpose, reopen};
-use pibench_engine::{Extent, Verified};
+use pibench_engine::plan::{Places, Purpose, reopen, reopen_foreign};
+use pibench_engine::{Extent, Plan, Verified};
 use pibench_report::escape::line;
 
 use pibench_record::RunFolder;
@@ -24,11 +24,7 @@ use pibench_vault::{VaultError, keyring};
 /// Verifies a run folder, or each of those that it holds, and says everything that does not follow; of a plugin or a pack, the
 /// signature.
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let VerifyArgs {
-        run,
-        suite,
-        signers,
-    } = args;
+    let VerifyArgs { run, signers, .. } = args;
     let signers = read_signers(signers)?;
     if let Some(thing) = run.as_deref().and_then(|path| Thing::at(path).ok())
         && !thing.is_run()
@@ -39,7 +35,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Complete;
     for run in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
         let run = Utf8PathBuf::try_from(run).or_exit(Exit::InvalidInput)?;
-        let found = verify_run(&run, suite.as_deref())?;
+        let found = verify_run(&run, args)?;
         let signed = verify_signed(run, signers.as_ref())?;
         if exit == Exit::Complete {
             exit = found;
@@ -87,7 +83,7 @@ fn verify_signed(run: Utf8PathBuf, signers: Option<&AllowedSigners>) -> Result<E
     }
 }
 
-fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure> {
+fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Exit, Failure> {
     let manifest = read_manifest(run.as_std_path()).or_exit(Exit::InvalidInput)?;
     if manifest.imported.is_some() {
         return verify_imported(run);
@@ -99,8 +95,7 @@ fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure>
     if is_private && let Err(closed) = keyring::key_of(run.as_std_path()) {
         return verify_closed(run, &closed);
     }
-    let purpose = Purpose::Look { suite };
-    let plan = Arc::new(reopen(&machine()?, run, purpose)?);
+    let plan = Arc::new(reopened(run, args)?);
     // The agent's files are not left lying open.
     let extent = if is_private {
         Extent::Sent
@@ -113,6 +108,23 @@ fn verify_run(run: &Utf8Path, suite: Option<&Utf8Path>) -> Result<Exit, Failure>
     let rules = format!("{} rule verdicts made again", verified.rules);
     let sound = "every score follows from the record";
     Ok(print_verified(run, &verified, &rules, sound))
+}
+
+/// The plan of a run: by the places that its record names, or by those of the command line alone.
+fn reopened(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
+    let machine = machine()?;
+    let suite = args.suite.as_deref();
+    if !args.foreign {
+        return Ok(reopen(&machine, run, Purpose::Look { suite })?);
+    }
+    let places = Places {
+        suite,
+        plugins: args.plugins.as_deref(),
+        policy: args.policy.as_deref(),
+        prompts: args.prompts.as_deref(),
+    };
+    let look = Purpose::Look { suite: None };
+    Ok(reopen_foreign(&machine, run, look, places)?)
 }
 
 /// A private run without its key: the chains of its journals and its seal.
