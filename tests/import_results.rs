@@ -375,6 +375,24 @@ fn an_imported_run_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_run_is_no_output_to_import() {
+    let scene = imported();
+    expect(&import(&scene, &[]), 0, &[]);
+    let again = scene.run(&[
+        "import", "results", "run", "--suite", SUITE, "--out", "again",
+    ]);
+    expect(
+        &again,
+        3,
+        &[
+            "a run of this program",
+            "report, grade and verify take it as it is",
+        ],
+    );
+    assert!(!scene.path("again").exists());
+}
+
+#[test]
 fn what_is_missing_is_told_and_unscored() {
     let scene = imported();
     let gone = "outputs/some_model__run02/baker";

@@ -1,5 +1,5 @@
 use pibench_sdk::app;
-use pibench_sdk::testkit::{self, Session};
+use pibench_sdk::testkit::{self, Session, ids};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -178,19 +178,12 @@ fn ida_with(cart: &[(u32, u32)]) -> Session<Amazon> {
 
 #[track_caller]
 fn refused(mut session: Session<Amazon>, tool: &str, arguments: Value, expected: (u16, &str)) {
-    let error = session.refused(tool, arguments);
-    assert_eq!((error.status, error.message.as_str()), expected);
+    session.check_refused(tool, arguments, expected.0, expected.1);
 }
 
 #[track_caller]
 fn check_refused(tool: &str, arguments: Value, status: u16, message: &str) {
-    refused(ida(), tool, arguments, (status, message));
-}
-
-/// The ids in a list of answers.
-fn ids(answer: &Value, field: &str) -> Vec<u64> {
-    let rows = answer.as_array().unwrap().iter();
-    rows.map(|row| row[field].as_u64().unwrap()).collect()
+    ida().check_refused(tool, arguments, status, message);
 }
 
 /// Product and quantity of each item.

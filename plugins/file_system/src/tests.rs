@@ -57,8 +57,7 @@ fn ida() -> Session<FileSystem> {
 
 #[track_caller]
 fn check_refused(tool: &str, arguments: Value, status: u16, message: &str) {
-    let error = ida().refused(tool, arguments);
-    assert_eq!((error.status, error.message.as_str()), (status, message));
+    ida().check_refused(tool, arguments, status, message);
 }
 
 /// Somebody's paths, directories with a slash at the end.

@@ -1,7 +1,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` is written in place")]
 
 use pibench_sdk::app;
-use pibench_sdk::testkit::{self, Session};
+use pibench_sdk::testkit::{self, Session, ids};
 use proptest::prelude::*;
 
 use super::*;
@@ -93,18 +93,7 @@ fn as_bo(mut session: Session<Phone>) -> Session<Phone> {
 
 #[track_caller]
 fn check_refused(tool: &str, arguments: Value, status: u16, message: &str) {
-    let error = ida().refused(tool, arguments);
-    assert_eq!((error.status, error.message.as_str()), (status, message));
-}
-
-/// The ids in a list of answers.
-fn ids(answer: &Value, field: &str) -> Vec<u64> {
-    answer
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row[field].as_u64().unwrap())
-        .collect()
+    ida().check_refused(tool, arguments, status, message);
 }
 
 #[test]

@@ -124,10 +124,34 @@ impl<A: ToolApp> Session<A> {
         error
     }
 
+    /// A call that must fail so and leave the state as it was.
+    #[track_caller]
+    pub fn check_refused(&mut self, name: &str, arguments: Value, status: u16, message: &str) {
+        let error = self.refused(name, arguments);
+        assert_eq!(
+            (error.status, error.message.as_str()),
+            (status, message),
+            "{name}"
+        );
+    }
+
     /// The state as graders see it.
     pub fn state(&mut self) -> Value {
         serde_json::from_str(&app::state(&mut self.app)).expect("the state is json")
     }
+}
+
+/// The numbers under a name in a list of answers: mostly ids. Panics with what is none.
+#[track_caller]
+pub fn ids(answer: &Value, field: &str) -> Vec<u64> {
+    let rows = answer
+        .as_array()
+        .unwrap_or_else(|| panic!("no list: {answer}"));
+    let id = |row: &Value| {
+        let id = row[field].as_u64();
+        id.unwrap_or_else(|| panic!("no {field}: {row}"))
+    };
+    rows.iter().map(id).collect()
 }
 
 /// For messages of failed tests.

@@ -49,21 +49,14 @@ fn ida() -> Session<SimpleNote> {
 
 #[track_caller]
 fn check_refused(tool: &str, arguments: Value, status: u16, message: &str) {
-    let error = ida().refused(tool, arguments);
-    assert_eq!((error.status, error.message.as_str()), (status, message));
+    ida().check_refused(tool, arguments, status, message);
 }
 
 #[track_caller]
 fn check_search(arguments: Value, expected: &[u32]) {
     let answer = ida().ok("search_notes", arguments);
-    let ids: Vec<u64> = answer
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|note| note["note_id"].as_u64().unwrap())
-        .collect();
     assert_eq!(
-        ids,
+        testkit::ids(&answer, "note_id"),
         expected.iter().copied().map(u64::from).collect::<Vec<_>>()
     );
 }

@@ -1,5 +1,5 @@
 use pibench_sdk::app;
-use pibench_sdk::testkit::{self, Session};
+use pibench_sdk::testkit::{self, Session, ids};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -81,20 +81,13 @@ fn ida() -> Session<Splitwise> {
 
 #[track_caller]
 fn check_refused(tool: &str, arguments: Value, status: u16, message: &str) {
-    let error = ida().refused(tool, arguments);
-    assert_eq!((error.status, error.message.as_str()), (status, message));
+    ida().check_refused(tool, arguments, status, message);
 }
 
 /// The arguments with one of them replaced.
 fn with(mut arguments: Value, key: &str, value: Value) -> Value {
     arguments[key] = value;
     arguments
-}
-
-#[track_caller]
-fn ids(rows: &Value, key: &str) -> Vec<u64> {
-    let id = |row: &Value| row[key].as_u64().unwrap();
-    rows.as_array().unwrap().iter().map(id).collect()
 }
 
 #[test]

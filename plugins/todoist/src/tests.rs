@@ -1,7 +1,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` is written in place")]
 
 use pibench_sdk::app;
-use pibench_sdk::testkit::{self, Session};
+use pibench_sdk::testkit::{self, Session, ids};
 use pibench_sdk::tool::ToolError;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -147,12 +147,7 @@ fn as_bo(mut session: Session<Todoist>) -> Session<Todoist> {
 
 #[track_caller]
 fn check_refused(tool: &str, arguments: Value, status: u16, message: &str) {
-    let error = ida().refused(tool, arguments);
-    assert_eq!(
-        (error.status, error.message.as_str()),
-        (status, message),
-        "{tool}"
-    );
+    ida().check_refused(tool, arguments, status, message);
 }
 
 /// Tools that take this id, with whatever else they need: 409 for an unknown one, 422 for one of Bo's.
@@ -180,16 +175,6 @@ fn check_archived(tool: &str, arguments: Value) {
     let message =
         "Project 6 is archived, so nothing in it can be changed. Set is_archived to false first.";
     check_refused(tool, arguments, 422, message);
-}
-
-/// The ids in a list of answers.
-fn ids(answer: &Value, field: &str) -> Vec<u64> {
-    answer
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row[field].as_u64().unwrap())
-        .collect()
 }
 
 /// A record of the state.

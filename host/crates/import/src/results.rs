@@ -170,7 +170,21 @@ type Runs = (String, Vec<(u64, String)>);
 fn runs(root: &Folder, wanted: Option<&str>) -> Result<Runs, Box<Problem>> {
     let mut models: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
     let mut twice: Vec<(String, Box<Problem>)> = Vec::new();
-    for name in root.names("")? {
+    let names = root.names("")?;
+    if ["journal", "manifest.json"]
+        .map(str::to_owned)
+        .iter()
+        .all(|name| names.contains(name))
+    {
+        let problem = root.problem(
+            "",
+            "a run of this program, and no outputs of the released code",
+        );
+        return Err(Box::new(
+            problem.help("report, grade and verify take it as it is"),
+        ));
+    }
+    for name in names {
         if name.starts_with('.') || !root.is_folder(&name) {
             continue;
         }
