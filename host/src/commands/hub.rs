@@ -158,6 +158,10 @@ impl From<HubError> for Failure {
                 exit: Exit::Infrastructure,
                 error: error.into(),
             },
+            error @ HubError::Broken(_) => Self {
+                exit: Exit::Bug,
+                error: error.into(),
+            },
             error @ HubError::Unpriced { .. } => Self {
                 exit: Exit::InvalidInput,
                 error: error.into(),

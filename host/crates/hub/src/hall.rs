@@ -40,6 +40,12 @@ const MEASURED: Duration = Duration::from_mins(1);
 /// A measure that is as good as a new one: a flood of requests is not a flood of walks over the disk.
 const MOMENT: Duration = Duration::from_secs(2);
 
+/// Episodes that are opened at once for each thread: each is work for a processor and waits for the disk as long.
+const OPENED_BY_WORKER: usize = 4;
+
+/// How often the books are brought to the disk.
+const SETTLED: Duration = Duration::from_secs(10);
+
 /// Bytes of a megabyte, as disks have them.
 pub(crate) const MEGABYTE: u64 = 1_000_000;
 
@@ -59,6 +65,8 @@ pub enum HubError {
     },
     #[error("hear signals: {0}")]
     Signals(std::io::Error),
+    #[error("go on with the hub: {0}")]
+    Broken(#[from] tokio::task::JoinError),
     #[error(transparent)]
     Preflight(#[from] PreflightError),
     #[error(
@@ -86,7 +94,7 @@ pub struct Hub {
     queued: Notify,
     /// An episode has its seat.
     seated: Notify,
-    /// To open an episode is work for a processor.
+    /// To open an episode is work for a processor, and waits for the disk.
     opening: Arc<Semaphore>,
     /// Bytes of requests and answers that are not in the books yet.
     bytes: Mutex<HashMap<String, u64>>,
@@ -164,7 +172,9 @@ impl Hub {
                 principal: file.principal.clone(),
             }),
             room: Arc::new(Semaphore::new(room)),
-            opening: Arc::new(Semaphore::new(Handle::current().metrics().num_workers())),
+            opening: Arc::new(Semaphore::new(
+                OPENED_BY_WORKER * Handle::current().metrics().num_workers(),
+            )),
             ledger: Arc::new(ledger),
             shared: Arc::new(shared),
             pace: Pace::default(),
@@ -189,25 +199,31 @@ impl Hub {
         Ok(preflight(&self.shared, &self.ledger).await?)
     }
 
-    /// Plays what is queued and finishes what is played, until a signal asks to stop and what plays has ended.
+    /// Plays what is queued and finishes what is played, until a signal asks to stop and what plays has ended. In a task of its
+    /// own: who answers requests beside it would wait for its work on the books.
     pub async fn attend(self: &Arc<Self>) -> Result<(), HubError> {
-        let mut signals = Scheduler::heard().map_err(HubError::Signals)?;
+        let signals = Scheduler::heard().map_err(HubError::Signals)?;
+        tokio::spawn(Arc::clone(self).attend_alone(signals)).await?
+    }
+
+    async fn attend_alone(self: Arc<Self>, mut signals: Scheduler) -> Result<(), HubError> {
         let mut playing: JoinSet<Ended> = JoinSet::new();
         let mut chores: JoinSet<(Run, Result<(), FinishError>)> = JoinSet::new();
         let mut tasks: HashMap<tokio::task::Id, Spot> = HashMap::new();
         // Runs that could not be finished: not tried again by this process.
         let mut unfinished: HashSet<String> = HashSet::new();
+        let mut settling = Settling::default();
         loop {
             if self.is_closing() {
                 if playing.is_empty() && chores.is_empty() {
                     self.keep_bytes()?;
-                    return Ok(());
+                    return Ok(self.ledger.settle()?);
                 }
             } else {
                 while playing.len() < self.file.limits.episodes as usize
                     && let Some((spot, run, episode)) = self.ledger.next()?
                 {
-                    let hub = Arc::clone(self);
+                    let hub = Arc::clone(&self);
                     let task = playing.spawn(hub.play(spot.clone(), run, episode));
                     tasks.insert(task.id(), spot);
                 }
@@ -237,6 +253,7 @@ impl Hub {
                 () = sleep(TICK) => {
                     self.look_round()?;
                     self.remove_failed(&tasks);
+                    settling.go_on(&self.ledger);
                 }
                 () = signals.says_stop() => self.close(),
                 _ = tokio::signal::ctrl_c() => self.close(),
@@ -628,6 +645,29 @@ impl Hub {
             });
             false
         });
+    }
+}
+
+/// The books on their way to the disk: now and then, and never twice at once.
+#[derive(Default)]
+struct Settling {
+    last: Option<Instant>,
+    task: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Settling {
+    fn go_on(&mut self, ledger: &Arc<Ledger>) {
+        let is_busy = self.task.as_ref().is_some_and(|task| !task.is_finished());
+        if is_busy || self.last.is_some_and(|last| last.elapsed() < SETTLED) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let ledger = Arc::clone(ledger);
+        self.task = Some(tokio::task::spawn_blocking(move || {
+            if let Err(error) = ledger.settle() {
+                tracing::error!("failed to {error}");
+            }
+        }));
     }
 }
 

@@ -210,9 +210,13 @@ pub(crate) enum Opened {
     Refused(String),
 }
 
-/// The file, opened. Its calls are short; each waits for the others.
+/// The file, opened twice: who reads waits for nobody who writes, and nobody who writes for the disk. Calls are short.
 #[derive(Debug)]
-pub struct Ledger(Mutex<Connection>);
+pub struct Ledger {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    reader: Mutex<Connection>,
+}
 
 impl Ledger {
     /// Opens the books in a hub's folder; makes both where there are none.
@@ -223,8 +227,7 @@ impl Ledger {
         })?;
         let path = data.join(FILE);
         let opened = || {
-            let mut connection = Connection::open(&path)?;
-            connection.busy_timeout(PATIENCE)?;
+            let mut connection = connect(&path)?;
             connection.pragma_update(None, "journal_mode", "wal")?;
             connection.pragma_update(None, "synchronous", "full")?;
             connection.pragma_update(None, "foreign_keys", true)?;
@@ -239,23 +242,32 @@ impl Ledger {
                 transaction.pragma_update(None, "user_version", VERSION)?;
             }
             transaction.commit()?;
-            Ok((connection, found.max(VERSION)))
+            let reader = connect(&path)?;
+            reader.pragma_update(None, "query_only", true)?;
+            Ok((connection, reader, found.max(VERSION)))
         };
         let failed = |source| LedgerError::Open {
             path: path.clone(),
             source,
         };
-        let (connection, found) = opened().map_err(failed)?;
+        let (writer, reader, found) = opened().map_err(failed)?;
         if found != VERSION {
             return Err(LedgerError::Version { path, found });
         }
-        Ok(Self(Mutex::new(connection)))
+        Ok(Self {
+            path,
+            writer: Mutex::new(writer),
+            reader: Mutex::new(reader),
+        })
     }
 
-    /// What a hub does that plays: a line lasts when the process ends, and after a power cut but for the last moments.
+    /// What a hub does that plays: a line lasts when the process ends, and after a power cut from the next
+    /// [`Ledger::settle`] on.
     pub(crate) fn play(&self) -> Kept<()> {
-        let connection = self.connection();
+        let connection = self.writer();
         connection.pragma_update(None, "synchronous", "normal")?;
+        // A request would wait for the disk, and all others for it.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         // Of a process before this one.
         connection.execute(
             "UPDATE episode SET state = 'paused', not_before = 0 WHERE state IN ('playing', 'queued')",
@@ -264,11 +276,19 @@ impl Ledger {
         Ok(())
     }
 
+    /// Moves what was written to its place, and to the disk. Takes as long as the disk does; nobody who reads or writes waits.
+    pub(crate) fn settle(&self) -> Kept<()> {
+        let connection = connect(&self.path)?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
     /// Makes a submitter's token. It is shown now and never again.
     pub fn add_token(&self, name: &str) -> Kept<String> {
         check_name("submitter", name).map_err(LedgerError::Asked)?;
         let drawn = Drawn::new().map_err(LedgerError::Draw)?;
-        let connection = self.connection();
+        let connection = self.writer();
         let there: Option<String> = connection
             .query_row(
                 "SELECT id FROM token WHERE name = ?1 AND revoked IS NULL",
@@ -290,7 +310,7 @@ impl Ledger {
 
     /// Every token, the oldest first.
     pub fn tokens(&self) -> Kept<Vec<Known>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare(
             "SELECT name, id, made, revoked, (SELECT count(*) FROM run WHERE run.name = token.name),
                 (SELECT count(*) FROM run WHERE run.name = token.name AND state = 'finished')
@@ -311,7 +331,7 @@ impl Ledger {
 
     /// From now on the submitter's token lets nobody in.
     pub fn revoke_token(&self, name: &str) -> Kept<()> {
-        let connection = self.connection();
+        let connection = self.writer();
         let changed = connection.execute(
             "UPDATE token SET revoked = ?2 WHERE name = ?1 AND revoked IS NULL",
             params![name, now()],
@@ -329,7 +349,7 @@ impl Ledger {
         let Some((id, secret)) = parts(text) else {
             return Ok(None);
         };
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection
             .prepare_cached("SELECT name, hash FROM token WHERE id = ?1 AND revoked IS NULL")?;
         let row = asked.query_row([id], |row| {
@@ -346,7 +366,7 @@ impl Ledger {
 
     /// Whether the submitter has a valid token.
     pub(crate) fn is_valid(&self, name: &str) -> Kept<bool> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked =
             connection.prepare_cached("SELECT 1 FROM token WHERE name = ?1 AND revoked IS NULL")?;
         Ok(asked.exists([name])?)
@@ -363,7 +383,7 @@ impl Ledger {
         if let Err(reason) = check_name("agent", agent) {
             return Ok(Err(reason));
         }
-        let mut connection = self.connection();
+        let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
         let open: u32 = transaction.query_row(
             "SELECT count(*) FROM run WHERE name = ?1 AND state = 'open'",
@@ -387,12 +407,12 @@ impl Ledger {
     }
 
     pub(crate) fn run(&self, id: &str) -> Kept<Option<Run>> {
-        Ok(run_in(&self.connection(), id)?)
+        Ok(run_in(&self.reader(), id)?)
     }
 
     /// The submitter's runs, the newest first; the last hundred.
     pub(crate) fn runs_of(&self, name: &str) -> Kept<Vec<Run>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached(
             "SELECT id, name, agent, episodes, made, state, why FROM run WHERE name = ?1
                 ORDER BY made DESC, id LIMIT 100",
@@ -403,7 +423,7 @@ impl Ledger {
 
     /// The how manieth run of its submitter this is, whatever became of the others.
     pub(crate) fn attempt(&self, run: &Run) -> Kept<u64> {
-        let connection = self.connection();
+        let connection = self.reader();
         Ok(connection.query_row(
             "SELECT count(*) FROM run WHERE name = ?1 AND rowid <= (SELECT rowid FROM run WHERE id = ?2)",
             [&run.name, &run.id],
@@ -413,7 +433,7 @@ impl Ledger {
 
     /// Every run of the submitter's, for its room on the disk.
     pub(crate) fn ids_of(&self, name: &str) -> Kept<Vec<String>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached("SELECT id FROM run WHERE name = ?1")?;
         let rows = asked.query_map([name], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -421,7 +441,7 @@ impl Ledger {
 
     /// A run has its result, or will have none. Its episodes are over.
     pub(crate) fn end_run(&self, id: &str, state: RunState, why: Option<&str>) -> Kept<()> {
-        let mut connection = self.connection();
+        let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
         transaction.execute(
             "UPDATE run SET state = ?2, why = ?3 WHERE id = ?1 AND state = 'open'",
@@ -433,7 +453,7 @@ impl Ledger {
 
     /// Runs whose episodes are all over, and that have no result yet.
     pub(crate) fn played_runs(&self) -> Kept<Vec<Run>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached(
             "SELECT id, name, agent, episodes, made, state, why FROM run WHERE state = 'open'
                 AND episodes = (SELECT count(*) FROM episode WHERE run = id AND episode.state = 'over')",
@@ -443,7 +463,7 @@ impl Ledger {
     }
 
     pub(crate) fn failed_runs(&self) -> Kept<Vec<String>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare("SELECT id FROM run WHERE state = 'failed'")?;
         let rows = asked.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -457,7 +477,7 @@ impl Ledger {
         quotas: Quotas,
     ) -> Kept<Opened> {
         let refused = |reason: String| Ok(Opened::Refused(reason));
-        let mut connection = self.connection();
+        let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
         let there: Vec<u32> = transaction
             .prepare_cached("SELECT number FROM episode WHERE run = ?1")?
@@ -504,7 +524,7 @@ impl Ledger {
     }
 
     pub(crate) fn episode(&self, spot: &Spot) -> Kept<Option<Episode>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached(
             "SELECT number, state, turn_open, broken, seconds FROM episode WHERE run = ?1 AND number = ?2",
         )?;
@@ -514,7 +534,7 @@ impl Ledger {
 
     /// The episodes of a run that were opened.
     pub(crate) fn episodes(&self, run: &str) -> Kept<Vec<Episode>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached(
             "SELECT number, state, turn_open, broken, seconds FROM episode WHERE run = ?1 ORDER BY number",
         )?;
@@ -524,7 +544,7 @@ impl Ledger {
 
     /// How many of the queue come before this one, of whoever's.
     pub(crate) fn before(&self, spot: &Spot) -> Kept<u64> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached(
             "SELECT count(*) FROM episode WHERE state = 'queued'
                 AND place < (SELECT place FROM episode WHERE run = ?1 AND number = ?2)",
@@ -534,7 +554,7 @@ impl Ledger {
 
     /// A paused episode takes its place at the end of the queue.
     pub(crate) fn queue(&self, spot: &Spot) -> Kept<()> {
-        let connection = self.connection();
+        let connection = self.writer();
         let mut asked = connection.prepare_cached(
             "UPDATE episode SET state = 'queued', place = (SELECT max(place) + 1 FROM episode)
                 WHERE run = ?1 AND number = ?2 AND state = 'paused'",
@@ -545,7 +565,7 @@ impl Ledger {
 
     /// The next of the queue, which plays from now on: of the submitter who has the fewest that play.
     pub(crate) fn next(&self) -> Kept<Option<(Spot, Run, Episode)>> {
-        let mut connection = self.connection();
+        let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
         let found: Option<(String, u32)> = transaction
             .prepare_cached(
@@ -584,7 +604,7 @@ impl Ledger {
         wait: Duration,
     ) -> Kept<()> {
         let not_before = Timestamp::now().as_second() + seconds(wait);
-        self.connection().execute(
+        self.writer().execute(
             "UPDATE episode SET state = ?3, seconds = seconds + ?4, not_before = ?5
                 WHERE run = ?1 AND number = ?2 AND state = 'playing'",
             params![
@@ -600,7 +620,7 @@ impl Ledger {
 
     /// A turn was broken off because nothing came; how many of the episode were.
     pub(crate) fn broke_off(&self, spot: &Spot) -> Kept<u32> {
-        let connection = self.connection();
+        let connection = self.writer();
         Ok(connection.query_row(
             "UPDATE episode SET broken = broken + 1 WHERE run = ?1 AND number = ?2 RETURNING broken",
             params![spot.run, spot.number],
@@ -610,7 +630,7 @@ impl Ledger {
 
     /// Counts a turn of the submitter's, whose message is handed out now; whether one was left.
     pub(crate) fn begin_turn(&self, spot: &Spot, name: &str, quotas: Quotas) -> Kept<bool> {
-        let mut connection = self.connection();
+        let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
         if !spend(&transaction, name, Unit::Turns, quotas.turns_a_day)? {
             return Ok(false);
@@ -624,7 +644,7 @@ impl Ledger {
 
     /// The turn was answered.
     pub(crate) fn end_turn(&self, spot: &Spot) -> Kept<()> {
-        let connection = self.connection();
+        let connection = self.writer();
         let mut asked = connection
             .prepare_cached("UPDATE episode SET turn_open = 0 WHERE run = ?1 AND number = ?2")?;
         asked.execute(params![spot.run, spot.number])?;
@@ -633,7 +653,7 @@ impl Ledger {
 
     /// What the submitter used today.
     pub(crate) fn used(&self, name: &str) -> Kept<Used> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked = connection.prepare_cached(
             "SELECT episodes, turns, bytes, micro_usd FROM used WHERE name = ?1 AND day = ?2",
         )?;
@@ -650,7 +670,7 @@ impl Ledger {
 
     /// Counts what a model's answer cost, for a submitter's episode.
     pub(crate) fn pay(&self, name: &str, sum: MicroUsd) -> Kept<()> {
-        let connection = self.connection();
+        let connection = self.writer();
         let mut asked = connection.prepare_cached(
             "INSERT INTO used (name, day, micro_usd) VALUES (?1, ?2, ?3)
                 ON CONFLICT DO UPDATE SET micro_usd = micro_usd + ?3",
@@ -678,7 +698,7 @@ impl Ledger {
             return Ok(None);
         };
         let paid: u64 = {
-            let connection = self.connection();
+            let connection = self.reader();
             let mut asked = connection
                 .prepare_cached("SELECT coalesce(sum(micro_usd), 0) FROM used WHERE day = ?1")?;
             asked.query_row([today()], |row| row.get(0))?
@@ -692,7 +712,7 @@ impl Ledger {
     /// Whether this model has answered the hub's own question not long ago.
     pub(crate) fn has_answered(&self, model: &str) -> Kept<bool> {
         let now = Timestamp::now().as_second();
-        let connection = self.connection();
+        let connection = self.reader();
         let mut asked =
             connection.prepare("SELECT 1 FROM asked WHERE model = ?1 AND at BETWEEN ?2 AND ?3")?;
         Ok(asked.exists(params![model, now - ANSWERED, now])?)
@@ -700,7 +720,7 @@ impl Ledger {
 
     /// The model has answered the hub's own question now.
     pub(crate) fn put_answered(&self, model: &str) -> Kept<()> {
-        self.connection().execute(
+        self.writer().execute(
             "INSERT INTO asked (model, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = ?2",
             params![model, Timestamp::now().as_second()],
         )?;
@@ -709,7 +729,7 @@ impl Ledger {
 
     /// Counts bytes of the submitter's day.
     pub(crate) fn add_bytes(&self, name: &str, bytes: u64) -> Kept<()> {
-        let connection = self.connection();
+        let connection = self.writer();
         let mut asked = connection.prepare_cached(
             "INSERT INTO used (name, day, bytes) VALUES (?1, ?2, ?3)
                 ON CONFLICT DO UPDATE SET bytes = bytes + ?3",
@@ -718,8 +738,12 @@ impl Ledger {
         Ok(())
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn writer(&self) -> MutexGuard<'_, Connection> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Connection> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -757,6 +781,12 @@ pub(crate) fn used_up(most: u32, what: &str) -> String {
 
 /// When there is more of what is counted by the day.
 const NEXT_DAY: &str = "the next day begins at 00:00 UTC";
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
+}
 
 fn immediate(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)

@@ -9,6 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+
 use super::draft::UNFINISHED;
 use super::mirror;
 
@@ -85,7 +87,7 @@ impl Disk {
         // Held until they are: another journal's line may depend on them, too.
         let mut changed = self.changed();
         while let Some(dir) = changed.first().cloned() {
-            File::open(&dir)?.sync_all()?;
+            aside(|| File::open(&dir)?.sync_all())?;
             #[cfg(test)]
             self.did(tests::Deed::SyncedNames(dir.clone()));
             changed.remove(&dir);
@@ -125,7 +127,7 @@ impl Disk {
     #[cfg_attr(not(test), expect(unused_variables, reason = "tests ask which file"))]
     fn sync_file(&self, file: &File, path: &Path) -> io::Result<()> {
         if self.is_synced {
-            file.sync_data()?;
+            aside(|| file.sync_data())?;
             #[cfg(test)]
             self.did(tests::Deed::Synced(path.into()));
         }
@@ -139,6 +141,15 @@ impl Disk {
     #[cfg(test)]
     fn did(&self, deed: tests::Deed) {
         self.done.lock().unwrap().push(deed);
+    }
+}
+
+/// Waits for the disk; what else plays on this thread of a runtime goes on upon another one meanwhile.
+fn aside<T>(wait: impl FnOnce() -> T) -> T {
+    let runtime = Handle::try_current().map(|handle| handle.runtime_flavor());
+    match runtime {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+        _ => wait(),
     }
 }
 

@@ -150,7 +150,7 @@ fn books_of_the_version_before_are_gone_on_with() {
     let (dir, ledger) = books();
     let token = ledger.add_token("ana").unwrap();
     ledger
-        .connection()
+        .writer()
         .execute_batch(
             "DROP TABLE asked; DROP INDEX of_day; ALTER TABLE used DROP COLUMN micro_usd; PRAGMA user_version = 1",
         )
@@ -165,7 +165,7 @@ fn books_of_the_version_before_are_gone_on_with() {
     ledger.put_answered("m").unwrap();
     assert!(ledger.has_answered("m").unwrap() && !ledger.has_answered("n").unwrap());
     ledger
-        .connection()
+        .writer()
         .execute("UPDATE asked SET at = at - 86500", [])
         .unwrap();
     assert!(!ledger.has_answered("m").unwrap(), "it holds for a day");
@@ -199,7 +199,7 @@ fn the_queue_is_fair_to_who_plays_least() {
     ledger.queue(&last).unwrap();
     assert!(ledger.next().unwrap().is_none(), "it has to wait");
     // As after the machine's clock went back by a day.
-    let connection = ledger.connection();
+    let connection = ledger.writer();
     let day = "UPDATE episode SET not_before = not_before + 86400 WHERE state = 'queued'";
     assert_eq!(connection.execute(day, []).unwrap(), 1);
     drop(connection);
@@ -234,4 +234,31 @@ fn a_run_is_played_when_all_of_its_episodes_are_over() {
         .unwrap();
     let state = ledger.run(&run.id).unwrap().unwrap().state;
     assert_eq!(state, RunState::Finished);
+}
+
+#[test]
+fn who_reads_waits_for_no_one_who_writes_and_what_is_written_settles_when_it_is_told() {
+    let (dir, ledger) = books();
+    ledger.play().unwrap();
+    let file = dir.path().join("hub").join(FILE);
+    let settled = |text: &str| {
+        let bytes = std::fs::read(&file).unwrap();
+        bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
+    let token = ledger.add_token("ana").unwrap();
+    let run = begin(&ledger, "ana", 1);
+    // More pages than SQLite would leave beside the file by itself.
+    for number in 0..2000 {
+        ledger.add_bytes(&format!("s{number}"), 1).unwrap();
+    }
+    assert!(!settled(&run.id));
+    let mut writer = ledger.writer();
+    let transaction = immediate(&mut writer).unwrap();
+    assert_eq!(ledger.run(&run.id).unwrap(), Some(run.clone()));
+    assert!(ledger.recognise(token.as_bytes()).unwrap().is_some());
+    ledger.settle().unwrap();
+    assert!(settled(&run.id) && settled("s1999"));
+    drop(transaction);
 }
