@@ -1025,6 +1025,11 @@ async fn two_hundred_agents_play_at_once() {
             all.iter().flat_map(|times| times[kind].clone()).collect(),
         );
     }
+    print_times(
+        "all calls",
+        took,
+        all.iter().flatten().flatten().copied().collect(),
+    );
     let of_hub = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", hub.child.id()));
     let status = of_hub("status").unwrap();
     let peak = status.lines().find(|line| line.starts_with("VmHWM"));
