@@ -126,6 +126,7 @@ BENCH_DIR ?= $(firstword $(wildcard /dev/shm) /tmp)
 
 bench: $(HOST)
 	TMPDIR=$(BENCH_DIR) cargo bench --locked -p pibench-host
+	cargo test --release --locked --lib -- --ignored --nocapture where_the_time_of_a_call_goes
 
 # Each target starts from its seeds and from what was found before. A finding is in target/fuzz/found: mend it, then keep
 # the input in tests/fuzz/found/<target>, where `make test` repeats it.

@@ -83,7 +83,7 @@ fn instantiate(runtime: &Runtime) {
             app.take_measured()[0].instantiate_us as f64
         };
         let all = (0..2000).map(one).collect();
-        let aim = if on_demand { "" } else { "aim: at most 25" };
+        let aim = if on_demand { "" } else { "aim: at most 10" };
         line(
             &format!("instantiate simple_note, {name}"),
             median(all),
@@ -145,7 +145,7 @@ fn call(runtime: &Runtime) {
         let name = format!("update_note with {bytes} bytes of arguments");
         line(&name, sandboxed, "us", "");
         line("the same natively", natively, "us", "");
-        line("  ratio", sandboxed / natively, "", "aim: at most 2");
+        line("  ratio", sandboxed / natively, "", "aim: at most 1.5");
     });
 }
 

@@ -151,7 +151,7 @@ pub(super) fn compiler(profile: Profile, effort: Effort) -> wasmtime::Result<Eng
     Engine::new(&config)
 }
 
-fn config(profile: Profile, places: Option<u32>) -> Config {
+pub(super) fn config(profile: Profile, places: Option<u32>) -> Config {
     let limits = profile.limits();
     let mut config = Config::new();
     config

@@ -5,6 +5,8 @@
 pub mod app;
 pub mod arguments;
 mod bindings;
+#[cfg(test)]
+mod boundary;
 mod cache;
 mod clock;
 pub mod compile;

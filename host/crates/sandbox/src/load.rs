@@ -598,7 +598,7 @@ fn foreign_import(facts: &Facts, world: World) -> Option<String> {
 
 type Prepared = (Pre, Option<PythonRuntimePre<State>>);
 
-fn prepare(
+pub(super) fn prepare(
     engine: &wasmtime::Engine,
     component: &Component,
     world: World,
