@@ -5,15 +5,64 @@ use std::collections::{BTreeMap, BTreeSet};
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::listing;
+use pibench_sdk::listing::{List, NO_LIMIT, Search};
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Amazon;
-use crate::arguments::{
-    FeatureChoices, PageOnly, ProductIdOnly, SearchProducts, SearchSellers, SearchTypes,
-    SellerIdOnly,
-};
+use crate::arguments::{PageOnly, ProductIdOnly};
 use crate::catalogue::{Product, ProductId, Sale, Seller, Size, same};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchTypes {
+    #[serde(flatten)]
+    pub search: Search<NO_LIMIT>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchSellers {
+    #[serde(flatten)]
+    pub search: Search,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchProducts {
+    pub product_type: Option<String>,
+    pub color: Option<String>,
+    pub relative_size: Option<Size>,
+    #[schemars(range(min = 0))]
+    pub min_price: Option<f64>,
+    #[schemars(range(min = 0))]
+    pub max_price: Option<f64>,
+    #[schemars(range(min = 0, max = 5))]
+    pub min_product_rating: Option<f64>,
+    #[schemars(range(min = 0, max = 5))]
+    pub max_product_rating: Option<f64>,
+    #[schemars(range(min = 0, max = 5))]
+    pub min_seller_rating: Option<f64>,
+    #[schemars(range(min = 0, max = 5))]
+    pub max_seller_rating: Option<f64>,
+    pub seller_id: Option<u32>,
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeatureChoices {
+    pub product_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SellerIdOnly {
+    pub seller_id: u32,
+}
 
 /// How much a product of a type says about interest in the type.
 const BOUGHT: u32 = 3;

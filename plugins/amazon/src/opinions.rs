@@ -7,11 +7,66 @@ use pibench_sdk::list::List;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Amazon;
-use crate::arguments::{ListAnswers, ListQuestions, ListReviews, WriteQuestion, WriteReview};
 use crate::feedback::{Answer, Question, Review};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteReview {
+    pub product_id: u32,
+    #[schemars(range(min = 1, max = 5))]
+    pub rating: u32,
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteQuestion {
+    pub product_id: u32,
+    pub question: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListReviews {
+    pub product_id: u32,
+    pub user_email: Option<String>,
+    #[schemars(range(min = 1, max = 5))]
+    pub min_rating: Option<u32>,
+    #[schemars(range(min = 1, max = 5))]
+    pub max_rating: Option<u32>,
+    /// By buyers.
+    pub is_verified: Option<bool>,
+    #[serde(flatten)]
+    pub list: listing::List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListQuestions {
+    pub product_id: u32,
+    pub user_email: Option<String>,
+    #[serde(flatten)]
+    pub list: listing::List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListAnswers {
+    pub question_id: u32,
+    pub user_email: Option<String>,
+    /// By buyers.
+    pub is_verified: Option<bool>,
+    #[serde(flatten)]
+    pub list: listing::List,
+}
 
 /// The longest title and text of a review, question or answer, in bytes: a page of 20 stays within what an answer may
 /// hold.

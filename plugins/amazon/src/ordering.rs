@@ -3,19 +3,59 @@
 use std::cmp::Reverse;
 
 use pibench_sdk::account::Email;
+use pibench_sdk::listing::List;
 use pibench_sdk::tool::{NoArguments, ToolError};
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Amazon;
-use crate::arguments::{
-    AddAddress, CardIdOnly, ListOrders, OrderIdOnly, PageOnly, PlaceOrder, ProductIdOnly,
-};
+use crate::arguments::{PageOnly, ProductIdOnly};
 use crate::catalogue::{ProductId, Sale};
 use crate::checked;
 use crate::customer::{Address, Card, CartItem, Customer};
 use crate::order::{Order, OrderItem, days_after};
 use crate::shopping::in_stock;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OrderIdOnly {
+    pub order_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CardIdOnly {
+    pub payment_card_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlaceOrder {
+    pub payment_card_id: u32,
+    pub address_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListOrders {
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddAddress {
+    /// Such as Home.
+    pub name: String,
+    pub street_address: String,
+    pub city: String,
+    pub state: String,
+    pub country: String,
+    #[schemars(range(min = 1, max = 9_999_999))]
+    pub zip_code: u32,
+}
 
 /// The most addresses of an account, so that they can be shown in one answer.
 const MAX_ADDRESSES: usize = 100;

@@ -3,14 +3,58 @@
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::tool::{NoArguments, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Amazon;
-use crate::arguments::{AddToCart, AddToWishList, Move, UpdateQuantity};
 use crate::catalogue::ProductId;
 use crate::customer::Customer;
 use crate::money::Cents;
 use crate::order::{Bill, PromoCode};
+
+fn one() -> u32 {
+    1
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddToCart {
+    pub product_id: u32,
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 999))]
+    pub quantity: u32,
+    #[serde(default)]
+    pub clear_cart_first: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddToWishList {
+    pub product_id: u32,
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 999))]
+    pub quantity: u32,
+    #[serde(default)]
+    pub clear_wish_list_first: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Move {
+    pub product_id: u32,
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 999))]
+    pub quantity: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateQuantity {
+    pub product_id: u32,
+    #[schemars(range(min = 0, max = 999))]
+    pub quantity: u32,
+}
 
 /// The most pieces of one product in a cart or on a wish list.
 pub(crate) const MAX_QUANTITY: u32 = 999;

@@ -36,7 +36,6 @@
 //! updated_at}]}`, by id; of the world's files only those that differ. What lies in a directory of the world that was
 //! moved is not told again.
 
-mod arguments;
 mod path;
 mod placing;
 mod record;
@@ -48,13 +47,46 @@ use pibench_sdk::app::ToolApp;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::{ToolError, Tools};
 use pibench_sdk::{clock, export_tool_app};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::arguments::{CreateDirectory, CreateFile, ShowFile};
-use crate::path::Path;
+use crate::path::{MAX_PATH, Path};
 use crate::placing::{other_kind, root};
 use crate::tree::{Content, Dates, Entry, Tree};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateDirectory {
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub directory_path: String,
+    /// Parents, too.
+    #[serde(default)]
+    pub recursive: bool,
+    #[serde(default = "yes")]
+    pub allow_if_exists: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateFile {
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub file_path: String,
+    #[schemars(length(max = MAX_CONTENT))]
+    pub content: Option<String>,
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowFile {
+    pub file_path: String,
+}
 
 /// The longest content of a file, in characters.
 const MAX_CONTENT: usize = 64 * 1024;

@@ -3,12 +3,41 @@
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::{PlaceDirectory, PlaceFile};
 use crate::path::{MAX_PATH, Path, too_long};
 use crate::tree::{Content, Dates, Entry};
 use crate::{FileSystem, nothing};
+
+/// For copying and moving files.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlaceFile {
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub source_file_path: String,
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub destination_file_path: String,
+    #[serde(default)]
+    pub overwrite: bool,
+    #[serde(default)]
+    pub retain_dates: bool,
+}
+
+/// For copying and moving directories.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlaceDirectory {
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub source_directory_path: String,
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub destination_directory_path: String,
+    #[serde(default)]
+    pub overwrite: bool,
+    #[serde(default)]
+    pub retain_dates: bool,
+}
 
 /// Something is to lie at `destination` as it lies at `source`.
 struct Placing {

@@ -2,14 +2,68 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::attachment::Attachments;
+use pibench_sdk::listing::List;
+use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing, time};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::arguments::{CreateDraft, DraftIdOnly, ListDrafts, UpdateDraft};
 use crate::mail::{Content, Draft, DraftId, EmailId, ThreadId};
 use crate::sending::{checked_body, checked_subject, recipients, reply_subject};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DraftIdOnly {
+    pub draft_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateDraft {
+    pub recipient_email_addresses: Vec<String>,
+    pub body: String,
+    /// Default: the thread's.
+    pub subject: Option<String>,
+    pub belongs_to_email_thread_id: Option<u32>,
+    pub response_to_email_id: Option<u32>,
+    /// YYYY-MM-DDTHH:MM:SS.
+    pub scheduled_send_at: Option<String>,
+    #[serde(flatten)]
+    pub attachments: Attachments,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateDraft {
+    pub draft_id: u32,
+    pub email_addresses: Option<Vec<String>>,
+    pub subject: Option<String>,
+    pub body: Option<String>,
+    pub belongs_to_email_thread_id: Option<u32>,
+    pub response_to_email_id: Option<u32>,
+    /// Or None.
+    pub scheduled_send_at: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListDrafts {
+    pub recipient_email: Option<String>,
+    pub attachment: Option<bool>,
+    pub scheduled: Option<bool>,
+    pub belongs_to_email_thread_id: Option<u32>,
+    pub response_to_email_id: Option<u32>,
+    #[serde(default)]
+    pub min_created_at: Since,
+    #[serde(default)]
+    pub max_created_at: Until,
+    #[serde(flatten)]
+    pub list: List,
+}
 
 pub(crate) const DRAFT_FIELDS: &[listing::Field<Draft>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),

@@ -61,7 +61,6 @@
     reason = "tools are methods of one shape: arguments by value, and a result"
 )]
 
-mod arguments;
 mod drafting;
 mod mail;
 mod people;

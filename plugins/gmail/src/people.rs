@@ -2,10 +2,20 @@
 
 use pibench_sdk::account::{Email, Person};
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::arguments::SignUp;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SignUp {
+    pub first_name: String,
+    pub last_name: String,
+    pub email: String,
+    pub password: String,
+}
 
 impl Gmail {
     pub(crate) fn sign_up(&mut self, arguments: SignUp) -> Result<Value, ToolError> {

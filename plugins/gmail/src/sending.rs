@@ -2,14 +2,56 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
-use pibench_sdk::attachment::File;
+use pibench_sdk::attachment::{Attachments, File};
 use pibench_sdk::clock;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::arguments::{ForwardThread, ReplyToEmail, SendDraft, SendEmail};
 use crate::mail::{Attachment, Content, Delivered, Draft, EmailRef, Position};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendEmail {
+    pub email_addresses: Vec<String>,
+    pub subject: String,
+    pub body: String,
+    #[serde(flatten)]
+    pub attachments: Attachments,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplyToEmail {
+    pub email_thread_id: u32,
+    pub email_id: u32,
+    pub body: String,
+    /// Default: the sender.
+    pub email_addresses: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub attachments: Attachments,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForwardThread {
+    pub email_thread_id: u32,
+    pub email_addresses: Vec<String>,
+    #[serde(default)]
+    pub draft_not_send: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendDraft {
+    pub draft_id: u32,
+    /// Not needed.
+    #[schemars(extend("deprecated" = true))]
+    #[serde(rename = "file_system_access_token")]
+    pub _file_system_access_token: Option<String>,
+}
 
 /// Who tells that an address is unknown.
 const BOUNCES_FROM: &str = "mailer-daemon@gmail.example";

@@ -5,18 +5,134 @@ use std::rc::Rc;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::listing::{List, Search};
 use pibench_sdk::search::Words;
 use pibench_sdk::text::Text;
+use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Gmail;
-use crate::arguments::{
-    CategorySizes, EmailIdOnly, LabelThread, ListStarredThreads, ListThreads, SearchLabels,
-    ThreadIdOnly,
-};
 use crate::mail::{EmailRef, Mail, Thread};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchLabels {
+    #[serde(flatten)]
+    pub search: Search,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ThreadIdOnly {
+    pub email_thread_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EmailIdOnly {
+    pub email_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LabelThread {
+    pub email_thread_id: u32,
+    pub label: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CategorySizes {
+    pub read: Option<bool>,
+}
+
+/// For the inbox and the outbox.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListThreads {
+    pub label: Option<String>,
+    pub starred: Option<bool>,
+    #[serde(default = "not")]
+    pub archived: Option<bool>,
+    #[serde(default = "not")]
+    pub spam: Option<bool>,
+    #[serde(default = "not")]
+    pub snoozed: Option<bool>,
+    pub read: Option<bool>,
+    pub attachment: Option<bool>,
+    pub from_email: Option<String>,
+    pub to_email: Option<String>,
+    #[serde(default)]
+    pub min_created_at: Since,
+    #[serde(default)]
+    pub max_created_at: Until,
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListStarredThreads {
+    pub label: Option<String>,
+    pub archived: Option<bool>,
+    pub spam: Option<bool>,
+    pub snoozed: Option<bool>,
+    pub read: Option<bool>,
+    pub attachment: Option<bool>,
+    pub from_email: Option<String>,
+    pub to_email: Option<String>,
+    #[serde(default)]
+    pub min_created_at: Since,
+    #[serde(default)]
+    pub max_created_at: Until,
+    #[serde(flatten)]
+    pub list: List,
+}
+
+impl From<ListStarredThreads> for ListThreads {
+    fn from(starred: ListStarredThreads) -> Self {
+        let ListStarredThreads {
+            label,
+            archived,
+            spam,
+            snoozed,
+            read,
+            attachment,
+            from_email,
+            to_email,
+            min_created_at,
+            max_created_at,
+            list,
+            ..
+        } = starred;
+        Self {
+            label,
+            starred: Some(true),
+            archived,
+            spam,
+            snoozed,
+            read,
+            attachment,
+            from_email,
+            to_email,
+            min_created_at,
+            max_created_at,
+            list,
+        }
+    }
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the default of an argument that may be null"
+)]
+fn not() -> Option<bool> {
+    Some(false)
+}
 
 /// The longest label, in bytes.
 const MAX_LABEL: usize = 100;

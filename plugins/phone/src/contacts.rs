@@ -7,12 +7,48 @@ use pibench_sdk::listing::Search;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Phone;
-use crate::arguments::{AddContact, SearchContacts, UpdateContact};
 use crate::number::PhoneNumber;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddContact {
+    pub first_name: String,
+    pub last_name: String,
+    pub phone_number: Option<String>,
+    pub email: Option<String>,
+    pub relationships: Option<Vec<String>>,
+    /// YYYY-MM-DD.
+    pub birthday: Option<String>,
+    pub home_address: Option<String>,
+    pub work_address: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateContact {
+    pub contact_id: u32,
+    pub first_name: Option<String>,
+    pub last_name: Option<String>,
+    pub phone_number: Option<String>,
+    pub email: Option<String>,
+    pub relationships: Option<Vec<String>>,
+    pub birthday: Option<String>,
+    pub home_address: Option<String>,
+    pub work_address: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchContacts {
+    pub relationship: Option<String>,
+    #[serde(flatten)]
+    pub search: Search,
+}
 
 /// The longest name, relationship and address, in bytes.
 const MAX_NAME: usize = 100;

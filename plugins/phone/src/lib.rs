@@ -52,7 +52,6 @@
 )]
 
 mod alarms;
-mod arguments;
 mod contacts;
 mod messages;
 mod number;
@@ -66,14 +65,22 @@ use pibench_sdk::records::Records;
 use pibench_sdk::table::Table;
 use pibench_sdk::tool::{NoArguments, ToolError, Tools};
 use pibench_sdk::{clock, export_tool_app};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::alarms::Alarm;
-use crate::arguments::Login;
 use crate::contacts::Contact;
 use crate::messages::TextMessage;
 use crate::number::PhoneNumber;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Login {
+    /// Phone number.
+    pub username: String,
+    pub password: String,
+}
 
 export_tool_app!(Phone);
 

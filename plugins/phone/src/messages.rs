@@ -4,18 +4,64 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::listing::{List, Page};
 use pibench_sdk::text::{self, Text};
+use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Phone;
-use crate::arguments::{
-    PaginationOrder, SearchTextMessages, SendTextMessage, TextMessageId, TextMessageWindow,
-};
 use crate::contacts::Contact;
 use crate::number::PhoneNumber;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendTextMessage {
+    pub phone_number: String,
+    pub message: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TextMessageId {
+    pub text_message_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchTextMessages {
+    /// The other's.
+    pub phone_number: Option<String>,
+    #[serde(default)]
+    pub only_latest_per_contact: bool,
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TextMessageWindow {
+    pub phone_number: String,
+    #[serde(default)]
+    pub min_datetime: Since,
+    #[serde(default)]
+    pub max_datetime: Until,
+    #[serde(default)]
+    pub pagination_order: PaginationOrder,
+    #[serde(flatten)]
+    pub page: Page,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PaginationOrder {
+    Ascending,
+    #[default]
+    Descending,
+}
 
 /// The longest text, in bytes.
 pub(crate) const MAX_MESSAGE: usize = 4096;

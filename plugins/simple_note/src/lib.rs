@@ -21,7 +21,6 @@
 //! `{"notes": [{id, owner, title, content, tags, pinned, created_at, updated_at}]}`, by id; of the world's notes only
 //! those that differ.
 
-mod arguments;
 mod record;
 mod world;
 
@@ -35,13 +34,69 @@ use pibench_sdk::table::Table;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::{NoArguments, ToolError, Tools};
 use pibench_sdk::{clock, export_tool_app, listing};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::arguments::{
-    AddContent, CreateNote, NoteId, Place, SearchNotes, ShowProfile, UpdateNote,
-};
 use crate::record::NoteRecord;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowProfile {
+    pub email: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchNotes {
+    /// Any of these.
+    pub tags: Option<Vec<String>>,
+    pub pinned: Option<bool>,
+    pub dont_reorder_pinned: Option<bool>,
+    #[serde(flatten)]
+    pub list: listing::List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoteId {
+    pub note_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateNote {
+    pub title: String,
+    pub content: String,
+    pub tags: Option<Vec<String>>,
+    #[serde(default)]
+    pub pinned: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateNote {
+    pub note_id: u32,
+    pub title: Option<String>,
+    pub content: Option<String>,
+    pub tags: Option<Vec<String>>,
+    pub pinned: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddContent {
+    pub note_id: u32,
+    pub append_or_prepend: Place,
+    pub added_content: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Place {
+    Append,
+    Prepend,
+}
 
 /// The longest content, in bytes: a page of 20 notes stays within what an answer may hold.
 const MAX_CONTENT: usize = 32 * 1024;

@@ -4,13 +4,28 @@ use std::collections::BTreeMap;
 
 use pibench_sdk::account::Email;
 use pibench_sdk::tool::{NoArguments, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Splitwise;
-use crate::arguments::{GroupBalance, PersonBalance};
 use crate::ledger::{Debts, Expense};
 use crate::money::decimal;
 use crate::view::view_owed;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GroupBalance {
+    /// Default: outside groups.
+    pub group_id: Option<u32>,
+    pub email: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PersonBalance {
+    pub email: String,
+}
 
 impl Splitwise {
     pub(crate) fn show_group_balance(

@@ -3,14 +3,82 @@
 use std::collections::BTreeSet;
 
 use pibench_sdk::account::Email;
+use pibench_sdk::attachment::Receipt;
+use pibench_sdk::listing::List;
+use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::{ExpenseIdOnly, ListExpenses, RecordExpense, UpdateExpense};
 use crate::ledger::{Expense, Group, MAX_MEMBERS, MAX_WHAT, Share};
 use crate::money::Money;
 use crate::{Splitwise, not_blank, within};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    clippy::doc_markdown,
+    reason = "a model reads argument names as they are"
+)]
+pub(crate) struct RecordExpense {
+    #[schemars(length(min = 1, max = MAX_WHAT))]
+    pub description: String,
+    pub paid_amount: Money,
+    pub payer_email: String,
+    /// All who share, the payer too if that is one.
+    #[schemars(length(min = 1, max = MAX_MEMBERS))]
+    pub debtor_emails: Vec<String>,
+    /// In their order, in sum paid_amount. Default: equal.
+    #[schemars(length(min = 1, max = MAX_MEMBERS))]
+    pub debt_amounts: Option<Vec<Money>>,
+    pub group_id: Option<u32>,
+    #[serde(flatten)]
+    pub receipt: Receipt,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateExpense {
+    pub expense_id: u32,
+    #[schemars(length(min = 1, max = MAX_WHAT))]
+    pub description: Option<String>,
+    /// Unequal shares are then given anew.
+    pub paid_amount: Option<Money>,
+    pub payer_email: Option<String>,
+    #[schemars(length(min = 1, max = MAX_MEMBERS))]
+    pub debtor_emails: Option<Vec<String>>,
+    #[schemars(length(min = 1, max = MAX_MEMBERS))]
+    pub debt_amounts: Option<Vec<Money>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpenseIdOnly {
+    pub expense_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListExpenses {
+    pub group_id: u32,
+    /// Payer or debtor.
+    pub participant_email: Option<String>,
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub min_amount: f64,
+    #[schemars(range(min = 0))]
+    pub max_amount: Option<f64>,
+    #[serde(default)]
+    pub min_created_at: Since,
+    #[serde(default)]
+    pub max_created_at: Until,
+    #[serde(default)]
+    pub deleted: bool,
+    #[serde(flatten)]
+    pub list: List,
+}
 
 pub(crate) const EXPENSE_FIELDS: &[listing::Field<Expense>] = &[
     ("created_at", |a, b| a.created_at.cmp(&b.created_at)),

@@ -2,14 +2,60 @@
 
 use pibench_sdk::account::{Account, Email};
 use pibench_sdk::clock;
+use pibench_sdk::listing::{NO_LIMIT, Page, Search};
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::{AddMember, CreateGroup, GroupIdOnly, ListGroups, SearchUsers};
 use crate::ledger::{Debts, Group, MAX_GROUP_DESCRIPTION, MAX_MEMBERS, MAX_NAME};
 use crate::view::view_owed;
 use crate::{Splitwise, not_blank, within};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateGroup {
+    #[schemars(length(min = 1, max = MAX_NAME))]
+    pub name: String,
+    /// Beside you.
+    #[schemars(length(max = MAX_MEMBERS))]
+    pub member_emails: Vec<String>,
+    #[schemars(length(max = MAX_GROUP_DESCRIPTION))]
+    pub description: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddMember {
+    pub group_id: u32,
+    pub user_email: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GroupIdOnly {
+    pub group_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListGroups {
+    /// Deleted ones.
+    #[serde(default)]
+    pub delete: bool,
+    #[serde(flatten)]
+    pub page: Page<NO_LIMIT>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchUsers {
+    #[serde(default)]
+    pub include_self: bool,
+    #[serde(flatten)]
+    pub search: Search,
+}
 
 impl Splitwise {
     pub(crate) fn create_group(

@@ -49,7 +49,6 @@
     reason = "tools are methods of one shape: arguments by value, and a result"
 )]
 
-mod arguments;
 mod balances;
 mod expenses;
 mod groups;

@@ -2,16 +2,85 @@
 
 use std::collections::BTreeMap;
 
+use pibench_sdk::listing::List;
 use pibench_sdk::text::Text;
+use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::{NoArguments, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::arguments::{
-    AlbumIdOnly, ArtistIdOnly, SearchAlbums, SearchArtists, SearchSongs, SongIdOnly,
-};
+use crate::arguments::{self, AlbumIdOnly, ArtistIdOnly, SongIdOnly};
 use crate::catalogue::{Album, Artist, Song};
 use crate::rows::{ArtistRow, fields};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchSongs {
+    pub artist_id: Option<u32>,
+    pub album_id: Option<u32>,
+    pub genre: Option<String>,
+    #[serde(default)]
+    pub min_release_date: Since,
+    #[serde(default)]
+    pub max_release_date: Until,
+    /// Seconds.
+    #[serde(default)]
+    pub min_duration: u64,
+    #[serde(default = "arguments::no_bound")]
+    pub max_duration: u64,
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 5))]
+    pub min_rating: f64,
+    #[serde(default = "arguments::best_rating")]
+    #[schemars(range(min = 0, max = 5))]
+    pub max_rating: f64,
+    #[serde(default)]
+    pub min_like_count: u64,
+    #[serde(default = "arguments::no_bound")]
+    pub max_like_count: u64,
+    #[serde(default)]
+    pub min_play_count: u64,
+    #[serde(default = "arguments::no_bound")]
+    pub max_play_count: u64,
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchAlbums {
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 5))]
+    pub min_rating: f64,
+    #[serde(default = "arguments::best_rating")]
+    #[schemars(range(min = 0, max = 5))]
+    pub max_rating: f64,
+    #[serde(default)]
+    pub min_release_date: Since,
+    #[serde(default)]
+    pub max_release_date: Until,
+    #[serde(default)]
+    pub min_like_count: u64,
+    #[serde(default = "arguments::no_bound")]
+    pub max_like_count: u64,
+    pub genre: Option<String>,
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchArtists {
+    pub genre: Option<String>,
+    #[serde(default)]
+    pub min_follower_count: u64,
+    #[serde(default = "arguments::no_bound")]
+    pub max_follower_count: u64,
+    #[serde(flatten)]
+    pub list: List,
+}
 
 impl Spotify {
     pub(crate) fn search_songs(&mut self, arguments: SearchSongs) -> Result<Vec<Value>, ToolError> {

@@ -3,15 +3,43 @@
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::listing;
+use pibench_sdk::listing::{List, Page};
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::arguments::{
-    AlbumIdOnly, ArtistIdOnly, PlaylistIdOnly, ShowAlbumLibrary, ShowLikedSongs, ShowSongLibrary,
-    SongIdOnly,
-};
+use crate::arguments::{AlbumIdOnly, ArtistIdOnly, SongIdOnly};
 use crate::rows::fields;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlaylistIdOnly {
+    pub playlist_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowSongLibrary {
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowAlbumLibrary {
+    #[serde(flatten)]
+    pub list: List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowLikedSongs {
+    pub sort_by: Option<String>,
+    #[serde(flatten)]
+    pub page: Page,
+}
 
 impl Spotify {
     pub(crate) fn add_song_to_library(

@@ -3,13 +3,45 @@
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::tool::{NoArguments, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::arguments::{AddToQueue, PlayMusic, QueuePosition};
 use crate::catalogue::{AlbumId, SongId};
 use crate::made::PlaylistId;
 use crate::player::{MAX_QUEUE, Player};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "a model reads argument names as they are"
+)]
+pub(crate) struct AddToQueue {
+    /// Give one of the three.
+    pub song_id: Option<u32>,
+    pub album_id: Option<u32>,
+    pub playlist_id: Option<u32>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlayMusic {
+    /// Give at most one of the four.
+    pub song_id: Option<u32>,
+    pub album_id: Option<u32>,
+    pub playlist_id: Option<u32>,
+    /// From 0.
+    pub queue_position: Option<u32>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueuePosition {
+    /// From 0.
+    pub position: u32,
+}
 
 /// Where songs come from.
 #[derive(Debug, Clone, Copy)]

@@ -5,14 +5,62 @@ use pibench_sdk::clock;
 use pibench_sdk::list::List;
 use pibench_sdk::listing;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::arguments::{
-    CreatePlaylist, PlaylistSong, SearchPlaylists, ShowPlaylist, ShowPlaylistLibrary,
-};
+use crate::arguments;
 use crate::made::{Playlist, PlaylistId};
 use crate::rows::{Row, fields};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowPlaylist {
+    pub playlist_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchPlaylists {
+    #[serde(default)]
+    pub min_like_count: u64,
+    #[serde(default = "arguments::no_bound")]
+    pub max_like_count: u64,
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 5))]
+    pub min_rating: f64,
+    #[serde(default = "arguments::best_rating")]
+    #[schemars(range(min = 0, max = 5))]
+    pub max_rating: f64,
+    pub owner_email: Option<String>,
+    #[serde(flatten)]
+    pub list: listing::List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowPlaylistLibrary {
+    pub is_public: Option<bool>,
+    #[serde(flatten)]
+    pub list: listing::List,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreatePlaylist {
+    #[schemars(length(min = 1))]
+    pub title: String,
+    #[serde(default)]
+    pub is_public: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlaylistSong {
+    pub playlist_id: u32,
+    pub song_id: u32,
+}
 
 /// The most songs of a playlist: one answer shows it whole.
 pub(crate) const MAX_SONGS: usize = 500;

@@ -3,15 +3,76 @@
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::listing::List;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::arguments::{ReviewIdOnly, ReviewSong, ShowSongReviews, UpdateSongReview};
 use crate::catalogue::SongId;
 use crate::made::Review;
 use crate::rows::{ReviewRow, fields};
+
+fn one_star() -> u8 {
+    1
+}
+
+fn five_stars() -> u8 {
+    5
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    clippy::doc_markdown,
+    reason = "a model reads argument names as they are"
+)]
+pub(crate) struct ReviewIdOnly {
+    /// A song_review_id.
+    pub review_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReviewSong {
+    pub song_id: u32,
+    #[schemars(range(min = 1, max = 5))]
+    pub rating: u8,
+    pub title: Option<String>,
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    clippy::doc_markdown,
+    reason = "a model reads argument names as they are"
+)]
+pub(crate) struct UpdateSongReview {
+    /// A song_review_id.
+    pub review_id: u32,
+    #[schemars(range(min = 1, max = 5))]
+    pub rating: Option<u8>,
+    pub title: Option<String>,
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowSongReviews {
+    pub song_id: u32,
+    pub user_email: Option<String>,
+    #[serde(default = "one_star")]
+    #[schemars(range(min = 1, max = 5))]
+    pub min_rating: u8,
+    #[serde(default = "five_stars")]
+    #[schemars(range(min = 1, max = 5))]
+    pub max_rating: u8,
+    #[serde(flatten)]
+    pub list: List,
+}
 
 /// The longest title and text, in bytes: a page of 20 reviews stays within what an answer may hold.
 const MAX_TITLE: usize = 200;

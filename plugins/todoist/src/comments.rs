@@ -2,17 +2,49 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::attachment::Attachments;
 use pibench_sdk::clock;
 use pibench_sdk::list::List;
+use pibench_sdk::listing::Page;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{CommentId, PostComment, ShowComments, UpdateComment};
 use crate::notifications::Deed;
 use crate::order;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowComments {
+    pub task_id: u32,
+    #[serde(flatten)]
+    pub page: Page,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommentId {
+    pub task_comment_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PostComment {
+    pub task_id: u32,
+    pub content: String,
+    #[serde(flatten)]
+    pub attachments: Attachments,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateComment {
+    pub task_comment_id: u32,
+    pub content: Option<String>,
+}
 
 /// The longest text, in bytes: a page of 20 comments stays within what an answer may hold.
 const MAX_CONTENT: usize = 16 * 1024;

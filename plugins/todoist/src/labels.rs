@@ -2,16 +2,55 @@
 //! them off.
 
 use pibench_sdk::account::Email;
+use pibench_sdk::listing::Search;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{Color, CreateLabel, LabelId, SearchLabels, TaskLabel};
+use crate::arguments::Color;
 use crate::order;
 use crate::projects::checked_name;
 use crate::tasks::Task;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchLabels {
+    pub task_id: Option<u32>,
+    pub color: Option<Color>,
+    /// False: those that it lacks.
+    #[serde(default = "yes")]
+    pub task_attached: bool,
+    #[serde(flatten)]
+    pub search: Search,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateLabel {
+    pub name: String,
+    #[serde(default)]
+    pub color: Color,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LabelId {
+    pub label_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TaskLabel {
+    pub task_id: u32,
+    pub label_id: u32,
+}
+
+fn yes() -> bool {
+    true
+}
 
 /// The most labels of a task.
 const MAX_TASK_LABELS: usize = 50;

@@ -3,13 +3,35 @@
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
+use pibench_sdk::listing::Page;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::{NoArguments, ToolError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{CountNotifications, MarkNotification, ShowNotifications};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CountNotifications {
+    pub read: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowNotifications {
+    pub read: Option<bool>,
+    #[serde(flatten)]
+    pub page: Page,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MarkNotification {
+    pub notification_id: u32,
+    pub read: bool,
+}
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Notification {

@@ -6,14 +6,49 @@ use std::collections::BTreeSet;
 use jiff::civil::DateTime;
 use pibench_sdk::account::{Account, Email};
 use pibench_sdk::list::List;
+use pibench_sdk::listing::NO_LIMIT;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{Color, CreateProject, ProjectId, ShowProjects, UpdateProject};
+use crate::arguments::{Color, ProjectId};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowProjects {
+    pub color: Option<Color>,
+    pub is_favorite: Option<bool>,
+    pub is_archived: Option<bool>,
+    #[serde(flatten)]
+    pub list: listing::List<NO_LIMIT>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateProject {
+    pub name: String,
+    #[serde(default)]
+    pub color: Color,
+    pub description: Option<String>,
+    #[serde(default)]
+    pub is_favorite: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateProject {
+    pub project_id: u32,
+    pub name: Option<String>,
+    pub color: Option<Color>,
+    pub description: Option<String>,
+    pub is_favorite: Option<bool>,
+    /// Nothing in it can be changed then.
+    pub is_archived: Option<bool>,
+}
 
 /// The longest name of a project, a section or a label, in bytes.
 pub(crate) const MAX_NAME: usize = 200;

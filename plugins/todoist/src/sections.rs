@@ -6,13 +6,40 @@ use pibench_sdk::clock;
 use pibench_sdk::list::List;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{CreateSection, ProjectId, SectionId, UpdateSection};
+use crate::arguments::ProjectId;
 use crate::order;
+use crate::order::OrderIndex;
 use crate::projects::{Project, checked_name};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SectionId {
+    pub section_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateSection {
+    pub project_id: u32,
+    pub name: String,
+    /// -1: last.
+    #[serde(default)]
+    pub order_index: OrderIndex,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateSection {
+    pub section_id: u32,
+    pub name: Option<String>,
+    /// -1: last.
+    pub order_index: Option<OrderIndex>,
+}
 
 /// The most sections of a project: they come with it in one answer.
 const MAX_SECTIONS: usize = 100;

@@ -4,13 +4,55 @@ use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::clock;
 use pibench_sdk::tool::ToolError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{CreateSubTask, SubTaskId, TaskId, UpdateSubTask};
+use crate::arguments::TaskId;
 use crate::order::{self, OrderIndex};
-use crate::work::{Work, WorkChange};
+use crate::work::{DurationUnit, Priority, Work, WorkChange};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SubTaskId {
+    pub sub_task_id: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateSubTask {
+    pub task_id: u32,
+    pub title: String,
+    pub description: Option<String>,
+    pub due_date: Option<String>,
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub duration: Option<f64>,
+    pub duration_unit: Option<DurationUnit>,
+    #[serde(default)]
+    pub priority: Priority,
+    /// -1: last.
+    #[serde(default)]
+    pub order_index: OrderIndex,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateSubTask {
+    pub sub_task_id: u32,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// Or None.
+    pub due_date: Option<String>,
+    /// 0: none.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub duration: Option<f64>,
+    pub duration_unit: Option<DurationUnit>,
+    pub priority: Option<Priority>,
+    pub is_completed: Option<bool>,
+    /// -1: last.
+    pub order_index: Option<OrderIndex>,
+}
 
 /// The most sub-tasks of a task: `show_sub_tasks` has no pages.
 const MAX_SUB_TASKS: usize = 200;

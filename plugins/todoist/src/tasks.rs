@@ -6,14 +6,85 @@ use pibench_sdk::list::List;
 use pibench_sdk::time::{Since, Until};
 use pibench_sdk::tool::ToolError;
 use pibench_sdk::{clock, listing};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Todoist;
-use crate::arguments::{AssignTask, CreateTask, ShowTasks, TaskId, UpdateTask};
+use crate::arguments::TaskId;
 use crate::notifications::Deed;
 use crate::order::{self, OrderIndex};
-use crate::work::{Work, WorkChange};
+use crate::work::{DurationUnit, Priority, Work, WorkChange};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowTasks {
+    pub project_id: u32,
+    pub section_id: Option<u32>,
+    pub assignee_email: Option<String>,
+    pub assigner_email: Option<String>,
+    pub priority: Option<Priority>,
+    pub is_completed: Option<bool>,
+    #[serde(default)]
+    pub due_today: bool,
+    pub label_id: Option<u32>,
+    #[serde(default)]
+    pub overdue: bool,
+    #[serde(default)]
+    pub min_due_date: Since,
+    #[serde(default)]
+    pub max_due_date: Until,
+    #[serde(default = "by_order")]
+    pub sort_by: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateTask {
+    pub project_id: u32,
+    pub title: String,
+    pub section_id: Option<u32>,
+    pub description: Option<String>,
+    /// YYYY-MM-DD.
+    pub due_date: Option<String>,
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub duration: Option<f64>,
+    pub duration_unit: Option<DurationUnit>,
+    /// -1: last.
+    #[serde(default)]
+    pub order_index: OrderIndex,
+    #[serde(default)]
+    pub priority: Priority,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpdateTask {
+    pub task_id: u32,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// Or None.
+    pub due_date: Option<String>,
+    /// 0: none.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub duration: Option<f64>,
+    pub duration_unit: Option<DurationUnit>,
+    pub is_completed: Option<bool>,
+    /// -1: last.
+    pub order_index: Option<OrderIndex>,
+    pub priority: Option<Priority>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AssignTask {
+    pub task_id: u32,
+    pub assignee_email: Option<String>,
+}
+
+fn by_order() -> String {
+    "+order_index".to_owned()
+}
 
 /// The most tasks of a project: `show_tasks` has no pages.
 const MAX_TASKS: usize = 2000;
