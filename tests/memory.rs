@@ -135,3 +135,73 @@ fn near_the_bound_the_longest_answer_of_a_model_is_ended_and_named_and_asked_for
     assert_eq!(server.broken.load(Ordering::SeqCst), 0);
     assert!(journals(&scene, "run") == journals(&scene, "whole"));
 }
+
+/// Ten personas of a session each.
+fn write_ten(scene: &Scene) {
+    let write = |path: String, text: String| {
+        let path = scene.path(&path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let personas: Vec<String> = (0..10).map(|at| format!("p{at}")).collect();
+    let suite = format!("version = 1\nid = \"ten\"\npersonas = {personas:?}\n");
+    write("ten/suite.toml".into(), suite);
+    for at in 0..10 {
+        let persona = format!(
+            "version = 1\nid = \"p{at}\"\nname = \"Ada Quill\"\nprofile = \"A clerk.\"\n[[episode]]\nsession = \"s\"\n"
+        );
+        write(format!("ten/p{at}/persona.toml"), persona);
+        let session = "version = 1\nid = \"s\"\ntitle = \"Shelves\"\nclock = 2026-03-02T09:00:00\nrequest = \"Sort them.\"\n\
+                       [[intents]]\nid = \"i\"\ncontent = \"By colour.\"\n[intents.satisfied]\nall = [['by colour']]\n\
+                       [[reference]]\nsay = \"They are sorted by colour.\"\n";
+        write(format!("ten/p{at}/sessions/s/session.toml"), session.into());
+    }
+}
+
+/// What a command says that it took at most, in MiB.
+fn peak(scene: &Scene, args: &[&str]) -> u64 {
+    let output = scene.run(&[&["-v"], args].concat());
+    expect(&output, 0, &["Peak memory: "]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    let line = told
+        .lines()
+        .find_map(|line| line.strip_prefix("Peak memory: "));
+    line.unwrap().strip_suffix(" MiB").unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_long_run_is_merged_verified_and_reported_in_the_memory_of_a_short_one() {
+    /// For 3,000 sessions more: 3.5 KB for each. What is held of each is a tenth of it; a cell of a table, a line of a seal or
+    /// a tree of its results is twice as much.
+    const MORE: u64 = 10;
+    let scene = Scene::new();
+    write_ten(&scene);
+    let measure = |runs: &str| {
+        let all = format!("all{runs}");
+        for part in 1..=2 {
+            let (shard, out) = (format!("{part}/2"), format!("{all}/part-{part}"));
+            let first = [
+                "run",
+                "ten/suite.toml",
+                "--agent",
+                "reference",
+                "--jobs",
+                "4",
+            ];
+            let more = ["--runs", runs, "--shard", &shard, "--out", &out];
+            expect(&scene.run(&[&first[..], &more].concat()), 0, &[]);
+        }
+        let (run, report) = (format!("{all}/run"), format!("report{runs}"));
+        [
+            peak(&scene, &["merge", &all]),
+            peak(&scene, &["merge", &all]),
+            peak(&scene, &["verify", &run]),
+            peak(&scene, &["report", &run]),
+            peak(&scene, &["report", &run, "--out", &report]),
+        ]
+    };
+    let (short, long) = (measure("20"), measure("320"));
+    for (at, (short, long)) in short.into_iter().zip(long).enumerate() {
+        assert!(long <= short + MORE, "{at}: {long} MiB after {short} MiB");
+    }
+}

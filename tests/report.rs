@@ -154,7 +154,9 @@ fn what_woke_the_agent_before_a_session_stands_with_it() {
     let text = format!("{}{wake}\n{}", &text[..at], &text[at..]);
     fs::write(&journal, text).unwrap();
     let run = RunRecord::finished(&scene.path("run")).unwrap();
-    let chunks: Vec<Value> = episode_chunks(&run, &run.results.sessions).collect();
+    let first = &run.results.sessions[0];
+    let times = run.times(&first.persona, first.run);
+    let chunks: Vec<Value> = episode_chunks(&run, &run.results.sessions, times).collect();
     assert_eq!(chunks[0]["wakes"], json!([]));
     assert_eq!(chunks[1]["wakes"][0]["by"], "job-1");
 }

@@ -71,7 +71,13 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     hold_identities(&cli.identity)?;
     let mut command = cli.command;
     let stored = Stored::fetch(&mut command)?;
-    dispatch_to(command, &stored).map_err(stored::rename)
+    let exit = dispatch_to(command, &stored).map_err(stored::rename);
+    if talk().verbose > 0
+        && let Some(peak) = pibench_memory::peak()
+    {
+        eprintln!("Peak memory: {} MiB", peak >> 20);
+    }
+    exit
 }
 
 /// Reads the private keys that open what is private.

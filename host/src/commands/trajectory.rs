@@ -20,8 +20,8 @@ pub(super) fn trajectory(args: &TrajectoryArgs) -> Result<Exit, Failure> {
     } = args;
     let record = RunRecord::so_far(dir.as_std_path()).map_err(failure)?;
     let is_chosen = |line: &&SessionLine| {
-        (persona.is_empty() || persona.contains(&line.persona))
-            && (session.is_empty() || session.contains(&line.id))
+        (persona.is_empty() || persona.iter().any(|id| line.persona == *id))
+            && (session.is_empty() || session.iter().any(|id| line.id == *id))
             && run.is_none_or(|run| run == line.run)
     };
     let mut timed = Timed::new(dir.as_std_path());

@@ -4,6 +4,8 @@
 //! What is not scored (a judge fault, broken infrastructure) leaves numerator and denominator, is never a zero, and is
 //! told by a [`Tally`].
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -192,25 +194,24 @@ impl SuiteScore {
             proc_sessions: tally(runs.iter().map(|run| run.proc_sessions)),
             comp_sessions: tally(runs.iter().map(|run| run.comp_sessions)),
             intents: runs.iter().map(|run| run.intents).sum(),
-            personas: persona_ids(runs)
+            personas: by_persona(runs)
                 .into_iter()
-                .map(|id| PersonaSummary::new(id, runs))
+                .map(|personas| PersonaSummary::new(&personas))
                 .collect(),
         }
     }
 }
 
 impl PersonaSummary {
-    fn new(id: &str, runs: &[RunScore]) -> Self {
-        let personas = || {
-            runs.iter()
-                .flat_map(|run| &run.personas)
-                .filter(|persona| persona.id == id)
-        };
+    /// Of one persona's scores in all runs.
+    fn new(scores: &[&PersonaScore]) -> Self {
+        let personas = || scores.iter().copied();
         let procs: Vec<f64> = personas().filter_map(|persona| persona.proc).collect();
         let comps: Vec<f64> = personas().filter_map(|persona| persona.comp).collect();
         Self {
-            id: id.to_owned(),
+            id: scores
+                .first()
+                .map_or_else(String::new, |score| score.id.clone()),
             proc: mean(&procs),
             comp: mean(&comps),
             proc_std: sample_std(&procs),
@@ -306,15 +307,18 @@ fn tally(tallies: impl Iterator<Item = Tally>) -> Tally {
     tallies.fold(Tally::default(), Tally::add)
 }
 
-/// Each once, in the order of first sight.
-fn persona_ids(runs: &[RunScore]) -> Vec<&str> {
-    let mut ids: Vec<&str> = Vec::new();
+/// Each persona's scores, in the order of first sight.
+fn by_persona(runs: &[RunScore]) -> Vec<Vec<&PersonaScore>> {
+    let mut places = BTreeMap::new();
+    let mut all: Vec<Vec<&PersonaScore>> = Vec::new();
     for persona in runs.iter().flat_map(|run| &run.personas) {
-        if !ids.contains(&persona.id.as_str()) {
-            ids.push(&persona.id);
+        let place = *places.entry(persona.id.as_str()).or_insert(all.len());
+        match all.get_mut(place) {
+            Some(known) => known.push(persona),
+            None => all.push(vec![persona]),
         }
     }
-    ids
+    all
 }
 
 #[cfg(test)]

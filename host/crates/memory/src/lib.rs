@@ -147,10 +147,17 @@ fn largest(slots: impl Iterator<Item = Arc<Slot>>) -> Option<String> {
 
 /// Bytes of memory that are the process's own: none of files that are mapped. None where the system does not tell.
 pub fn in_use() -> Option<u64> {
+    status("RssAnon:")
+}
+
+/// Bytes of memory that the process held at most, with what it had mapped of its program. None where the system does not tell.
+pub fn peak() -> Option<u64> {
+    status("VmHWM:")
+}
+
+fn status(entry: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(entry))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib << 10)
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::draft::UNFINISHED;
 use super::mirror;
+
+/// Bytes of a file that are written at once.
+const BUFFER: usize = 32 << 10;
 
 /// A folder's way to its disk. Names are synced together, before the next line of a journal: once a turn.
 #[derive(Debug, Default)]
@@ -35,23 +38,38 @@ impl Disk {
 
     /// A file that is there whole or not at all.
     pub(super) fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.write(path, |file| file.write_all(bytes))
+    }
+
+    /// The same of what is made as it is written.
+    pub(super) fn write(
+        &self,
+        path: &Path,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         let dir = path.parent().unwrap_or(Path::new("."));
         // As any other file that a program makes: others may read it if the umask lets them.
-        let mut file = tempfile::Builder::new()
+        let file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .permissions(fs::Permissions::from_mode(0o666))
             .tempfile_in(dir)?;
-        file.write_all(bytes)?;
+        let mut writer = BufWriter::with_capacity(BUFFER, file.as_file());
+        text(&mut writer)?;
+        writer.flush()?;
+        drop(writer);
         #[cfg(test)]
-        self.did(tests::Deed::Written(file.path().into(), bytes.to_vec()));
+        self.did(tests::Deed::Written(
+            file.path().into(),
+            fs::read(file.path())?,
+        ));
         // A name could survive without its content otherwise, and be taken for it.
         self.sync_file(file.as_file(), file.path())?;
         #[cfg(test)]
         self.did(tests::Deed::Named(file.path().into(), path.into()));
         file.persist(path).map_err(|error| error.error)?;
         self.has_changed(dir);
-        if let Some((mirror, path)) = mirror::find(path) {
-            mirror.put(path, bytes.to_vec());
+        if let Some((mirror, name)) = mirror::find(path) {
+            mirror.put(name, fs::read(path)?);
         }
         Ok(())
     }

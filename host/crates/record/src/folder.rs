@@ -20,12 +20,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,9 +37,13 @@ pub use super::error::FolderError;
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
 use super::mirror;
+use super::names::{Files, Names};
 use super::outline::Outline;
 use super::private::{self, kept, key_of, read_record};
 use super::results::RunResults;
+use super::same;
+pub use super::seal::Seal;
+use super::seal::{self, Broken, Sealed, Unsound};
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
 use pibench_core::record::GuestCall;
@@ -555,15 +558,9 @@ impl RunFolder {
         }
         // A seal is of what is there whatever happens. Blobs are since the lines that name them.
         self.sync(&["workspaces", "journal", "trajectories"])?;
-        let digest = |path: String| Ok((path.clone(), self.digest(&path)?));
-        let files = self.sealed_files()?.into_par_iter().map(digest);
-        let seal = Seal {
-            version: VERSION,
-            files: files.collect::<Result<_, FolderError>>()?,
-            blobs: Some(self.blob_names()?),
-        };
         self.send(&[TIMING, PREFLIGHT, LOG])?;
         mirror::send_workspaces(&self.root).map_err(|source| self.unsynced(source))?;
+        let seal = Sealed::new(&self.root, self.sealed_files(), self.blob_names());
         self.write_json(&self.root.join(SEAL), &seal)?;
         self.disk
             .sync_names()
@@ -621,6 +618,9 @@ impl RunFolder {
             path: path.to_owned(),
             source,
         };
+        if key.is_none() {
+            return self.write_json(path, value);
+        }
         let text = pretty(value).map_err(|error| failed(error.into()))?;
         let text = kept(key.as_ref(), text).map_err(failed)?;
         self.write_whole(path, &text)
@@ -628,15 +628,21 @@ impl RunFolder {
 
     /// Whether a record holds just what would be written now.
     fn holds(&self, path: &Path, value: &impl Serialize) -> Result<bool, FolderError> {
-        holds(path, read_record(&self.root, path), value)
+        if key_of(&self.root)?.is_some() {
+            return holds(path, read_record(&self.root, path), value);
+        }
+        same::holds(path, |text| write_pretty(text, value)).map_err(|error| FolderError::Read {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
     }
 
     fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
-        let text = pretty(value).map_err(|error| FolderError::Write {
+        let written = self.disk.write(path, |file| write_pretty(file, value));
+        written.map_err(|source| FolderError::Write {
             path: path.to_owned(),
-            source: error.into(),
-        })?;
-        self.write_whole(path, &text)
+            source,
+        })
     }
 
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
@@ -674,41 +680,28 @@ impl RunFolder {
     /// Files that are not what the seal says, each with what is wrong.
     pub fn broken_seals(&self) -> Result<Vec<(String, String)>, FolderError> {
         let path = self.root.join(SEAL);
-        let broken = |what: String| Ok(vec![(SEAL.into(), what)]);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) => return broken(error.to_string()),
-        };
-        let sealed: Seal = match serde_json::from_slice(&text) {
-            Ok(seal) => seal,
-            Err(error) => return broken(error.to_string()),
-        };
-        if pretty(&sealed).is_ok_and(|whole| whole != text) {
-            return broken("it was changed after the run".into());
-        }
-        let mut broken = Vec::new();
-        let mut found = self.sealed_files()?;
-        for (path, digest) in &sealed.files {
-            // A seal is as foreign as its folder: nothing is read because it says so.
-            let now = found.binary_search(path).map(|_| self.digest(path));
-            match now {
-                Ok(Ok(now)) if now == *digest => {}
-                Ok(Ok(_)) => broken.push((path.clone(), "it was changed after the run".into())),
-                Ok(Err(_)) | Err(_) => broken.push((path.clone(), "it is gone".into())),
+        let text = |what: String| Ok(vec![(SEAL.to_owned(), what)]);
+        let found = seal::compare(&path, &self.root, self.sealed_files(), self.blob_names());
+        let Broken {
+            files: mut broken,
+            mut added,
+            added_blobs,
+        } = match found {
+            Ok(found) => found,
+            Err(Unsound::Folder(error)) => return Err(error),
+            Err(Unsound::Unreadable(error)) => return text(error.to_string()),
+            Err(Unsound::Text) => {
+                let text_now = fs::read(&path).unwrap_or_default();
+                let wrong = serde_json::from_slice::<Seal>(&text_now).err();
+                let changed = || "it was changed after the run".to_owned();
+                return text(wrong.map_or_else(changed, |error| error.to_string()));
             }
-        }
-        found.retain(|path| !sealed.files.contains_key(path));
-        found.extend(self.unknown_files()?);
-        if let Some(names) = sealed.blobs {
-            let now = self.blob_names()?;
-            let added = now.difference(&names);
-            found.extend(added.map(|name| format!("{BLOBS}/{name}")));
-        }
-        broken.extend(
-            found
-                .into_iter()
-                .map(|path| (path, "it was added after the run".into())),
-        );
+        };
+        added.extend(self.unknown_files()?);
+        let blobs = added_blobs.iter();
+        added.extend(blobs.map(|name| format!("{BLOBS}/{}", name.trim_end_matches('/'))));
+        let added = added.into_iter();
+        broken.extend(added.map(|path| (path, "it was added after the run".into())));
         Ok(broken)
     }
 
@@ -719,8 +712,8 @@ impl RunFolder {
         Ok(unknown.into_iter().collect())
     }
 
-    fn blob_names(&self) -> Result<BTreeSet<String>, FolderError> {
-        names(&self.root.join(BLOBS))
+    fn blob_names(&self) -> Names {
+        Names::of(&self.root.join(BLOBS))
     }
 
     /// What processes of an episode's agent keep until it is over.
@@ -767,44 +760,19 @@ impl RunFolder {
     }
 
     fn digest(&self, path: &str) -> Result<String, FolderError> {
-        Ok(blake3::hash(&self.plain_file(path)?).to_hex().to_string())
+        seal::digest(&self.root, path)
     }
 
-    /// The bytes of a file of the folder.
-    fn plain_file(&self, path: &str) -> Result<Vec<u8>, FolderError> {
-        let path = self.root.join(path);
-        let failed = |reason: String| FolderError::Read {
-            path: path.clone(),
-            reason,
-        };
-        // A link or a pipe is none of the files that a run writes, and may have no end.
-        let data = fs::symlink_metadata(&path).map_err(|error| failed(error.to_string()))?;
-        if !data.is_file() {
-            return Err(failed("it is no file".into()));
-        }
-        fs::read(&path).map_err(|error| failed(error.to_string()))
-    }
-
-    /// Relative paths, sorted.
-    fn sealed_files(&self) -> Result<Vec<String>, FolderError> {
-        let mut files = vec![
-            "manifest.json".to_owned(),
-            OUTLINE.to_owned(),
-            "results.json".to_owned(),
-        ];
+    fn sealed_files(&self) -> Files {
+        let mut names = vec!["manifest.json", OUTLINE, "results.json"];
+        names.extend(["journal/", "trajectories/"]);
         let others = [TIMING, PREFLIGHT, KEY_FILE].into_iter();
-        let others = others.filter(|name| self.root.join(name).exists());
-        files.extend(others.map(str::to_owned));
-        let mut below = vec!["journal", "trajectories"];
+        names.extend(others.filter(|name| self.root.join(name).exists()));
         if self.root.join(KEY_FILE).exists() {
             // Their names tell nothing to whoever has no key.
-            below.push(BLOBS);
+            names.push("blobs/");
         }
-        for dir in below {
-            collect_files(&self.root, &self.root.join(dir), &mut files)?;
-        }
-        files.sort();
-        Ok(files)
+        Files::of(&self.root, names.into_iter().map(str::to_owned).collect())
     }
 
     /// Takes over what was played in another folder: blobs, workspaces, timing and preflight, but neither journals nor what
@@ -829,7 +797,7 @@ impl RunFolder {
 
     /// The seal's bytes, of which a signature over the run is made: the seal names every other file by its digest.
     pub fn seal_text(&self) -> Result<Vec<u8>, FolderError> {
-        self.plain_file(SEAL)
+        seal::plain_file(&self.root, SEAL)
     }
 
     /// Writes the signature over the seal, in the place of another one.
@@ -959,18 +927,6 @@ const KNOWN: [&str; 15] = [
     LOCK,
     KEY_FILE,
 ];
-
-/// Digests of a finished run's files: a byte that changes later is found by `verify`.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Seal {
-    /// 1.
-    pub version: u32,
-    /// Relative path to BLAKE3, hex.
-    pub files: BTreeMap<String, String>,
-    /// The blobs that there were, each the BLAKE3 of its content; absent in seals of before they were listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blobs: Option<BTreeSet<String>>,
-}
 
 /// A line of `timing.jsonl`: what one turn took in real time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -1122,6 +1078,12 @@ fn holds(
     }
 }
 
+/// The text of a record, as it is made.
+fn write_pretty(mut text: &mut dyn Write, value: &impl Serialize) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut text, value)?;
+    text.write_all(b"\n")
+}
+
 fn pretty(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     /// Most trajectories are shorter, and a place that grows is copied each time.
     const USUAL: usize = 32 << 10;
@@ -1159,13 +1121,13 @@ pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     Ok(bytes)
 }
 
-/// What the turns of a run took in real time; lines that are cut or are none are left out, for nothing depends on them.
-pub fn read_timings(folder: &Path) -> Vec<Timing> {
-    let text = fs::read_to_string(folder.join(TIMING)).unwrap_or_default();
-    let lines = text.lines();
-    lines
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
+/// What the turns of a run took in real time, read as it is asked for; lines that are cut or are none are left out, for nothing
+/// depends on them.
+pub fn read_timings(folder: &Path) -> impl Iterator<Item = Timing> + use<> {
+    let file = File::open(folder.join(TIMING)).ok();
+    let lines = file.map(|file| BufReader::new(file).split(b'\n'));
+    let lines = lines.into_iter().flatten().map_while(Result::ok);
+    lines.filter_map(|line| serde_json::from_slice(&line).ok())
 }
 
 /// What all preflights of a run have used; lines that are cut or are none are left out.
@@ -1186,12 +1148,22 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
         path: path.clone(),
         reason,
     };
+    if key_of(folder)?.is_none()
+        && let Ok(file) = File::open(&path)
+        && let Ok(results) = serde_json::from_reader(BufReader::new(file))
+    {
+        return Ok(results);
+    }
     let text = read_record(folder, &path).map_err(|error| failed(error.to_string()))?;
     with_players(&text).map_err(|error| failed(error.to_string()))
 }
 
 /// A manifest or results. Those of version 1 of the protocol do not say who played the roles: their names do.
 fn with_players<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    // What says it is read as it is: a tree of a long run's results is ten times their size.
+    if let Ok(found) = serde_json::from_slice(text) {
+        return Ok(found);
+    }
     let mut value: Value = serde_json::from_slice(text)?;
     if value.is_object() && value["players"].is_null() {
         let name = |role: &str| value[role].as_str().unwrap_or_default();

@@ -2,11 +2,14 @@
 //! fractions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::event::{Fault, RoleUsage};
+use super::line::{Name, Names, Used};
 use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
 use pibench_core::player::Players;
@@ -54,6 +57,7 @@ pub struct RunResults {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub at_end: usize,
     pub personas: Vec<PersonaResult>,
+    #[serde(deserialize_with = "lines")]
     pub sessions: Vec<SessionLine>,
     pub faults: Vec<FaultLine>,
     /// Of all sessions, as far as they were played.
@@ -103,8 +107,8 @@ impl RunResults {
             let key = (line.persona.as_str(), line.id.as_str());
             let place = *places.entry(key).or_insert_with(|| {
                 sessions.push(SessionScores {
-                    persona: line.persona.clone(),
-                    id: line.id.clone(),
+                    persona: line.persona.to_string(),
+                    id: line.id.to_string(),
                     weight,
                     proc: vec![None; runs],
                     comp: vec![None; runs],
@@ -142,8 +146,8 @@ pub struct PersonaResult {
 /// One session in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionLine {
-    pub id: String,
-    pub persona: String,
+    pub id: Name,
+    pub persona: Name,
     /// 1, 2, 3, ...
     pub run: u32,
     /// Over the session's own intents; null if it is unscored.
@@ -162,10 +166,42 @@ pub struct SessionLine {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_offline_matcher: bool,
     #[serde(default)]
-    pub usage: RoleUsage,
+    pub usage: Used,
     /// As above.
     #[serde(default)]
     pub cost: Option<MicroUsd>,
+}
+
+impl SessionLine {
+    /// Takes the names that other lines have.
+    pub(super) fn share_names(&mut self, names: &mut Names) {
+        names.share(&mut self.id);
+        names.share(&mut self.persona);
+    }
+}
+
+/// Lines whose names are there once.
+fn lines<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SessionLine>, D::Error> {
+    from.deserialize_seq(Lines)
+}
+
+struct Lines;
+
+impl<'de> Visitor<'de> for Lines {
+    type Value = Vec<SessionLine>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let (mut lines, mut names) = (Vec::new(), Names::default());
+        while let Some(mut line) = from.next_element::<SessionLine>()? {
+            line.share_names(&mut names);
+            lines.push(line);
+        }
+        Ok(lines)
+    }
 }
 
 /// One fault.
@@ -205,7 +241,7 @@ mod tests {
             outcome: Outcome::Complete,
             intents: IntentCounts::default(),
             no_offline_matcher: false,
-            usage: RoleUsage::default(),
+            usage: Used::default(),
             cost: None,
         };
         let results = RunResults {

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::event::{Event, Fault, RoleUsage, SessionFinished, VERSION};
 use super::folder::{Manifest, read_preflight};
 use super::journal::{self, JournalError};
+use super::line::Names;
 use super::outline::{PersonaOutline, SessionOutline};
 use super::results::{
     FaultLine, PersonaResult, RunResults, SessionLine, marked_prompt, whole_cost,
@@ -117,13 +118,13 @@ impl EpisodeTally {
         let scores: Vec<SessionScore> = planned(persona)
             .map(|session| self.session_score(session))
             .collect();
-        let score = PersonaScore::new(&persona.id, protocol, &scores);
+        let mut score = PersonaScore::new(&persona.id, protocol, &scores);
         let line = |(session, result): (&SessionOutline, &SessionResult)| {
             let finished = self.finished(&session.id);
             let usage = finished.map_or_else(RoleUsage::default, |finished| finished.usage);
             SessionLine {
-                id: session.id.clone(),
-                persona: persona.id.clone(),
+                id: session.id.as_str().into(),
+                persona: persona.id.as_str().into(),
                 run,
                 proc: result.proc.map(percent),
                 proc_scored: result.proc_scored.map(percent),
@@ -133,11 +134,13 @@ impl EpisodeTally {
                 outcome: result.outcome,
                 intents: result.intents,
                 no_offline_matcher: session.no_offline_matcher,
-                usage,
+                usage: usage.into(),
                 cost: usage.total().known_cost(),
             }
         };
         let sessions = planned(persona).zip(&score.sessions).map(line).collect();
+        // The lines say the same, and there is one for each session of a long run.
+        score.sessions = Vec::new();
         let usage = self.usage();
         let fault = |(session, turn, fault)| FaultLine {
             persona: persona.id.clone(),
@@ -221,6 +224,9 @@ impl Homes {
     }
 }
 
+/// Episodes whose journals are read at once.
+const TOGETHER: usize = 1 << 10;
+
 fn collect<'a>(
     manifest: &Manifest,
     personas: &[PersonaOutline],
@@ -228,10 +234,6 @@ fn collect<'a>(
     preflight: RoleUsage,
     home: impl Fn(u32, &str) -> Option<&'a Path> + Sync,
 ) -> Result<RunResults, JournalError> {
-    let mut wanted = Vec::new();
-    for (run, persona) in played(manifest, personas) {
-        wanted.push((run, persona, known.remove(&(run, persona.id.clone()))));
-    }
     let result = |(run, persona, known): (u32, &PersonaOutline, Option<EpisodeResult>)| {
         let read = || {
             let events = match home(run, &persona.id) {
@@ -242,16 +244,28 @@ fn collect<'a>(
         };
         Ok((run, known.map_or_else(read, Ok)?))
     };
-    let episodes = wanted.into_par_iter().map(result);
-    let mut sessions = Vec::new();
-    let mut faults = Vec::new();
+    let (mut sessions, mut faults, mut names) = (Vec::new(), Vec::new(), Names::default());
     let mut usage = RoleUsage::default();
     let mut runs: BTreeMap<u32, Vec<PersonaScore>> = BTreeMap::new();
-    for (run, episode) in episodes.collect::<Result<Vec<_>, JournalError>>()? {
-        usage += episode.usage;
-        faults.extend(episode.faults);
-        sessions.extend(episode.sessions);
-        runs.entry(run).or_default().push(episode.score);
+    let mut wanted = played(manifest, personas);
+    loop {
+        let next = wanted.by_ref().take(TOGETHER);
+        let next: Vec<_> = next
+            .map(|(run, persona)| (run, persona, known.remove(&(run, persona.id.clone()))))
+            .collect();
+        if next.is_empty() {
+            break;
+        }
+        let episodes = next.into_par_iter().map(result);
+        for (run, mut episode) in episodes.collect::<Result<Vec<_>, JournalError>>()? {
+            usage += episode.usage;
+            faults.extend(episode.faults);
+            for line in &mut episode.sessions {
+                line.share_names(&mut names);
+            }
+            sessions.extend(episode.sessions);
+            runs.entry(run).or_default().push(episode.score);
+        }
     }
     let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
     let score = SuiteScore::new(&runs);

@@ -1,6 +1,7 @@
 //! The folder that holds all of a report.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::figure::{Theme, figures};
@@ -26,27 +27,35 @@ pub fn write(report: &Report, dir: &Path) -> Result<(), WriteError> {
         let reason = "it is there already; choose another --out".into();
         return Err(failed(dir, reason));
     }
+    let create = |name: &str| {
+        let path = dir.join(name);
+        let made = fs::create_dir_all(path.parent().unwrap_or(dir));
+        let file = made.and_then(|()| File::create(&path));
+        file.map(BufWriter::new)
+            .map_err(|error| failed(&path, error.to_string()))
+    };
+    let put = |name: String, text: String| {
+        let mut file = create(&name)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
+        written.map_err(|error| failed(&dir.join(name), error.to_string()))
+    };
     let banner = report.banner.as_deref();
-    let mut files = vec![("index.html".to_owned(), page::html(report))];
+    let mut page = create("index.html")?;
+    let written = page::write(report, &mut page).and_then(|()| page.flush());
+    written.map_err(|error| failed(&dir.join("index.html"), error.to_string()))?;
     for (name, format) in [
         ("tables.txt", Format::Text),
         ("tables.md", Format::Markdown),
         ("tables.json", Format::Json),
         ("tables.tex", Format::Latex),
     ] {
-        files.push((name.into(), render(format, &report.sheets, banner)));
+        put(name.into(), render(format, &report.sheets, banner))?;
     }
     for sheet in &report.sheets {
-        files.push((format!("tables/{}.csv", sheet.id), csv_file(sheet, banner)));
+        put(format!("tables/{}.csv", sheet.id), csv_file(sheet, banner))?;
     }
     for figure in figures(&report.measured(), Theme::Light, banner) {
-        files.push((format!("figures/{}.svg", figure.id), figure.svg));
-    }
-    for (name, text) in files {
-        let path = dir.join(name);
-        let written =
-            fs::create_dir_all(path.parent().unwrap_or(dir)).and_then(|()| fs::write(&path, text));
-        written.map_err(|error| failed(&path, error.to_string()))?;
+        put(format!("figures/{}.svg", figure.id), figure.svg)?;
     }
     Ok(())
 }

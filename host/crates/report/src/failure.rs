@@ -159,14 +159,14 @@ pub fn session(
     };
     let changes = turns.iter().flat_map(|turn| &turn.changes);
     let paths = changes.map(|change| change.path.clone()).collect();
-    made.insert(line.id.clone(), paths);
+    made.insert(line.id.to_string(), paths);
     found
 }
 
 fn outline<'a>(run: &'a RunRecord, line: &SessionLine) -> Option<&'a SessionOutline> {
     let personas = &run.outline.as_ref()?.personas;
-    let persona = personas.iter().find(|one| one.id == line.persona)?;
-    persona.sessions.iter().find(|one| one.id == line.id)
+    let persona = personas.iter().find(|one| line.persona == one.id)?;
+    persona.sessions.iter().find(|one| line.id == one.id)
 }
 
 /// The intent's places, if it was missed.

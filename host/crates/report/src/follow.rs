@@ -12,6 +12,7 @@ use super::run_record::{RunRecord, State, marked};
 use super::table;
 use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::Outcome;
+use pibench_record::Name;
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::results::{RunResults, SessionLine};
 
@@ -19,7 +20,7 @@ use pibench_record::results::{RunResults, SessionLine};
 #[derive(Debug, Default)]
 pub struct Follow {
     /// Each session's state and turns.
-    seen: BTreeMap<(PathBuf, String, u32, String), (State, u32)>,
+    seen: BTreeMap<(PathBuf, Name, u32, Name), (State, u32)>,
     planned: bool,
 }
 
@@ -37,7 +38,7 @@ impl Follow {
                 if runs.len() > 1 {
                     format!("{}: {}", run.results.agent, line.persona)
                 } else {
-                    line.persona.clone()
+                    line.persona.to_string()
                 }
             };
             for one in &run.results.sessions {
@@ -91,7 +92,7 @@ fn new(
     now: (State, u32),
     spent: Spent,
 ) -> Option<Progress> {
-    let (run, session) = (one.run, one.id.clone());
+    let (run, session) = (one.run, one.id.to_string());
     match now {
         (State::Finished, _) => Some(Progress::SessionFinished {
             persona,

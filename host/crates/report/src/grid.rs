@@ -16,6 +16,14 @@ pub fn fitting() -> Table {
     table
 }
 
+/// Whether columns of these widths stand beside each other with nothing wrapped.
+pub fn fits(widths: &[u16]) -> bool {
+    /// A blank on both sides of each, and the border between them and around all.
+    const BESIDE: u16 = 3;
+    let all = widths.iter().map(|width| width.saturating_add(BESIDE));
+    all.fold(1, u16::saturating_add) <= WIDTH
+}
+
 /// Breaks no word in these columns, counted from 0: an id is copied, and half a number is another one. Called when all rows
 /// are there.
 pub fn keep_words(table: &mut Table, columns: impl IntoIterator<Item = usize>) {

@@ -1,7 +1,7 @@
 //! The figures of one run that tables, figures and pages share. Means are taken as the protocol says, in percent; it reads
 //! finished scores and judges nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,11 +59,9 @@ impl Measures {
         let results = &run.results;
         let lines = || results.sessions.iter();
         let scores = results.session_scores();
-        let mut personas = BTreeMap::new();
+        let mut by_persona: BTreeMap<&str, Vec<&SessionLine>> = BTreeMap::new();
         for line in lines() {
-            personas
-                .entry(line.persona.clone())
-                .or_insert_with(|| persona_scores(results, &line.persona));
+            by_persona.entry(&line.persona).or_default().push(line);
         }
         let mut by_category: BTreeMap<Category, Vec<&SessionLine>> = BTreeMap::new();
         for line in lines() {
@@ -78,7 +76,10 @@ impl Measures {
                 proc: spread(results.proc, results.proc_std),
                 comp: spread(results.comp, results.comp_std),
             },
-            personas,
+            personas: by_persona
+                .into_iter()
+                .map(|(id, lines)| (id.to_owned(), persona_scores(results.runs, &lines)))
+                .collect(),
             categories: by_category
                 .into_iter()
                 .map(|(category, lines)| (category, plain_scores(results.runs, &lines)))
@@ -124,25 +125,24 @@ fn finals(run: &RunRecord) -> Vec<&SessionLine> {
     let Some(outline) = &run.outline else {
         return Vec::new();
     };
-    let is_final = |line: &&SessionLine| {
-        outline.personas.iter().any(|persona| {
-            persona.id == line.persona
-                && persona
-                    .sessions
-                    .iter()
-                    .any(|session| session.id == line.id && !session.depends_on.is_empty())
+    let personas = outline.personas.iter();
+    let finals: BTreeSet<(&str, &str)> = personas
+        .flat_map(|persona| {
+            let sessions = persona.sessions.iter();
+            let sessions = sessions.filter(|session| !session.depends_on.is_empty());
+            sessions.map(|session| (persona.id.as_str(), session.id.as_str()))
         })
-    };
+        .collect();
+    let is_final =
+        |line: &&SessionLine| finals.contains(&(line.persona.as_str(), line.id.as_str()));
     run.results.sessions.iter().filter(is_final).collect()
 }
 
-fn persona_scores(results: &RunResults, persona: &str) -> Scores {
-    let lines = || {
-        let lines = results.sessions.iter();
-        lines.filter(|line| line.persona == persona && line.weight > 0)
-    };
+/// `lines`: those of one persona.
+fn persona_scores(runs: u32, lines: &[&SessionLine]) -> Scores {
+    let lines = || lines.iter().copied().filter(|line| line.weight > 0);
     let weighted = |of: fn(&SessionLine) -> Option<f64>| {
-        over_runs(results.runs, lines(), |lines| {
+        over_runs(runs, lines(), |lines| {
             let (mut sum, mut weights) = (0.0, 0.0);
             for line in lines {
                 if let Some(score) = of(line) {
@@ -195,7 +195,7 @@ fn over_runs<'a>(
 mod tests {
     use super::*;
     use pibench_core::record::Outcome;
-    use pibench_record::event::RoleUsage;
+    use pibench_record::Used;
 
     fn line(id: &str, run: u32, weight: u32, proc: f64, comp: Option<f64>) -> SessionLine {
         SessionLine {
@@ -210,7 +210,7 @@ mod tests {
             outcome: Outcome::Complete,
             intents: IntentCounts::default(),
             no_offline_matcher: false,
-            usage: RoleUsage::default(),
+            usage: Used::default(),
             cost: None,
         }
     }

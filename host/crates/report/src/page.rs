@@ -5,7 +5,10 @@ mod chunk;
 mod index;
 mod pack;
 
+use std::io::{self, Write};
+
 use base64::Engine as _;
+use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
 
@@ -29,24 +32,27 @@ const SCRIPTS: [&str; 9] = [
 ];
 const STYLE: &str = include_str!("../page/page.css");
 
-/// The page with all its data in it.
-pub fn html(report: &Report) -> String {
-    let block = |id: &str, packed: &[u8]| {
-        format!(
-            "<script type=\"application/octet-stream\" id=\"{id}\">{}</script>\n",
-            BASE64.encode(packed)
+/// Writes the page with all its data in it.
+pub fn write(report: &Report, page: &mut dyn Write) -> io::Result<()> {
+    let [head, rest] = document(&title(report), report.banner.as_deref(), "'none'");
+    page.write_all(head.as_bytes())?;
+    let mut block = |id: &str, packed: &[u8]| {
+        writeln!(
+            page,
+            "<script type=\"application/octet-stream\" id=\"{id}\">{}</script>",
+            Base64Display::new(packed, &BASE64)
         )
     };
-    let mut data = block("index", &pack::pack(&index(report)));
+    block("index", &pack::pack(&index(report)))?;
     for (place, packed) in pack::sessions(report).iter().enumerate() {
-        data += &block(&format!("s{place}"), packed);
+        block(&format!("s{place}"), packed)?;
     }
-    document(&title(report), report.banner.as_deref(), &data, "'none'")
+    page.write_all(rest.as_bytes())
 }
 
 /// The page that asks the viewer's server for its data.
 pub fn shell(report: &Report) -> String {
-    document(&title(report), report.banner.as_deref(), "", "'self'")
+    document(&title(report), report.banner.as_deref(), "'self'").concat()
 }
 
 fn title(report: &Report) -> String {
@@ -59,8 +65,8 @@ fn title(report: &Report) -> String {
     format!("{} · pibench-host", suites.join(", "))
 }
 
-/// `data` is markup of our own; `connect` says where the page may ask for more.
-fn document(title: &str, banner: Option<&str>, data: &str, connect: &str) -> String {
+/// What stands before the data and what behind it; `connect` says where the page may ask for more.
+fn document(title: &str, banner: Option<&str>, connect: &str) -> [String; 2] {
     let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
     let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     // Even markup that found its way into the page could load and run nothing.
@@ -76,14 +82,16 @@ fn document(title: &str, banner: Option<&str>, data: &str, connect: &str) -> Str
             escape::html(banner)
         )
     });
-    format!(
+    let head = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{banner}\
          <div id=\"page\"><noscript>This page shows its data by JavaScript of its own; nothing is loaded from \
-         anywhere.</noscript></div>\n{data}<script>{script}</script>\n</body>\n</html>\n",
+         anywhere.</noscript></div>\n",
         escape::html(title)
-    )
+    );
+    let rest = format!("<script>{script}</script>\n</body>\n</html>\n");
+    [head, rest]
 }

@@ -162,8 +162,20 @@ impl RunRecord {
     }
 
     /// How long its turns took.
-    pub fn timings(&self) -> Vec<Timing> {
-        self.folders().into_iter().flat_map(read_timings).collect()
+    pub fn timings(&self) -> impl Iterator<Item = Timing> {
+        self.folders().into_iter().flat_map(read_timings)
+    }
+
+    /// How long the turns of an episode took, in milliseconds by session and turn.
+    pub fn times(&self, persona: &str, run: u32) -> BTreeMap<String, BTreeMap<u32, u64>> {
+        let mut times: BTreeMap<String, BTreeMap<u32, u64>> = BTreeMap::new();
+        for timing in read_timings(self.home(run, persona)) {
+            if (timing.persona.as_str(), timing.run) == (persona, run) {
+                let turns = times.entry(timing.session).or_default();
+                *turns.entry(timing.turn).or_default() += timing.ms;
+            }
+        }
+        times
     }
 
     fn new(
@@ -267,13 +279,13 @@ impl RunRecord {
     fn played_so_far(&self, line: &SessionLine) -> Option<Value> {
         let events = episode(self.home(line.run, &line.persona), &line.persona, line.run).ok()?;
         let started = events.iter().find_map(|event| match event {
-            Event::SessionStarted(started) if started.session == line.id => Some(started),
+            Event::SessionStarted(started) if line.id == started.session => Some(started),
             _ => None,
         })?;
         let turns: Vec<_> = events
             .iter()
             .filter_map(|event| match event {
-                Event::Turn(turn) if turn.session == line.id => Some(turn),
+                Event::Turn(turn) if line.id == turn.session => Some(turn),
                 _ => None,
             })
             .collect();
@@ -351,7 +363,7 @@ fn categories_of_trajectories(
     let category = |line: &SessionLine| {
         let value = read_trajectory(dir, line)?.get("category")?.clone();
         let category = serde_json::from_value(value).ok()?;
-        Some(((line.persona.clone(), line.id.clone()), category))
+        Some(((line.persona.to_string(), line.id.to_string()), category))
     };
     results.sessions.iter().filter_map(category).collect()
 }

@@ -1,10 +1,12 @@
 //! The final table: Proc and Comp per persona, and what broke.
 
-use comfy_table::{CellAlignment, Table};
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 
 use super::cost;
 use super::escape::line;
-use super::grid::{fitting, keep_words};
+use super::grid::{fits, fitting, keep_words};
 use super::run_record::marked;
 use pibench_core::aggregate::Tally;
 use pibench_core::player::Mark;
@@ -12,7 +14,24 @@ use pibench_record::results::{FaultLine, RunResults, SessionLine};
 
 /// The results as plain text.
 pub fn results(results: &RunResults) -> String {
-    let mut parts = vec![sessions(&results.sessions), personas(results)];
+    let mut text = Vec::new();
+    // A vector takes every byte.
+    let _ = write(results, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The same, written as it is laid out: that of a long run has a row for each session.
+pub fn write(results: &RunResults, to: &mut dyn Write) -> io::Result<()> {
+    sessions(&results.sessions, to)?;
+    for part in below(results) {
+        write!(to, "\n\n{part}")?;
+    }
+    Ok(())
+}
+
+/// What stands below the sessions.
+fn below(results: &RunResults) -> Vec<String> {
+    let mut parts = vec![personas(results)];
     parts.extend(cost::table(results));
     if results
         .sessions
@@ -28,7 +47,7 @@ pub fn results(results: &RunResults) -> String {
     parts.extend(marks.iter().map(|mark| mark.sentence().to_owned()));
     parts.extend(super::tables::at_end(results));
     parts.extend(faults(&results.faults));
-    parts.join("\n\n")
+    parts
 }
 
 /// The faults, a line each; None without any.
@@ -91,31 +110,89 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn sessions(sessions: &[SessionLine]) -> String {
-    let mut table = table(&[
-        "session", "run", "Proc", "pooled", "Comp", "turns", "outcome",
-    ]);
-    let mut last = None;
+const SESSIONS: [&str; 7] = [
+    "session", "run", "Proc", "pooled", "Comp", "turns", "outcome",
+];
+
+/// Sessions whose rows are laid out at once.
+const TOGETHER: usize = 512;
+
+/// Lines above the rows: the border, the titles, the line below them.
+const HEAD: usize = 3;
+
+/// A row for each session. The table of a long run is laid out piece by piece, for a cell takes many times its text.
+fn sessions(sessions: &[SessionLine], to: &mut dyn Write) -> io::Result<()> {
+    let widths = widths(sessions);
+    if sessions.len() <= TOGETHER || !fits(&widths) {
+        return write!(to, "{}", rows(sessions, None));
+    }
+    let mut before: Option<&SessionLine> = None;
+    let mut border = String::new();
+    for lines in sessions.chunks(TOGETHER) {
+        let mut table = rows(lines, before);
+        for (at, width) in widths.iter().enumerate() {
+            if let Some(column) = table.column_mut(at) {
+                let width = width.saturating_add(column.padding_width());
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+            }
+        }
+        // What stands above the rows comes once, and so does the border below.
+        let text = table.to_string();
+        let above = if before.is_some() { HEAD } else { 0 };
+        let mut rows: Vec<&str> = text.lines().skip(above).collect();
+        rows.pop().unwrap_or_default().clone_into(&mut border);
+        for row in rows {
+            writeln!(to, "{row}")?;
+        }
+        before = lines.last();
+    }
+    write!(to, "{border}")
+}
+
+/// `before`: the session that stands above the first.
+fn rows(sessions: &[SessionLine], before: Option<&SessionLine>) -> Table {
+    let mut table = table(&SESSIONS);
+    let mut last = before.map(|line| (&line.persona, line.run));
     for session in sessions {
-        let mark = if session.no_offline_matcher { " *" } else { "" };
         // A persona has a line of its own, where its sessions begin.
         let begins = Some((&session.persona, session.run));
         if last != begins {
             table.add_row([line(&session.persona)]);
             last = begins;
         }
-        table.add_row([
-            format!("  {}{mark}", line(&session.id)),
-            session.run.to_string(),
-            score(session.proc),
-            score(session.proc_scored),
-            score(session.comp),
-            session.turns.to_string(),
-            name(&session.outcome),
-        ]);
+        table.add_row(cells(session));
     }
     keep_words(&mut table, 0..7);
-    table.to_string()
+    table
+}
+
+fn cells(session: &SessionLine) -> [String; 7] {
+    let mark = if session.no_offline_matcher { " *" } else { "" };
+    [
+        format!("  {}{mark}", line(&session.id)),
+        session.run.to_string(),
+        score(session.proc),
+        score(session.proc_scored),
+        score(session.comp),
+        session.turns.to_string(),
+        name(&session.outcome),
+    ]
+}
+
+/// What each column of the sessions takes where nothing is wrapped; a letter of another alphabet may be two wide.
+fn widths(sessions: &[SessionLine]) -> [u16; 7] {
+    let wide = |text: &str| {
+        let width = u16::try_from(text.len()).ok();
+        width.filter(|_| text.is_ascii()).unwrap_or(u16::MAX)
+    };
+    let mut widths = SESSIONS.map(wide);
+    for session in sessions {
+        widths[0] = widths[0].max(wide(&line(&session.persona)));
+        for (width, cell) in widths.iter_mut().zip(cells(session)) {
+            *width = (*width).max(wide(&cell));
+        }
+    }
+    widths
 }
 
 fn personas(results: &RunResults) -> String {
@@ -174,4 +251,53 @@ fn fault(of: &FaultLine) -> String {
         name(&fault.kind),
         line(&fault.message)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use pibench_core::record::Outcome;
+    use pibench_core::score::IntentCounts;
+    use pibench_record::Used;
+
+    use super::*;
+
+    fn line(at: u32, id: &str) -> SessionLine {
+        let percent = f64::from(at % 101);
+        SessionLine {
+            id: id.into(),
+            persona: format!("p{}", at / 3 % 20).as_str().into(),
+            run: at / 60 + 1,
+            proc: Some(percent),
+            proc_scored: at.is_multiple_of(2).then_some(percent),
+            weight: 1,
+            comp: None,
+            turns: at % 40,
+            outcome: Outcome::Complete,
+            intents: IntentCounts::default(),
+            no_offline_matcher: at % 700 == 5,
+            usage: Used::default(),
+            cost: None,
+        }
+    }
+
+    #[test]
+    fn a_table_in_pieces_is_the_table() {
+        let long = "a-session-with-a-name-that-leaves-no-room-for-the-other-columns";
+        for (count, id) in [
+            (512, "s"),
+            (513, "s"),
+            (2_000, "one"),
+            (600, long),
+            (600, "ü"),
+        ] {
+            let mut lines: Vec<_> = (0..count).map(|at| line(at, "short")).collect();
+            lines[usize::try_from(count / 2).unwrap()].id = id.into();
+            let mut text = Vec::new();
+            sessions(&lines, &mut text).unwrap();
+            assert!(
+                text == rows(&lines, None).to_string().as_bytes(),
+                "{count} {id}"
+            );
+        }
+    }
 }

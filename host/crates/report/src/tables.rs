@@ -1,7 +1,7 @@
 //! The paper's tables from finished runs, and what it leaves open: how sure the scores are, and what they cost. It
 //! arranges figures and computes none but counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
@@ -121,23 +121,19 @@ fn pair(scores: Option<&Scores>) -> Cell {
 }
 
 /// Each name once, in their order.
-fn once<'a>(names: impl IntoIterator<Item = &'a String>) -> Vec<&'a str> {
-    let mut found: Vec<&str> = Vec::new();
-    for name in names {
-        if !found.contains(&name.as_str()) {
-            found.push(name);
-        }
-    }
-    found
+fn once<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    let names = names.into_iter();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 fn overall(runs: &[Measured<'_>]) -> Sheet {
     let lines = runs.iter().flat_map(|one| &one.run.results.sessions);
-    let own = lines.map(|line| &line.persona);
+    let own = lines.map(|line| line.persona.as_str());
     let models = published().model.iter();
     let personas = once(
         own.clone()
-            .chain(models.flat_map(|model| model.personas.keys())),
+            .chain(models.flat_map(|model| model.personas.keys().map(String::as_str))),
     );
     let mut columns = vec![
         Column::words("Model"),

@@ -127,7 +127,7 @@ impl Desk {
                 "text/html; charset=utf-8",
                 shell(&*self.report()?),
             ),
-            "index.json" => json(&index(&*self.report()?)),
+            "index.json" => json(&json!(index(&*self.report()?))),
             "version" => json(&json!({
                 "version": self.version(),
                 "complete": self.report()?.runs.iter().all(|run| run.complete),
@@ -199,7 +199,10 @@ fn session(report: &Report, mut place: usize) -> Value {
         let episode: Vec<_> = lines.iter().filter(same).cloned().collect();
         let at = episode.iter().position(|other| other.id == line.id);
         return at
-            .and_then(|at| episode_chunks(run, &episode).nth(at))
+            .and_then(|at| {
+                let times = run.times(&line.persona, line.run);
+                episode_chunks(run, &episode, times).nth(at)
+            })
             .unwrap_or_default();
     }
     Value::Null

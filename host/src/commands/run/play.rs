@@ -1,5 +1,6 @@
 //! A plan played to its end: progress while it plays, results and what kept it from its end, the exit.
 
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -126,10 +127,9 @@ pub(in crate::commands) fn show(
     folder: &Path,
 ) -> Result<(), Failure> {
     if json {
-        let text = serde_json::to_string(results).or_exit(Exit::Bug)?;
-        println!("{text}");
+        print(|to| Ok(serde_json::to_writer(to, results)?))?;
     } else {
-        println!("{}", table::results(results));
+        print(|to| table::write(results, to))?;
     }
     if !talk().quiet {
         eprintln!(
@@ -138,6 +138,13 @@ pub(in crate::commands) fn show(
         );
     }
     Ok(())
+}
+
+/// Prints a text as it is made, and the end of its line.
+fn print(text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut to = BufWriter::new(std::io::stdout().lock());
+    let written = text(&mut to).and_then(|()| to.write_all(b"\n"));
+    written.and_then(|()| to.flush()).or_exit(Exit::Io)
 }
 
 fn exit_of_error(error: &RunError) -> Exit {

@@ -83,7 +83,7 @@ impl AgentPlay {
             proc: results.proc,
             comp: results.comp,
             turns: lines
-                .map(|line| ((line.persona.clone(), line.id.clone()), line.turns))
+                .map(|line| ((line.persona.to_string(), line.id.to_string()), line.turns))
                 .collect(),
         }
     }

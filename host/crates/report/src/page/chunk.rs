@@ -9,6 +9,7 @@ use similar::TextDiff;
 use crate::failure;
 use crate::run_record::RunRecord;
 use pibench_core::failure::Made;
+use pibench_record::Name;
 use pibench_record::results::SessionLine;
 
 /// Files above this are not compared: nobody reads such a difference in a page.
@@ -20,44 +21,62 @@ const DIFF_LINES: usize = 1_500;
 /// Characters of a reply or a prompt that are shown.
 const SHOWN: usize = 20_000;
 
+/// How long the turns of an episode took, in milliseconds by session and turn.
+type EpisodeTimes = BTreeMap<String, BTreeMap<u32, u64>>;
+
+/// Those of the first episodes of a run: its file is read once for all.
+pub(super) struct Times(BTreeMap<(Name, u32), EpisodeTimes>);
+
+impl Times {
+    /// `most`: of so many sessions.
+    pub(super) fn of(run: &RunRecord, most: usize) -> Self {
+        let lines = run.results.sessions.iter().take(most);
+        let mut times: BTreeMap<_, EpisodeTimes> = lines
+            .map(|line| ((line.persona.clone(), line.run), EpisodeTimes::new()))
+            .collect();
+        for timing in run.timings() {
+            let episode = (timing.persona.as_str().into(), timing.run);
+            if let Some(times) = times.get_mut(&episode) {
+                let turns = times.entry(timing.session).or_default();
+                *turns.entry(timing.turn).or_default() += timing.ms;
+            }
+        }
+        Self(times)
+    }
+
+    /// Those of the episode that has these lines.
+    pub(super) fn take(&mut self, lines: &[SessionLine]) -> EpisodeTimes {
+        let key = lines.first().map(|line| (line.persona.clone(), line.run));
+        key.and_then(|key| self.0.remove(&key)).unwrap_or_default()
+    }
+}
+
 /// The sessions of one episode, in its order, each made when it is asked for: files are followed from one to the next.
 /// Null for what is not played.
 pub fn episode_chunks<'a>(
     run: &'a RunRecord,
     lines: &'a [SessionLine],
-) -> impl Iterator<Item = Value> + 'a {
-    let mut episode = Episode::of(run, lines);
+    times: EpisodeTimes,
+) -> impl Iterator<Item = Value> + use<'a> {
+    let mut episode = Episode::of(run, lines, times);
     lines.iter().map(move |line| episode.chunk(line))
 }
 
 /// What stands beside the trajectories of an episode.
 struct Episode<'a> {
     files: Files<'a>,
-    /// Milliseconds by session and turn.
-    times: BTreeMap<String, BTreeMap<u32, u64>>,
+    times: EpisodeTimes,
     /// By the session that came after.
     wakes: BTreeMap<String, Vec<Value>>,
     made: Made,
 }
 
 impl<'a> Episode<'a> {
-    fn of(run: &'a RunRecord, lines: &[SessionLine]) -> Self {
-        let mut times: BTreeMap<String, BTreeMap<u32, u64>> = BTreeMap::new();
-        let mut wakes = BTreeMap::new();
-        if let Some(SessionLine {
-            persona,
-            run: repeat,
-            ..
-        }) = lines.first()
-        {
-            wakes = run.wakes(persona, *repeat);
-            for timing in run.timings() {
-                if (&timing.persona, timing.run) == (persona, *repeat) {
-                    let turns = times.entry(timing.session).or_default();
-                    *turns.entry(timing.turn).or_default() += timing.ms;
-                }
-            }
-        }
+    fn of(run: &'a RunRecord, lines: &[SessionLine], times: EpisodeTimes) -> Self {
+        let wakes = lines
+            .first()
+            .map(|line| run.wakes(&line.persona, line.run))
+            .unwrap_or_default();
         let files = Files {
             run,
             blobs: BTreeMap::new(),
@@ -72,7 +91,7 @@ impl<'a> Episode<'a> {
 
     fn chunk(&mut self, line: &SessionLine) -> Value {
         let run = self.files.run;
-        let mut wakes = self.wakes.remove(&line.id).unwrap_or_default();
+        let mut wakes = self.wakes.remove(&*line.id).unwrap_or_default();
         for wake in &mut wakes {
             let diffs = self.files.changes(wake);
             wake["diffs"] = diffs.into();
@@ -90,7 +109,7 @@ impl<'a> Episode<'a> {
             "system": system(run, &trajectory),
             "exchanges": exchanges(run, &trajectory),
             "diffs": diffs,
-            "ms": self.times.get(&line.id),
+            "ms": self.times.get(&*line.id),
             "wakes": wakes,
             "missed": failures.missed,
             "trajectory": trajectory,

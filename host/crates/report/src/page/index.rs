@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::category::{CATEGORIES, describe, letter};
 use crate::figure::{Figure, Theme, figures};
@@ -18,6 +18,7 @@ use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
 use pibench_core::player::{Mark, Players};
 use pibench_core::vocabulary::{Category, Protocol, Scaffold};
+use pibench_record::Name;
 use pibench_record::outline::Outline;
 use pibench_record::results::{FaultLine, SessionLine};
 
@@ -95,7 +96,8 @@ struct SessionEntry<'a> {
     /// The place of its run among `runs`.
     r#in: usize,
     category: Option<Category>,
-    title: String,
+    /// Its id where the outline does not tell.
+    title: &'a str,
     /// Real time of its turns; null where none was recorded.
     ms: Option<u64>,
     /// How far it is, in a run that is not complete.
@@ -121,8 +123,8 @@ struct Image {
     dark: String,
 }
 
-/// The index of a report as JSON.
-pub fn index(report: &Report) -> Value {
+/// The index of a report.
+pub fn index(report: &Report) -> Index<'_> {
     let mut outlines: Vec<&Outline> = Vec::new();
     let mut runs = Vec::new();
     let mut sessions = Vec::new();
@@ -141,7 +143,7 @@ pub fn index(report: &Report) -> Value {
     let headings = headings
         .iter()
         .filter_map(|(origin, heading)| Some((origin.as_str()?.to_owned(), *heading)));
-    json!(Index {
+    Index {
         version: 1,
         host: env!("CARGO_PKG_VERSION"),
         banner: report.banner.as_deref(),
@@ -153,7 +155,7 @@ pub fn index(report: &Report) -> Value {
         sheets: &report.sheets,
         figures: images(report),
         comparisons: &report.comparisons,
-    })
+    }
 }
 
 fn run_entry<'a>(
@@ -195,36 +197,41 @@ fn run_entry<'a>(
 }
 
 fn session_entries<'a>(place: usize, run: &'a RunRecord) -> Vec<SessionEntry<'a>> {
-    let mut times: BTreeMap<(String, u32, String), u64> = BTreeMap::new();
+    let key = |line: &SessionLine| (line.persona.clone(), line.run, line.id.clone());
+    let lines = || run.results.sessions.iter();
+    let mut times: BTreeMap<(Name, u32, Name), Option<u64>> =
+        lines().map(|line| (key(line), None)).collect();
     for timing in run.timings() {
-        *times
-            .entry((timing.persona, timing.run, timing.session))
-            .or_default() += timing.ms;
+        let (persona, session) = (timing.persona.as_str(), timing.session.as_str());
+        if let Some(ms) = times.get_mut(&(persona.into(), timing.run, session.into())) {
+            *ms.get_or_insert_default() += timing.ms;
+        }
     }
+    let titles = titles(run);
     let entry = |line: &'a SessionLine| {
-        let (persona, id) = (&line.persona, &line.id);
-        let key = (persona.clone(), line.run, id.clone());
+        let SessionLine { persona, id, .. } = line;
         SessionEntry {
             line,
             r#in: place,
             category: run.category(persona, id),
-            title: title(run, persona, id),
-            ms: times.get(&key).copied(),
+            title: titles
+                .get(&(persona.as_str(), id.as_str()))
+                .unwrap_or(&id.as_str()),
+            ms: times.get(&key(line)).copied().flatten(),
             state: (!run.complete).then(|| run.state(line)),
         }
     };
-    run.results.sessions.iter().map(entry).collect()
+    lines().map(entry).collect()
 }
 
-/// The session's title; its id where the outline does not tell.
-fn title(run: &RunRecord, persona: &str, session: &str) -> String {
-    let outline = run.outline.iter().flat_map(|outline| &outline.personas);
-    let mut sessions = outline
-        .filter(|one| one.id == persona)
-        .flat_map(|persona| &persona.sessions);
-    sessions
-        .find(|one| one.id == session)
-        .map_or_else(|| session.to_owned(), |found| found.title.clone())
+/// The sessions' titles by persona and id, as far as the outline tells.
+fn titles(run: &RunRecord) -> BTreeMap<(&str, &str), &str> {
+    let personas = run.outline.iter().flat_map(|outline| &outline.personas);
+    let sessions = personas.flat_map(|persona| {
+        let sessions = persona.sessions.iter();
+        sessions.map(|one| ((persona.id.as_str(), one.id.as_str()), one.title.as_str()))
+    });
+    sessions.collect()
 }
 
 fn categories() -> Vec<CategoryEntry> {

@@ -1,12 +1,13 @@
 //! Data made small enough to travel in one file. What is cut says so.
 
-use std::io::Write;
+use std::io::BufWriter;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde::Serialize;
 use serde_json::Value;
 
-use super::chunk::episode_chunks;
+use super::chunk::{Times, episode_chunks};
 use crate::report::Report;
 
 /// What 100 sessions may take in the page, in bytes of base64: the rest of 5 MB is for index and page.
@@ -22,42 +23,65 @@ const CARRIED: usize = 4_000;
 const LENGTHS: [usize; 5] = [32_768, 8_192, 2_048, 512, 128];
 
 /// JSON, compressed. The same value gives the same bytes.
-pub(super) fn pack(value: &Value) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+pub(super) fn pack(value: &impl Serialize) -> Vec<u8> {
+    /// Bytes that are compressed at once.
+    const BUFFER: usize = 64 << 10;
+    let encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let mut writer = BufWriter::with_capacity(BUFFER, encoder);
     // A vector takes every byte.
-    let _ = encoder.write_all(value.to_string().as_bytes());
-    encoder.finish().unwrap_or_default()
+    let _ = serde_json::to_writer(&mut writer, value);
+    let packed = writer.into_inner().ok();
+    packed
+        .and_then(|encoder| encoder.finish().ok())
+        .unwrap_or_default()
 }
 
 /// The sessions of the report that the page carries, in the order of the index. Records are large: one at a time is unpacked,
 /// and again where it has to be cut.
 pub(super) fn sessions(report: &Report) -> Vec<Vec<u8>> {
-    fit(|| chunks(report).take(CARRIED))
+    let sessions = report.runs.iter().map(|run| run.results.sessions.len());
+    fit(sessions.sum::<usize>().min(CARRIED), || {
+        chunks(report).take(CARRIED)
+    })
 }
 
-fn fit<I: Iterator<Item = Value>>(chunks: impl Fn() -> I) -> Vec<Vec<u8>> {
-    let mut all: Vec<Vec<u8>> = chunks().map(|chunk| pack(&chunk)).collect();
-    let budget = base64_inverse((PER_HUNDRED * all.len().max(100) / 100).min(ALL));
-    let total: usize = all.iter().map(Vec::len).sum();
-    if total <= budget {
-        return all;
-    }
-    let share = budget / all.len().max(1);
-    for (bytes, chunk) in all.iter_mut().zip(chunks()) {
-        if bytes.len() > share {
-            *bytes = fitted(chunk, share);
+/// `count`: how many there are.
+fn fit<I: Iterator<Item = Value>>(count: usize, chunks: impl Fn() -> I) -> Vec<Vec<u8>> {
+    let budget = base64_inverse((PER_HUNDRED * count.max(100) / 100).min(ALL));
+    let share = budget / count.max(1);
+    // None for one that is cut. All are kept as long as they fit, and then the small ones alone.
+    let mut all: Vec<Option<Vec<u8>>> = Vec::with_capacity(count);
+    let (mut total, mut is_kept) = (0, true);
+    for chunk in chunks() {
+        let packed = pack(&chunk);
+        total += packed.len();
+        if total > budget && is_kept {
+            is_kept = false;
+            for large in &mut all {
+                large.take_if(|packed| packed.len() > share);
+            }
         }
+        all.push((is_kept || packed.len() <= share).then_some(packed));
     }
-    all
+    if is_kept {
+        return all.into_iter().flatten().collect();
+    }
+    let cut = all.into_iter().zip(chunks());
+    cut.map(|(packed, chunk)| packed.unwrap_or_else(|| fitted(chunk, share)))
+        .collect()
 }
 
 fn chunks(report: &Report) -> impl Iterator<Item = Value> {
     report.runs.iter().flat_map(|run| {
+        let mut times = None;
         let episodes = run
             .results
             .sessions
             .chunk_by(|one, other| (&one.persona, one.run) == (&other.persona, other.run));
-        episodes.flat_map(move |lines| episode_chunks(run, lines))
+        episodes.flat_map(move |lines| {
+            let times = times.get_or_insert_with(|| Times::of(run, CARRIED));
+            episode_chunks(run, lines, times.take(lines))
+        })
     })
 }
 
@@ -129,8 +153,11 @@ mod tests {
             });
             json!({ "texts": texts.collect::<Vec<_>>() })
         };
-        let few: usize = fit(|| (0..10).map(chunk)).iter().map(Vec::len).sum();
-        let many: usize = fit(|| (0..1_200).map(chunk)).iter().map(Vec::len).sum();
+        let few: usize = fit(10, || (0..10).map(chunk)).iter().map(Vec::len).sum();
+        let many: usize = fit(1_200, || (0..1_200).map(chunk))
+            .iter()
+            .map(Vec::len)
+            .sum();
         assert!(few > 10 * 40_000, "ten fit as they are: {few}");
         assert!(many <= base64_inverse(ALL), "{many}");
     }
