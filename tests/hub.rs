@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use pibench_hub::NAMESPACE;
 use pibench_signature::{AllowedSigners, verify};
 use pibench_suite::suite::Grading;
+use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use ssh_key::private::{Ed25519Keypair, KeypairData};
@@ -408,6 +409,11 @@ async fn each_quota_ends_at_its_number_and_leaves_the_other_submitter_alone() {
         status == 429 && reason.contains("your 1 episodes of this day"),
         "{reason}"
     );
+    let path = format!("/runs/{run}/episodes");
+    let refused = day.request(Method::POST, &path).json(&json!({}));
+    let refused = refused.send().await.unwrap();
+    let wait = refused.headers()[RETRY_AFTER].to_str().unwrap();
+    assert!((1..=86_400).contains(&wait.parse().unwrap()), "{wait}");
 
     let once = of("once");
     let (run, mcp) = opened(&once).await;

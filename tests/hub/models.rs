@@ -75,13 +75,25 @@ async fn a_hub_whose_models_cannot_work_does_not_start_and_says_why() {
         assert_eq!(asked(&server).await, [2, 0], "user and judge, on one day");
         assert_eq!(hub.end(), Some(0));
     }
+    // Another key has not answered yet, and is not known.
+    let base = format!("{}/v1", server.uri());
+    let another = [
+        ("OPENAI_API_KEY", "sk-another-key"),
+        ("OPENAI_BASE_URL", &*base),
+    ];
+    let refused = tokio::task::block_in_place(|| scene.run_with(&["hub"], &another));
+    expect(
+        &refused,
+        10,
+        &["failed to pass the preflight: ask openai/m"],
+    );
     // Who plays another role was not asked in it.
     set(
         &scene,
         "user = \"lexical\"\njudge = [\"openai/n\"]\nruns = 1\n",
     );
     drop(start(&scene, &server));
-    assert_eq!(asked(&server).await, [3, 0]);
+    assert_eq!(asked(&server).await, [5, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

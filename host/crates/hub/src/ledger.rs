@@ -208,6 +208,8 @@ pub(crate) enum Opened {
     Already(u32),
     /// Why not, for the submitter.
     Refused(String),
+    /// Why not before the next day.
+    UsedUp(String),
 }
 
 /// The file, opened twice: who reads waits for nobody who writes, and nobody who writes for the disk. Calls are short.
@@ -512,7 +514,8 @@ impl Ledger {
             Unit::Episodes,
             quotas.episodes_a_day,
         )? {
-            return refused(used_up(quotas.episodes_a_day, "episodes"));
+            let reason = used_up(quotas.episodes_a_day, "episodes");
+            return Ok(Opened::UsedUp(reason));
         }
         transaction.execute(
             "INSERT INTO episode (run, number, state, place)
@@ -781,6 +784,13 @@ pub(crate) fn used_up(most: u32, what: &str) -> String {
 
 /// When there is more of what is counted by the day.
 const NEXT_DAY: &str = "the next day begins at 00:00 UTC";
+
+/// How long it is until then.
+pub(crate) fn rest_of_day() -> Duration {
+    const DAY: u64 = 24 * 60 * 60;
+    let gone = Timestamp::now().as_second().rem_euclid(DAY as i64);
+    Duration::from_secs(DAY - gone.unsigned_abs())
+}
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;

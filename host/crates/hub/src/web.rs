@@ -23,7 +23,7 @@ use crate::config::Quotas;
 use crate::finish::{SIGNATURE, STATEMENT};
 use crate::hall::{Away, Hub, HubOrAway, MEGABYTE};
 use crate::ledger::{
-    Episode, EpisodeState, Ledger, LedgerError, Opened, Run, RunState, Spot, used_up,
+    Episode, EpisodeState, Ledger, LedgerError, Opened, Run, RunState, Spot, rest_of_day, used_up,
 };
 use pibench_core::cost::MicroUsd;
 use pibench_door::{Door, DoorError, Guest, Peer, Room};
@@ -72,6 +72,11 @@ impl Refused {
         self
     }
 
+    /// There is more on the next day.
+    fn used_up(reason: String) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, reason).after(rest_of_day())
+    }
+
     fn absent() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is no such thing of yours")
     }
@@ -103,7 +108,7 @@ impl From<HubOrAway> for Refused {
             )
             .after(Duration::from_secs(10)),
             HubOrAway::Away(Away::Full) => full(),
-            HubOrAway::Away(Away::Spent(why)) => Self::new(StatusCode::TOO_MANY_REQUESTS, why),
+            HubOrAway::Away(Away::Spent(why)) => Self::used_up(why),
         }
     }
 }
@@ -394,7 +399,7 @@ async fn open_episode(
     has_room(&hub, &name).await?;
     has_bytes(&hub, &name)?;
     if let Some(why) = hub.lacks_money(&name)? {
-        return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, why));
+        return Err(Refused::used_up(why));
     }
     let quotas = hub.quotas(&name);
     let (number, status) = match hub.ledger.open_episode(&run, number, quotas)? {
@@ -403,6 +408,7 @@ async fn open_episode(
         Opened::Refused(reason) => {
             return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, reason));
         }
+        Opened::UsedUp(reason) => return Err(Refused::used_up(reason)),
     };
     hub.wake();
     let value = json!({ "episode": number, "mcp": format!("/v1/runs/{id}/episodes/{number}/mcp") });
@@ -508,10 +514,7 @@ async fn has_room(hub: &Arc<Hub>, name: &str) -> Result<(), Refused> {
 fn has_bytes(hub: &Hub, name: &str) -> Result<(), Refused> {
     let most = hub.quotas(name).megabytes_a_day;
     if hub.bytes(name)? >= u64::from(most) * MEGABYTE {
-        return Err(Refused::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            used_up(most, "megabytes"),
-        ));
+        return Err(Refused::used_up(used_up(most, "megabytes")));
     }
     Ok(())
 }

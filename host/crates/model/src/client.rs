@@ -28,7 +28,7 @@ use super::cassette::{Fingerprint, Question, Recorded, Tape};
 use super::gate::{Gate, Load};
 use super::meter::Meter;
 use super::place::Place;
-use super::provider::{Endpoint, Environment, ProviderError};
+use super::provider::{Endpoint, Environment, Key, ProviderError};
 use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, WINDOW, backoff, retry_after};
 use super::told;
 use super::wire::{self, Habits, Unreadable};
@@ -292,12 +292,15 @@ impl Client {
         self.shared.endpoint.settings()
     }
 
-    /// Its server, role and settings in one text: while that is the same, so is the way to it. The key is not in it.
+    /// Its server, role and settings, and a digest of its key, in one text: while that is the same, so is the way to it.
     pub fn mark(&self) -> String {
+        let endpoint = &self.shared.endpoint;
         let settings = serde_json::to_string(&self.settings()).unwrap_or_default();
+        let key = endpoint.key.as_ref().map(Key::digest);
+        let key = key.as_deref().unwrap_or("no key");
         format!(
-            "{} as {:?}: {settings}",
-            self.shared.endpoint.label(),
+            "{} as {:?} with {key}: {settings}",
+            endpoint.label(),
             self.role()
         )
     }

@@ -101,7 +101,7 @@ fn quotas_count_by_submitter_and_leave_the_others_alone() {
         .unwrap();
     let why = open(&ledger, &run, quotas);
     assert!(
-        matches!(&why, Opened::Refused(why) if why.contains("your 3 episodes of this day")),
+        matches!(&why, Opened::UsedUp(why) if why.contains("your 3 episodes of this day")),
         "{why:?}"
     );
     assert_eq!(open(&ledger, &other, quotas), Opened::Now(1));
