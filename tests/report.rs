@@ -84,6 +84,33 @@ fn a_report_holds_every_table_and_figure_and_says_that_models_were_scripted() {
 }
 
 #[test]
+fn a_report_for_which_there_is_no_room_leaves_nothing_behind() {
+    let scene = Scene::new();
+    play(&scene, "run", &[]);
+    let report = |blocks: u32, out: &str| {
+        // A file of the process has at most so many blocks of 512 bytes.
+        let shell = format!("trap '' XFSZ; ulimit -f {blocks}");
+        let mut command = scene.command_after(&shell, &["report", "run", "--out", out]);
+        command.output().unwrap()
+    };
+    expect(
+        &report(200, "part"),
+        4,
+        &["write part/index.html: File too large"],
+    );
+    let names = || {
+        fs::read_dir(scene.path("."))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+    };
+    assert!(!names().any(|name| {
+        let name = name.to_string_lossy();
+        name == "part" || name.contains("new-report")
+    }));
+    expect(&report(200_000, "whole"), 0, &[]);
+}
+
+#[test]
 fn a_run_that_is_not_finished_is_viewed_and_not_reported() {
     let scene = Scene::new();
     play(&scene, "run", &[]);

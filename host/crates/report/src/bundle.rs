@@ -1,7 +1,8 @@
 //! The folder that holds all of a report.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::figure::{Theme, figures};
@@ -17,45 +18,62 @@ pub struct WriteError {
     reason: String,
 }
 
-/// Writes a new folder: `index.html`, `tables.<format>`, `tables/<id>.csv`, `figures/<id>.svg`.
-pub fn write(report: &Report, dir: &Path) -> Result<(), WriteError> {
-    let failed = |path: &Path, reason: String| WriteError {
+/// Writes a new folder: `index.html`, `tables.<format>`, `tables/<id>.csv`, `figures/<id>.svg`. It is there whole or not at all.
+pub fn write(report: &Report, out: &Path) -> Result<(), WriteError> {
+    let failed = |path: &Path, error: io::Error| WriteError {
         path: path.display().to_string(),
-        reason,
+        reason: error.to_string(),
     };
-    if dir.exists() {
-        let reason = "it is there already; choose another --out".into();
-        return Err(failed(dir, reason));
+    if out.exists() {
+        let reason = io::Error::other("it is there already; choose another --out");
+        return Err(failed(out, reason));
     }
-    let create = |name: &str| {
-        let path = dir.join(name);
+    let above = out.parent().filter(|above| !above.as_os_str().is_empty());
+    let above = above.unwrap_or(Path::new("."));
+    let draft = fs::create_dir_all(above).and_then(|()| {
+        tempfile::Builder::new()
+            .prefix(".new-report-")
+            // As any other folder that a program makes.
+            .permissions(fs::Permissions::from_mode(0o777))
+            .tempdir_in(above)
+    });
+    let draft = draft.map_err(|error| failed(out, error))?;
+    fill(report, draft.path()).map_err(|(name, error)| failed(&out.join(name), error))?;
+    fs::rename(draft.path(), out).map_err(|error| failed(out, error))?;
+    // It has another name now.
+    let _ = draft.keep();
+    Ok(())
+}
+
+/// Writes all files of a report into a folder; an error has the name of the file with it.
+fn fill(report: &Report, dir: &Path) -> Result<(), (String, io::Error)> {
+    let put = |name: String, text: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>| {
+        let path = dir.join(&name);
         let made = fs::create_dir_all(path.parent().unwrap_or(dir));
-        let file = made.and_then(|()| File::create(&path));
-        file.map(BufWriter::new)
-            .map_err(|error| failed(&path, error.to_string()))
+        let written = made.and_then(|()| File::create(&path)).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            text(&mut file)?;
+            file.flush()
+        });
+        written.map_err(|error| (name, error))
     };
-    let put = |name: String, text: String| {
-        let mut file = create(&name)?;
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
-        written.map_err(|error| failed(&dir.join(name), error.to_string()))
-    };
+    let put_text =
+        |name: String, text: String| put(name, &mut |file| file.write_all(text.as_bytes()));
     let banner = report.banner.as_deref();
-    let mut page = create("index.html")?;
-    let written = page::write(report, &mut page).and_then(|()| page.flush());
-    written.map_err(|error| failed(&dir.join("index.html"), error.to_string()))?;
+    put("index.html".into(), &mut |file| page::write(report, file))?;
     for (name, format) in [
         ("tables.txt", Format::Text),
         ("tables.md", Format::Markdown),
         ("tables.json", Format::Json),
         ("tables.tex", Format::Latex),
     ] {
-        put(name.into(), render(format, &report.sheets, banner))?;
+        put_text(name.into(), render(format, &report.sheets, banner))?;
     }
     for sheet in &report.sheets {
-        put(format!("tables/{}.csv", sheet.id), csv_file(sheet, banner))?;
+        put_text(format!("tables/{}.csv", sheet.id), csv_file(sheet, banner))?;
     }
     for figure in figures(&report.measured(), Theme::Light, banner) {
-        put(format!("figures/{}.svg", figure.id), figure.svg)?;
+        put_text(format!("figures/{}.svg", figure.id), figure.svg)?;
     }
     Ok(())
 }
