@@ -669,7 +669,9 @@ pub(super) fn spent(plan: &Plan) -> Spent {
     if !plan.roles.paid() {
         return Spent::Nothing;
     }
-    if !plan.roles.unpriced.is_empty() {
+    // An agent from outside pays for itself, and does not say what.
+    let outside = matches!(plan.roles.agent, AgentRole::External(_));
+    if outside || !plan.roles.unpriced.is_empty() {
         return Spent::Unknown;
     }
     let known = plan.spending.meter.known();
