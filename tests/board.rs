@@ -352,6 +352,77 @@ async fn a_sample_is_judged_again_and_the_board_says_how_each_run_was_verified()
     );
 }
 
+/// Writes an archive of folders as they are, without the program's own look at them.
+fn send(scene: &Scene, runs: &[&str], key: Option<&str>, out: &str) {
+    let runs: Vec<PathBuf> = runs.iter().map(|run| scene.path(run)).collect();
+    let list = List::of(&runs).unwrap();
+    let signed = key.map(|key| {
+        let key = pibench_signature::SigningKey::read(&scene.path(key), || None).unwrap();
+        pibench_signature::sign(&key, submission::NAMESPACE, list.text().as_bytes()).unwrap()
+    });
+    submission::write(&scene.path(out), &list, signed.as_deref(), &runs).unwrap();
+}
+
+/// The names of the rows, and of each refused archive its first reason.
+fn built(scene: &Scene, site: &str) -> (Vec<String>, Vec<(String, String)>) {
+    let build = ["board", "build", "sent", "--out", site];
+    expect_found(&maintain(scene, &build, &SIGNERS), 0);
+    let board: Value = serde_json::from_str(&text(scene, &format!("{site}/board.json"))).unwrap();
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let rows = board["rankings"].as_array().unwrap().iter();
+    let rows = rows.flat_map(|ranking| ranking["rows"].as_array().unwrap());
+    let refused = board["refused"].as_array().unwrap().iter();
+    (
+        rows.map(|row| word(&row["name"])).collect(),
+        refused
+            .map(|one| (word(&one["name"]), word(&one["reasons"][0])))
+            .collect(),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_sends_a_run_again_takes_nobodys_place() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    send(&scene, &["one"], None, "sent/aaa.submission");
+    send(&scene, &["one"], Some("bo"), "sent/bo.submission");
+    let (rows, refused) = built(&scene, "first");
+    assert_eq!(rows, ["bo/run-1"], "{refused:?}");
+    assert!(refused[0].1.contains("nobody signed it"), "{refused:?}");
+    // Two people sign it: no name of a file says whose it is.
+    send(&scene, &["one"], Some("ana"), "sent/ana.submission");
+    let (rows, refused) = built(&scene, "second");
+    assert!(rows.is_empty() && refused.len() == 3, "{refused:?}");
+    let (_, reason) = &refused[1];
+    assert!(
+        reason.contains("ana@lab.example and bo@lab.example signed this same run"),
+        "{reason}"
+    );
+    let (_, digest) = reason.split_once("whose it is: ").unwrap();
+    let owners = digest.replace("\"...\"", "\"bo@lab.example\"");
+    scene.write("board.toml", &format!("{RULES}[owners]\n{owners}\n"));
+    let (rows, refused) = built(&scene, "third");
+    assert_eq!(rows, ["bo/run-1"]);
+    let again = "run-1: it is the run of bo/run-1, sent again";
+    assert_eq!(refused[1], ("ana".to_owned(), again.to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_cannot_be_shown_is_refused_and_the_others_are_built() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    send(&scene, &["one"], Some("ana"), "sent/ana.submission");
+    fs::rename(scene.path("one"), scene.path("bad")).unwrap();
+    scene.write("bad/key.age", "no key");
+    play_suite(&scene, &server, "openai/n", "two", &[]);
+    send(&scene, &["bad", "two"], None, "sent/odd.submission");
+    let (rows, refused) = built(&scene, "site");
+    assert_eq!(rows, ["ana/run-1"]);
+    assert_eq!(refused.len(), 1, "{refused:?}");
+}
+
 #[test]
 fn the_workflow_is_yaml_and_gives_no_right_to_write() {
     let output = Scene::new().run(&["submit", "workflow"]);

@@ -1,6 +1,6 @@
 //! `pibench-host board`: a site of the submissions that pass.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -43,45 +43,30 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Io);
     }
     let (rules, signers) = (read_rules(by.rules.as_deref())?, read_signers(signers)?);
-    let archives = archives_in(dir)?;
     let is_secret = places.suite.as_deref().is_some_and(is_secret);
-    let (mut standing, mut refused) = (Vec::new(), Vec::new());
-    // The reports are written from the runs.
-    let mut kept = Vec::new();
-    // Who sent which run first, by the archives' names: the same again is somebody else's, or counted twice.
-    let mut sent: BTreeMap<String, String> = BTreeMap::new();
-    for archive in &archives {
-        let name = archive.file_stem().unwrap_or_default();
-        let signers = signers.as_ref();
-        let mut checked = check_archive(
-            archive,
-            &rules,
-            places.places(),
-            signers,
-            Readers::Everybody,
-        )?;
-        for (run, dir) in checked.runs.iter_mut().zip(&checked.dirs) {
-            show(run, dir, is_secret)?;
-            let journals = submission::journals(dir.as_std_path()).or_exit(Exit::Io)?;
-            let here = format!("{name}/{}", run.name);
-            if let Some(first) = sent.get(&journals) {
-                run.reasons
-                    .push(format!("it is the run of {first}, sent again"));
-            } else {
-                sent.insert(journals, here);
-            }
+    let mut sent = Vec::new();
+    for archive in archives_in(dir)? {
+        let (places, signers) = (places.places(), signers.as_ref());
+        let mut checked = check_archive(&archive, &rules, places, signers, Readers::Everybody)?;
+        for run in &mut checked.runs {
+            show(run, is_secret)?;
         }
-        let (sound, reasons) = rank(name, &mut checked, &rules);
+        sent.push((archive, checked));
+    }
+    refuse_copies(&mut sent, &rules)?;
+    let (mut standing, mut refused) = (Vec::new(), Vec::new());
+    for (archive, checked) in &mut sent {
+        let name = archive.file_stem().unwrap_or_default();
+        let (sound, reasons) = rank(name, checked, &rules);
         standing.extend(sound);
         if !reasons.is_empty() {
             println!("{archive}: not ranked: {}", line(&reasons.join("; ")));
             refused.push(Refused {
                 name: name.to_owned(),
-                signed: checked.signed,
+                signed: checked.signed.clone(),
                 reasons,
             });
         }
-        kept.push(checked.dir);
     }
     site::write(&rules.title, &standing, &refused, *seed, out.as_std_path()).or_exit(Exit::Io)?;
     println!(
@@ -102,9 +87,10 @@ fn is_secret(suite: &Utf8Path) -> bool {
     folder.is_some_and(|folder| keyring::is_private(folder.as_std_path()))
 }
 
-/// What the site shows of a run: of a private one its scores, and nothing that was said. `is_secret`: its suite is private.
-fn show(run: &mut Found, dir: &Utf8Path, is_secret: bool) -> Result<(), Failure> {
-    if !keyring::is_private(dir.as_std_path()) {
+/// What the site shows of a run: of a private one its scores, and nothing that was said. `is_secret`: its suite is private. One that
+/// cannot be shown is refused; what this machine lacks is a failure.
+fn show(run: &mut Found, is_secret: bool) -> Result<(), Failure> {
+    if !keyring::is_private(run.dir.as_std_path()) {
         if is_secret {
             let reason = "its suite is private, and its record lies in it open";
             run.reasons.push(reason.into());
@@ -112,11 +98,75 @@ fn show(run: &mut Found, dir: &Utf8Path, is_secret: bool) -> Result<(), Failure>
         return Ok(());
     }
     if run.reasons.is_empty() {
-        let shown = dir.with_extension("shown");
-        publish(dir.as_std_path(), shown.as_std_path(), Transcripts::None)?;
-        run.record = RunRecord::finished(shown.as_std_path()).or_exit(Exit::InvalidInput)?;
+        let shown = run.dir.with_extension("shown");
+        match read_published(&run.dir, &shown) {
+            Ok(record) => run.record = record,
+            Err(failure) if failure.exit == Exit::InvalidInput => run
+                .reasons
+                .push("what may be shown of its record cannot be read".into()),
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(())
+}
+
+fn read_published(run: &Utf8Path, shown: &Utf8Path) -> Result<RunRecord, Failure> {
+    publish(run.as_std_path(), shown.as_std_path(), Transcripts::None)?;
+    RunRecord::finished(shown.as_std_path()).or_exit(Exit::InvalidInput)
+}
+
+/// Of runs that several archives hold, one stands or none: that of a host of the board's own, of whoever `owners` names, or of the one
+/// person who signed it. What an archive is called says nothing of whose its runs are, and one that is refused takes no one's place.
+fn refuse_copies(sent: &mut [(Utf8PathBuf, Checked)], rules: &Rules) -> Result<(), Failure> {
+    // Archive and run, by the digest of the journals.
+    let mut holders: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+    for (a, (_, checked)) in sent.iter().enumerate() {
+        let sound = checked.runs.iter().enumerate();
+        let sound = sound.filter(|(_, run)| checked.reasons.is_empty() && run.reasons.is_empty());
+        for (r, run) in sound {
+            let digest = submission::journals(run.dir.as_std_path()).or_exit(Exit::Io)?;
+            holders.entry(digest).or_default().push((a, r));
+        }
+    }
+    for (digest, held) in holders.into_iter().filter(|(_, held)| held.len() > 1) {
+        let signer = |&(a, _): &(usize, usize)| sent[a].1.signed.as_ref().map(|one| &*one.by);
+        let signers: BTreeSet<&str> = held.iter().filter_map(signer).collect();
+        let first = match find_owner(&signers, rules.owners.get(&digest), &rules.hubs) {
+            Some(owner) => held.iter().find(|copy| signer(copy) == Some(owner)),
+            // They say the same, and nothing of whose it is.
+            None if signers.is_empty() => held.first(),
+            None => None,
+        };
+        let reason = match first {
+            Some(&(a, r)) => {
+                let name = sent[a].0.file_stem().unwrap_or_default();
+                format!(
+                    "it is the run of {name}/{}, sent again",
+                    sent[a].1.runs[r].name
+                )
+            }
+            None => format!(
+                "{} signed this same run; `owners` of board.toml says whose it is: \"{digest}\" = \"...\"",
+                Vec::from_iter(signers).join(" and ")
+            ),
+        };
+        let first = first.copied();
+        for (a, r) in held.into_iter().filter(|&copy| Some(copy) != first) {
+            sent[a].1.runs[r].reasons.push(reason.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Whose a run is, of those who signed it.
+fn find_owner<'a>(
+    signers: &BTreeSet<&'a str>,
+    named: Option<&'a String>,
+    hubs: &BTreeSet<String>,
+) -> Option<&'a str> {
+    let hub = signers.iter().find(|signer| hubs.contains(**signer));
+    let only = signers.first().filter(|_| signers.len() == 1);
+    hub.copied().or(named.map(String::as_str)).or(only.copied())
 }
 
 /// The archives in a folder, by name.

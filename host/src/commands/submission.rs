@@ -32,12 +32,11 @@ pub(super) struct Checked {
     /// None for one that has no signature that counts.
     pub(super) signed: Option<Signed>,
     pub(super) runs: Vec<Found>,
-    /// The runs' folders.
-    pub(super) dirs: Vec<Utf8PathBuf>,
     /// Of the archive as a whole.
     pub(super) reasons: Vec<String>,
-    /// They lie there, until it is dropped.
-    pub(super) dir: TempDir,
+    /// The runs lie there, until it is dropped.
+    #[expect(dead_code, reason = "it is held, and not read")]
+    dir: TempDir,
 }
 
 impl PlacesArgs {
@@ -119,7 +118,6 @@ pub(super) fn check_archive(
                 digest: None,
                 signed: None,
                 runs: Vec::new(),
-                dirs: Vec::new(),
                 reasons: vec![error.to_string()],
                 dir,
             });
@@ -162,7 +160,6 @@ pub(super) fn check_archive(
         digest: Some(digest),
         signed,
         runs: found,
-        dirs,
         reasons,
         dir,
     })

@@ -172,10 +172,8 @@ fn judge_again(
         answers: &Answers::Asked,
         again: false,
     };
-    let played = checked.dirs.iter().zip(&checked.runs);
-    let plans = played
-        .filter(|(_, run)| run.replayed)
-        .map(|(dir, _)| Ok(reopen_foreign(&machine, dir, purpose, places)?));
+    let played = checked.runs.iter().filter(|run| run.replayed);
+    let plans = played.map(|run| Ok(reopen_foreign(&machine, &run.dir, purpose, places)?));
     let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
     let sample = Sample::draw(&plans, again.sample as usize, again.seed).or_exit(Exit::Io)?;
     let audited = runtime()?.block_on(pibench_engine::audit(&sample, again.seed));

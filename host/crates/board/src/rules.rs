@@ -35,6 +35,8 @@ pub struct Rules {
     pub signed: bool,
     /// Who signs for hosts of the board's own: what they sign was played by the board.
     pub hubs: BTreeSet<String>,
+    /// Whose a run is that several people sent, by its digest, which the refusal names.
+    pub owners: BTreeMap<String, String>,
     /// Submissions that the board judged again, by the archive's digest: what `pibench-host submit check --judge` prints.
     pub judged: BTreeMap<String, Judged>,
 }
@@ -68,6 +70,7 @@ impl Default for Rules {
             unknown_cost: false,
             signed: false,
             hubs: BTreeSet::new(),
+            owners: BTreeMap::new(),
             judged: BTreeMap::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use crate::commands::runtime;
@@ -33,6 +33,9 @@ pub(in crate::commands) struct Found {
     /// How many of the last ones are of its record, and may quote it.
     #[serde(skip)]
     findings: usize,
+    /// Where it lies, unpacked.
+    #[serde(skip)]
+    pub(in crate::commands) dir: Utf8PathBuf,
     #[serde(skip)]
     pub(in crate::commands) record: RunRecord,
 }
@@ -81,6 +84,7 @@ pub(in crate::commands) fn look(
         doubtful,
         reasons,
         findings,
+        dir: dir.to_owned(),
         record,
     })
 }
@@ -112,6 +116,7 @@ pub(in crate::commands) fn print_found(found: &Found) {
         doubtful,
         reasons,
         findings: _,
+        dir: _,
         record: _,
     } = found;
     let percent =
