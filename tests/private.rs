@@ -15,7 +15,7 @@ use ssh_key::{LineEnding, PrivateKey};
 use crate::hidden::{assert_hidden, fold, spans};
 use crate::models::{play, run as run_at, server};
 use crate::openssh::made;
-use crate::scene::{Scene, copy, expect, files, first_persona, short, stderr};
+use crate::scene::{Scene, copy, expect, files, first_persona, root, short, stderr};
 
 const MANIFEST: &str =
     "version = 1\nname = \"clinic\"\nrelease = \"1.0.0\"\nlicense = \"CC-BY-4.0\"\n";
@@ -124,6 +124,64 @@ async fn no_byte_of_a_private_pack_or_its_runs_tells_a_secret_and_those_of_an_op
         &[],
     );
     assert_eq!(output.stdout, open.stdout);
+}
+
+/// What a rule's script prints and raises may be of the rule.
+#[test]
+fn the_log_of_a_private_run_keeps_names_and_numbers_and_that_of_an_open_one_every_text() {
+    if !root().join("target/plugins/python.wasm").exists() {
+        eprintln!("skipped: there is no python.wasm");
+        return;
+    }
+    let scene = scene();
+    let session = "mine/personas/law_trainee/sessions/corrie-extension";
+    scene.write(
+        &format!("{session}/judge.py"),
+        "def score(history):\n    print('the rule says forty minutes')\n    if history:\n        raise ValueError('it wants forty minutes')\n    return {'x': 1}\n",
+    );
+    let file = format!("{session}/session.toml");
+    let text = std::fs::read_to_string(scene.path(&file)).unwrap();
+    let item = "\n[[checklist]]\nid = \"scripted\"\ncriterion = \"The script says yes\"\n[checklist.rule]\ngrader = \"python\"\nscript = \"judge.py\"\ncheck = \"x\"\n";
+    scene.write(&file, &(text + item));
+    let args = [
+        "pack",
+        "mine",
+        "--out",
+        "clinic.pibench",
+        "--recipient",
+        "ana.pub",
+    ];
+    expect(&scene.run(&args), 0, &[]);
+    expect(&install(&scene, "ana"), 0, &[]);
+    let log_of = |suite: &str, out: &str| {
+        let args = [
+            "run",
+            suite,
+            "--identity",
+            "ana",
+            "--out",
+            out,
+            "--session",
+            "corrie-extension",
+        ];
+        expect(&scene.run(&args), 5, &[]);
+        std::fs::read_to_string(scene.path(out).join("log.jsonl")).unwrap()
+    };
+    let open = log_of("mine/suite.toml", "open");
+    assert!(
+        open.contains("the rule says forty") && open.contains("it wants forty"),
+        "{open}"
+    );
+    let private = log_of(SUITE, "private");
+    assert!(!private.contains("forty"), "{private}");
+    for kept in [
+        "\"grader\":\"python\"",
+        "\"ended\":\"turn\"",
+        "corrie-extension",
+        "\"ms\":",
+    ] {
+        assert!(private.contains(kept), "`{kept}` is not in {private}");
+    }
 }
 
 #[test]

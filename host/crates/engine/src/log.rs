@@ -25,6 +25,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use pibench_model::collector::Collector;
 use pibench_model::told::MESSAGES;
+use pibench_vault::keyring;
 use spans::Spans;
 
 /// The file's name.
@@ -52,7 +53,8 @@ impl Log {
         } else {
             let path = folder.join(FILE);
             let file = File::options().append(true).create(true).open(path)?;
-            Some(Lines { file }.with_filter(ours(level)))
+            let is_private = keyring::is_private(folder);
+            Some(Lines { file, is_private }.with_filter(ours(level)))
         };
         let mut sent = ours(LevelFilter::INFO);
         if collector.as_ref().is_some_and(Collector::takes_messages) {
@@ -106,7 +108,19 @@ impl<F> Drop for Logged<F> {
 /// A JSON object a line: for each span that ends and for each event, with the spans that it is in.
 struct Lines {
     file: File,
+    /// Whether a private pack is played: what plugins say and faults quote may be of its intents and rules, and a log is no
+    /// record, which could be encrypted. Names and numbers alone are kept.
+    is_private: bool,
 }
+
+/// Fields whose text is a name: what the private record of a run has open too.
+const NAMES: [&str; 14] = [
+    "agent", "app", "before", "ended", "grader", "id", "kind", "model", "outcome", "persona",
+    "plugin", "session", "source", "tool",
+];
+
+/// In the place of a text that is not kept.
+const WITHHELD: &str = "(withheld: the pack is private)";
 
 /// What is kept of a span until it ends.
 struct Open {
@@ -135,10 +149,27 @@ impl Lines {
             }
         }
         line.extend(fields);
+        if self.is_private {
+            line.iter_mut()
+                .for_each(|(name, value)| withhold(name, value));
+        }
         let mut text = Value::from(line).to_string();
         text.push('\n');
         // In one piece, at the file's end: lines of threads do not mix. A full disk stops the journal, not the log.
         let _ = (&self.file).write_all(text.as_bytes());
+    }
+}
+
+/// Takes the place of texts that are no names, also of those within.
+fn withhold(name: &str, value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields
+            .iter_mut()
+            .for_each(|(name, value)| withhold(name, value)),
+        Value::String(text) if !["at", "level"].contains(&name) && !NAMES.contains(&name) => {
+            *text = WITHHELD.into();
+        }
+        _ => {}
     }
 }
 
