@@ -409,6 +409,50 @@ async fn whoever_sends_a_run_again_takes_nobodys_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn runs_whose_judges_have_other_settings_are_not_ranked_against_each_other() {
+    let scene = scene();
+    let server = server(play).await;
+    for (run, agent, effort) in [
+        ("one", "openai/m", "low"),
+        ("two", "openai/n", "low"),
+        ("three", "openai/o", "high"),
+    ] {
+        let effort = format!("models.j.plain={{ reasoning_effort = \"{effort}\" }}");
+        let model = ["models.j.provider=openai", "models.j.model=judge", &effort];
+        let set: Vec<&str> = model.iter().flat_map(|one| ["--set", one]).collect();
+        let suite = short();
+        let played = [
+            &["run", suite.to_str().unwrap(), "--runs", "1", "--out", run],
+            &["--agent", agent, "--user", "openai/m", "--judge", "j"][..],
+            &set,
+        ];
+        expect(&self::run(&scene, &played.concat(), &server), 0, &[]);
+        send(
+            &scene,
+            &[run],
+            Some("ana"),
+            &format!("sent/{run}.submission"),
+        );
+    }
+    let (rows, refused) = built(&scene, "site");
+    assert_eq!((rows.len(), refused.len()), (3, 0), "{refused:?}");
+    let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
+    let rankings = board["rankings"].as_array().unwrap();
+    let of = |ranking: &Value| ranking["rows"].as_array().unwrap().len();
+    assert_eq!(rankings.iter().map(of).collect::<Vec<_>>(), [2, 1]);
+    let page = text(&scene, "site/index.html");
+    let words = "which differs in the settings of the judge&#39;s model.";
+    assert!(page.contains(words), "{page}");
+    // So it is said where two are compared.
+    let output = scene.run(&["compare", "one", "three"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("the settings of the judge's model"), "{said}");
+    let output = scene.run(&["compare", "one", "two"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains("the settings of"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_archive_that_cannot_be_shown_is_refused_and_the_others_are_built() {
     let scene = scene();
     let server = server(play).await;

@@ -426,6 +426,15 @@ fn what_is_published_shows_what_its_owner_allows_and_its_scores_follow() {
         assert_eq!(has, transcripts == "all", "{transcripts}: {criterion}");
     }
     assert_nothing_shown(&scene.path("none"));
+    // Nor does one that was graded again say where the first one lies.
+    let again = ["grade", "run", "--out", "graded", "--identity", "ana"];
+    expect(&scene.run(&again), 0, &[]);
+    let args = ["publish", "graded", "--out", "shown", "--identity", "ana"];
+    expect(&scene.run(&args), 0, &[]);
+    expect(&scene.run(&["verify", "shown"]), 0, &[]);
+    let manifest = std::fs::read_to_string(scene.path("shown/manifest.json")).unwrap();
+    assert!(manifest.contains("\"from\": \"run\""), "{manifest}");
+    assert!(!manifest.contains(scene.path("").to_str().unwrap()));
     // A score that does not follow from what is shown.
     let path = scene.path("none/results.json");
     let text = std::fs::read_to_string(&path).unwrap();

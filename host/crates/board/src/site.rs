@@ -115,6 +115,8 @@ struct Ranking<'a> {
     protocol_version: u32,
     user: &'a str,
     judge: &'a str,
+    /// In what its runs differ from those of the first ranking, beside their agents; empty for the first.
+    apart: Vec<String>,
     rows: Vec<Row<'a>>,
 }
 
@@ -183,29 +185,30 @@ fn folder(place: usize) -> String {
 fn rankings<'a>(standing: &'a [Standing], measures: &[Measures]) -> Vec<Ranking<'a>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for place in 0..standing.len() {
-        let is_like = |group: &Vec<usize>| {
-            let (a, b) = (
-                &standing[group[0]].record.manifest,
-                &standing[place].record.manifest,
-            );
-            // What else than the agent may make a difference is part of the ranking's name; the agent's own prompt is a
-            // part of the agent.
-            let others = beside_agent(a, b);
-            let others = others
-                .iter()
-                .filter(|one| one.to_string() != "the agent's prompts");
-            incomparable(a, b).is_empty() && others.count() == 0
-        };
+        let is_like = |group: &Vec<usize>| apart(&standing[group[0]], &standing[place]).is_empty();
         match groups.iter_mut().find(|group| is_like(group)) {
             Some(group) => group.push(place),
             None => groups.push(vec![place]),
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-    groups
-        .into_iter()
-        .map(|group| ranking(standing, measures, &group))
-        .collect()
+    let of_first = groups.first().map(|group| group[0]);
+    let rankings = groups.iter().map(|group| Ranking {
+        apart: of_first.map_or_else(Vec::new, |first| {
+            apart(&standing[first], &standing[group[0]])
+        }),
+        ..ranking(standing, measures, group)
+    });
+    rankings.collect()
+}
+
+/// Why two runs are not ranked against each other, in words. The agent's own prompt is a part of the agent.
+fn apart(a: &Standing, b: &Standing) -> Vec<String> {
+    let (a, b) = (&a.record.manifest, &b.record.manifest);
+    let all = incomparable(a, b).into_iter().chain(beside_agent(a, b));
+    let words: BTreeSet<String> = all.map(|one| one.to_string()).collect();
+    let words = words.into_iter();
+    words.filter(|one| one != "the agent's prompts").collect()
 }
 
 fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize]) -> Ranking<'a> {
@@ -263,6 +266,7 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
         protocol_version: first.protocol_version,
         user: &first.user,
         judge: &first.judge,
+        apart: Vec::new(),
         rows,
     }
 }
@@ -347,14 +351,21 @@ fn section(ranking: &Ranking<'_>) -> String {
         protocol_version,
         user,
         judge,
+        apart,
         rows,
     } = ranking;
     let rows: String = rows.iter().map(row).collect();
     let digest: String = suite_digest.chars().take(12).collect();
     let [suite, user, judge, digest] = [suite, *user, judge, digest.as_str()].map(escape::html);
+    let apart = if apart.is_empty() {
+        String::new()
+    } else {
+        let words = escape::html(&apart.join(", "));
+        format!(" Not comparable with the first ranking, which differs in {words}.")
+    };
     format!(
         "<section data-suite=\"{suite}\" data-protocol=\"{protocol}\">\n<h2>{suite} <small>{digest}</small></h2>\n\
-         <p>Protocol {protocol}, version {protocol_version}; user agent {user}, judge {judge}.</p>\n\
+         <p>Protocol {protocol}, version {protocol_version}; user agent {user}, judge {judge}.{apart}</p>\n\
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Ranking of {suite}\"><table>\n<thead><tr><th>Rank</th><th>Agent</th>\
          <th>Proc</th><th>Comp</th><th>Runs</th><th>Cost, USD</th><th>Prompt</th><th>Verified</th><th>Signed by</th>\
          <th>To look at</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"

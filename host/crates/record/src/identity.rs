@@ -34,9 +34,11 @@ const OF_RULES: [&str; 4] = [
 ];
 
 /// What may change a score by itself, whoever the agent is.
-const OF_SIMULATOR: [&str; 8] = [
+const OF_SIMULATOR: [&str; 10] = [
     "user",
     "judge",
+    "models.user",
+    "models.judge",
     "prompts_digest",
     "prompts_version",
     "scaffold",
@@ -48,7 +50,7 @@ const OF_SIMULATOR: [&str; 8] = [
 /// Something in which two runs differ, in words: `seed`, "the bytes of plugin gmail".
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// The manifest's key.
+    /// The manifest's key; of the settings of a role's model, with the role.
     key: String,
     words: String,
 }
@@ -65,10 +67,12 @@ pub fn differences(a: &Manifest, b: &Manifest) -> Vec<Difference> {
     let mut found = BTreeSet::new();
     for key in keys(&a, &b) {
         walk(&mut vec![key], a.get(key), b.get(key), &mut |path| {
-            found.insert(Difference {
-                key: path[0].to_owned(),
-                words: words(path),
-            });
+            let key = match path {
+                ["models", role, ..] => format!("models.{role}"),
+                _ => path[0].to_owned(),
+            };
+            let words = words(path);
+            found.insert(Difference { key, words });
         });
     }
     // The digest follows from the parts, where they are known.

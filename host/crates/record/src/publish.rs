@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::event::{Event, Fault, Turn};
 use super::folder::{
-    FolderError, Manifest, ProcessMark, Published, RunFolder, Transcripts, read_outline,
-    read_results,
+    FolderError, Graded, Imported, Manifest, ProcessMark, Published, RunFolder, Transcripts,
+    read_outline, read_results,
 };
 use super::journal::{self, Journal, JournalError};
 use super::outline::{Outline, SessionOutline};
@@ -409,6 +409,14 @@ fn without_paths(manifest: &Manifest) -> Manifest {
         plugin_dirs: Vec::new(),
         prompts: manifest.prompts.as_ref().map(name),
         policy: manifest.policy.as_ref().map(name),
+        graded: manifest.graded.clone().map(|graded| Graded {
+            from: name(&graded.from),
+            ..graded
+        }),
+        imported: manifest.imported.clone().map(|imported| Imported {
+            path: name(&imported.path),
+            ..imported
+        }),
         set: Vec::new(),
         ..manifest.clone()
     }
