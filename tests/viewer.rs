@@ -140,6 +140,16 @@ async fn a_run_that_plays_is_followed_line_by_line() {
         let session = json(&format!("{url}session/0")).await;
         assert_eq!(session["trajectory"]["turns"].as_array().unwrap().len(), 1);
         assert_eq!(json(&format!("{url}session/1")).await, Value::Null);
+        // Somebody goes on with it, and is killed before the next line.
+        let lock = fs::File::open(dir.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let held = json(&format!("{url}version")).await;
+        assert_ne!(held["version"], first["version"]);
+        drop(lock);
+        assert_eq!(
+            json(&format!("{url}version")).await["version"],
+            first["version"]
+        );
         // A line that is being written is not there yet.
         fs::write(&journal, [&lines[..4].concat(), &lines[4][..9]].concat()).unwrap();
         let second = json(&format!("{url}version")).await;

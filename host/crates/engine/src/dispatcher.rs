@@ -235,6 +235,10 @@ async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) 
     }
 }
 
+/// A run that has played for so long lasts: shorter ones would begin to compile the same plugin well, each anew, and end before it
+/// is there.
+const LASTING: Duration = Duration::from_secs(4);
+
 /// Compiles the plugins of the agent's tools that are not yet, while the first turns play: one after the other, that which
 /// takes longest last, on threads that give way to all others. On those of the pool that compiles the apps, the first turn would
 /// wait for all of it. One that cannot be compiled is told where it is needed. Then, and without a word, what was
@@ -271,6 +275,9 @@ fn compile_beside(plan: &Plan, progress: &mpsc::UnboundedSender<Progress>) {
                     ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
                 });
             }
+        }
+        if !plugins.hurried().is_empty() {
+            std::thread::sleep(LASTING);
         }
         for name in plugins.hurried() {
             let begun = Instant::now();

@@ -79,7 +79,9 @@ function verdict(name, measure) {
   const left = [[measure.only_a, "scored by A only"], [measure.only_b, "scored by B only"], [measure.regrouped, "with groups of different sizes"]]
     .filter(([number]) => number > 0).map(([number, what]) => number + " " + what);
   const clear = one.p_value < 0.05 && one.interval && (one.interval.low > 0 || one.interval.high < 0);
-  return name + ": " + (clear ? "the interval leaves out zero, so the difference counts for something. " : "this difference may be luck. ") +
+  const found = signed(one.difference) === signed(0) ? "there is no difference. "
+    : clear ? "the interval leaves out zero, so the difference counts for something. " : "this difference may be luck. ";
+  return name + ": " + found +
     (one.smallest_detectable === null ? "" : "The suite cannot tell differences below " + score(one.smallest_detectable) + " points. ") +
     (left.length ? "Left out: " + left.join(", ") + "." : "");
 }

@@ -183,6 +183,7 @@ pub fn state(run: &RunRecord) -> String {
             table::score(results.proc),
             table::score(results.comp),
             match spent(results) {
+                _ if count(&states, State::Finished) == 0 => String::new(),
                 Spent::Nothing => String::new(),
                 Spent::Known(spent) => format!("; finished sessions cost {spent}"),
                 Spent::Unknown => "; cost unknown".into(),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::page::{episode_chunks, index, shell};
 use super::report::Report;
 use super::run_record::{RecordError, RunRecord};
+use pibench_record::folder_lock::is_worked_on;
 use pibench_record::parts::runs_in;
 
 /// Why there is no viewer.
@@ -157,7 +158,7 @@ impl Desk {
         Ok(report)
     }
 
-    /// Changes when a line is journaled and when a run ends: journals only grow.
+    /// Changes when a line is journaled, when a run ends, and when nobody plays it any more: journals only grow.
     fn version(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for dir in self.dirs.iter().flat_map(|dir| runs_in(dir)) {
@@ -166,6 +167,7 @@ impl Desk {
                 hasher.update(path.as_os_str().as_encoded_bytes());
                 hasher.update(&length.to_le_bytes());
             }
+            hasher.update(&[u8::from(is_worked_on(&dir))]);
         }
         hasher.finalize().to_hex()[..16].to_owned()
     }
