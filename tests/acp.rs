@@ -240,6 +240,13 @@ fn serve(scene: &Scene) -> std::process::Child {
     server
 }
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_pibench-host");
+
+/// Whether the program carries a suite: one that cargo alone built does not.
+fn carries() -> bool {
+    pibench_host::embedded::archive().is_some()
+}
+
 /// A suite with secrets, what the agent is told to look for in these places, and what it found, confined or not.
 fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathBuf) {
     let wanted = json!({
@@ -249,7 +256,7 @@ fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathB
         "another session": "Secret-request-of-a-test.",
         "a key": "Secret-key-of-a-test",
     });
-    let told = json!({ "wanted": wanted, "places": [place] });
+    let told = json!({ "wanted": wanted, "places": [place], "programs": [PROGRAM] });
     let file = scene.write("agent/wanted.json", &told.to_string());
     let agent = format!(
         "acp:{PYTHON} {} search {}",
@@ -312,6 +319,16 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
         "it knocked nowhere: {confined}"
     );
     assert_eq!(confined["home"], "/agent");
+    // The program that carries a suite is not there; what hands on its messages is a copy that carries none.
+    let programs = confined["programs"].as_object().unwrap();
+    assert_eq!(programs[PROGRAM], Value::Null, "{confined}");
+    let others = programs.iter().filter(|(name, _)| *name != PROGRAM);
+    let others: Vec<_> = others.map(|(_, intents)| intents.as_u64()).collect();
+    assert_eq!(
+        others,
+        if carries() { vec![Some(0)] } else { vec![] },
+        "{confined}"
+    );
     let places = texts(&confined["root"]);
     assert!(
         places.contains(&"workspace") && !places.contains(&"root"),
@@ -339,6 +356,10 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
         );
     }
     assert!(twin["processes"].as_u64() > Some(2), "{twin}");
+    assert!(
+        !carries() || twin["programs"][PROGRAM].as_u64() > Some(500),
+        "{twin}"
+    );
 }
 
 #[test]

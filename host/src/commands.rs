@@ -69,6 +69,9 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     // Nothing is said before.
     let _ = TALK.set(cli.talk);
     hold_identities(&cli.identity)?;
+    if embedded::archive().is_some() {
+        pibench_acp::set_bridge(|| embedded::hollow(&cache_dir()));
+    }
     let mut command = cli.command;
     let stored = Stored::fetch(&mut command)?;
     let exit = dispatch_to(command, &stored).map_err(stored::rename);

@@ -14,6 +14,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -220,7 +221,7 @@ def search(session, message):
     """Looks for what is hidden from it, on the disk, in its environment, among processes and on the network, with the keys that it
     finds there."""
     told = json.load(open(sys.argv[2]))
-    wanted, places = told["wanted"], told["places"]
+    wanted, places, programs = told["wanted"], told["places"], told["programs"]
     found, doors = [], []
     def look(where, text):
         found.extend(f"{what} in {where}" for what, secret in wanted.items() if secret.encode() in text)
@@ -236,6 +237,8 @@ def search(session, message):
                 look(os.path.join(folder, name), text)
                 if name == "serve.json":
                     doors.append(json.loads(text))
+                if name.startswith(("pibench", "bridge-")) and text[:4] == b"\x7fELF":
+                    programs.append(os.path.join(folder, name))
             except OSError:
                 pass
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
@@ -268,8 +271,21 @@ def search(session, message):
         look(door["url"], Tools({"url": door["url"], "headers": [key]}).call("converse", {}).encode())
     with open(os.path.join(session.cwd, "found.json"), "w") as file:
         json.dump({"found": found, "processes": len(processes), "servers": servers, "root": sorted(os.listdir("/")),
-                   "home": os.environ.get("HOME"), "environment": sorted(os.environ)}, file)
+                   "home": os.environ.get("HOME"), "environment": sorted(os.environ),
+                   "programs": {program: intents(program) for program in programs}}, file)
     session.say("I have looked.")
+
+
+def intents(program):
+    """How many hidden intents a program gives away which carries a suite; None where it cannot be started."""
+    with tempfile.TemporaryDirectory() as place:
+        environment = {"PIBENCH_CACHE": os.path.join(place, "cache"), "PATH": "/usr/bin:/bin"}
+        try:
+            subprocess.run([program, "suite", "export", os.path.join(place, "suite")], env=environment, capture_output=True)
+        except OSError:
+            return None
+        files = (os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names)
+        return sum(open(file, "rb").read().count(b"[[intents]]") for file in files)
 
 
 def dies(session, message):

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::bridge::seen;
 use super::installation::{Installation, SYSTEM, program};
 use super::process::Process;
 
@@ -77,7 +78,7 @@ pub struct Launch {
     pub directory: String,
     /// A home that outlives its process, where it is confined; None for one that does not.
     pub home: Option<PathBuf>,
-    /// This program, for an agent that takes MCP servers by standard input and output only.
+    /// What hands on its messages, for an agent that takes MCP servers by standard input and output only.
     pub bridge: PathBuf,
     /// How it is confined; None where the operator wants it otherwise.
     pub confined: Option<Confinement>,
@@ -257,6 +258,10 @@ fn show(
 ) {
     for path in &installation.read {
         bind(command, "--ro-bind", path);
+    }
+    // It carries a suite with all that is hidden in it.
+    if let Some(program) = seen(&SYSTEM, &installation.read) {
+        command.args(["--ro-bind", "/dev/null"]).arg(program);
     }
     command.arg("--bind").arg(workspace).arg(WORKSPACE);
     match home {

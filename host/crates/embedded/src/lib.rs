@@ -73,6 +73,30 @@ impl<'a> Archive<'a> {
         blake3::Hash::from_bytes(digest).to_hex().to_string()
     }
 
+    /// Writes a copy of a program that carries this archive, with zeros in its place, as `to`, which appears whole. Whoever
+    /// reads the copy finds nothing of the archive; all else of the program works in it.
+    pub fn write_without(&self, program: &Path, to: &Path) -> io::Result<()> {
+        let mut bytes = fs::read(program)?;
+        let head = &self.bytes[..HEAD];
+        let at = bytes.windows(HEAD).position(|here| here == head);
+        let Some(place) = at.and_then(|at| bytes.get_mut(at..at + self.bytes.len())) else {
+            let program = program.display();
+            let reason = format!("find the archive in {program}: it is not there");
+            return Err(io::Error::other(reason));
+        };
+        place.fill(0);
+        if bytes.windows(HEAD).any(|here| here == head) {
+            return Err(io::Error::other("there is a second archive in it"));
+        }
+        let above = to.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(above)?;
+        file.write_all(&bytes)?;
+        let mode = fs::Permissions::from_mode(0o555);
+        file.as_file().set_permissions(mode)?;
+        file.persist(to)?;
+        Ok(())
+    }
+
     /// Writes the files below `prefix` (`""` for all) into the folder `to`, which appears whole: it must not be there yet,
     /// and the folder above it must. Nobody may write to the files.
     pub fn unpack(&self, prefix: &str, to: &Path) -> io::Result<()> {

@@ -7,7 +7,9 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use pibench_acp::{Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, probe};
+use pibench_acp::{
+    Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, bridge, probe,
+};
 use pibench_core::player;
 use pibench_door::Door;
 use pibench_model::ModelError;
@@ -48,6 +50,10 @@ pub enum ReadyError {
     Unknown { name: String, reason: String },
     #[error(transparent)]
     NotFound(#[from] NotFound),
+    #[error(
+        "write the agent's bridge, a copy of this program without its suite, into the cache: {0}"
+    )]
+    Bridge(std::io::Error),
     #[error(
         "{0}; or let it run unconfined by --agent-unconfined: it can then read the suite with its hidden intents, and the scores \
          say so"
@@ -155,7 +161,7 @@ pub fn prepare(
                 .as_ref()
                 .filter(|_| home == AgentHome::Episode)
                 .map(Keep::home),
-            bridge: std::env::current_exe().unwrap_or_default(),
+            bridge: bridge().map_err(ReadyError::Bridge)?,
             confined,
         },
         tools,
