@@ -74,10 +74,7 @@ fn the_standard_suite_and_check_name_a_schema_that_explodes() {
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{told}");
     let said = "the schema of `t` is not taken: it has more than 2000 JSON values";
-    assert!(
-        said.contains("the schema of `t` is not taken: it has more than 2000"),
-        "{said}"
-    );
+    assert!(told.contains(said), "{told}");
     let suite = format!("policy = \"policy.toml\"\n[plugins]\nguest = {path:?}\n");
     scaffold::suite(&scene, &suite, "tools = [\"guest__*\"]");
     let policy = "version = 1\n[plugins.guest]\ngrants = []\n";

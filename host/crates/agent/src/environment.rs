@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
-use futures::future::join_all;
+use futures::stream::{self, StreamExt};
 use serde_json::Value;
 
 use super::files::{LONG_RESULT, RESULTS_FOLDER, own_path};
@@ -36,6 +36,9 @@ use pibench_sandbox::{App, Documents, GuestFault, Shell};
 /// What a model is told that cannot be shown a picture.
 const BLIND: &str = "this is a picture, and pictures cannot be shown to this model: work from its name and from the other \
 files";
+
+/// Pages that one answer asks for and that are fetched at once: each may be of megabytes.
+const FETCHED_AT_ONCE: usize = 8;
 
 /// What a call is answered with that the turn's time ended.
 pub(super) const OUT_OF_TIME: &str = "not run to its end: the time of this turn is used up";
@@ -135,10 +138,13 @@ impl Environment {
         deadline: Instant,
     ) -> Called {
         let name = &request.call.name;
-        let ran = match self.read(&request) {
-            Ok(tool) => caught(name, self.run(tool, deadline)).await,
-            Err(refusal) => refusal.into(),
-        };
+        let ran = caught(name, async {
+            match self.read(&request) {
+                Ok(tool) => self.run(tool, deadline).await,
+                Err(refusal) => refusal.into(),
+            }
+        });
+        let ran = ran.await;
         self.called(turn, request, ran)
     }
 
@@ -205,7 +211,7 @@ impl Environment {
         Ran::done(search.text())
     }
 
-    /// Starts the calls to the web among those of one answer, all side by side, and waits for all of them. By place.
+    /// Starts the calls to the web among those of one answer, some side by side, and waits for all of them. By place.
     pub(super) async fn fetch_ahead(&mut self, requests: &[Request<'_>]) -> HashMap<usize, Ran> {
         let web = requests
             .iter()
@@ -226,7 +232,10 @@ impl Environment {
         let started = web.iter().map(|(place, name, asked)| async move {
             (*place, caught(name, fetch(door, asked)).await)
         });
-        join_all(started).await.into_iter().collect()
+        stream::iter(started)
+            .buffer_unordered(FETCHED_AT_ONCE)
+            .collect()
+            .await
     }
 
     /// Records a call that was carried out.
