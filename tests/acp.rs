@@ -126,8 +126,10 @@ fn what_an_agent_does_by_itself_by_its_client_and_by_its_tools_is_in_the_record(
         assert_eq!(turns[0]["response"], "Which colour?");
         let response = turns[1]["response"].as_str().unwrap();
         assert!(response.starts_with("It is blue: In blue."), "{response}");
-        // It told its cost, in US dollars.
-        assert_eq!(turns[1]["usage"]["agent"]["cost"], 250_000);
+        // It told its tokens, and its cost in US dollars.
+        let usage = &turns[1]["usage"]["agent"];
+        assert_eq!(usage["cost"], 250_000);
+        assert_eq!([&usage["input_tokens"], &usage["output_tokens"]], [24, 10]);
         let manifest = std::fs::read_to_string(scene.path("run/manifest.json")).unwrap();
         let manifest: Value = serde_json::from_str(&manifest).unwrap();
         assert_eq!(manifest["players"]["agent"], "process");

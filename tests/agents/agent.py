@@ -208,6 +208,7 @@ def work(session, message):
     wire.update(session.id, "tool_call", toolCallId="m", title="mcp__pibench__ask_user", kind="other")
     answer = session.tools.call("ask_user", {"question": "Which colour?"})
     wire.update(session.id, "tool_call_update", toolCallId="m", status="completed")
+    session.told = {"usage": {"totalTokens": 34, "inputTokens": 20, "outputTokens": 10, "cachedReadTokens": 4}}
     wire.update(session.id, "usage_update", used=10, size=100, cost={"amount": 0.25, "currency": "USD"})
     session.say(f"It is blue: {answer}")
 
@@ -492,10 +493,12 @@ def main():
         elif method == "session/prompt":
             session = SESSIONS[params["sessionId"]]
             session.turns += 1
+            # What it tells of this turn beside its end.
+            session.told = {}
             texts = [block["text"] for block in params["prompt"]]
             try:
                 reason = globals()[DEED.split("-")[0]](session, "\n\n".join(texts)) or "end_turn"
-                wire.send({"id": message["id"], "result": {"stopReason": reason}})
+                wire.send({"id": message["id"], "result": {"stopReason": reason, **session.told}})
             except Exception as error:
                 wire.send({"id": message["id"], "error": {"code": -32603, "message": f"{type(error).__name__}: {error}"}})
 

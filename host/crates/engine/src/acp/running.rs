@@ -60,18 +60,19 @@ pub(super) struct Running {
     pub(super) terminals: super::request::Terminals,
     /// Lines that were no messages, and what was wrong with the last one.
     odd: usize,
-    /// What the session has taken so far, as the agent tells it.
+    /// What its work has taken, as the agent tells it.
     told: Told,
 }
 
-/// What an agent tells of its usage: sums over its session.
+/// What an agent tells of its usage.
 #[derive(Debug, Default)]
 struct Told {
+    /// Of the turn that has ended. The protocol's schema speaks of a sum too; those who send it send the turn's own.
     usage: Option<v1::Usage>,
-    /// US dollars.
+    /// US dollars, a sum over its session.
     cost: Option<f64>,
-    /// What was counted of both before.
-    counted: (Usage, f64),
+    /// What was counted of that before.
+    counted: f64,
 }
 
 /// What a line came to.
@@ -404,10 +405,13 @@ impl Running {
             Err(error) => return Ok(Ended::Failed(refusal("session/prompt", &error))),
         };
         let PromptResponse {
-            stop_reason, usage, ..
+            stop_reason,
+            usage,
+            meta,
+            ..
         } = serde_json::from_value(result)
             .map_err(|error| format!("it answers `session/prompt` with something else: {error}"))?;
-        self.told.usage = usage.or(self.told.usage.take());
+        self.told.usage = usage.or_else(|| count_of(&meta?));
         let note = match stop_reason {
             StopReason::EndTurn => None,
             StopReason::MaxTokens => Some("[The agent stopped at its limit of tokens.]".to_owned()),
@@ -462,38 +466,32 @@ impl Told {
     /// What came since the last count.
     fn count(&mut self) -> Usage {
         let mut usage = unknown();
-        let (tokens, dollars) = &mut self.counted;
-        if let Some(told) = &self.usage {
+        if let Some(told) = self.usage.take() {
             let cached = told.cached_read_tokens.unwrap_or_default();
             let written = told.cached_write_tokens.unwrap_or_default();
-            let sum = Usage {
-                // Ours counts what was cached as a part of the input.
-                input_tokens: told
-                    .input_tokens
-                    .saturating_add(cached)
-                    .saturating_add(written),
-                cached_tokens: cached,
-                cache_write_tokens: written,
-                output_tokens: told.output_tokens,
-                reasoning_tokens: told.thought_tokens.unwrap_or_default(),
-                ..Usage::default()
-            };
-            usage.input_tokens = sum.input_tokens.saturating_sub(tokens.input_tokens);
-            usage.cached_tokens = sum.cached_tokens.saturating_sub(tokens.cached_tokens);
-            usage.cache_write_tokens = sum
-                .cache_write_tokens
-                .saturating_sub(tokens.cache_write_tokens);
-            usage.output_tokens = sum.output_tokens.saturating_sub(tokens.output_tokens);
-            usage.reasoning_tokens = sum.reasoning_tokens.saturating_sub(tokens.reasoning_tokens);
-            *tokens = sum;
+            // Ours counts what was cached as a part of the input.
+            let input = told.input_tokens.saturating_add(cached);
+            usage.input_tokens = input.saturating_add(written);
+            usage.cached_tokens = cached;
+            usage.cache_write_tokens = written;
+            usage.output_tokens = told.output_tokens;
+            usage.reasoning_tokens = told.thought_tokens.unwrap_or_default();
         }
         if let Some(cost) = self.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
-            usage.cost = MicroUsd::from_usd((cost - *dollars).max(0.0));
+            usage.cost = MicroUsd::from_usd((cost - self.counted).max(0.0));
             usage.unpriced_calls = 0;
-            *dollars = cost;
+            self.counted = cost;
         }
         usage
     }
+}
+
+/// The tokens of a turn as Gemini CLI tells them: beside the protocol's own place.
+fn count_of(meta: &v1::Meta) -> Option<v1::Usage> {
+    let count = meta.get("quota")?.get("token_count")?;
+    let of = |name: &str| count.get(name)?.as_u64();
+    let (input, output) = (of("input_tokens")?, of("output_tokens")?);
+    Some(v1::Usage::new(input.saturating_add(output), input, output))
 }
 
 /// Whose fault it is that an agent answers with an error.
@@ -534,5 +532,36 @@ fn logins(methods: &[AuthMethod]) -> String {
         String::new()
     } else {
         format!("; it knows these: {}", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_turn_is_counted_by_its_own_tokens_and_its_share_of_the_cost() {
+        let mut told = Told::default();
+        let mut turn = |usage: Option<v1::Usage>, cost: f64| {
+            told.usage = usage;
+            told.cost = Some(cost);
+            let counted = told.count();
+            (counted.input_tokens, counted.output_tokens, counted.cost)
+        };
+        let usage = v1::Usage::new(30, 20, 5).cached_read_tokens(4_u64);
+        let dollars = MicroUsd::from_usd;
+        assert_eq!(turn(Some(usage.clone()), 0.25), (24, 5, dollars(0.25)));
+        assert_eq!(turn(Some(usage), 0.75), (24, 5, dollars(0.5)));
+        assert_eq!(turn(None, 0.75), (0, 0, dollars(0.0)));
+    }
+
+    #[test]
+    fn gemini_tells_its_tokens_beside_the_protocol() {
+        let meta = json!({ "quota": { "token_count": { "input_tokens": 7, "output_tokens": 2 } } });
+        let meta: v1::Meta = serde_json::from_value(meta).unwrap();
+        assert_eq!(count_of(&meta), Some(v1::Usage::new(9, 7, 2)));
+        assert_eq!(count_of(&v1::Meta::new()), None);
     }
 }
