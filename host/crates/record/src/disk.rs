@@ -415,6 +415,25 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn new_folders_above_a_runs_are_synced_with_it_before_the_first_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("x/y/run");
+        let mut folder = RunFolder::create(&root, &manifest()).unwrap();
+        let synced = |folder: &RunFolder| {
+            let deeds = folder.disk().done.lock().unwrap().clone();
+            ["x/y", "x", ""].map(|above| {
+                let above = std::fs::canonicalize(dir.path().join(above)).unwrap();
+                deeds
+                    .iter()
+                    .any(|deed| matches!(deed, Deed::SyncedNames(of) if *of == above))
+            })
+        };
+        assert_eq!(synced(&folder), [false; 3]);
+        folder.survive_power_cuts().unwrap();
+        assert_eq!(synced(&folder), [true; 3]);
+    }
+
+    #[test]
     fn without_syncing_the_same_cuts_take_lines_and_blobs() {
         let losses = losses(false);
         let is_lost = |what: &str| losses.iter().any(|loss| loss.contains(what));

@@ -582,8 +582,8 @@ impl RunFolder {
     /// From now on what is written survives a power cut, and so does what is there.
     pub fn survive_power_cuts(&mut self) -> Result<(), FolderError> {
         self.disk = Arc::new(Disk::synced());
-        if let Some(parent) = self.root.parent() {
-            self.disk.has_changed(parent);
+        for dir in folders_above(&self.root) {
+            self.disk.has_changed(&dir);
         }
         self.sync(&["workspaces", "journal", "trajectories", "blobs"])
     }
@@ -1240,4 +1240,13 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> 
         path: path.to_owned(),
         source,
     })
+}
+
+/// The folders above a run's, as far as they can be opened: any of them may have been made with it, and would be lost with
+/// its name.
+fn folders_above(root: &Path) -> Vec<PathBuf> {
+    let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let above = root.ancestors().skip(1);
+    let can_be_synced = above.filter(|dir| fs::File::open(dir).is_ok());
+    can_be_synced.map(Path::to_owned).collect()
 }
