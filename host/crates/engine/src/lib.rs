@@ -1,5 +1,5 @@
 //! Playing a suite: episodes side by side, each in order, every turn journaled; and what is made of a
-//! record by judging, grading or following it again. The only crate that spawns tasks; it prints nothing.
+//! record by judging, grading or following it again. It spawns the tasks of episodes, and prints nothing.
 
 pub mod acp;
 mod audit;

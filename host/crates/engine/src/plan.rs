@@ -1,6 +1,6 @@
 //! What is to be played, resolved once: nothing below reads a command line, a suite file or the environment again. A plan has
-//! three doors: `resolve` of a suite, `reopen` of a run folder (`go_on` to play the rest), and `regrade`. It is whole when it
-//! comes out of them.
+//! four doors: `resolve` of a suite, `reopen` of a run folder (`go_on` to play the rest), `regrade`, and for a hub, whose episodes come
+//! one by one, `Shared`. It is whole when it comes out of them.
 
 mod answers;
 mod cast;

@@ -1,6 +1,6 @@
 //! Language models behind one interface: a chat of messages and tools in, one reply out. Providers' wire formats stay
 //! below `wire`; nothing above this crate knows them. `web` is what an agent may read of it.
-//! The only crate that opens connections.
+//! The only crate that asks models and reads the web; `pack` and `store` fetch their own things.
 
 pub mod bridge;
 pub mod cassette;
