@@ -446,3 +446,36 @@ async fn a_judge_that_rambles_is_cut_at_a_limit_and_is_a_fault() {
     });
     assert!(limits.all(|limit| (500..3_000).contains(&limit)));
 }
+
+/// What decides stands in the middle of a long file.
+fn at_length(messages: &[Value]) -> Value {
+    let steps = messages.iter().filter(|one| one["role"] == "assistant");
+    let half = "It is a long letter.\n".repeat(1_900);
+    let text = format!("{half}The deposit of 1250.00 is asked for.\n{half}");
+    match steps.count() {
+        0 => completion(
+            None,
+            &[(
+                "write_file",
+                json!({ "path": "letters/reply.md", "content": text }),
+            )],
+        ),
+        _ => completion(Some("It is written."), &[]),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_file_is_shown_whole_where_there_is_room() {
+    let scene = Scene::new();
+    suite(&scene, "");
+    let server = server(|request| answer_with(request, at_length)).await;
+    play(&scene, &server, &[]);
+    for start in ["You assess one turn", "You grade the work"] {
+        let shown = prompts(&server, start).await;
+        assert!(!shown.is_empty());
+        for prompt in shown {
+            assert!(prompt.contains("| The deposit of 1250.00 is asked for."));
+            assert!(!prompt.contains("characters left out"));
+        }
+    }
+}

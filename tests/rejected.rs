@@ -73,7 +73,8 @@ async fn check_stopped(
     let (server, mended, rejected) = rejecting(rejection, which).await;
     let output = play_short(&scene, &server, &[]);
     let go_on = "Mend it, then go on with: pibench-host run --resume ";
-    expect(&output, 10, &[said, remedy, go_on]);
+    let anew = "with others it is a new one, by the same command and another --out";
+    expect(&output, 10, &[said, remedy, go_on, anew]);
     let times = rejected.load(Ordering::SeqCst);
     assert_eq!(times, 1, "it is not asked again");
     let talk = stderr(&output);
@@ -190,4 +191,62 @@ async fn a_context_that_is_too_long_names_the_setting_and_a_refusal_is_scored() 
     };
     check(too_long, 10, window).await;
     check(content, 9, "model_fault").await;
+}
+
+/// As something answers that is no model's server.
+fn healthy() -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({ "status": "ok" }))
+}
+
+/// What never answered as a model is the operator's to mend, whoever it plays, and its sessions have no score.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_no_models_stops_the_run_unscored() {
+    let said = "its answer is not in the format";
+    let remedy = "check `base_url` and `format` of [providers.openai]";
+    for which in [of_agent, of_others] {
+        let scene = Scene::new();
+        let server = server(move |request| {
+            if which(request) {
+                healthy()
+            } else {
+                play(request)
+            }
+        })
+        .await;
+        let output = play_short(&scene, &server, &["--no-preflight"]);
+        expect(&output, 10, &[said, remedy]);
+        let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(results["faults"], json!([]), "{results:#}");
+        let sessions = results["sessions"].as_array().unwrap();
+        assert!(sessions.iter().all(|one| one["proc"].is_null()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_has_answered_is_at_fault_for_what_is_no_reply() {
+    // Each role has answered the question before the first session.
+    for (which, fault, code) in [
+        (of_agent as fn(&Request) -> bool, "model_fault", 9),
+        (of_others, "judge_fault", 8),
+    ] {
+        let scene = Scene::new();
+        let (server, ..) = rejecting(healthy, which).await;
+        let output = play_short(&scene, &server, &[]);
+        expect(&output, code, &[]);
+        let journal = std::fs::read_to_string(scene.path(JOURNAL)).unwrap();
+        assert!(journal.contains(fault));
+    }
+}
+
+/// A run for an agent from outside is gone on with by the command that began it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_run_of_an_agent_from_outside_names_its_own_command() {
+    let scene = Scene::new();
+    crate::scaffold::suite(&scene, "", "");
+    let server = crate::models::server_at("/v1/chat/completions", |_| revoked()).await;
+    let first = ["serve", "tasks/suite.toml", "--out", "run", "--stdio"];
+    let roles = ["--user", "openai/m", "--judge", "lexical"];
+    let output = run(&scene, &[&first[..], &roles].concat(), &server);
+    let go_on = "go on with: pibench-host serve --stdio --resume ";
+    expect(&output, 10, &["status 401", go_on]);
 }

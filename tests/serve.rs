@@ -17,13 +17,15 @@ struct Server {
 }
 
 impl Server {
+    /// What it says stands in `said.txt`.
     fn start(scene: &Scene, args: &[&str]) -> Self {
+        let said = std::fs::File::create(scene.path("said.txt")).unwrap();
         let mut child = scene
             .command(&["serve", "tasks/suite.toml", "--out", "run"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(said)
             .spawn()
             .unwrap();
         Self {
@@ -92,6 +94,10 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn said(scene: &Scene) -> String {
+    std::fs::read_to_string(scene.path("said.txt")).unwrap()
 }
 
 fn text(called: &Value) -> &str {
@@ -169,13 +175,20 @@ fn an_agent_from_outside_plays_whole_sessions_over_standard_input_and_output() {
     assert_eq!(server.end(), Some(0));
     let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
     assert!(journal.contains("Played by an external agent."));
-    // What its models cost is not known, and not nothing.
+    check_unknown_cost(&scene);
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+/// What an agent from outside costs is not known, and not nothing.
+fn check_unknown_cost(scene: &Scene) {
     let results = std::fs::read(scene.path("run/results.json")).unwrap();
     let results: Value = serde_json::from_slice(&results).unwrap();
     assert_eq!(results["cost"], Value::Null);
     let agent = &results["usage"]["agent"];
     assert!(agent["calls"].as_u64() > Some(0) && agent["unpriced_calls"] == agent["calls"]);
-    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    let progress = said(scene);
+    assert!(progress.contains("; cost unknown"), "{progress}");
+    assert!(!progress.contains("USD so far"), "{progress}");
 }
 
 #[test]
@@ -187,6 +200,9 @@ fn an_agent_that_leaves_can_be_gone_on_with() {
     server.converse(&json!({}));
     server.converse(&json!({ "answer": "Done." }));
     assert_eq!(server.end(), Some(6));
+    let talk = said(&scene);
+    let again = "Go on with: pibench-host serve --stdio --resume ";
+    assert!(talk.contains(again), "{talk}");
     expect(
         &scene.run(&["run", "--resume", "run"]),
         2,

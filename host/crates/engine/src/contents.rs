@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::plan::Plan;
 use crate::role::Content;
+use crate::role::fence::NOT_SHOWN;
 use pibench_agent::environment::guest_fault;
 use pibench_core::message::Image;
 use pibench_core::vocabulary::Protocol;
@@ -17,8 +18,8 @@ use pibench_sandbox::{Documents, GuestFault};
 const PAGES: u32 = 20;
 const TIMES: u32 = 5;
 
-/// Bytes of text after which no more pages are read.
-const ENOUGH: usize = 120_000;
+/// Bytes of text after which no more pages are read: as many characters are shown of all evidence together.
+const ENOUGH: usize = 360_000;
 
 /// What a content came to, and the reader's fault if it broke on it.
 type Read = (Content, Option<Fault>);
@@ -108,7 +109,7 @@ impl Contents {
             }
             if text.len() > ENOUGH || time + 1 == TIMES {
                 let (part, rest) = (format.part(), total - last);
-                let rest = format!("({rest} more {part}s are not shown)\n");
+                let rest = format!("({rest} more {part}s are left out; {NOT_SHOWN})\n");
                 text.push_str(&rest);
                 return Ok(text);
             }

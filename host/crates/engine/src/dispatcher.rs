@@ -19,9 +19,10 @@ use super::preflight::{Probe, preflight};
 use super::session::spent;
 use super::stop::{INTERRUPTED, Scheduler};
 use super::{course, results};
-use pibench_core::message::Role;
+use pibench_core::message::{Role, Usage};
 use pibench_core::progress::Progress;
 use pibench_model::ModelError;
+use pibench_model::meter::Meter;
 use pibench_record::EpisodeState;
 use pibench_record::event::RoleUsage;
 use pibench_record::journal;
@@ -49,6 +50,9 @@ pub enum Finished {
         spent: Option<String>,
         /// Why all episodes were stopped: the operator has to mend something.
         setup: Option<String>,
+        /// Calls that models answered in turns that were cut off, and what they cost: no record has them. Of runs side by
+        /// side all are the first one's.
+        lost: Box<Usage>,
     },
     /// The user or the scheduler stopped it; the folder can be gone on with.
     Interrupted,
@@ -101,7 +105,26 @@ pub async fn play_all(
         return Ok(interrupted());
     }
     let ended = plans.iter().zip(joined);
-    ended.map(|(plan, joined)| finish(plan, joined)).collect()
+    let ended = ended.map(|(plan, joined)| finish(plan, joined));
+    let mut ended = ended.collect::<Result<Vec<Finished>, RunError>>()?;
+    if let Some(plan) = plans.first() {
+        enter_lost(&mut ended, &plan.spending.meter);
+    }
+    Ok(ended)
+}
+
+/// Runs side by side have one meter.
+fn enter_lost(ended: &mut [Finished], meter: &Meter) {
+    let mut recorded = Usage::default();
+    for one in &*ended {
+        if let Finished::All { results, .. } = one {
+            recorded += results.usage.total();
+            recorded += results.preflight.total();
+        }
+    }
+    if let Some(Finished::All { lost, .. }) = ended.first_mut() {
+        **lost = meter.beyond(&recorded);
+    }
 }
 
 /// What became of each plan's episodes, in the order of the plans; None when the user or the scheduler ended them all.
@@ -178,6 +201,7 @@ fn finish(plan: &Plan, joined: Joined) -> Result<Finished, RunError> {
         broken,
         spent,
         setup,
+        lost: Box::default(),
     })
 }
 

@@ -704,6 +704,7 @@ fn how(ended: Result<Finished, RunError>) -> How {
             broken,
             spent,
             setup,
+            lost: _,
         }) => match setup.or(spent).or(broken.into_iter().next()) {
             None => How::Over,
             Some(reason) => How::Trouble(reason),

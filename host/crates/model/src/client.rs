@@ -38,6 +38,7 @@ use pibench_core::message::{ChatRequest, Reply, Role, Usage};
 use pibench_core::player::ModelSettings;
 use pibench_memory::{Crowded, hold};
 use pibench_suite::catalog::Catalog;
+use remedy::Mend;
 
 /// Variables that name a proxy for `http` addresses.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
@@ -108,6 +109,8 @@ struct Shared {
     stall: Duration,
     /// Turns false for good when the model refuses one.
     takes_temperature: AtomicBool,
+    /// Turns true for good with the first answer that could be read: until then it may be no model's server at all.
+    has_answered: AtomicBool,
 }
 
 /// A reply, and how it was asked for.
@@ -216,6 +219,7 @@ impl<'a> Clients<'a> {
             .or_insert_with(|| Arc::new(Gate::new(endpoint.limits)));
         let shared = Shared {
             takes_temperature: AtomicBool::new(endpoint.temperature),
+            has_answered: AtomicBool::new(false),
             endpoint,
             role,
             http,
@@ -335,8 +339,9 @@ impl Client {
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
     /// cannot be read, 3 attempts; then it is [`ModelError::Infrastructure`]. Every other 4xx, redirects, a 429 of an
     /// empty account and a chat that is longer than the context are [`ModelError::Setup`] at once: the operator mends it.
-    /// A 400 or 403 over the content, JSON of the wrong shape (after its 3 attempts) and an answer over 16 MiB are
-    /// [`ModelError::Refused`]. A model that refuses a temperature is asked without it, then and from then on.
+    /// A 400 or 403 over the content and an answer over 16 MiB are [`ModelError::Refused`], and so are JSON of the wrong
+    /// shape (after its 3 attempts) and an error that says nothing known, once the model has answered: before, it is the
+    /// operator's server that is wrong. A model that refuses a temperature is asked without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.answer(request).await.map(|answer| answer.reply)
     }
@@ -517,6 +522,9 @@ impl Client {
             };
             result = self.ask(without, time).await;
         }
+        if result.is_ok() {
+            self.shared.has_answered.store(true, Ordering::Relaxed);
+        }
         match result {
             Ok(reply) => Ok(Some(Answer {
                 reply: Reply {
@@ -560,7 +568,10 @@ impl Client {
                     unreadable += 1;
                     own.filter(|_| unreadable < UNREADABLE_ATTEMPTS)
                 }
-                Failure::Setup { .. } | Failure::Refused { .. } | Failure::Late => None,
+                Failure::Setup { .. }
+                | Failure::Unexplained { .. }
+                | Failure::Refused { .. }
+                | Failure::Late => None,
             };
             let Some(wait) = wait else {
                 return Err(failure);
@@ -682,16 +693,22 @@ impl Client {
     fn error(&self, failure: &Failure) -> ModelError {
         let server = self.shared.endpoint.label();
         let reason = self.redact(failure.reason().to_owned());
+        let setup = |mend: Mend, server, reason: String| ModelError::Setup {
+            remedy: mend.remedy(&self.shared.endpoint, self.shared.role, &reason),
+            server,
+            reason,
+        };
         match failure {
             Failure::Trouble { .. } | Failure::NotJson { .. } | Failure::Late => {
                 ModelError::Infrastructure { server, reason }
             }
-            Failure::Setup { mend, .. } => ModelError::Setup {
-                remedy: mend.remedy(&self.shared.endpoint, self.shared.role, &reason),
-                server,
-                reason,
-            },
-            Failure::WrongShape { .. } => ModelError::Refused {
+            Failure::Setup { mend, .. } => setup(*mend, server, reason),
+            Failure::WrongShape { .. } | Failure::Unexplained { .. }
+                if !self.shared.has_answered.load(Ordering::Relaxed) =>
+            {
+                setup(Mend::Format, server, reason)
+            }
+            Failure::WrongShape { .. } | Failure::Unexplained { .. } => ModelError::Refused {
                 server,
                 reason,
                 usage: Box::default(),

@@ -12,6 +12,7 @@ use pibench_core::message::Usage;
 /// A running total, shared by all models of a run.
 #[derive(Debug, Default)]
 pub struct Meter {
+    calls: AtomicU64,
     micro_usd: AtomicU64,
     unpriced_calls: AtomicU64,
     tokens: AtomicU64,
@@ -66,6 +67,7 @@ impl Meter {
 
     /// Counts what is known from a record.
     pub fn add(&self, usage: &Usage) {
+        self.calls.fetch_add(usage.calls, Ordering::Relaxed);
         self.micro_usd.fetch_add(usage.cost.0, Ordering::Relaxed);
         self.unpriced_calls
             .fetch_add(usage.unpriced_calls, Ordering::Relaxed);
@@ -100,6 +102,17 @@ impl Meter {
         waits.next += 1;
         waits.told.insert(number, what);
         Wait(self, number)
+    }
+
+    /// What was paid beyond what a record has: its calls, and their cost as far as all prices are known.
+    pub fn beyond(&self, recorded: &Usage) -> Usage {
+        let beyond = |of: &AtomicU64, recorded| of.load(Ordering::Relaxed).saturating_sub(recorded);
+        Usage {
+            calls: beyond(&self.calls, recorded.calls),
+            unpriced_calls: beyond(&self.unpriced_calls, recorded.unpriced_calls),
+            cost: MicroUsd(beyond(&self.micro_usd, recorded.cost.0)),
+            ..Usage::default()
+        }
     }
 
     /// Calls without a known price are not in it.

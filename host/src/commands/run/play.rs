@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 
 use crate::commands::{finished, look, runtime, stored, talk};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::{EpisodeError, Finished, Plan, RunError};
+use pibench_core::message::Usage;
+use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
 use pibench_record::results::RunResults;
 use pibench_report::progress;
 use pibench_report::{escape, table};
@@ -34,6 +35,11 @@ pub(in crate::commands) fn play_plan(
     beside: impl Future<Output = ()>,
 ) -> Result<Exit, Failure> {
     let folder = plan.folder.root().to_owned();
+    let verb = match (&plan.roles.agent, output) {
+        (AgentRole::External(_), Output::Stderr) => "serve --stdio",
+        (AgentRole::External(_), _) => "serve",
+        _ => "run",
+    };
     if !talk().quiet {
         for mark in plan.roles.players().marks() {
             eprintln!("{}", mark.sentence());
@@ -51,7 +57,7 @@ pub(in crate::commands) fn play_plan(
             () = &mut beside => playing.await,
         }
     })?;
-    let again = format!("pibench-host run --resume {}", folder.display());
+    let again = format!("pibench-host {verb} --resume {}", folder.display());
     let again = stored::name(&again);
     if let Finished::All { results, .. } = &finished {
         match output {
@@ -91,6 +97,7 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
             broken,
             spent,
             setup,
+            lost,
         } = one
         else {
             eprintln!("Interrupted. Go on with: {again}");
@@ -100,6 +107,9 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
             // A server's words stand in it.
             eprintln!("error: failed to {}", escape::line(reason));
         }
+        if let Some(lost) = of_lost(lost) {
+            eprintln!("{lost}");
+        }
         cut |= !broken.is_empty();
         out_of_money |= spent.is_some();
         rejected |= setup.is_some();
@@ -107,6 +117,10 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
     }
     if rejected {
         eprintln!("Mend it, then go on with: {again}");
+        eprintln!(
+            "A run keeps its models, settings and suite: with others it is a new one, by the same command and another \
+             --out."
+        );
     } else if cut || out_of_money {
         eprintln!("Go on with: {again}");
     }
@@ -119,6 +133,19 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
     } else {
         finished(results_of)
     }
+}
+
+/// What was paid for turns that were cut off, which no table has.
+fn of_lost(lost: &Usage) -> Option<String> {
+    if lost.calls == 0 {
+        return None;
+    }
+    let cost = lost.known_cost();
+    let cost = cost.map_or_else(|| "unknown".to_owned(), |cost| cost.to_string());
+    Some(format!(
+        "{} answers of turns that were cut off are not in the table; what they cost: {cost}",
+        lost.calls
+    ))
 }
 
 pub(in crate::commands) fn show(

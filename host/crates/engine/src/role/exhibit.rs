@@ -1,5 +1,5 @@
-//! Evidence as a model is shown it: every text bounded and fenced, and what does not fit left out, the least relevant
-//! first. Which of it counts under which protocol is decided here; what it means is not.
+//! Evidence as a model is shown it: every text fenced, and whole where there is room for all. Where there is not, texts are
+//! cut and then left out, the least relevant first. Which of it counts under which protocol is decided here; what it means is not.
 //!
 //! The judge of rubrics is shown whatever a matcher may look at: the conversation, every call with its arguments, and
 //! every file that the agent changed. What the session's author names is shown in full and goes last.
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::evidence::{Content, TurnEvidence};
-use super::fence::{Nonce, bounded, indented, one_line};
+use super::fence::{NOT_SHOWN, Nonce, bounded, indented, one_line};
 use pibench_core::matcher::{Matcher, Place};
 use pibench_core::message::Image;
 use pibench_core::record::{CallRecord, CallStatus, ChangeKind, FileChange, Speaker, Utterance};
@@ -21,14 +21,31 @@ use pibench_core::vocabulary::{Protocol, ToolEvidence, WHOLE};
 /// Characters of all evidence of one question. About 100,000 tokens: they fit the window of any model that can judge.
 const ROOM: usize = 360_000;
 
-/// Characters of one message of the conversation, and of what a turn added to a file.
-const TEXT_LIMIT: usize = 20_000;
+/// Characters of single texts.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// One message of the conversation, and what a turn added to a file.
+    text: usize,
+    file: usize,
+    /// One call's arguments, and its result.
+    call: usize,
+}
 
-/// Characters of one file.
-const FILE_LIMIT: usize = 60_000;
+impl Limits {
+    /// Where there is room for all.
+    const WIDE: Self = Self {
+        text: ROOM,
+        file: ROOM,
+        call: ROOM,
+    };
 
-/// Characters of one call's arguments, and of its result.
-const CALL_LIMIT: usize = 8_000;
+    /// Where there is not: each leaves room for others.
+    const NARROW: Self = Self {
+        text: 20_000,
+        file: 60_000,
+        call: 8_000,
+    };
+}
 
 /// Characters of the arguments of a call that is shown in short.
 const SHORT_LIMIT: usize = 600;
@@ -36,12 +53,11 @@ const SHORT_LIMIT: usize = 600;
 /// Characters of a tool's name, of an argument's name or of a path: a model may call whatever it likes.
 const NAME_LIMIT: usize = 300;
 
+/// What stands for the result of a call that is not known to have done anything.
+const LOOKED_UP: &str = "not shown, as of every call that only looked something up: it is no evidence, neither for nor against";
+
 /// Pictures of one question.
 const MOST_PICTURES: usize = 4;
-
-/// How an omission is to be taken: said where it is.
-const NOT_SHOWN: &str =
-    "what is left out counts as not shown: it is no evidence, neither for nor against";
 
 /// Evidence as it goes into a prompt: every text fenced, an empty one where there is nothing.
 #[derive(Debug, Clone, Default)]
@@ -144,6 +160,7 @@ pub(crate) struct View<'a> {
     pictures: BTreeMap<&'a str, usize>,
     /// Whether the model can be shown pictures.
     vision: bool,
+    limits: Limits,
 }
 
 impl<'a> View<'a> {
@@ -159,20 +176,75 @@ impl<'a> View<'a> {
             subject,
             pictures: BTreeMap::new(),
             vision,
+            limits: Limits::WIDE,
         }
     }
 
     /// What was said before, and this turn's response.
-    pub(crate) fn dialogue(&self) -> Shown {
-        let mut exhibits = self.conversation(self.evidence.before());
-        exhibits.push(self.response());
-        fit(exhibits, ROOM)
+    pub(crate) fn dialogue(self) -> Shown {
+        self.fitted(|view| {
+            let mut exhibits = view.conversation(view.evidence.before());
+            exhibits.push(view.response());
+            exhibits
+        })
     }
 
     /// What the agent did: in this turn, and before it in the session.
     pub(crate) fn turn(mut self) -> Shown {
-        let turn = self.evidence.turn;
         self.choose_pictures();
+        self.fitted(Self::of_turn)
+    }
+
+    /// The latest response alone: what the released code looks at in stage 2.
+    pub(crate) fn released_question(self) -> Shown {
+        self.fitted(|view| vec![view.response()])
+    }
+
+    /// The session up to now, for the judge of rubrics.
+    pub(crate) fn session(mut self) -> Shown {
+        self.choose_pictures();
+        self.fitted(Self::of_session)
+    }
+
+    /// The final response and the session's files: what the released code looks at in stage 1.
+    pub(crate) fn released_turn(self) -> Shown {
+        self.fitted(|view| {
+            let mut exhibits = view.files_read();
+            exhibits.push(view.response());
+            exhibits
+        })
+    }
+
+    /// The conversation, the fields of calls that the author selected, and the session's files: what the released code
+    /// looks at for rubrics.
+    pub(crate) fn released_session(self) -> Shown {
+        self.fitted(|view| {
+            let mut exhibits = view.conversation(&view.evidence.messages);
+            let selection = view.subject.selection;
+            for call in view.evidence.all_calls.iter() {
+                let wanted = selection.iter().filter(|wanted| wanted.tool == call.tool);
+                exhibits.extend(wanted.map(|wanted| view.selected(wanted, call)));
+            }
+            exhibits.extend(view.files_read());
+            exhibits
+        })
+    }
+
+    /// Every text is whole where there is room for all.
+    fn fitted(mut self, exhibits: impl Fn(&Self) -> Vec<Exhibit>) -> Shown {
+        let mut shown = exhibits(&self);
+        if length(&shown) > ROOM {
+            self.limits = Limits::NARROW;
+            narrow(&mut shown, exhibits(&self), ROOM);
+        }
+        Shown {
+            pictures: self.shown_pictures(),
+            ..fit(shown, ROOM)
+        }
+    }
+
+    fn of_turn(&self) -> Vec<Exhibit> {
+        let turn = self.evidence.turn;
         let mut exhibits = self.conversation(self.evidence.before());
         exhibits.push(self.response());
         for call in self.evidence.all_calls.iter() {
@@ -185,17 +257,10 @@ impl<'a> View<'a> {
                 self.change(change)
             });
         }
-        self.fitted(exhibits)
+        exhibits
     }
 
-    /// The latest response alone: what the released code looks at in stage 2.
-    pub(crate) fn released_question(&self) -> Shown {
-        fit(vec![self.response()], ROOM)
-    }
-
-    /// The session up to now, for the judge of rubrics.
-    pub(crate) fn session(mut self) -> Shown {
-        self.choose_pictures();
+    fn of_session(&self) -> Vec<Exhibit> {
         let mut exhibits = self.conversation(&self.evidence.messages);
         let calls = self.evidence.all_calls.iter();
         exhibits.extend(calls.map(|call| self.call_of_session(call)));
@@ -205,38 +270,11 @@ impl<'a> View<'a> {
                 exhibits.push(self.file(&change.path, Some(change), Section::Files, "file"));
             }
         }
-        self.fitted(exhibits)
-    }
-
-    /// The final response and the session's files: what the released code looks at in stage 1.
-    pub(crate) fn released_turn(&self) -> Shown {
-        let mut exhibits = self.files_read();
-        exhibits.push(self.response());
-        fit(exhibits, ROOM)
-    }
-
-    /// The conversation, the fields of calls that the author selected, and the session's files: what the released code
-    /// looks at for rubrics.
-    pub(crate) fn released_session(&self) -> Shown {
-        let mut exhibits = self.conversation(&self.evidence.messages);
-        let selection = self.subject.selection;
-        for call in self.evidence.all_calls.iter() {
-            let wanted = selection.iter().filter(|wanted| wanted.tool == call.tool);
-            exhibits.extend(wanted.map(|wanted| self.selected(wanted, call)));
-        }
-        exhibits.extend(self.files_read());
-        fit(exhibits, ROOM)
-    }
-
-    fn fitted(&self, exhibits: Vec<Exhibit>) -> Shown {
-        Shown {
-            pictures: self.shown_pictures(),
-            ..fit(exhibits, ROOM)
-        }
+        exhibits
     }
 
     fn response(&self) -> Exhibit {
-        let text = bounded(self.evidence.said(), TEXT_LIMIT);
+        let text = bounded(self.evidence.said(), self.limits.text);
         Exhibit::new(
             Section::Response,
             Rank::Core,
@@ -255,7 +293,7 @@ impl<'a> View<'a> {
             let rank = if at == 0 { Rank::Core } else { Rank::Talk };
             let text = self
                 .nonce
-                .fence(&label, &bounded(&utterance.text, TEXT_LIMIT));
+                .fence(&label, &bounded(&utterance.text, self.limits.text));
             Exhibit::new(Section::Conversation, rank, text)
         };
         messages.iter().enumerate().map(shown).collect()
@@ -308,21 +346,21 @@ impl<'a> View<'a> {
                 .fence(label, &format!("{head}\n{arguments}\nresult: {why}"))
         };
         if form == Form::Short {
-            let text = short("not shown, as of every call that only looked something up");
+            let text = short(LOOKED_UP);
             return Exhibit::new(section, rank, text);
         }
         let result = self.result(call);
-        let arguments = bounded(&arguments, CALL_LIMIT);
+        let arguments = bounded(&arguments, self.limits.call);
         let text = format!("{head}\n{arguments}\nresult:\n{result}");
         Exhibit {
-            short: Some(short("left out for want of room")),
+            short: Some(short(&format!("left out for want of room; {NOT_SHOWN}"))),
             ..Exhibit::new(section, rank, self.nonce.fence(label, &text))
         }
     }
 
     /// Of a result that is too long, the fields that the author selected.
     fn result(&self, call: &CallRecord) -> String {
-        let whole = bounded(&call.result, CALL_LIMIT);
+        let whole = bounded(&call.result, self.limits.call);
         if whole.len() == call.result.len() {
             return whole;
         }
@@ -331,7 +369,7 @@ impl<'a> View<'a> {
         };
         let fields = self.subject.result_fields(&call.tool);
         let found = fields.filter_map(|path| Some((path, at(path, &result)?)));
-        let found: Vec<String> = found.map(|(path, value)| field(path, value)).collect();
+        let found: Vec<String> = found.map(|(path, value)| self.field(path, value)).collect();
         if found.is_empty() {
             return whole;
         }
@@ -356,12 +394,18 @@ impl<'a> View<'a> {
                 .iter()
                 .filter_map(|path| Some((path.as_str(), at(path, value)?)));
             for (path, value) in found.chain(all.then_some(("all", value))) {
-                text.push_str(&["\n", side, " ", &field(path, value)].concat());
+                text.push_str(&["\n", side, " ", &self.field(path, value)].concat());
             }
         }
         let label = format!("tool record of turn {}", call.turn);
         let text = self.nonce.fence(&label, &text);
         Exhibit::new(Section::Tools, Rank::NamedCall, text)
+    }
+
+    /// A field that an author selected, on one line.
+    fn field(&self, path: &str, value: &Value) -> String {
+        let value = bounded(&value.to_string(), self.limits.call);
+        format!("{path}: {}", one_line(&value))
     }
 
     /// The last change of each file, the oldest first.
@@ -418,7 +462,7 @@ impl<'a> View<'a> {
             kind(change.kind)
         );
         if change.kind == ChangeKind::Modified && !change.added.is_empty() {
-            let added = indented(&bounded(&change.added, TEXT_LIMIT));
+            let added = indented(&bounded(&change.added, self.limits.text));
             text.push_str(&["\nadded lines:\n", &added].concat());
         }
         text.push_str(&["\n", &self.content(&change.path)].concat());
@@ -436,7 +480,7 @@ impl<'a> View<'a> {
 
     fn content(&self, path: &str) -> String {
         match self.evidence.files.get(path).unwrap_or(&Content::Missing) {
-            Content::Text(text) => format!("content:\n{}", bounded(text, FILE_LIMIT)),
+            Content::Text(text) => format!("content:\n{}", bounded(text, self.limits.file)),
             Content::Bytes(size) => format!("content: no text, {size} bytes"),
             Content::Unread(why) => format!("content: could not be read: {}", name(why)),
             Content::Missing => "content: none, the file is not there".into(),
@@ -508,6 +552,11 @@ impl Exhibit {
             short: None,
         }
     }
+
+    /// In characters.
+    fn length(&self) -> usize {
+        self.text.chars().count()
+    }
 }
 
 /// What a call matters. A tool that is not known to look things up only may have done something.
@@ -575,11 +624,25 @@ fn fit(mut exhibits: Vec<Exhibit>, room: usize) -> Shown {
     }
 }
 
+/// Puts the narrow form of each in its place until all fits, rank by rank and the oldest first. What is never left out is
+/// cut, too: a long response would take the room of all calls.
+fn narrow(exhibits: &mut [Exhibit], narrow: Vec<Exhibit>, room: usize) {
+    let mut total = length(exhibits);
+    let mut cuts: Vec<(&mut Exhibit, Exhibit)> = exhibits.iter_mut().zip(narrow).collect();
+    cuts.sort_by_key(|(exhibit, _)| exhibit.rank);
+    for (exhibit, narrow) in cuts {
+        if total <= room {
+            return;
+        }
+        total = total - exhibit.length() + narrow.length();
+        *exhibit = narrow;
+    }
+}
+
 /// Shortens, then takes out, rank by rank and the oldest first. Which are out.
 fn leave_out(exhibits: &mut [Exhibit], room: usize) -> Vec<bool> {
     let mut out = vec![false; exhibits.len()];
-    let length = |text: &str| text.chars().count();
-    let mut total: usize = exhibits.iter().map(|exhibit| length(&exhibit.text)).sum();
+    let mut total = length(exhibits);
     let mut order: Vec<usize> = (0..exhibits.len()).collect();
     order.sort_by_key(|&at| exhibits[at].rank);
     order.retain(|&at| exhibits[at].rank != Rank::Core);
@@ -590,19 +653,25 @@ fn leave_out(exhibits: &mut [Exhibit], room: usize) -> Vec<bool> {
                 return out;
             }
             if let Some(short) = exhibits[at].short.take() {
-                total = total - length(&exhibits[at].text) + length(&short);
+                total -= exhibits[at].length();
                 exhibits[at].text = short;
+                total += exhibits[at].length();
             }
         }
         for &at in same {
             if total <= room {
                 return out;
             }
-            total -= length(&exhibits[at].text);
+            total -= exhibits[at].length();
             out[at] = true;
         }
     }
     out
+}
+
+/// Characters of all.
+fn length(exhibits: &[Exhibit]) -> usize {
+    exhibits.iter().map(Exhibit::length).sum()
 }
 
 /// A call's arguments, a line for each down to the leaves, texts of several lines as blocks with their line breaks: an
@@ -654,14 +723,6 @@ fn has_lines(value: &Value) -> bool {
         Value::Object(fields) => fields.values().any(has_lines),
         _ => false,
     }
-}
-
-/// A field that an author selected, on one line.
-fn field(path: &str, value: &Value) -> String {
-    format!(
-        "{path}: {}",
-        one_line(&bounded(&value.to_string(), CALL_LIMIT))
-    )
 }
 
 /// The value at a dotted path of object keys and list indexes, or all of it.

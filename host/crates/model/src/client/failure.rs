@@ -67,6 +67,8 @@ pub(super) enum Failure {
     NotJson { reason: String },
     /// JSON of the wrong shape: asked again a few times.
     WrongShape { reason: String },
+    /// An error with neither a status nor words that are known.
+    Unexplained { reason: String },
     /// The request is rejected and would be again: for the operator to mend.
     Setup { reason: String, mend: Mend },
     /// Refused for good; an answer that is a refusal is paid for.
@@ -81,6 +83,7 @@ impl Failure {
             Self::Trouble { reason, .. }
             | Self::NotJson { reason }
             | Self::WrongShape { reason }
+            | Self::Unexplained { reason }
             | Self::Setup { reason, .. }
             | Self::Refused { reason, .. } => reason,
             Self::Late => "the time of the turn is used up",
@@ -94,7 +97,10 @@ impl Failure {
 
     /// A 4xx that names the temperature: reasoning models take their default only.
     pub(super) fn is_about_temperature(&self) -> bool {
-        let (Self::Setup { reason, .. } | Self::Refused { reason, .. }) = self else {
+        let (Self::Setup { reason, .. }
+        | Self::Unexplained { reason }
+        | Self::Refused { reason, .. }) = self
+        else {
             return false;
         };
         reason.to_lowercase().contains("temperature")
@@ -143,7 +149,7 @@ impl Failure {
             0 | 400 | 403 if about_content() => Self::refused(reason),
             // Without a status only what is recognised is the operator's.
             _ => match Mend::of(status, &lower) {
-                Mend::Other if status == 0 => Self::refused(reason),
+                Mend::Other if status == 0 => Self::Unexplained { reason },
                 mend => Self::Setup { reason, mend },
             },
         }

@@ -50,6 +50,8 @@ pub(super) enum Mend {
     Pictures,
     /// The chat is longer than the model's context.
     Window,
+    /// It has never answered as a model's server does.
+    Format,
     /// The server's words have to do.
     Other,
 }
@@ -178,6 +180,9 @@ impl Mend {
                 "check the name `{model}`, and whether {provider} serves it to this account"
             ),
             Self::Address => format!("check `base_url` of [providers.{provider}]"),
+            Self::Format => format!(
+                "check `base_url` and `format` of [providers.{provider}]: it has given no answer in this format yet"
+            ),
             Self::Tools => format!(
                 "serve `{model}` with tools (vLLM: --enable-auto-tool-choice and --tool-call-parser), or choose \
                  another model"

@@ -614,14 +614,40 @@ async fn unreadable_answers_are_asked_again_a_few_times() {
     let page = || ResponseTemplate::new(200).set_body_string("<html>Gateway</html>");
     check_infrastructure(vec![page()], "no JSON", 3).await;
     let shape = || ResponseTemplate::new(200).set_body_json(json!({"object": "list"}));
-    check_refused(
-        vec![shape()],
-        r#"not in the format (it has no `choices`): {"object":"list"}"#,
-        3,
-    )
-    .await;
     let (reply, asked, _) = play(vec![page(), shape(), answer("Hi.")]).await;
     assert_eq!((reply.unwrap().text.as_str(), asked), ("Hi.", 3));
+}
+
+/// The error at an answer that is no reply, before and after the model's first reply.
+async fn check_before_and_after(broken: ResponseTemplate, expected: &str, attempts: usize) {
+    let (result, asked, _) = play(vec![broken.clone()]).await;
+    match result {
+        Err(ModelError::Setup { reason, remedy, .. }) => {
+            assert!(reason.contains(expected), "{reason}");
+            let mend = "check `base_url` and `format` of [providers.test]";
+            assert!(remedy.starts_with(mend), "{remedy}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(asked, attempts);
+    let server = server(vec![answer("Hi."), broken]).await;
+    let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+    assert_eq!(ask(&client, None).await.unwrap().text, "Hi.");
+    match ask(&client, None).await {
+        Err(ModelError::Refused { reason, .. }) => assert!(reason.contains(expected), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    let asked = server.received_requests().await.unwrap().len();
+    assert_eq!(asked, 1 + attempts);
+}
+
+#[tokio::test]
+async fn what_is_no_reply_is_the_models_fault_once_it_has_answered() {
+    let shape = ResponseTemplate::new(200).set_body_json(json!({"object": "list"}));
+    let said = r#"not in the format (it has no `choices`): {"object":"list"}"#;
+    check_before_and_after(shape, said, 3).await;
+    let unknown = ResponseTemplate::new(200).set_body_json(json!({"error": "no such route"}));
+    check_before_and_after(unknown, "no such route", 1).await;
 }
 
 #[tokio::test]

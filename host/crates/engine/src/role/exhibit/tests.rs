@@ -200,12 +200,55 @@ fn the_least_relevant_goes_first_and_a_note_says_so() {
             .files
             .starts_with("(2 left out here for want of room; what is left out counts as not shown")
     );
-    let first = shown.tools.find("left out for want of room\n").unwrap();
+    let first = shown
+        .tools
+        .find("left out for want of room; what is left")
+        .unwrap();
     let whole = shown.tools.find("ssss").unwrap();
     assert!(
         first < whole,
         "the older calls are shortened before the newer ones"
     );
+}
+
+/// A text with the word that decides in its middle.
+fn around(length: usize) -> String {
+    let half = "x".repeat(length / 2);
+    format!("{half} DECIDES {half}")
+}
+
+#[test]
+fn long_texts_are_whole_while_there_is_room_for_all() {
+    let mut sent = call(1, 1, "gmail__send_mail", &around(20_000));
+    sent.arguments = json!({"body": around(20_000)});
+    let changes = vec![change(2, "long.md", ChangeKind::Created)];
+    let mut evidence = turn(vec![sent], changes, &[("long.md", &around(80_000))]);
+    evidence.response = around(30_000);
+    let shown = View::new(&evidence, &Nonce::new(1), Subject::default(), true).turn();
+    assert!(shown.changes.contains("DECIDES") && shown.response.contains("DECIDES"));
+    assert_eq!(shown.earlier.matches("DECIDES").count(), 2);
+    let shown = session(&evidence, Subject::default());
+    assert!(shown.files.contains("DECIDES"));
+    assert_eq!(shown.tools.matches("DECIDES").count(), 2);
+    assert!(!format!("{shown:?}").contains("left out"));
+}
+
+#[test]
+fn where_there_is_no_room_the_least_relevant_is_cut_first_and_says_so() {
+    let changes = ["other.md", "named.md"].map(|path| change(1, path, ChangeKind::Created));
+    let (other, named) = (around(300_000), around(100_000));
+    let files = [("other.md", &*other), ("named.md", &*named)];
+    let evidence = turn(Vec::new(), changes.into(), &files);
+    let subject = Subject {
+        texts: vec!["It stands in named.md."],
+        ..Subject::default()
+    };
+    let shown = session(&evidence, subject);
+    assert_eq!(shown.files.matches("DECIDES").count(), 1);
+    let (cut, whole) = shown.files.split_once("| path: named.md").unwrap();
+    let note = "| [240009 characters left out; what is left out counts as not shown";
+    assert!(cut.contains("| path: other.md") && cut.contains(note));
+    assert!(whole.contains("DECIDES"));
 }
 
 #[test]
@@ -228,7 +271,7 @@ fn a_megabyte_is_cut_and_the_request_stays() {
     assert!(!shown.conversation.contains("turn 2, assistant"));
     assert!(shown.conversation.contains("turn 40, assistant"));
     let shown = View::new(&evidence, &Nonce::new(1), Subject::default(), true).dialogue();
-    assert!(shown.response.len() < TEXT_LIMIT + 200);
+    assert!(shown.response.len() < Limits::NARROW.text + 300);
 }
 
 #[test]
