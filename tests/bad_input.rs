@@ -304,6 +304,40 @@ fn the_embedded_suite_is_sound_and_counted() {
 }
 
 #[test]
+fn a_run_whose_messages_nobody_reads_is_played_to_its_end() {
+    let scene = Scene::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = scene.command(&["run", short().to_str().unwrap(), "--out", "run"]);
+    // The program logs there, too.
+    command.env("PIBENCH_LOG", "info").stderr(writer);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("overall"));
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    // A failure that nobody hears of has its code all the same.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = scene.command(&["verify", "nowhere"]);
+    let output = command.stderr(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn a_script_of_completions_may_be_read_in_part() {
+    let scene = Scene::new();
+    for args in [&["completions", "bash"][..], &["man"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = scene.command(args).stdout(writer).output().unwrap();
+        assert_eq!(
+            (output.status.code(), stderr(&output)),
+            (Some(4), String::new())
+        );
+    }
+}
+
+#[test]
 fn nothing_is_said_when_nobody_reads_on() {
     let scene = Scene::new();
     // Closed before anything is written: a program that is quick would else be done before.

@@ -239,6 +239,20 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
 }
 
 #[test]
+fn what_is_told_on_stderr_ends_no_run() {
+    assert_absent(
+        "host/",
+        &["eprintln!(", "eprint!("],
+        &[
+            "host/crates/embedded/src/main.rs",
+            "host/benches/host.rs",
+            // The compiling process tells the one that waits for it.
+            "host/crates/sandbox/src/compile.rs",
+        ],
+    );
+}
+
+#[test]
 fn unsafe_code_stands_in_one_file() {
     assert_absent(
         "host/",

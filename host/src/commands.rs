@@ -78,7 +78,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     if talk().verbose > 0
         && let Some(peak) = pibench_memory::peak()
     {
-        eprintln!("Peak memory: {} MiB", peak >> 20);
+        pibench_report::tell!("Peak memory: {} MiB", peak >> 20);
     }
     exit
 }
@@ -177,11 +177,11 @@ fn show_problems(problems: &[Problem]) {
         return;
     }
     if !std::io::stderr().is_terminal() {
-        eprint!("{}", lines(problems));
+        pibench_report::tell::lines(format_args!("{}", lines(problems)));
         return;
     }
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode());
-    eprint!("{}", render(problems, &handler));
+    pibench_report::tell::lines(format_args!("{}", render(problems, &handler)));
 }
 
 /// What this program has here.
@@ -235,27 +235,27 @@ fn tell(notice: Notice<'_>) {
         Notice::Suite(warnings) => show_problems(warnings),
         Notice::Compiling { .. } | Notice::Compiled { .. } if talk().quiet => {}
         Notice::Compiling { plugins } => match plugins {
-            [one] => eprintln!("compiling {one}, once"),
+            [one] => pibench_report::tell!("compiling {one}, once"),
             // Their names would not fit a line.
-            many => eprintln!("compiling {} plugins, once", many.len()),
+            many => pibench_report::tell!("compiling {} plugins, once", many.len()),
         },
         Notice::Compiled { plugins, took } => match plugins {
-            [one] => eprintln!("compiled {one}: {:.1} s", took.as_secs_f64()),
-            many => eprintln!(
+            [one] => pibench_report::tell!("compiled {one}: {:.1} s", took.as_secs_f64()),
+            many => pibench_report::tell!(
                 "compiled {} plugins: {:.1} s",
                 many.len(),
                 took.as_secs_f64()
             ),
         },
-        Notice::Unknown { plugin } => eprintln!(
+        Notice::Unknown { plugin } => pibench_report::tell!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
             escape::line(plugin)
         ),
-        Notice::Withheld { plugin, asked } => eprintln!(
+        Notice::Withheld { plugin, asked } => pibench_report::tell!(
             "Plugin {plugin} asks for {}, which the policy does not grant.",
             asked.join(", ")
         ),
-        Notice::OpenFiles { asked, most } => eprintln!(
+        Notice::OpenFiles { asked, most } => pibench_report::tell!(
             "There are not enough open files for {asked} episodes at once (`ulimit -Hn`): {most} are played at once."
         ),
     }

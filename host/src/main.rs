@@ -1,12 +1,13 @@
 //! The program: reads the command line, runs one command, exits with its code.
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 use pibench_engine::stop;
 use pibench_host::cli::{Cli, Command, TalkArgs};
 use pibench_host::commands;
-use pibench_host::exit::Exit;
+use pibench_host::exit::{Exit, Failure};
 use pibench_host::open_files;
 use pibench_model::told::MESSAGES;
 use pibench_report::escape::lines;
@@ -23,16 +24,19 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_env_filter(filter(cli.talk))
         .without_time()
+        .log_internal_errors(false)
         .init();
     end_by_signals(&cli.command);
     match commands::dispatch(cli) {
         Ok(exit) => exit.into(),
+        // Who stops to read is told nothing more.
+        Err(failure) if is_unread(&failure) => failure.exit.into(),
         Err(failure) => {
             // What a file holds may stand in the reason: it must not reach the terminal as it is.
             let reason = lines(&failure.reason());
-            eprintln!("error: failed to {reason}");
+            pibench_report::tell!("error: failed to {reason}");
             if failure.exit == Exit::Bug {
-                eprintln!(
+                pibench_report::tell!(
                     "This is a bug of pibench-host; please report it with the command line above."
                 );
             }
@@ -61,6 +65,12 @@ fn end_by_signals(command: &Command) {
         // The scheduler kills it a little later.
         tracing::warn!("signals are not heard: {error}");
     }
+}
+
+/// Whether what went wrong is that nobody reads the output any more.
+fn is_unread(failure: &Failure) -> bool {
+    let error = failure.error.downcast_ref::<io::Error>();
+    failure.exit == Exit::Io && error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Who stops to read, as `| head` does, wants no more. The signal that ends other programs would end this one at a broken

@@ -90,7 +90,7 @@ fn print_audits(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Fail
     }
     for reason in faults.iter().chain(&broken).chain(&rejected) {
         // A server's words may stand in it.
-        eprintln!("error: failed to {}", escape::line(reason));
+        pibench_report::tell!("error: failed to {}", escape::line(reason));
     }
     if rejected.is_some() {
         return Ok(Exit::Setup);

@@ -43,10 +43,10 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
     plan.folder.put_results(&results).or_exit(Exit::Io)?;
     show(&results, args.json, plan.folder.root())?;
     for reason in &broken {
-        eprintln!("error: failed to {reason}");
+        pibench_report::tell!("error: failed to {reason}");
     }
     if !broken.is_empty() {
-        eprintln!("Go on with the same command.");
+        pibench_report::tell!("Go on with the same command.");
         return Ok(Exit::Infrastructure);
     }
     Ok(finished([&results]))

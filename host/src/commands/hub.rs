@@ -35,7 +35,7 @@ fn tokens(file: &HubFile, command: &TokenCommand) -> Result<Exit, Failure> {
         TokenCommand::Add { name } => {
             let token = ledger.add_token(name)?;
             if !talk().quiet {
-                eprintln!("The token of {name}; it is shown this once:");
+                pibench_report::tell!("The token of {name}; it is shown this once:");
             }
             println!("{token}");
         }
@@ -108,11 +108,11 @@ fn host(file: HubFile, args: &HubArgs) -> Result<Exit, Failure> {
         let hub = Arc::new(Hub::open(file, machine, shared, key)?);
         if !args.no_preflight {
             for told in hub.preflight().await? {
-                eprintln!("preflight: {}", line(&told));
+                pibench_report::tell!("preflight: {}", line(&told));
             }
         }
         let announce = |address: std::net::SocketAddr| {
-            eprintln!(
+            pibench_report::tell!(
                 "The hub answers at http://{address}/v1; a proxy in front of it has to bring TLS."
             );
             println!("{}", json!({ "url": format!("http://{address}/v1") }));

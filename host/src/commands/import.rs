@@ -115,7 +115,7 @@ async fn open_app(
 
 fn show_left_out(lines: &[String]) {
     for line in lines {
-        eprintln!("left out: {}", escape::line(line));
+        pibench_report::tell!("left out: {}", escape::line(line));
     }
 }
 
@@ -133,7 +133,7 @@ fn show(report: &Report, out: &str) -> Exit {
         notes,
     } = report;
     for note in notes {
-        eprintln!("note: {}", escape::line(note));
+        pibench_report::tell!("note: {}", escape::line(note));
     }
     show_left_out(left_out);
     println!(

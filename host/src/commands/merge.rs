@@ -54,7 +54,9 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     show(&draft.results, *json, draft.plan.folder.root())?;
     if !draft.is_whole {
         let again = stored::name(out.as_str());
-        eprintln!("A part is not played to its end. Go on with: pibench-host run --resume {again}");
+        pibench_report::tell!(
+            "A part is not played to its end. Go on with: pibench-host run --resume {again}"
+        );
         return Ok(Exit::Infrastructure);
     }
     Ok(finished([&draft.results]))

@@ -26,7 +26,7 @@ pub(super) fn or_newest(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failu
     });
     let newest = newest.or_exit(Exit::InvalidInput)?;
     if !super::talk().quiet {
-        eprintln!("{newest}, the newest run here.");
+        pibench_report::tell!("{newest}, the newest run here.");
     }
     Ok(vec![newest])
 }

@@ -70,7 +70,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let _ = std::io::stdout().write_all(text.as_bytes());
     if let Some(out) = out {
         bundle::write(&report, out.as_std_path()).or_exit(Exit::Io)?;
-        eprintln!("Report: {out}/index.html");
+        pibench_report::tell!("Report: {out}/index.html");
     }
     Ok(Exit::Complete)
 }

@@ -123,7 +123,7 @@ pub(super) fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
 fn open_playing(args: &RunArgs) -> Result<Playing, Failure> {
     let (otlp, environment) = (args.otlp.as_deref(), &process_environment);
     let target = Target::find(otlp, args.otlp_messages, environment).or_exit(Exit::Usage)?;
-    let tell = |lost: &str| eprintln!("{}", escape::line(lost));
+    let tell = |lost: &str| pibench_report::tell!("{}", escape::line(lost));
     let collector = target
         .map(|target| Collector::open(target, tell))
         .transpose();

@@ -64,7 +64,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     let (stdio, port) = (*stdio, *port);
     let served = async move {
         if let Err(error) = until_over(outside, stdio, port, token).await {
-            eprintln!("error: failed to {error}");
+            pibench_report::tell!("error: failed to {error}");
         }
     };
     play_plan(plan, resume, output, served)
@@ -101,7 +101,9 @@ async fn until_over(
 /// Where the server is and what it wants, in one line for a program to read.
 fn announce(door: &Door, token: &str) {
     let url = format!("http://{}/mcp", door.address());
-    eprintln!("Serving at {url}; every request needs the header `Authorization: Bearer {token}`.");
+    pibench_report::tell!(
+        "Serving at {url}; every request needs the header `Authorization: Bearer {token}`."
+    );
     println!("{}", json!({ "url": url, "token": token }));
 }
 

@@ -64,7 +64,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
     {
         println!("{}", parts_table(&find_parts(&dirs)?));
         if ended.iter().all(|run| run.complete) {
-            eprintln!("Make one run of them by: pibench-host merge {all}");
+            pibench_report::tell!("Make one run of them by: pibench-host merge {all}");
             return Ok(Exit::Complete);
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn sign(args: &SignArgs) -> Result<Exit, Failure> {
     }
     let bytes = thing.statement()?;
     if *statement {
-        eprintln!(
+        pibench_report::tell!(
             "sign this with `ssh-keygen -Y sign -n {} -f KEY`",
             thing.namespace()
         );

@@ -178,7 +178,7 @@ fn judge_again(
     let sample = Sample::draw(&plans, again.sample as usize, again.seed).or_exit(Exit::Io)?;
     let audited = runtime()?.block_on(pibench_engine::audit(&sample, again.seed));
     for reason in &audited.faults {
-        eprintln!("error: failed to {}", line(reason));
+        pibench_report::tell!("error: failed to {}", line(reason));
     }
     if let Some(reason) = &audited.setup {
         return Err(anyhow!("{}", line(reason))).or_exit(Exit::Setup);

@@ -55,7 +55,7 @@ fn write_draft(draft: Result<Draft, DraftError>, next: &str) -> Result<Exit, Fai
         write(path, text).or_exit(Exit::Io)?;
         println!("{path}");
     }
-    eprintln!("Next: rewrite it, and look at it with `pibench-host {next}`");
+    pibench_report::tell!("Next: rewrite it, and look at it with `pibench-host {next}`");
     Ok(Exit::Complete)
 }
 

@@ -23,7 +23,7 @@ pub(super) fn view(args: &ViewArgs, stored: &Stored) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let viewer = Viewer::bind(*port).await.or_exit(Exit::Io)?;
         println!("{}", viewer.url());
-        eprintln!("The address is for this machine and holds its key. Ctrl-C ends it.");
+        pibench_report::tell!("The address is for this machine and holds its key. Ctrl-C ends it.");
         tokio::select! {
             () = viewer.serve(dirs, *seed) => {}
             lost = follow(stored) => return Err(lost),

@@ -65,6 +65,7 @@ impl Log {
         let told = fmt::layer()
             .with_writer(io::stderr)
             .without_time()
+            .log_internal_errors(false)
             .with_filter(stderr.and(filter_fn(|about| about.target() != MESSAGES)));
         Ok(Self {
             dispatch: Dispatch::new(registry().with(lines).with(spans).with(told)),

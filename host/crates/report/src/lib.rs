@@ -25,4 +25,5 @@ pub mod run_record;
 pub mod sheet;
 pub mod table;
 pub mod tables;
+pub mod tell;
 pub mod viewer;

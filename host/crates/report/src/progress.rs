@@ -40,11 +40,11 @@ pub fn display(mut events: UnboundedReceiver<Progress>, look: Look) -> JoinHandl
                 (Some(bar), line) => show(bar, &event, line, &state),
                 (None, _) if look == Look::Silent => {}
                 (None, Some(line)) => {
-                    eprintln!("{line}");
+                    crate::tell!("{line}");
                     told = Instant::now();
                 }
                 (None, None) if told.elapsed() >= QUIET => {
-                    eprintln!("{}", state.line());
+                    crate::tell!("{}", state.line());
                     told = Instant::now();
                 }
                 (None, None) => {}

@@ -41,12 +41,12 @@ pub(super) fn results(
     };
     let (path, source) = (absolute(&suite.path)?, absolute(dir)?);
     let results = take_over(&outputs, &suite, path, source, out.as_std_path()).or_exit(Exit::Io)?;
-    eprintln!("note: {NOT_TAKEN}");
+    pibench_report::tell!("note: {NOT_TAKEN}");
     for line in deviations(&outputs, &results) {
-        eprintln!("note: {}", escape::line(&line));
+        pibench_report::tell!("note: {}", escape::line(&line));
     }
     for line in &outputs.left_out {
-        eprintln!("left out: {}", escape::line(line));
+        pibench_report::tell!("left out: {}", escape::line(line));
     }
     show(&results, false, out.as_std_path())?;
     Ok(if outputs.left_out.is_empty() {

@@ -128,10 +128,10 @@ fn with_componentize_py(dir: &Utf8Path, venv: Option<&Utf8Path>) -> anyhow::Resu
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let (trace, cause) = of_python(&said);
-        eprintln!("{trace}\n");
+        pibench_report::tell!("{trace}\n");
         return Err(anyhow!("build {dir}: {cause}"));
     }
-    eprint!("{said}");
+    pibench_report::tell::lines(format_args!("{said}"));
     let file = dir.join(name);
     std::fs::rename(dir.join(unfinished), &file).with_context(|| format!("write {file}"))?;
     Ok(file)

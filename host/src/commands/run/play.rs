@@ -42,7 +42,7 @@ pub(in crate::commands) fn play_plan(
     };
     if !talk().quiet {
         for mark in plan.roles.players().marks() {
-            eprintln!("{}", mark.sentence());
+            pibench_report::tell!("{}", mark.sentence());
         }
     }
     let finished = play_shown(|sender| async move {
@@ -63,7 +63,7 @@ pub(in crate::commands) fn play_plan(
         match output {
             Output::Table => show(results, false, &folder)?,
             Output::Json => show(results, true, &folder)?,
-            Output::Stderr => eprintln!("{}", table::results(results)),
+            Output::Stderr => pibench_report::tell!("{}", table::results(results)),
         }
     }
     Ok(print_end(&[finished], &again))
@@ -100,15 +100,15 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
             lost,
         } = one
         else {
-            eprintln!("Interrupted. Go on with: {again}");
+            pibench_report::tell!("Interrupted. Go on with: {again}");
             return Exit::Interrupted;
         };
         for reason in broken.iter().chain(spent).chain(setup) {
             // A server's words stand in it.
-            eprintln!("error: failed to {}", escape::line(reason));
+            pibench_report::tell!("error: failed to {}", escape::line(reason));
         }
         if let Some(lost) = of_lost(lost) {
-            eprintln!("{lost}");
+            pibench_report::tell!("{lost}");
         }
         cut |= !broken.is_empty();
         out_of_money |= spent.is_some();
@@ -116,13 +116,13 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
         results_of.push(&**results);
     }
     if rejected {
-        eprintln!("Mend it, then go on with: {again}");
-        eprintln!(
+        pibench_report::tell!("Mend it, then go on with: {again}");
+        pibench_report::tell!(
             "A run keeps its models, settings and suite: with others it is a new one, by the same command and another \
              --out."
         );
     } else if cut || out_of_money {
-        eprintln!("Go on with: {again}");
+        pibench_report::tell!("Go on with: {again}");
     }
     if rejected {
         Exit::Setup
@@ -159,7 +159,7 @@ pub(in crate::commands) fn show(
         print(|to| table::write(results, to))?;
     }
     if !talk().quiet {
-        eprintln!(
+        pibench_report::tell!(
             "Run folder: {}",
             stored::name(&folder.display().to_string())
         );

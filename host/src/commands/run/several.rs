@@ -48,7 +48,7 @@ impl Several {
             } else {
                 println!("{}", table::agents(&results));
             }
-            eprintln!("Run folders: {}/", stored::name(folder.as_str()));
+            pibench_report::tell!("Run folders: {}/", stored::name(folder.as_str()));
         }
         let again = stored::name(&format!("pibench-host run --resume {folder}"));
         Ok(print_end(&finished, &again))
