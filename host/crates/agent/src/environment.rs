@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
-use futures::stream::{self, StreamExt};
+use futures::future::join_all;
 use serde_json::Value;
 
 use super::files::{LONG_RESULT, RESULTS_FOLDER, own_path};
@@ -229,13 +229,14 @@ impl Environment {
             return HashMap::new();
         }
         let door = &*self.web;
-        let started = web.iter().map(|(place, name, asked)| async move {
-            (*place, caught(name, fetch(door, asked)).await)
-        });
-        stream::iter(started)
-            .buffer_unordered(FETCHED_AT_ONCE)
-            .collect()
-            .await
+        let mut fetched = HashMap::new();
+        for some in web.chunks(FETCHED_AT_ONCE) {
+            let started = some.iter().map(|(place, name, asked)| async move {
+                (*place, caught(name, fetch(door, asked)).await)
+            });
+            fetched.extend(join_all(started).await);
+        }
+        fetched
     }
 
     /// Records a call that was carried out.
