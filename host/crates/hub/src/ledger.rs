@@ -787,9 +787,9 @@ const NEXT_DAY: &str = "the next day begins at 00:00 UTC";
 
 /// How long it is until then.
 pub(crate) fn rest_of_day() -> Duration {
-    const DAY: u64 = 24 * 60 * 60;
-    let gone = Timestamp::now().as_second().rem_euclid(DAY as i64);
-    Duration::from_secs(DAY - gone.unsigned_abs())
+    const DAY: i64 = 24 * 60 * 60;
+    let gone = Timestamp::now().as_second().rem_euclid(DAY);
+    Duration::from_secs((DAY - gone).unsigned_abs())
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
