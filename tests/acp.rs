@@ -281,6 +281,16 @@ fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathB
     (noted(scene, run, "found.json"), file)
 }
 
+/// The program that carries a suite is not there; what hands on its messages is a copy that carries none.
+fn assert_no_program_carries(confined: &Value) {
+    let programs = confined["programs"].as_object().unwrap();
+    assert_eq!(programs[PROGRAM], Value::Null, "{confined}");
+    let others = programs.iter().filter(|(name, _)| *name != PROGRAM);
+    let others: Vec<_> = others.map(|(_, intents)| intents.as_u64()).collect();
+    let expected = if carries() { vec![Some(0)] } else { vec![] };
+    assert_eq!(others, expected, "{confined}");
+}
+
 #[test]
 fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_unconfined_twin_does() {
     if !confines() {
@@ -321,16 +331,7 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
         "it knocked nowhere: {confined}"
     );
     assert_eq!(confined["home"], "/agent");
-    // The program that carries a suite is not there; what hands on its messages is a copy that carries none.
-    let programs = confined["programs"].as_object().unwrap();
-    assert_eq!(programs[PROGRAM], Value::Null, "{confined}");
-    let others = programs.iter().filter(|(name, _)| *name != PROGRAM);
-    let others: Vec<_> = others.map(|(_, intents)| intents.as_u64()).collect();
-    assert_eq!(
-        others,
-        if carries() { vec![Some(0)] } else { vec![] },
-        "{confined}"
-    );
+    assert_no_program_carries(&confined);
     let places = texts(&confined["root"]);
     assert!(
         places.contains(&"workspace") && !places.contains(&"root"),

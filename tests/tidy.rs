@@ -228,6 +228,8 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             "host/crates/hub/src/hall.rs",
             // What sends spans.
             "host/crates/model/src/collector.rs",
+            // A server of the test's own.
+            "host/crates/model/src/client/tests.rs",
             // What sends files to a store, on a runtime of its own.
             "host/crates/store/src/sender.rs",
             // The process of an agent of the operator's own.
