@@ -84,6 +84,17 @@ fn eval_is_pure() {
     );
 }
 
+/// What a crate is built of, on any target. Its tests may know more.
+fn needed(manifest: &toml::Table) -> Vec<String> {
+    let kinds = ["dependencies", "build-dependencies"].map(|kind| manifest.get(kind));
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    let targets = targets.into_iter().flat_map(toml::Table::values);
+    let targets = targets.map(|target| target.get("dependencies"));
+    let tables = kinds.into_iter().chain(targets).flatten();
+    let names = tables.filter_map(toml::Value::as_table);
+    names.flat_map(toml::Table::keys).cloned().collect()
+}
+
 /// Cargo refuses circles; which floor may stand on which, and who may know what is heavy or dangerous, stands here.
 #[test]
 fn each_crate_stands_on_those_that_it_may() {
@@ -148,14 +159,7 @@ fn each_crate_stands_on_those_that_it_may() {
     for (name, below, own) in floors {
         let path = root().join(format!("host/crates/{name}/Cargo.toml"));
         let manifest: toml::Table = std::fs::read_to_string(&path).unwrap().parse().unwrap();
-        // Tests may know more.
-        let kinds = ["dependencies", "build-dependencies"].map(|kind| manifest.get(kind));
-        let targets = manifest.get("target").and_then(toml::Value::as_table);
-        let targets = targets.into_iter().flat_map(toml::Table::values);
-        let targets = targets.map(|target| target.get("dependencies"));
-        let tables = kinds.into_iter().chain(targets).flatten();
-        let dependencies = tables.filter_map(toml::Value::as_table);
-        for dependency in dependencies.flat_map(toml::Table::keys) {
+        for dependency in &needed(&manifest) {
             let floor = dependency
                 .strip_prefix("pibench-")
                 .filter(|floor| *floor != "sdk");
