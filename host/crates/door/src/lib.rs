@@ -90,6 +90,8 @@ pub struct Guest(Arc<Standing>);
 struct Standing {
     admitted: AtomicBool,
     gone: AtomicBool,
+    /// It was sent away, and may not have heard of it yet.
+    leaving: AtomicBool,
     sent_away: Notify,
     crowd: Arc<Crowd>,
 }
@@ -129,9 +131,14 @@ impl Guest {
     }
 
     /// The request had the token of somebody who may have so many connections. For one more, that which has rested longest is
-    /// closed, of this name alone. None when each of them has a request at work: the connection is as it was before.
+    /// closed, of this name alone. None when each of them has a request at work, and the connection is as it was before; and for one
+    /// that is being closed.
     pub fn admit_as(&self, name: &str, most: usize) -> Option<Visit> {
         let mut crowd = self.crowd();
+        // It would take the place of one that may stay, and be closed all the same.
+        if self.0.leaving.load(Ordering::Relaxed) {
+            return None;
+        }
         let is_here = |known: &Known| known.guest.is(self);
         if !crowd
             .iter()
@@ -190,6 +197,7 @@ impl Guest {
     }
 
     fn send_away(&self) {
+        self.0.leaving.store(true, Ordering::Relaxed);
         self.0.sent_away.notify_one();
     }
 
@@ -495,6 +503,9 @@ mod tests {
         drop(guests[0].admit_as("flood", 2));
         let third = guests[2].admit_as("flood", 2);
         assert!(third.is_some() && here(&guests[0]) && !here(&guests[1]));
+        // One that is being closed, and asks once more, takes nobody's place.
+        assert!(guests[1].admit_as("flood", 2).is_none());
+        assert!(here(&guests[0]) && !here(&guests[1]));
         let first = guests[0].admit_as("flood", 2);
         assert!(guests[3].admit_as("flood", 2).is_none(), "both are at work");
         assert!(guests[3].is_stranger() && here(&other));
