@@ -9,7 +9,7 @@ HOSTILE := hostile_app hostile_grader
 PYTHON ?= python3
 VENV := target/venv
 PYTHON_PLUGIN := target/plugins/python.wasm
-CARGO_GUEST := cargo build --profile guest --locked --target wasm32-wasip2
+GUEST := sh plugins/build.sh
 
 DENY := target/tools/bin/cargo-deny
 FUZZER := target/tools/bin/cargo-fuzz
@@ -24,7 +24,7 @@ setup:
 
 # The lock is written anew once there is a host: plugins without one are loaded too.
 plugins: setup $(PYTHON_PLUGIN)
-	$(CARGO_GUEST) $(addprefix -p ,$(GUESTS))
+	$(GUEST) $(addprefix -p ,$(GUESTS))
 	mkdir -p target/plugins
 	rm -f target/plugins/pibench.lock
 	cp $(addprefix target/wasm32-wasip2/guest/,$(addsuffix .wasm,$(GUESTS))) target/plugins/
@@ -59,7 +59,7 @@ run: $(HOST)
 	$(HOST) run $(SUITE)
 
 hostile: setup
-	$(CARGO_GUEST) $(addprefix -p ,$(HOSTILE))
+	$(GUEST) $(addprefix -p ,$(HOSTILE))
 
 # Agents of others are confined by bubblewrap; where it cannot be had, their tests say so and are left out.
 test: $(HOST) hostile

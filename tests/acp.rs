@@ -137,6 +137,99 @@ fn what_an_agent_does_by_itself_by_its_client_and_by_its_tools_is_in_the_record(
     }
 }
 
+/// The turns of an agent with this entry, which does this.
+fn told(deed: &str, entry: &str) -> Vec<Value> {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let script = script();
+    let entry = format!(
+        "agents.it={{ command = [\"{PYTHON}\", \"{}\", \"{deed}\"]{entry} }}",
+        script.display()
+    );
+    let args = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--set",
+        &entry,
+        "--agent",
+        "acp:it",
+        "--out",
+        "run",
+    ];
+    expect(&scene.run(&args), 0, &[]);
+    turns(&scene, "run", "p")
+}
+
+#[test]
+fn tokens_are_those_of_a_turn_and_costs_are_sums_and_a_commands_output_is_heard_beside_its_call() {
+    if !confines() {
+        return;
+    }
+    for (deed, input, cached) in [("tells", 16, 5), ("tells-quota", 11, 0)] {
+        let turns = told(deed, "");
+        for (turn, number) in turns[..2].iter().zip(1..) {
+            let usage = &turn["usage"]["agent"];
+            assert_eq!(usage["input_tokens"], 11 * number + input - 11, "{usage}");
+            assert_eq!(usage["cached_tokens"].as_u64().unwrap_or(0), cached);
+            assert_eq!(usage["output_tokens"], 3, "{usage}");
+            assert_eq!(usage["cost"], 250_000, "{usage}");
+            let calls = calls(turn);
+            assert_eq!(calls[0]["tool"], "agent.permission");
+            assert_eq!(calls[0]["arguments"]["title"], "cat /workspace/in.md");
+            assert_eq!(calls[0]["arguments"]["paths"], json!(["/workspace"]));
+            assert_eq!(calls[1]["tool"], "agent.execute");
+            assert_eq!(calls[1]["result"], "one\ntwo\nExit code: 7");
+        }
+        assert_eq!(turns[0]["response"], "I work in the mode of its own.");
+    }
+}
+
+#[test]
+fn an_agent_works_in_the_mode_of_its_entry() {
+    if !confines() {
+        return;
+    }
+    let turns = told("tells", ", mode = \"careful\"");
+    assert_eq!(turns[0]["response"], "I work in the mode careful.");
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let entry = format!(
+        "agents.it={{ command = [\"{PYTHON}\", \"{}\", \"tells\"], mode = \"none-such\" }}",
+        script().display()
+    );
+    let args = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--set",
+        &entry,
+        "--agent",
+        "acp:it",
+        "--out",
+        "run",
+    ];
+    let said = "it answers `session/set_mode` with an error: Invalid mode";
+    expect(&scene.run(&args), 10, &[said]);
+}
+
+#[test]
+fn an_agent_whose_time_is_up_in_its_last_session_is_told_to_stop() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(
+        &play(&scene, "waits", &["--set", "session.turn_timeout_s=1"]),
+        0,
+        &[],
+    );
+    assert_eq!(noted(&scene, "run", "cancelled.json"), true);
+}
+
 /// An agent's process that is told the workflows of a suite.
 fn with_workflows(scene: &Scene, suite: &Path, tools: &str) -> String {
     let mut told = Vec::new();
@@ -688,6 +781,71 @@ fn a_command_can_be_confined_by_hand() {
         "sh",
     ]);
     expect(&output, 2, &["MISSING_ONE"]);
+}
+
+#[test]
+fn a_confined_command_sees_no_suite_of_the_working_directory_and_nothing_that_is_hidden_by_hand() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    scene.write("work/in.txt", "inside");
+    scene.write("data/keys/secret.txt", "outside");
+    let confine = |workspace: &str, more: &[&str]| {
+        let args = ["confine", "--workspace", workspace];
+        scene.run(&[&args[..], more, &["--", "cat", "in.txt"]].concat())
+    };
+    expect(&confine("work", &["--read", "data"]), 0, &[]);
+    expect(&confine("work", &["--hide", "data/keys"]), 0, &[]);
+    let hidden = "which is hidden from it";
+    let asked = ["--read", "data", "--hide", "data/keys"];
+    expect(&confine("work", &asked), 3, &[hidden]);
+    expect(&confine("work", &["--read", "tasks/p"]), 3, &[hidden]);
+    expect(&confine("tasks", &[]), 3, &[hidden]);
+    expect(
+        &confine("work", &["--hide", "gone"]),
+        3,
+        &["hide the folder gone"],
+    );
+}
+
+#[test]
+fn doctor_wants_the_key_of_a_built_in_agent() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let text = std::fs::read_to_string(script()).unwrap();
+    let text = format!("#!{PYTHON}\nimport sys\nsys.argv = ['it', 'files']\n{text}");
+    let file = scene.write("opt/bin/claude-agent-acp", &text);
+    let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(file, mode).unwrap();
+    let path = format!("{}:/usr/bin:/bin", scene.path("opt/bin").display());
+    let args = ["doctor", "tasks/suite.toml", "--agent", "claude-agent-acp"];
+    let doctor = |key: &str| {
+        let variables = [("PATH", path.as_str()), ("ANTHROPIC_API_KEY", key)];
+        let given = if key.is_empty() {
+            &variables[..1]
+        } else {
+            &variables
+        };
+        scene.run_with(&args, given)
+    };
+    let lacks = doctor("");
+    let named = [
+        "is given no key: ANTHROPIC_API_KEY is not set",
+        "export ANTHROPIC_API_KEY=",
+    ];
+    expect(&lacks, 3, &named);
+    let opened = [
+        "ok       agent",
+        "opened a session in",
+        "MiB",
+        "fit into the free memory",
+    ];
+    expect(&doctor("of-no-worth"), 0, &opened);
 }
 
 #[test]

@@ -87,6 +87,66 @@ async fn lines_for_the_log_use_up_the_fuel_of_their_writer() {
     assert!(thrice.call(limits).await.is_ok());
 }
 
+/// Imports of a guest, by lines; what it does first, and what it does without end.
+const ASKS: [(&str, &str, &str); 7] = [
+    (
+        r#"(import "pibench:plugin/clock@0.1.0" "now" (func $ask (param i32)))"#,
+        "",
+        "(call $ask (i32.const 512))",
+    ),
+    (
+        r#"(import "pibench:plugin/random@0.1.0" "next" (func $ask (result i64)))"#,
+        "",
+        "(drop (call $ask))",
+    ),
+    (
+        r#"(import "wasi:clocks/monotonic-clock@0.2.6" "now" (func $ask (result i64)))"#,
+        "",
+        "(drop (call $ask))",
+    ),
+    (
+        r#"(import "wasi:random/random@0.2.6" "get-random-bytes" (func $ask (param i64 i32)))"#,
+        "",
+        "(call $ask (i64.const 60000) (i32.const 512))",
+    ),
+    (
+        r#"(import "wasi:cli/environment@0.2.6" "get-environment" (func $ask (param i32)))"#,
+        "",
+        "(call $ask (i32.const 512))",
+    ),
+    (
+        r#"(import "wasi:cli/stdout@0.2.6" "get-stdout" (func $stdout (result i32)))
+        (import "wasi:io/streams@0.2.6" "[method]output-stream.blocking-write-and-flush"
+            (func $ask (param i32 i32 i32 i32)))"#,
+        "(local $it i32) (local.set $it (call $stdout))",
+        "(call $ask (local.get $it) (i32.const 1024) (i32.const 4096) (i32.const 512))",
+    ),
+    (
+        r#"(import "wasi:clocks/monotonic-clock@0.2.6" "subscribe-instant" (func $at (param i64) (result i32)))
+        (import "wasi:io/poll@0.2.6" "poll" (func $ask (param i32 i32 i32)))"#,
+        "(i32.store (i32.const 520) (call $at (i64.const 0)))",
+        "(call $ask (i32.const 520) (i32.const 1) (i32.const 512))",
+    ),
+];
+
+/// A guest's own loop around them costs so little that its time would be over before its fuel.
+#[tokio::test]
+async fn asking_the_host_without_end_uses_up_the_fuel_of_whoever_asks() {
+    for (imports, first, ask) in ASKS {
+        let asks = |how: &str| {
+            let body = format!("{first} {}", how.replace("ASK", ask));
+            let guest = Guest::honest().with(imports).doing("call", &body);
+            // What the host hands over always lies at the same place.
+            guest.doing("cabi_realloc", "(i32.const 131072)")
+        };
+        let endless = asks("(loop $on ASK (br $on)) (unreachable)");
+        let fault = endless.call(Limits::APP).await.unwrap_err();
+        assert_eq!(fault, GuestFault::Fuel { limit: 500_000_000 }, "{imports}");
+        let thrice = asks("ASK ASK ASK (i32.const 160)");
+        assert_eq!(thrice.call(Limits::APP).await, Ok(json!({})), "{imports}");
+    }
+}
+
 #[tokio::test]
 async fn a_loop_in_restore_uses_up_its_fuel() {
     let plugin = Guest::honest().doing("restore", LOOP).load().unwrap();
@@ -418,8 +478,38 @@ async fn a_timeout_of_one_leaves_the_other() {
         .unwrap();
     let mut working = slow.open(patient).await.unwrap();
     let (timeout, answer) = tokio::join!(call(&mut spinning), call(&mut working));
-    assert_eq!(timeout, Err(GuestFault::Timeout { limit_ms: 40 }));
+    assert_eq!(timeout, Err(GuestFault::Busy { limit_ms: 40 }));
     assert_eq!(answer, Ok(json!({})));
+}
+
+/// On one thread, so that each has a tenth of a processor: together they last ten times as long as one of them may.
+#[tokio::test]
+async fn a_crowd_of_spinning_guests_makes_nobody_late_but_themselves() {
+    let limits = Limits {
+        fuel: u64::MAX,
+        wall: Duration::from_millis(100),
+        ..Limits::APP
+    };
+    let endless = Guest::honest().doing("call", LOOP).load().unwrap();
+    let brief = "(local $n i32) (loop $on
+        (local.set $n (i32.add (local.get $n) (i32.const 1)))
+        (br_if $on (i32.lt_u (local.get $n) (i32.const 10000000))))
+        (i32.const 160)";
+    let brief = Guest::honest().doing("call", brief).load().unwrap();
+    let spin = || async {
+        let mut app = open(Arc::clone(&endless), limits).await?;
+        call(&mut app).await
+    };
+    let work = async {
+        let mut app = open(brief, limits).await?;
+        call(&mut app).await
+    };
+    let crowd = futures::future::join_all((0..9).map(|_| spin()));
+    let (crowd, worked) = tokio::join!(crowd, work);
+    for spun in crowd {
+        assert_eq!(spun, Err(GuestFault::Busy { limit_ms: 100 }));
+    }
+    assert_eq!(worked, Ok(json!({})));
 }
 
 #[tokio::test]

@@ -325,6 +325,43 @@ async fn a_document_without_end_is_bounded() {
     assert_eq!((pages.total, pages.found.len()), (40, 20));
 }
 
+/// Pages of the web, as the agent's `web_fetch` has them read.
+#[tokio::test]
+async fn pages_without_end_or_sense_are_read_or_refused_and_their_small_twin_is_read() {
+    let read = async |html: String| {
+        let documents = documents(Limits::DOCUMENT);
+        let pages = documents.read(html.as_bytes(), Format::Html, 1, 1).await?;
+        let mut found = pages.found;
+        let page = found.remove(0);
+        Ok::<_, GuestFault>((page.title, page.text))
+    };
+    let page = |deep: String| format!("<html><title>Deep</title><body>{deep}the bottom");
+    let expected = ("Deep".to_owned(), "the bottom".to_owned());
+    for deep in [
+        "<div><div></div>".repeat(3),
+        "<div>".repeat(200_000),
+        "<div></x>".repeat(500_000),
+    ] {
+        assert_eq!(read(page(deep)).await.unwrap(), expected);
+    }
+    for odd in [
+        "<a href=x>",
+        "<ul><li>",
+        "<!--",
+        "&#x",
+        "<script>",
+        "<title>",
+        "<main>",
+    ] {
+        let large = odd.repeat((5 << 20) / odd.len());
+        match read(large).await {
+            // The reader's answer is bounded, and so is what it may spend.
+            Ok((_, text)) => assert!(text.len() < 1 << 20, "{odd}"),
+            Err(fault) => assert!(!fault.is_infrastructure(), "{odd}: {fault}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_notebook_shows_its_cells() {
     let notebook =

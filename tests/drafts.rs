@@ -17,13 +17,15 @@ fn sessions(scene: &Scene, suite: &str) -> Vec<(String, String)> {
 #[test]
 fn a_new_suite_persona_and_session_pass_check() {
     let scene = Scene::new();
+    let long = "what-the-movers-are-told-before-they-come-on-friday";
     for args in [
         &["suite", "new", "mine"][..],
         &["session", "new", "mine/personas/first", "second"],
         &["persona", "new", "mine/suite.toml", "neighbour"],
         &["session", "new", "mine/personas/neighbour", "another"],
+        &["session", "new", "mine/personas/neighbour", long],
     ] {
-        expect(&scene.run(args), 0, &["pibench-host check"]);
+        expect(&scene.run(args), 0, &["pibench-host check mine/suite.toml"]);
     }
     let found = sessions(&scene, "mine/suite.toml");
     let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (&**a, &**b)).collect();
@@ -33,7 +35,8 @@ fn a_new_suite_persona_and_session_pass_check() {
             ("first", "first"),
             ("first", "second"),
             ("neighbour", "neighbour-plan"),
-            ("neighbour", "another")
+            ("neighbour", "another"),
+            ("neighbour", long),
         ]
     );
     let output = scene.run(&["check", "mine/suite.toml"]);
@@ -86,6 +89,8 @@ fn a_suite_is_listed_for_people_and_programs() {
     let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(listed["total"]["sessions"], 1);
     assert_eq!(listed["personas"][0]["id"], "first");
+    assert_eq!(listed["sessions"][0]["id"], "first");
+    assert_eq!(listed["sessions"][0]["category"], "A");
 }
 
 #[test]

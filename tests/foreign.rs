@@ -9,7 +9,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 use crate::guest::{Guest, file};
 use crate::models::{asks_for_memory, is_preflight};
 use crate::scaffold;
-use crate::scene::{Scene, expect};
+use crate::scene::{Scene, expect, output};
 
 /// A schema whose one argument is the first of `many` definitions, each made from the name of the next.
 fn chain(many: usize, each: impl Fn(&Value) -> Value) -> Value {
@@ -70,7 +70,9 @@ fn the_standard_suite_and_check_name_a_schema_that_explodes() {
         .component();
     let (_folder, path) = file(&component);
     let scene = Scene::new();
-    let output = scene.run(&["plugin", "test", path.to_str().unwrap()]);
+    // In kilobytes: a reading that goes on without end must not take the machine with it.
+    let bounded = |args: &[&str]| output(&mut scene.command_after("ulimit -d 2000000", args));
+    let output = bounded(&["plugin", "test", path.to_str().unwrap()]);
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{told}");
     let said = "the schema of `t` is not taken: it has more than 2000 JSON values";
@@ -79,7 +81,7 @@ fn the_standard_suite_and_check_name_a_schema_that_explodes() {
     scaffold::suite(&scene, &suite, "tools = [\"guest__*\"]");
     let policy = "version = 1\n[plugins.guest]\ngrants = []\n";
     scene.write("tasks/policy.toml", policy);
-    expect(&scene.run(&["check", "tasks"]), 3, &[said]);
+    expect(&bounded(&["check", "tasks"]), 3, &[said]);
 }
 
 /// The results of the calls of a session's first turn.

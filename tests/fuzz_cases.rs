@@ -9,7 +9,7 @@ use crate::scene::{files, root};
 
 type Door = fn(&[u8]);
 
-const DOORS: [(&str, Door); 17] = [
+const DOORS: [(&str, Door); 19] = [
     ("component", fuzz::component),
     ("json", fuzz::json),
     ("task", fuzz::task),
@@ -25,7 +25,9 @@ const DOORS: [(&str, Door); 17] = [
     ("submission", fuzz::submission),
     ("acp", fuzz::acp),
     ("hub", fuzz::hub),
-    ("page", fuzz::page),
+    ("patterns", fuzz::patterns),
+    ("reply", fuzz::reply),
+    ("schema", fuzz::schema),
     ("vault", fuzz::vault),
 ];
 

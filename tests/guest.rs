@@ -15,18 +15,48 @@ use crate::scene::{cache, root};
 /// The interface that the guest exports.
 const TOOLS: &str = "pibench:plugin/tools@0.1.0";
 
-/// What of WASI a guest may import here: enough to hold handles.
-const WASI: &str = "package wasi:io@0.2.6;
-interface poll { resource pollable { ready: func() -> bool; } }";
+/// What of WASI a guest may import here: enough to hold handles, and to ask the host without end.
+const IO: &str = "package wasi:io@0.2.6;
+interface error { resource error; }
+interface poll {
+    resource pollable { ready: func() -> bool; }
+    poll: func(in: list<borrow<pollable>>) -> list<u32>;
+}
+interface streams {
+    use error.{error};
+    variant stream-error { last-operation-failed(error), closed }
+    resource output-stream {
+        blocking-write-and-flush: func(contents: list<u8>) -> result<_, stream-error>;
+    }
+}";
 const CLOCKS: &str = "package wasi:clocks@0.2.6;
 interface monotonic-clock {
     use wasi:io/poll@0.2.6.{pollable};
+    now: func() -> u64;
     subscribe-instant: func(when: u64) -> pollable;
 }";
+const RANDOM: &str = "package wasi:random@0.2.6;
+interface random { get-random-bytes: func(len: u64) -> list<u8>; }";
+const CLI: &str = "package wasi:cli@0.2.6;
+interface environment { get-environment: func() -> list<tuple<string, string>>; }
+interface stdout {
+    use wasi:io/streams@0.2.6.{output-stream};
+    get-stdout: func() -> output-stream;
+}";
+const WASI: [(&str, &str); 4] = [
+    ("io.wit", IO),
+    ("clocks.wit", CLOCKS),
+    ("random.wit", RANDOM),
+    ("cli.wit", CLI),
+];
 const WORLD: &str = "package hostile:guest;
 world guest {
     import wasi:clocks/monotonic-clock@0.2.6;
     import wasi:io/poll@0.2.6;
+    import wasi:io/streams@0.2.6;
+    import wasi:random/random@0.2.6;
+    import wasi:cli/environment@0.2.6;
+    import wasi:cli/stdout@0.2.6;
     include pibench:plugin/tool-app@0.1.0;
 }";
 
@@ -162,7 +192,7 @@ impl Guest {
     pub(crate) fn component(&self) -> Vec<u8> {
         let mut module = wat::parse_str(self.text()).unwrap();
         let mut resolve = Resolve::default();
-        for (name, text) in [("io.wit", WASI), ("clocks.wit", CLOCKS)] {
+        for (name, text) in WASI {
             resolve.push_str(name, text).unwrap();
         }
         resolve.push_dir(root().join("wit")).unwrap();

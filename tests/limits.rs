@@ -45,7 +45,7 @@ async fn wall() {
     };
     assert_eq!(
         fault(&guest, limits).await,
-        GuestFault::Timeout { limit_ms: 30 }
+        GuestFault::Busy { limit_ms: 30 }
     );
     let limits = Limits {
         fuel: u64::MAX,

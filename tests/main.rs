@@ -82,6 +82,7 @@ mod trajectory;
 mod verify;
 mod viewer;
 mod web_recorded;
+mod web_slow;
 mod words;
 mod worker;
 mod world;

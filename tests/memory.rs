@@ -103,10 +103,10 @@ fn wait(fact: impl Fn() -> bool) {
     }
 }
 
-fn journals(scene: &Scene, run: &str) -> Vec<Vec<u8>> {
+fn journals(scene: &Scene, run: &str, runs: usize) -> Vec<Vec<u8>> {
     let path = |number: usize| scene.path(&format!("{run}/journal/p.r{number}.jsonl"));
     let read = |number| std::fs::read(path(number)).unwrap();
-    (1..=ANSWERS).map(read).collect()
+    (1..=runs).map(read).collect()
 }
 
 #[test]
@@ -133,7 +133,82 @@ fn near_the_bound_the_longest_answer_of_a_model_is_ended_and_named_and_asked_for
     let (url, server) = Server::start(0);
     expect(&run(&url, "whole", "4G"), 0, &[]);
     assert_eq!(server.broken.load(Ordering::SeqCst), 0);
-    assert!(journals(&scene, "run") == journals(&scene, "whole"));
+    let [run, whole] = ["run", "whole"].map(|run| journals(&scene, run, ANSWERS));
+    assert!(run == whole);
+}
+
+/// A search service whose answers are long and have no end until one was broken off; then they are short. Its address, and how many
+/// were broken off.
+fn search_service() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let broken = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&broken);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, broken) = (stream.unwrap(), Arc::clone(&counts));
+            std::thread::spawn(move || find_nothing(stream, &broken));
+        }
+    });
+    (url, broken)
+}
+
+/// Blanks, fewer than a page may have, and then that there are no results.
+fn find_nothing(mut stream: TcpStream, broken: &AtomicUsize) {
+    let lines = BufReader::new(&stream).lines().map(Result::unwrap);
+    let _ = lines.take_while(|line| !line.is_empty()).count();
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    if broken.load(Ordering::SeqCst) == 0 {
+        let mut is_broken = stream.write_all(&vec![b' '; 9 << 19]).is_err();
+        let began = Instant::now();
+        while !is_broken && broken.load(Ordering::SeqCst) == 0 && began.elapsed() < PATIENCE {
+            is_broken = stream.write_all(b" ").is_err();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if is_broken {
+            broken.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+    }
+    // The program may have broken this one off, too.
+    let _ = stream.write_all(b"{\"results\": []}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn near_the_bound_the_longest_page_is_ended_and_named_and_the_run_goes_on_later() {
+    const RUNS: usize = 4;
+    let scene = Scene::new();
+    let (url, broken) = search_service();
+    let web = format!("[web]\nprovider = \"searxng\"\nurl = \"{url}\"\n");
+    scaffold::suite(&scene, &web, "");
+    let play = async |args: &[&str]| {
+        let search = |at: usize| ("web_search", json!({ "query": format!("tides {at}") }));
+        let searches: Vec<_> = (0..8).map(search).collect();
+        let answer = move |asked: &scaffold::Asked| {
+            if asked.last().contains("Request one.") {
+                return scaffold::calls(&searches);
+            }
+            scaffold::text("Done.")
+        };
+        scaffold::play(&scene, args, answer).await
+    };
+    let run = async |out: &str, memory: &str| {
+        let runs = RUNS.to_string();
+        let begin = ["run", "tasks/suite.toml", "--agent", "openai/m", "--runs"];
+        let more = [&runs, "--jobs", &runs, "--out", out, "--memory", memory];
+        play(&[&begin[..], &more].concat()).await
+    };
+    let said = ["web was ended: it held", "raise --memory"];
+    expect(&run("run", "96M").await, 6, &said);
+    assert!(broken.load(Ordering::SeqCst) > 0);
+    let log = std::fs::read_to_string(scene.path("run/log.jsonl")).unwrap();
+    assert!(log.contains("a page of 127.0.0.1"), "{log}");
+    let resumed = play(&["run", "--resume", "run", "--memory", "4G"]).await;
+    expect(&resumed, 0, &[]);
+    expect(&run("whole", "4G").await, 0, &[]);
+    let [run, whole] = ["run", "whole"].map(|run| journals(&scene, run, RUNS));
+    assert!(run == whole);
 }
 
 /// Ten personas of a session each.

@@ -40,7 +40,7 @@ pub(crate) fn said(content: &str) -> Value {
     json!({ "role": "assistant", "content": content })
 }
 
-fn call(name: &str, arguments: &Value) -> Value {
+pub(crate) fn call(name: &str, arguments: &Value) -> Value {
     let function = json!({ "name": name, "arguments": arguments.to_string() });
     let calls = json!([{ "id": "c1", "type": "function", "function": function }]);
     json!({ "role": "assistant", "content": null, "tool_calls": calls })

@@ -186,6 +186,28 @@ async fn what_a_script_must_not_do_is_an_error_of_its_own_and_the_next_script_ru
     assert!(verdicts[0].pass, "the next script runs");
 }
 
+/// What the host does for a script is charged to it, whatever the script's own loop costs.
+#[tokio::test]
+async fn a_script_that_asks_the_host_without_end_uses_up_its_fuel() {
+    let Some(grader) = grader(Limits::PYTHON) else {
+        return;
+    };
+    let deed = |line: &str| {
+        format!("import os, time\n\ndef score(history):\n    {line}\n    return {{'done': 1}}\n")
+    };
+    for ask in [
+        "os.write(1, b'x' * (1 << 20))",
+        "os.urandom(1 << 16)",
+        "time.monotonic()",
+    ] {
+        let endless = deed(&format!("while True: {ask}"));
+        let fault = grade(&grader, &endless, "paper", &[]).await.unwrap_err();
+        assert_eq!(fault.kind(), "fuel", "{ask}: {fault:?}");
+        let verdicts = grade(&grader, &deed(ask), "paper", &[]).await.unwrap();
+        assert!(verdicts[0].pass, "{ask}");
+    }
+}
+
 #[tokio::test]
 async fn a_script_sees_neither_the_machine_nor_the_real_time() {
     let Some(grader) = grader(Limits::PYTHON) else {

@@ -15,7 +15,11 @@ pub(crate) async fn server() -> MockServer {
 
 fn respond(request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
-    let said = message(&as_chat(&body));
+    answered(&message(&as_chat(&body)))
+}
+
+/// A message of chat completions as an answer of this format.
+pub(crate) fn answered(said: &Value) -> ResponseTemplate {
     let mut output = vec![json!({
         "id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": SEALED,
     })];
@@ -39,7 +43,7 @@ fn respond(request: &Request) -> ResponseTemplate {
 }
 
 /// A request of this format as one of chat completions. What it must not hold ends the test.
-fn as_chat(body: &Value) -> Value {
+pub(crate) fn as_chat(body: &Value) -> Value {
     assert_eq!(body["store"], false);
     let mut messages = Vec::new();
     if let Some(system) = body["instructions"].as_str() {

@@ -421,7 +421,7 @@ async fn a_job_that_fires_once_is_never_lost_and_none_is_added_in_the_twenty_fou
         .filter(|(by, ..)| by.starts_with("job-") && *by != "job-1");
     assert_eq!(once.count(), 19 + 23, "{wakes:?}");
     let often: Vec<_> = wakes.iter().filter(|(by, ..)| *by == "job-1").collect();
-    assert_eq!(often, [&("job-1", "2026-03-03T09:00:00", 1_000)]);
+    assert_eq!(often, [&("job-1", "2026-03-03T09:00:00", 1_439)]);
     let refused = "you were woken 24 times since the last session";
     let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
     assert!(journal.contains(refused));

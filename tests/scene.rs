@@ -1,12 +1,15 @@
 //! What the tests stand on: the program in a folder of its own, and the guests that make built.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use camino::Utf8Path;
 use pibench_suite::load::load;
 use pibench_suite::suite::Persona;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// The project's root.
@@ -156,7 +159,7 @@ impl Scene {
     /// Runs the program with more environment variables.
     pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = self.command(args);
-        command.envs(variables.iter().copied()).output().unwrap()
+        output(command.envs(variables.iter().copied()))
     }
 
     /// The program with arguments, to be started.
@@ -218,6 +221,27 @@ impl Scene {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
+}
+
+/// No command of a test takes as long: one that does hangs, and is killed.
+const PATIENCE: Duration = Duration::from_mins(15);
+
+/// What comes of a command in a bounded time.
+pub(crate) fn output(command: &mut Command) -> Output {
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = piped.stderr(Stdio::piped()).spawn().unwrap();
+    let id = Pid::from_child(&child);
+    let (ended, waits) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                let _ = kill_process(id, Signal::KILL);
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(ended);
+        output
+    })
 }
 
 pub(crate) fn stderr(output: &Output) -> String {

@@ -24,8 +24,10 @@ fn the_program_alone_plays_its_suite_anywhere() {
     expect(&output, 0, &["Scripted models"]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(results["proc"], 100.0);
-    let verified = scene.alone(&["verify", "run"]).output().unwrap();
-    expect(&verified, 0, &[]);
+    for args in [&["verify", "run"][..], &["verify", "run", "--foreign"]] {
+        let verified = scene.alone(args).output().unwrap();
+        expect(&verified, 0, &[]);
+    }
 }
 
 #[test]

@@ -133,6 +133,29 @@ fn a_slip_of_the_pen_is_answered_with_what_was_meant() {
     let run = |args: &[&str]| scene.run(&[&["run", "mine/suite.toml"], args].concat());
     let said = ["`refrence`", "did you mean `reference`", "PROVIDER/MODEL"];
     expect(&run(&["--agent", "refrence"]), 2, &said);
+    for (option, name, meant) in [
+        (
+            "--persona",
+            "frist",
+            "find persona `frist` (did you mean `first`?): the suite has first",
+        ),
+        (
+            "--session",
+            "firsst",
+            "find session `firsst` (did you mean `first`?): the suite has first",
+        ),
+    ] {
+        expect(&run(&[option, name]), 2, &[meant]);
+    }
+    let elsewhere = [
+        "--agent", "opnai/m", "--user", "lexical", "--judge", "lexical",
+    ];
+    let meant = "find the provider of `opnai/m` (did you mean `openai`?): known are ";
+    expect(&run(&elsewhere), 2, &[meant]);
+    let roles = "--user PROVIDER/MODEL --judge PROVIDER/MODEL";
+    expect(&run(&["--agent", "acp:claude-agent-acp"]), 2, &[roles]);
+    let meant = "find schema `manfest` (did you mean `manifest`?): there are ";
+    expect(&scene.run(&["schema", "manfest"]), 2, &[meant]);
     let judged = [
         "--agent", "gpt-5.4", "--user", "lexical", "--judge", "lexcal",
     ];

@@ -89,6 +89,11 @@ async fn the_parts_of_a_run_are_one_run_while_some_are_not_begun() {
         let mut index = json(&format!("{url}index.json")).await;
         assert_eq!(index["runs"].as_array().unwrap().len(), 1, "{index}");
         assert_eq!(index["runs"][0]["complete"], false);
+        let parts = index["runs"][0]["parts"].as_array().unwrap();
+        assert_eq!(parts.len(), 1, "{index}");
+        assert_eq!(parts[0]["part"], "1/2");
+        assert_eq!(parts[0]["state"], "played");
+        assert_eq!(parts[0]["start"], 1);
         let sessions = index["sessions"].as_array().unwrap();
         let waiting = sessions
             .iter()
@@ -101,7 +106,7 @@ async fn the_parts_of_a_run_are_one_run_while_some_are_not_begun() {
         assert_eq!(index["runs"][0]["complete"], true);
         for index in [&mut index, &mut whole] {
             let runs = index["runs"][0].as_object_mut().unwrap();
-            for own in ["folder", "started", "dir", "manifest"] {
+            for own in ["folder", "started", "dir", "manifest", "parts"] {
                 runs.remove(own);
             }
             for session in index["sessions"].as_array_mut().unwrap() {

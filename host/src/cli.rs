@@ -163,6 +163,9 @@ pub struct ConfineArgs {
     /// A file or folder of its installation that it can read, beside those that its program lies in (may be repeated).
     #[arg(long, value_name = "PATH")]
     pub read: Vec<String>,
+    /// A folder that it must not see, whatever else is shown (may be repeated). A suite of the working directory is hidden by itself.
+    #[arg(long, value_name = "DIR")]
+    pub hide: Vec<Utf8PathBuf>,
     /// The program and its arguments.
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -759,7 +762,8 @@ pub struct VerifyArgs {
     /// signature is verified. Default: the newest run in runs/.
     #[arg(value_name = "RUN|FILE|PACK")]
     pub run: Option<Utf8PathBuf>,
-    /// The suite file, where it is elsewhere than when the run was played. With --foreign: else the one that is built in.
+    /// The suite file, where it is elsewhere than when the run was played. With --foreign: else the one that the
+    /// program carries; beside a folder of plugins, as in a checkout, it has to be named.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
     /// The run is a stranger's: no place that its record names is looked at.

@@ -6,6 +6,7 @@ mod peer;
 mod record;
 mod travel;
 mod vault;
+mod wording;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,10 +15,11 @@ use std::path::Path;
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
-pub use self::peer::{acp, hub, page};
+pub use self::peer::{acp, hub};
 pub use self::record::{databases, journal, outputs};
 pub use self::travel::{pack, signature, submission};
 pub use self::vault::vault;
+pub use self::wording::{patterns, reply, schema};
 use pibench_engine::role::fence::{Draw, Nonce};
 use pibench_engine::role::parse;
 use pibench_engine::role::parse::{ListItem, Styles};

@@ -140,6 +140,7 @@ class Session:
         self.id = params.get("sessionId") or f"session-{time.time_ns()}"
         self.cwd = params["cwd"]
         self.turns = 0
+        self.mode = "of its own"
         self.goes_on = "sessionId" in params
         self.tools = Tools(params["mcpServers"][0]) if DEED.split("-")[0] in USES_TOOLS else None
 
@@ -342,6 +343,38 @@ def late(session, message):
     threading.Thread(target=after).start()
 
 
+def tells(session, message):
+    """Tells of its work as Claude Code, Codex and Gemini CLI do: tokens turn by turn, the output of a command beside its call, and asks
+    about that call by its id alone."""
+    wire, mode = session.wire, DEED.partition("-")[2]
+    call = {"toolCallId": f"c{session.turns}"}
+    command = f"cat {session.cwd}/in.md"
+    wire.update(session.id, "tool_call", **call, title=command, kind="execute", status="in_progress",
+                content=[{"type": "terminal", "terminalId": call["toolCallId"]}], rawInput={"command": command, "cwd": session.cwd})
+    options = [{"optionId": "yes", "name": "Allow", "kind": "allow_once"}]
+    wire.ask("session/request_permission", {"sessionId": session.id, "toolCall": {**call, "kind": "execute"}, "options": options})
+    for part in ("one\n", "two\n"):
+        wire.update(session.id, "tool_call_update", **call, _meta={"terminal_output_delta": {"data": part}})
+    ended = {"terminal_exit": {"exit_code": 7, "signal": None}}
+    wire.update(session.id, "tool_call_update", **call, status="failed", _meta=ended)
+    wire.update(session.id, "usage_update", used=10, size=100, cost={"amount": 0.25 * session.turns, "currency": "USD"})
+    session.say(f"I work in the mode {session.mode}.")
+    if mode == "quota":
+        session.told = {"_meta": {"quota": {"token_count": {"input_tokens": 11 * session.turns, "output_tokens": 3}}}}
+    else:
+        tokens = {"inputTokens": 11 * session.turns, "outputTokens": 3, "cachedReadTokens": 5, "totalTokens": 19}
+        session.told = {"usage": tokens}
+
+
+def waits(session, message):
+    """Works until it is told to stop, and writes down that it was."""
+    while True:
+        if session.wire.next().get("method") == "session/cancel":
+            with open(os.path.join(session.cwd, "cancelled.json"), "w") as file:
+                file.write("true")
+            return "cancelled"
+
+
 def past(session, message):
     """Says what it was told of the conversation before."""
     session.say("I was told: " + message.split("\n")[0][:40])
@@ -490,6 +523,12 @@ def main():
                 wire.say(session.id, json.loads(line), "user_message_chunk")
             session.say("Said before.")
             wire.send({"id": message["id"], "result": None})
+        elif method == "session/set_mode":
+            if params["modeId"] == "none-such":
+                wire.send({"id": message["id"], "error": {"code": -32602, "message": "Invalid mode"}})
+                continue
+            SESSIONS[params["sessionId"]].mode = params["modeId"]
+            wire.send({"id": message["id"], "result": {}})
         elif method == "session/prompt":
             session = SESSIONS[params["sessionId"]]
             session.turns += 1

@@ -1,11 +1,16 @@
 """A run in two parts whose folder is a place in an object store. One part is killed and gone on with, one is gone on with by a
-second process while the first one still lives; the store does not answer for a while. What is merged has to be what a folder of
-one machine holds, to the byte.
+second process while the first one still lives; the store does not answer for a while, and fails now and then. What is merged has
+to be what a folder of one machine holds, to the byte. The same, in short, in Google's and in Azure's store.
 
-    store.py HOST
+    store.py HOST [AZURITE]
 """
 
+import base64
 import contextlib
+import datetime
+import hashlib
+import hmac
+import json
 import os
 import pathlib
 import shutil
@@ -14,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 import boto3
 
-HOST = sys.argv[1]
+HOST, *AZURITE = sys.argv[1:]
 HERE = pathlib.Path(__file__).parent
 RUN = pathlib.Path(tempfile.mkdtemp(prefix="pibench-store-test-"))
 EPISODES = ["tasks/suite.toml", "--agent", "openai/m", "--user", "lexical", "--judge", "lexical", "--no-preflight",
@@ -86,6 +92,49 @@ def lines(index):
     return keys(f"spring/all/part-{index}/journal/")
 
 
+def in_short(place, port, **more):
+    """A run in a store of another make: made once, verified, and gone on with by nobody else."""
+    scripted = ["run", "tasks/suite.toml", "--agent", "nop", "--persona", "law_trainee", "--session", "saltmarsh-statement"]
+    for index in ["0", "1"]:
+        host([*scripted, "--runs", "2", "--shard", "auto", "--exit-zero", "--out", f"{place}/all"], port,
+             JOB_COMPLETION_INDEX=index, PIBENCH_PARTS="2", **more)
+    said = host([*scripted, "--out", f"{place}/all/part-1"], port, expected=4, **more)
+    assert "there already" in said, said
+    host(["merge", f"{place}/all"], port, **more)
+    assert "every score follows" in host(["verify", f"{place}/all/run"], port, **more)
+    print(f"store: two parts in {place.split(':')[0]}://, merged and verified")
+
+
+def google(address, port):
+    proxy = begin("proxy.py", "google", address)
+    base = f"http://127.0.0.1:{proxy.stdout.readline().strip()}"
+    account = {"gcs_base_url": base, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    in_short("gs://runs/autumn", port, GOOGLE_SERVICE_ACCOUNT_KEY=json.dumps(account), GOOGLE_ALLOW_HTTP="true")
+
+
+# Of the emulator, and known to everybody.
+AZURE = ("devstoreaccount1", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
+
+
+def azure(port):
+    if not AZURITE:
+        return print("store: az:// left out, there is no Node.js for its emulator")
+    command = [*AZURITE, "--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck", "--blobPort", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    servers.append(server)
+    address = next(line for line in server.stdout if "listens on" in line).split("http://")[1].split()[0]
+    account, key = AZURE
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    headers = {"x-ms-date": date, "x-ms-version": "2021-12-02"}
+    told = "".join(f"{name}:{value}\n" for name, value in headers.items())
+    text = "PUT" + "\n" * 12 + f"{told}/{account}/{account}/runs\nrestype:container"
+    signed = base64.b64encode(hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256).digest()).decode()
+    headers |= {"Authorization": f"SharedKey {account}:{signed}", "Content-Length": "0"}
+    container = f"http://{address}/{account}/runs?restype=container"
+    urllib.request.urlopen(urllib.request.Request(container, method="PUT", headers=headers)).close()
+    in_short("az://runs/autumn", port, AZURE_STORAGE_USE_EMULATOR="true", AZURITE_BLOB_STORAGE_URL=f"http://{address}")
+
+
 servers = []
 try:
     store = begin("s3.py")
@@ -110,6 +159,23 @@ try:
     time.sleep(4)
     store.send_signal(signal.SIGCONT)
     ended(again, 0)
+
+    # Answers fail, are cut off and get lost.
+    faulty = begin("proxy.py", "faulty", address)
+    through = f"http://127.0.0.1:{faulty.stdout.readline().strip()}"
+    shaky = ["run", *EPISODES, "--out", "s3://runs/shaky"]
+    host(shaky, quick, AWS_ENDPOINT=through)
+    assert "every score follows" in host(["verify", "s3://runs/shaky"], quick, AWS_ENDPOINT=through)
+    for name in ["journal/law_trainee.r1.jsonl", "journal/law_trainee.r2.jsonl", "results.json"]:
+        host(["report", "s3://runs/shaky"], quick)
+        told = b"".join(read(key) for key in keys(f"shaky/{name}"))
+        assert told == (RUN / "whole" / name).read_bytes(), f"{name} is another by a store that fails"
+
+    # Who only asks how far a run is needs no blob of it.
+    blind = begin("proxy.py", "blind", address)
+    around = f"http://127.0.0.1:{blind.stdout.readline().strip()}"
+    assert "2 of 2" in host(["show", "s3://runs/shaky"], quick, AWS_ENDPOINT=around)
+    host(["verify", "s3://runs/shaky"], quick, expected=4, AWS_ENDPOINT=around)
 
     # A node is cut off and lives: another one goes on, and the first one comes back.
     zombie = part(2, other)
@@ -145,6 +211,9 @@ try:
     blobs = {path.name for path in (RUN / "whole/blobs").iterdir()}
     # Those of the turn that the first process lost stay: no line names them.
     assert blobs <= {name.removeprefix("blobs/") for name in merged if name.startswith("blobs/")}, "blobs are missing"
+
+    google(address, quick)
+    azure(quick)
 
     # Mistakes.
     assert "there already" in host(["run", *EPISODES, "--out", f"{OUT}/run"], quick, expected=4)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Plays the law trainee's sessions of the embedded suite against a server of somebody else's: the litellm proxy, in all
+# Plays four of the law trainee's sessions against a server of somebody else's: the litellm proxy, in all
 # wire formats. Its mocked model writes gibberish, so the agent does no work and the user agent is never understood; the
 # runs must end all the same. What is sent passes a gate that holds it against the official SDKs' types.
 # Called by `make interop`, from the project's root. Needs python3 with venv, and PyPI for the first time.
@@ -55,14 +55,16 @@ base_url = "http://127.0.0.1:$GATE/v1"
 key_env = "INTEROP_KEY"
 TOML
 
-# play OUTCOME CODE ARGS...: this exit code, and every session ended so.
+# play OUTCOME CODE ARGS...: this exit code, and each of the four sessions ended so.
 play() {
     outcome=$1
     expected=$2
     shift 2
     rm -rf "$dir/run"
     code=0
-    INTEROP_KEY=$KEY "$HOST" run "$dir/tasks/suite.toml" --persona law_trainee --runs 1 --out "$dir/run" "$@" >"$dir/log" 2>&1 || code=$?
+    INTEROP_KEY=$KEY "$HOST" run "$dir/tasks/suite.toml" --runs 1 --out "$dir/run" \
+        --session saltmarsh-chronology --session saltmarsh-exhibit --session corrie-extension \
+        --session saltmarsh-statement "$@" >"$dir/log" 2>&1 || code=$?
     if [ "$code" -ne "$expected" ] || [ "$(grep -c "$outcome, " "$dir/log")" -ne 4 ]; then
         cat "$dir/log"
         echo "interop: $* ended with $code, and not as $outcome" >&2

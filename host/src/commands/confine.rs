@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
@@ -24,6 +24,7 @@ pub(super) fn confine(args: &ConfineArgs) -> Result<Exit, Failure> {
         workspace,
         environment,
         read,
+        hide,
         command,
     } = args;
     let path = std::env::var("PATH").unwrap_or_else(|_| PATH.to_owned());
@@ -53,11 +54,20 @@ pub(super) fn confine(args: &ConfineArgs) -> Result<Exit, Failure> {
         }
     }
     let home = std::env::var_os("HOME").map(PathBuf::from);
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let folders = hide.iter().map(|folder| {
+        let found = folder.canonicalize();
+        found.with_context(|| format!("hide the folder {folder}"))
+    });
+    let folders: Result<Vec<PathBuf>, _> = folders.chain(suites(&here).map(Ok)).collect();
     let hidden = Hidden {
-        folders: Vec::new(),
+        folders: folders.or_exit(Exit::InvalidInput)?,
         homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
     };
-    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let shown = hidden.check(workspace.as_std_path());
+    shown
+        .map_err(anyhow::Error::from)
+        .or_exit(Exit::InvalidInput)?;
     let found = Installation::find(command, read, &OsString::from(path), &here, &hidden);
     let installation = found
         .map_err(anyhow::Error::from)
@@ -66,4 +76,13 @@ pub(super) fn confine(args: &ConfineArgs) -> Result<Exit, Failure> {
         confine_command(&confinement, &installation, &given, workspace.as_std_path());
     let error = confined.exec();
     Err(anyhow!("start {}: {error}", installation.program.display())).or_exit(Exit::Io)
+}
+
+/// What of a suite lies where a checkout or an export has it: an agent that read it would know what it is measured by.
+fn suites(here: &Path) -> impl Iterator<Item = PathBuf> {
+    let places = [("tasks/suite.toml", "tasks"), ("suite.toml", "personas")];
+    let there = places
+        .into_iter()
+        .filter(|(suite, _)| here.join(suite).is_file());
+    there.filter_map(|(_, folder)| here.join(folder).canonicalize().ok())
 }

@@ -13,7 +13,7 @@ use pibench_report::escape;
 use pibench_report::grid::{fitting, keep_words};
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
-use pibench_suite::statistics::{render, statistics};
+use pibench_suite::statistics::{Statistics, render, statistics};
 use pibench_suite::suite::Suite;
 
 /// A session, for programs.
@@ -30,6 +30,14 @@ struct Listed<'a> {
     dependency_only: bool,
     intents: usize,
     checklist: usize,
+}
+
+/// All of a suite, for programs: its counts, and what is counted.
+#[derive(Debug, Serialize)]
+struct All<'a> {
+    #[serde(flatten)]
+    counts: &'a Statistics,
+    sessions: Vec<Listed<'a>>,
 }
 
 /// Prints the counts of the paper's Tables 2, 3 and 5, or the sessions.
@@ -49,7 +57,11 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let names: Vec<String> = tools.into_iter().map(|tool| tool.name).collect();
     let statistics = statistics(&suite, &names);
     if args.json {
-        println!("{}", serde_json::to_string(&statistics).or_exit(Exit::Bug)?);
+        let all = All {
+            counts: &statistics,
+            sessions: listed(&suite).collect(),
+        };
+        println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
     } else {
         print!("{}", render(&statistics));
     }
@@ -68,8 +80,8 @@ fn load_named(path: Option<&Utf8PathBuf>) -> Result<Suite, Failure> {
     Ok(loaded.suite)
 }
 
-fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
-    let of_all = suite.personas.iter().flat_map(|persona| {
+fn listed(suite: &Suite) -> impl Iterator<Item = Listed<'_>> {
+    suite.personas.iter().flat_map(|persona| {
         persona.sessions.iter().map(|session| Listed {
             persona: &persona.id,
             id: &session.id,
@@ -80,16 +92,19 @@ fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
             intents: session.intents.len(),
             checklist: session.checklist.len(),
         })
-    });
+    })
+}
+
+fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
     if json {
-        let all: Vec<Listed<'_>> = of_all.collect();
+        let all: Vec<Listed<'_>> = listed(suite).collect();
         println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
         return Ok(Exit::Complete);
     }
     let mut table = fitting();
     table.set_header(["session", "", "title", "depends on"]);
     let mut last = "";
-    for one in of_all {
+    for one in listed(suite) {
         // A persona has a line of its own, where its sessions begin.
         if last != one.persona {
             table.add_row([one.persona]);

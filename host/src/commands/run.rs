@@ -15,6 +15,7 @@ use tracing::level_filters::LevelFilter;
 use super::{load_suite, machine, runtime};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::near::did_you_mean;
 use pibench_core::player;
 use pibench_core::player::Mark;
 use pibench_engine::plan::{GoingOn, Playing, Seat, Wanted, agents, go_on, resolve, same_plan};
@@ -158,9 +159,6 @@ pub(super) fn load_wanted(args: &RunArgs) -> Result<Suite, Failure> {
     Ok(suite)
 }
 
-/// How alike two words are that one of them is offered for the other (Jaro-Winkler, 0 to 1).
-const LIKENESS: f64 = 0.85;
-
 /// A player that is neither scripted nor a model of the list nor PROVIDER/MODEL is a slip of the pen, and what it is near is
 /// offered.
 pub(super) fn check_spelling(suite: &Suite) -> Result<(), Failure> {
@@ -183,11 +181,7 @@ pub(super) fn check_spelling(suite: &Suite) -> Result<(), Failure> {
             continue;
         };
         let models = catalog.models.keys().map(String::as_str);
-        let near = scripted.iter().copied().chain(models.clone());
-        let near = near.map(|name| (strsim::jaro_winkler(name, unknown), name));
-        let near = near.filter(|(likeness, _)| *likeness > LIKENESS);
-        let near = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
-        let near = near.map_or_else(String::new, |(_, name)| format!(": did you mean `{name}`"));
+        let near = did_you_mean(unknown, scripted.iter().copied().chain(models.clone()));
         let all: Vec<&str> = scripted.iter().copied().chain(models).collect();
         return Err(anyhow!(
             "find the {role} `{unknown}`{near}; there are {}, and PROVIDER/MODEL",
@@ -216,7 +210,7 @@ fn check_named(suite: &Suite) -> Result<(), Failure> {
 pub(super) fn unnamed(suite: &Suite) -> Option<(String, String)> {
     let real = catalog::panel(&suite.agent).find(|agent| !player::SCRIPTED.contains(agent))?;
     let model = match real {
-        external if player::is_external(external) => "PROVIDER/MODEL",
+        other if !player::is_model(other) => "PROVIDER/MODEL",
         real => real,
     };
     let roles = [("user", &suite.user), ("judge", &suite.judge)];

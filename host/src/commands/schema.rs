@@ -5,6 +5,7 @@ use schemars::schema_for;
 
 use crate::cli::SchemaArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::near::did_you_mean;
 use pibench_record::event::Event;
 use pibench_record::folder::{Manifest, Seal, Timing};
 use pibench_record::outline::Outline;
@@ -36,7 +37,10 @@ pub(super) fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     };
     let schema = find(&formats, name)
-        .ok_or_else(|| anyhow!("find schema `{name}`: there are {}", names.join(", ")))
+        .ok_or_else(|| {
+            let near = did_you_mean(name, names.iter().copied());
+            anyhow!("find schema `{name}`{near}: there are {}", names.join(", "))
+        })
         .or_exit(Exit::Usage)?;
     println!(
         "{}",

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
-use pibench_store::{Checkout, is_stored};
+use pibench_store::{Checkout, Wanted, is_stored};
 
 use super::run::place;
 use crate::cli::Command;
@@ -38,13 +38,18 @@ impl Stored {
         }
         let mut stored = Self::default();
         let mut names = Vec::new();
+        let blobs = !matches!(command, Command::Show(_));
         for Place { path, is_written } in places(command) {
             if !is_stored(path.as_str()) {
                 continue;
             }
             let url = path.as_str().trim_end_matches('/').to_owned();
             let (above, name) = split(&url)?;
-            let checkout = Checkout::open(&above, Some(&name), std::env::vars());
+            let wanted = Wanted {
+                part: Some(name.clone()),
+                blobs,
+            };
+            let checkout = Checkout::open(&above, wanted, std::env::vars());
             let checkout = checkout.or_exit(Exit::Io)?;
             if is_written {
                 checkout.mount().or_exit(Exit::Usage)?;

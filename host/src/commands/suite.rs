@@ -26,8 +26,17 @@ pub(super) fn persona(command: &PersonaCommand) -> Result<Exit, Failure> {
 
 pub(super) fn session(command: &SessionCommand) -> Result<Exit, Failure> {
     let SessionCommand::New { persona, id } = command;
-    let next = format!("check <the suite> --session {id}");
+    let next = format!("check {} --session {id}", suite_above(persona));
     write_draft(draft::session(persona, id), &next)
+}
+
+/// The file of the suite that a persona's folder lies in; the folder itself where there is none above it.
+fn suite_above(persona: &Utf8Path) -> Utf8PathBuf {
+    let files = persona.ancestors().skip(1).take(3);
+    let mut files = files.map(|folder| folder.join("suite.toml"));
+    files
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| persona.to_owned())
 }
 
 /// Writes the suite that the program carries.

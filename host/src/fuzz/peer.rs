@@ -1,5 +1,4 @@
-//! The doors for those who talk to a running program: the lines of an agent's own process, tokens and requests to a hub, pages of
-//! the web.
+//! The doors for those who talk to a running program: the lines of an agent's own process, tokens and requests to a hub.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -13,7 +12,6 @@ use tempfile::TempDir;
 
 use pibench_acp::{Incoming, Outgoing, read};
 use pibench_hub::{Ledger, hear};
-use pibench_model::web::{ExtractMode, readable};
 
 /// What an agent's process wrote, line by line. What is a message is the same message when it is written by this program.
 pub fn acp(bytes: &[u8]) {
@@ -65,24 +63,6 @@ fn once(written: &[u8]) -> Result<Incoming, pibench_acp::NoMessage> {
     let line = written.strip_suffix(b"\n").unwrap_or_default();
     assert!(!line.is_empty() && !line.contains(&b'\n'));
     read(line)
-}
-
-/// Bytes to which a page is repeated: what takes the square of that does not end within a fuzzer's time.
-const LONG: usize = 256 << 10;
-
-/// A page of the web, once and as a long one. Its text is bounded by its length.
-pub fn page(bytes: &[u8]) {
-    let html = String::from_utf8_lossy(bytes);
-    if html.is_empty() {
-        return;
-    }
-    for html in [html.to_string(), html.repeat(LONG.div_ceil(html.len()))] {
-        for mode in [ExtractMode::Markdown, ExtractMode::Text] {
-            let page = readable("https://a.example/", &html, mode);
-            assert!(page.text.len() <= 10 * html.len() + 10);
-            assert!(!page.title.is_empty());
-        }
-    }
 }
 
 /// A hub's books with a submitter, whose token is the seeds' `TOKEN`.

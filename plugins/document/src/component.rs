@@ -12,6 +12,7 @@ impl Guest for Component {
             Format::Docx => crate::Format::Docx,
             Format::Xlsx => crate::Format::Xlsx,
             Format::Pptx => crate::Format::Pptx,
+            Format::Html => crate::Format::Html,
         };
         let crate::Pages { total, found } = crate::read(content, format, first, last)?;
         let page = |page: crate::Page| Page {

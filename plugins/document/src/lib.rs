@@ -1,4 +1,4 @@
-//! Text of documents, as a component of world `pibench:plugin/document-reader`: PDF, DOCX, XLSX and PPTX. It gets bytes
+//! Text of documents, as a component of world `pibench:plugin/document-reader`: PDF, DOCX, XLSX, PPTX and HTML. It gets bytes
 //! and gives text; layout, pictures and formulas are left out. A file that its format's reader cannot stand ends the
 //! instance, and nothing else.
 
@@ -7,6 +7,7 @@ mod package;
 mod pdf;
 mod sheets;
 mod slides;
+mod web;
 mod word;
 
 #[cfg(target_family = "wasm")]
@@ -36,6 +37,8 @@ pub enum Format {
     Docx,
     Xlsx,
     Pptx,
+    /// A page of the web.
+    Html,
 }
 
 /// A page, slide or sheet.
@@ -71,6 +74,7 @@ pub fn read(content: Vec<u8>, format: Format, first: u32, last: u32) -> Result<P
         Format::Docx => word::read(content, wanted),
         Format::Xlsx => sheets::read(content, wanted),
         Format::Pptx => slides::read(content, wanted),
+        Format::Html => Ok(web::read(&content, wanted)),
     }
 }
 

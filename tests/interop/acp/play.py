@@ -1,18 +1,18 @@
-"""Plays the law trainee of the embedded suite with agents on the protocol's official SDKs, and one session with a product from
-npm whose model is a server of this file's own.
+"""Plays the law trainee of the embedded suite with agents on the protocol's official SDKs, and one session with each product from
+npm whose model is a server of the test's own.
 
 usage: play.py PROGRAM SUITE.toml NODE_FOLDER VENV
 """
 
-import http.server
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import threading
 import tomllib
 from pathlib import Path
+
+import models
 
 PROGRAM, SUITE, NODE, VENV = (os.path.abspath(path) for path in sys.argv[1:])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -49,75 +49,59 @@ def toml(value):
     return json.dumps(value)
 
 
-class Model(http.server.BaseHTTPRequestHandler):
-    """Answers as the Gemini API does: first with a call of one of the user's tools, then with words."""
-
-    asked = []
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "{}")
-        tools = [one["name"] for tool in body.get("tools", []) for one in tool.get("functionDeclarations", [])]
-        Model.asked.append((self.path, tools))
-        ours = [name for name in tools if name.endswith("message") and "pibench" in name or name == "message"]
-        answered = any("functionResponse" in part for turn in body.get("contents", []) for part in turn.get("parts", []))
-        if "countTokens" in self.path:
-            return self.answer({"totalTokens": 10}, "application/json")
-        asked = body.get("generationConfig", {})
-        if asked.get("responseJsonSchema") or asked.get("responseSchema"):
-            # Whose turn it is, and which model is to answer.
-            words = {"reasoning": "it is done", "next_speaker": "user", "model_choice": "flash", "complexity_reasoning": "easy", "complexity_score": 1}
-            parts = [{"text": json.dumps(words)}]
-        elif ours and not answered:
-            parts = [{"functionCall": {"name": ours[0], "args": {"content": "Said by a tool."}}}]
-        else:
-            parts = [{"text": "Said by the model."}]
-        usage = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
-        candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
-        answer = {"candidates": [candidate], "usageMetadata": usage}
-        if "stream" in self.path:
-            self.answer(answer, "text/event-stream")
-        else:
-            self.answer(answer, "application/json")
-
-    def answer(self, value, kind):
-        text = json.dumps(value)
-        text = f"data: {text}\n\n" if kind == "text/event-stream" else text
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def do_GET(self):
-        self.answer({}, "application/json")
-
-    def log_message(self, *_):
-        pass
+def play(name, command, folder, model, **fields):
+    """Two turns of a session with a product whose model is a server of the test's own; the turns as the journal has them."""
+    out = f"{folder}/{name}"
+    run(*entry(name, command, tools="apps", **fields), *JUDGED, "--persona", "law_trainee", "--session", "corrie-extension",
+        "--set", "session.max_turns=2", "--set", "session.turn_timeout_s=120", "--out", out)
+    turns = [json.loads(line) for line in open(f"{out}/journal/law_trainee.r1.jsonl")]
+    turns = [turn for turn in turns if turn["event"] == "turn"]
+    calls = [step["record"] for turn in turns for step in turn["steps"] if step["step"] == "call"]
+    tools = [call["tool"] for call in calls]
+    tokens = [turn["usage"]["agent"]["input_tokens"] for turn in turns]
+    said = [turn["response"] for turn in turns]
+    assert len(turns) == 2 and any(models.SAID in text for text in said), (said, model.asked[:3])
+    assert "message" in tools, (tools, model.asked[:3])
+    # Each turn has its own: those of a turn are not counted from the session's sum.
+    assert all(count > 0 for count in tokens), tokens
+    print(f"{name} from npm: {len(turns)} turns, calls {tools}, {tokens} input tokens told")
+    return calls
 
 
-def product(folder):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    settings = {
+def gemini(folder):
+    address = models.serve(models.Gemini)
+    given = {
         "GEMINI_API_KEY": "of-no-worth",
-        "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{server.server_port}",
+        "GOOGLE_GEMINI_BASE_URL": address,
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_MODEL": "gemini-2.5-flash",
         "GEMINI_DEFAULT_AUTH_TYPE": "gemini-api-key",
     }
-    command = [f"{NODE}/node_modules/.bin/gemini", "--acp"]
-    name = "corrie-extension"
-    out = f"{folder}/product"
-    run(*entry("gemini", command, tools="apps", set=settings), *JUDGED, "--persona", "law_trainee", "--session", name,
-        "--set", "session.max_turns=2", "--set", "session.turn_timeout_s=120", "--out", out)
-    turns = [json.loads(line) for line in open(f"{out}/journal/law_trainee.r1.jsonl")]
-    turns = [turn for turn in turns if turn["event"] == "turn"]
-    said = [turn["response"] for turn in turns]
-    calls = [step["record"]["tool"] for turn in turns for step in turn["steps"] if step["step"] == "call"]
-    assert any("Said by the model." in text for text in said), said
-    assert "message" in calls, (calls, Model.asked[:3])
-    tokens = sum(turn["usage"]["agent"]["input_tokens"] for turn in turns)
-    print(f"gemini-cli from npm: {len(turns)} turns, calls {calls}, {tokens} input tokens told")
+    play("gemini-cli", [f"{NODE}/node_modules/.bin/gemini", "--acp"], folder, models.Gemini, set=given)
+
+
+def claude(folder):
+    given = {"ANTHROPIC_API_KEY": "of-no-worth", "ANTHROPIC_BASE_URL": models.serve(models.Claude)}
+    command = [f"{NODE}/node_modules/.bin/claude-agent-acp"]
+    calls = play("claude-agent-acp", command, folder, models.Claude, set=given, mode="default")
+    check_command(calls)
+    asked = [call["arguments"] for call in calls if call["tool"] == "agent.permission"]
+    assert any(models.COMMAND in one["title"] for one in asked), asked
+
+
+def codex(folder):
+    server = {"name": "mock", "base_url": f"{models.serve(models.Codex)}/v1", "env_key": "OPENAI_API_KEY", "wire_api": "responses"}
+    config = {"model": "gpt-5.4", "model_provider": "mock", "model_providers": {"mock": server}}
+    built_in = tomllib.loads(Path(HERE, "../../../host/crates/suite/src/agents.toml").read_text())["codex-acp"]
+    given = {**built_in["set"], "OPENAI_API_KEY": "of-no-worth", "CODEX_CONFIG": json.dumps(config)}
+    calls = play("codex-acp", [f"{NODE}/node_modules/.bin/codex-acp"], folder, models.Codex, set=given)
+    check_command(calls)
+
+
+def check_command(calls):
+    """What a command of the product's own printed is in the record."""
+    ran = [call["result"] for call in calls if call["tool"] == "agent.execute"]
+    assert any(models.PRINTED in text for text in ran), calls
 
 
 def main():
@@ -138,7 +122,8 @@ def main():
             if found != expected:
                 raise SystemExit(f"scores differ with the {language} SDK:\n{found}\n{expected}")
             print(f"{len(found)} sessions with the {language} SDK: the same scores as the built-in policy")
-        product(folder)
+        for product in (gemini, claude, codex):
+            product(folder)
 
 
 main()

@@ -1,11 +1,11 @@
-//! What an agent's processes hold that lies in no folder any more: files that were deleted while they are open or mapped, which take
+//! What an agent's processes hold: memory, and what lies in no folder any more, files that were deleted while they are open or mapped, which take
 //! room on the disk until their last holder ends. Looked for in /proc, among all processes below the one that was started; in a
 //! namespace of its own none can leave those. Follows no path of the agent's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Processes of one agent: a shell with a build in it has some dozens.
 const PROCESSES: usize = 1_000;
@@ -17,19 +17,12 @@ const AWAY: u64 = 16;
 /// Why the processes below this one, and it, hold more than they may; None where they do not. A process that ends meanwhile
 /// holds nothing.
 pub(super) fn hoarded(process: u32, bytes: u64) -> Option<String> {
-    let mut looked_at = BTreeSet::new();
-    let mut next = vec![process];
+    let Some(processes) = below(process) else {
+        return Some(format!("it has more than {PROCESSES} processes"));
+    };
     let mut files = BTreeMap::new();
     let mut away = 0;
-    while let Some(process) = next.pop() {
-        if !looked_at.insert(process) {
-            continue;
-        }
-        if looked_at.len() > PROCESSES {
-            return Some(format!("it has more than {PROCESSES} processes"));
-        }
-        let folder = Path::new("/proc").join(process.to_string());
-        next.extend(children(&folder));
+    for folder in processes {
         away += opened(&folder, &mut files);
         mapped(&folder, &mut files);
     }
@@ -42,6 +35,40 @@ pub(super) fn hoarded(process: u32, bytes: u64) -> Option<String> {
     (away > AWAY).then(|| {
         format!("it has put more than {AWAY} open files away in sockets, where nobody sees them")
     })
+}
+
+/// Bytes of memory that the processes below this one, and it, have for themselves.
+pub(super) fn memory(process: u32) -> u64 {
+    let pages = below(process)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|folder| {
+            let sizes = fs::read_to_string(folder.join("statm")).unwrap_or_default();
+            let mut sizes = sizes.split_ascii_whitespace().skip(1);
+            let mut size = || sizes.next()?.parse::<u64>().ok();
+            let (resident, shared) = size().zip(size()).unwrap_or_default();
+            resident.saturating_sub(shared)
+        });
+    pages.sum::<u64>() * rustix::param::page_size() as u64
+}
+
+/// The folders of a process and of all below it; None where they are too many.
+fn below(process: u32) -> Option<Vec<PathBuf>> {
+    let mut looked_at = BTreeSet::new();
+    let mut next = vec![process];
+    let mut folders = Vec::new();
+    while let Some(process) = next.pop() {
+        if !looked_at.insert(process) {
+            continue;
+        }
+        if looked_at.len() > PROCESSES {
+            return None;
+        }
+        let folder = Path::new("/proc").join(process.to_string());
+        next.extend(children(&folder));
+        folders.push(folder);
+    }
+    Some(folders)
 }
 
 /// The processes that a process's threads started, and that are still there.
@@ -149,6 +176,16 @@ mod tests {
         named.write_all(&vec![b'x'; 9_000_000]).unwrap();
         drop(file);
         assert_eq!(hoarded(own, 8_000_000), None);
+    }
+
+    #[test]
+    fn the_memory_of_a_process_grows_with_what_it_holds() {
+        let own = std::process::id();
+        let before = memory(own);
+        let held = vec![1_u8; 100 << 20];
+        let grown = memory(own).saturating_sub(before);
+        assert!(grown > 90 << 20, "{grown}");
+        drop(held);
     }
 
     #[test]

@@ -58,6 +58,17 @@ impl Hidden {
         let folders = self.folders.iter().find(folder);
         folders.or_else(|| self.homes.iter().find(home))
     }
+
+    /// Refuses what would show something of the hidden.
+    pub fn check(&self, path: &Path) -> Result<(), NotFound> {
+        match self.seen_with(path) {
+            Some(hidden) => Err(NotFound::Shows {
+                path: path.to_owned(),
+                hidden: hidden.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Installation {
@@ -73,7 +84,7 @@ impl Installation {
         let name = command.first().map_or("", String::as_str);
         let program = program(name, path, here)?;
         for folder in SYSTEM {
-            check_shown(Path::new(folder), hidden)?;
+            hidden.check(Path::new(folder))?;
         }
         let mut shown = BTreeSet::new();
         add_program(&program, path, here, hidden, &mut shown)?;
@@ -91,7 +102,7 @@ impl Installation {
         }
         for path in read {
             let path = plain(&here.join(path));
-            check_shown(&path, hidden)?;
+            hidden.check(&path)?;
             if !path.exists() {
                 let source = std::io::Error::from(std::io::ErrorKind::NotFound);
                 return Err(NotFound::File { path, source });
@@ -188,20 +199,10 @@ fn add_file(file: &Path, hidden: &Hidden, shown: &mut BTreeSet<PathBuf>) -> Resu
     let covered = around.iter().any(|path| file.starts_with(path));
     shown.extend(around);
     if !covered {
-        check_shown(file, hidden)?;
+        hidden.check(file)?;
         shown.insert(file.to_owned());
     }
     Ok(())
-}
-
-fn check_shown(path: &Path, hidden: &Hidden) -> Result<(), NotFound> {
-    match hidden.seen_with(path) {
-        Some(hidden) => Err(NotFound::Shows {
-            path: path.to_owned(),
-            hidden: hidden.clone(),
-        }),
-        None => Ok(()),
-    }
 }
 
 /// The outermost `node_modules` that a file is in.

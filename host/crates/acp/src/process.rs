@@ -110,6 +110,11 @@ impl Process {
         held::hoarded(self.child.id(), bytes)
     }
 
+    /// Bytes of memory that it and all that it started have for themselves.
+    pub fn memory(&self) -> u64 {
+        held::memory(self.child.id())
+    }
+
     /// Begins to count anew what it writes: a turn begins.
     pub fn begin(&mut self) {
         self.bytes = self.read.len();

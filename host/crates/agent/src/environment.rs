@@ -2,16 +2,19 @@
 //! session goes through `Environment::call`, whoever makes it.
 
 mod attachments;
+mod pages;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::Value;
+
+use pages::Pages;
 
 use super::files::{LONG_RESULT, RESULTS_FOLDER, own_path};
 use super::prompts::AgentPrompts;
@@ -26,6 +29,7 @@ use super::tools::{
 };
 use pibench_core::message::ToolCall;
 use pibench_core::record::{CallRecord, CallStatus, exact};
+use pibench_model::web::WebError;
 use pibench_record::SessionClock;
 use pibench_record::event::{Fault, FaultKind, Jobs, Step};
 use pibench_sandbox::document::DOCUMENT;
@@ -37,11 +41,11 @@ use pibench_sandbox::{App, Documents, GuestFault, Shell};
 const BLIND: &str = "this is a picture, and pictures cannot be shown to this model: work from its name and from the other \
 files";
 
-/// Pages that one answer asks for and that are fetched at once: each may be of megabytes.
-const FETCHED_AT_ONCE: usize = 8;
-
 /// What a call is answered with that the turn's time ended.
 pub(super) const OUT_OF_TIME: &str = "not run to its end: the time of this turn is used up";
+
+/// Calls to the web that are under way at once: each may hold a page.
+const SIDE_BY_SIDE: usize = 8;
 
 /// Calls of one answer that are run.
 pub(super) const MOST_CALLS: usize = 128;
@@ -137,8 +141,7 @@ impl Environment {
         request: Request<'_>,
         deadline: Instant,
     ) -> Called {
-        let name = &request.call.name;
-        let ran = caught(name, async {
+        let ran = caught(&request.call.name, async {
             match self.read(&request) {
                 Ok(tool) => self.run(tool, deadline).await,
                 Err(refusal) => refusal.into(),
@@ -169,7 +172,7 @@ impl Environment {
                 notebook_edit::run(&mut self.workspace, &arguments).into()
             }
             Tool::Exec(arguments) => self.run_shell(arguments).await,
-            Tool::Web(asked) => fetch(&self.web, &asked).await,
+            Tool::Web(asked) => fetch(&self.web, &self.documents, &asked, deadline).await,
             Tool::Message(arguments) => match message::write(&self.workspace, arguments) {
                 Ok((result, text)) => Ran::with(result, Effect::Said(text)),
                 Err(refusal) => refusal.into(),
@@ -211,8 +214,12 @@ impl Environment {
         Ran::done(search.text())
     }
 
-    /// Starts the calls to the web among those of one answer, some side by side, and waits for all of them. By place.
-    pub(super) async fn fetch_ahead(&mut self, requests: &[Request<'_>]) -> HashMap<usize, Ran> {
+    /// Carries out the calls to the web among those of one answer, some side by side, until the deadline. By place.
+    pub(super) async fn fetch_ahead(
+        &mut self,
+        requests: &[Request<'_>],
+        deadline: Instant,
+    ) -> HashMap<usize, Ran> {
         let web = requests
             .iter()
             .take(MOST_CALLS)
@@ -220,19 +227,26 @@ impl Environment {
             .enumerate()
             .filter(|(_, request)| request.is(Builtin::WebSearch) || request.is(Builtin::WebFetch));
         let web: Vec<(usize, &str, Web)> = web
-            .filter_map(|(place, request)| match self.read(request) {
-                Ok(Tool::Web(asked)) => Some((place, request.call.name.as_str(), asked)),
-                _ => None,
+            .filter_map(|(place, request)| {
+                // One that cannot be read without a panic is told of in its own place.
+                let read = catch_unwind(AssertUnwindSafe(|| self.read(request))).ok()?;
+                match read {
+                    Ok(Tool::Web(asked)) => Some((place, request.call.name.as_str(), asked)),
+                    _ => None,
+                }
             })
             .collect();
         if web.len() < 2 {
             return HashMap::new();
         }
-        let door = &*self.web;
+        let (door, documents) = (&*self.web, &self.documents);
         let mut fetched = HashMap::new();
-        for some in web.chunks(FETCHED_AT_ONCE) {
+        for some in web.chunks(SIDE_BY_SIDE) {
             let started = some.iter().map(|(place, name, asked)| async move {
-                (*place, caught(name, fetch(door, asked)).await)
+                (
+                    *place,
+                    caught(name, fetch(door, documents, asked, deadline)).await,
+                )
             });
             fetched.extend(join_all(started).await);
         }
@@ -395,15 +409,27 @@ pub fn guest_fault(plugin: &str, fault: &GuestFault) -> Fault {
     }
 }
 
-/// A call to the web. It changes nothing, so that several can be under way.
-async fn fetch(door: &pibench_model::web::Web, asked: &Web) -> Ran {
-    let answer = match asked {
-        Web::Search(arguments) => door.search(arguments).await,
-        Web::Fetch(arguments) => door.fetch(arguments).await,
+/// A call to the web. It changes nothing, so that several can be under way, and one can be broken off.
+async fn fetch(
+    door: &pibench_model::web::Web,
+    documents: &Documents,
+    asked: &Web,
+    deadline: Instant,
+) -> Ran {
+    let answer = async {
+        match asked {
+            Web::Search(arguments) => door.search(arguments).await,
+            Web::Fetch(arguments) => door.fetch(arguments, &Pages(documents)).await,
+        }
     };
-    match answer {
-        Ok(text) => Ran::done(text),
-        Err(error) => Refusal::new(format!("failed to {error}")).into(),
+    match tokio::time::timeout_at(deadline.into(), answer).await {
+        Ok(Ok(text)) => Ran::done(text),
+        Ok(Err(WebError::Crowded(crowded))) => Ran::Broke(guest_fault("web", &crowded.into())),
+        Ok(Err(WebError::Machine(reason))) => {
+            Ran::Broke(guest_fault(DOCUMENT, &GuestFault::Host { reason }))
+        }
+        Ok(Err(error)) => Refusal::new(format!("failed to {error}")).into(),
+        Err(_) => Refusal::new(OUT_OF_TIME.into()).into(),
     }
 }
 

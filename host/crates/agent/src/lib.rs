@@ -322,7 +322,7 @@ impl<'a> Agent<'a> {
             done: elsewhere,
         } = *asked;
         let requests: Vec<Request<'_>> = calls.iter().map(Request::of).collect();
-        let mut fetched = environment.fetch_ahead(&requests).await;
+        let mut fetched = environment.fetch_ahead(&requests, *deadline).await;
         let mut answer = Answer::new(done);
         for (place, request) in requests.into_iter().enumerate() {
             let id = request.call.id.clone();

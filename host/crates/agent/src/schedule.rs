@@ -19,7 +19,7 @@ const MOST_JOBS: usize = 20;
 /// minute after, without end.
 const MOST_WAKES: u32 = 24;
 
-/// Moments of a job that are counted when they are folded into one.
+/// Moments of an expression that are counted when they are folded into one: each has to be looked for.
 const COUNTED: u32 = 1_000;
 
 /// Characters of a message and of an expression. The longest sensible expression lists every minute.
@@ -251,8 +251,10 @@ fn remove(jobs: &mut Jobs, id: Option<String>) -> Result<String, String> {
 pub struct Due<'a> {
     pub job: &'a Job,
     pub at: DateTime,
-    /// Its moments before this one that it did not fire at; 1000 stands for more, too.
+    /// Its moments before this one that it did not fire at.
     pub folded: u32,
+    /// There may be more of them: nobody counted on.
+    pub or_more: bool,
 }
 
 /// The job that is due first, at `until` at the latest; of several at one moment the oldest.
@@ -260,7 +262,13 @@ pub fn due(jobs: &Jobs, until: DateTime) -> Option<Due<'_>> {
     let open = jobs.open.iter().filter(|job| job.next <= until);
     let due = open.map(|job| {
         let (at, folded) = last(job, until);
-        Due { job, at, folded }
+        let or_more = folded >= COUNTED && matches!(job.when, When::Cron { .. });
+        Due {
+            job,
+            at,
+            folded,
+            or_more,
+        }
     });
     due.min_by_key(|due| due.at)
 }
@@ -273,7 +281,7 @@ fn last(job: &Job, until: DateTime) -> (DateTime, u32) {
             let step = i64::from(*seconds);
             let gone = until.duration_since(job.next).as_secs() / step;
             let at = job.next.checked_add((gone * step).seconds());
-            let folded = u32::try_from(gone).unwrap_or(COUNTED).min(COUNTED);
+            let folded = u32::try_from(gone).unwrap_or(u32::MAX);
             (at.unwrap_or(job.next), folded)
         }
         // The expression was understood when the job was made.
@@ -462,12 +470,19 @@ mod tests {
     #[test]
     fn what_recurs_is_due_at_its_last_moment_and_says_how_many_went_before() {
         let check = |mut job: Value, until: DateTime, expected: (&str, u32)| {
+            let is_uncounted = expected.1 == COUNTED;
             let mut jobs = Jobs::default();
             job["action"] = "add".into();
             job["message"] = "Look.".into();
             call(&mut jobs, job).unwrap();
-            let Due { at, folded, .. } = due(&jobs, until).unwrap();
+            let Due {
+                at,
+                folded,
+                or_more,
+                ..
+            } = due(&jobs, until).unwrap();
             assert_eq!((at.to_string().as_str(), folded), expected);
+            assert_eq!(or_more, is_uncounted);
             fired(&mut jobs, "job-1", until);
             assert!(due(&jobs, until).is_none() && jobs.open[0].next > until);
         };
@@ -485,12 +500,12 @@ mod tests {
             ("2026-03-05T07:30:00", 34),
         );
         let in_years = date(2036, 3, 5).at(9, 0, 30, 0);
-        for often in [
-            json!({"cron_expr": "* * * * *"}),
-            json!({"every_seconds": 60}),
-        ] {
-            check(often, in_years, ("2036-03-05T09:00:00", COUNTED));
-        }
+        let each_minute = json!({"cron_expr": "* * * * *"});
+        check(each_minute, in_years, ("2036-03-05T09:00:00", COUNTED));
+        let interval = json!({"every_seconds": 60});
+        let week = date(2026, 3, 9).at(9, 30, 0, 0);
+        check(interval.clone(), week, ("2026-03-09T09:30:00", 10_079));
+        check(interval, in_years, ("2036-03-05T09:00:00", 5_264_609));
         check(
             json!({"cron_expr": "* * 1 1 *"}),
             in_years,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::tokens;
 use super::tools::{Builtin, excerpt};
 use pibench_core::message::ToolSpec;
+use pibench_core::near::nearest;
 use pibench_core::vocabulary::Scaffold;
 use pibench_sandbox::ArgumentCheck;
 
@@ -125,14 +126,9 @@ impl Toolbox {
 
     /// There is no such tool; the nearest name, if there is one.
     fn unknown(&self, tool: &str) -> String {
-        let nearest = self
-            .specs()
-            .iter()
-            .map(|spec| (strsim::jaro_winkler(&spec.name, tool), &spec.name))
-            .filter(|(likeness, _)| *likeness > 0.85)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        match nearest {
-            Some((_, name)) => format!("there is no tool `{tool}`; did you mean `{name}`?"),
+        let names = self.specs().iter().map(|spec| spec.name.as_str());
+        match nearest(tool, names) {
+            Some(name) => format!("there is no tool `{tool}`; did you mean `{name}`?"),
             None => format!("there is no tool `{tool}`"),
         }
     }

@@ -9,6 +9,7 @@ pub mod failure;
 pub mod lexical;
 pub mod matcher;
 pub mod message;
+pub mod near;
 pub mod path;
 pub mod pattern;
 pub mod player;

@@ -10,7 +10,6 @@ mod ready;
 mod request;
 mod running;
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -20,7 +19,7 @@ use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
 pub use pibench_acp::Hidden;
-pub use ready::{Prepared, ReadyError, prepare, settings};
+pub use ready::{Prepared, ReadyError, hide, prepare, settings};
 pub(super) use ready::{employ, forget};
 pub use running::{BRIDGE, BRIDGE_TOKEN, BRIDGE_URL};
 
@@ -54,7 +53,7 @@ const LOADED: &str = "[A new process of the agent's goes on here: it loaded its 
 /// How often it is looked how much an agent has written into the workspace.
 const WATCH: Duration = Duration::from_millis(250);
 
-/// Serves an agent's tools and steers its processes, as long as somebody polls it.
+/// Serves an agent's tools and steers its processes, until every session is played.
 async fn play(
     prepared: Prepared,
     outside: Outside,
@@ -62,7 +61,7 @@ async fn play(
     door: Door,
     token: String,
     folder: &RunFolder,
-) -> Infallible {
+) {
     let desk = Desk::new(outside, prepared.tools);
     let url = format!("http://{}/mcp", door.address());
     let steer = Steer {
@@ -81,11 +80,10 @@ async fn play(
         () = served => {}
         () = steer.steer() => {}
     }
-    std::future::pending().await
 }
 
-/// Starts an agent and lets it open a session, to see that it can: nothing is played.
-pub async fn greet(prepared: &Prepared) -> Result<(), ModelError> {
+/// Starts an agent and lets it open a session, to see that it can: nothing is played. The bytes of memory that it then holds.
+pub async fn greet(prepared: &Prepared) -> Result<u64, ModelError> {
     let broken = |reason: String| ModelError::Infrastructure {
         server: "the agent".into(),
         reason,
@@ -101,10 +99,12 @@ pub async fn greet(prepared: &Prepared) -> Result<(), ModelError> {
     let url = format!("http://{}/mcp", door.address());
     let served = serve::http(Desk::new(outside, prepared.tools), door, token.clone());
     tokio::select! {
-        () = served => Ok(()),
+        () = served => Err(broken("its server ended".into())),
         started = Running::start(prepared, (&url, &token), None) => {
-            started?.0.end().await;
-            Ok(())
+            let running = started?.0;
+            let memory = running.memory();
+            running.end().await;
+            Ok(memory)
         }
     }
 }

@@ -57,20 +57,22 @@ pub(super) async fn play(
         episode.played_by(employed.external.clone());
     }
     drop(opening);
-    // The agent's process ends with the episode, whatever ends that.
+    // The agent's process ends with the episode, whatever ends that, and hears of a turn that was cut off before.
     let view = episode.environment.workspace.view().clone();
     let is_process = employed.is_some();
     let agent = async {
-        match employed {
-            // Boxed: most episodes have none.
-            Some(employed) => Box::pin(employed.play(view)).await,
-            None => std::future::pending().await,
+        // Boxed: most episodes have none.
+        if let Some(employed) = employed {
+            Box::pin(employed.play(view)).await;
         }
     };
-    tokio::select! {
-        played = play_sessions(&mut episode, past) => played?,
-        never = agent => match never {},
-    }
+    let played = async {
+        let played = play_sessions(&mut episode, past).await;
+        episode.let_go();
+        played
+    };
+    let (played, ()) = tokio::join!(played, agent);
+    played?;
     if is_process {
         acp::forget(plan, &persona.id, run);
     }

@@ -161,7 +161,11 @@ async fn play_episodes(
             return Ok(());
         }
         let episodes = in_turn(plans);
-        play_in_order(episodes, episode, jobs, &opening, &mut tasks, &mut joined).await
+        let room = Room {
+            jobs,
+            is_near: pibench_memory::is_near,
+        };
+        play_in_order(episodes, episode, room, &opening, &mut tasks, &mut joined).await
     };
     // What is written is whole at any moment, and a plugin that is being compiled may take its time.
     tokio::select! {
@@ -390,13 +394,21 @@ struct Joined {
     stopped: bool,
 }
 
+/// How many may play at once.
+#[derive(Clone, Copy)]
+struct Room {
+    jobs: usize,
+    /// Whether the program is near the bound of its memory: then no other begins.
+    is_near: fn() -> bool,
+}
+
 /// Plays episodes, each begun when one of those before it has left its place, and when it may be opened. What broke outside
 /// leaves the others alone and is told at the end; a request that is rejected ends them as an interruption does; the first
 /// other error ends the run, after the other episodes.
 async fn play_in_order<T, E>(
     episodes: Vec<T>,
     play: impl Fn(T, OwnedSemaphorePermit) -> E,
-    jobs: usize,
+    room: Room,
     opening: &Arc<Semaphore>,
     tasks: &mut JoinSet<(usize, Result<EpisodeResults, EpisodeError>)>,
     joined: &mut [Joined],
@@ -408,8 +420,8 @@ where
     let mut first = Ok(());
     loop {
         // One plays in any case: nobody else would give memory back.
-        let is_room = tasks.is_empty() || !pibench_memory::is_near();
-        let may_begin = !episodes.is_empty() && tasks.len() < jobs && is_room;
+        let is_room = tasks.is_empty() || !(room.is_near)();
+        let may_begin = !episodes.is_empty() && tasks.len() < room.jobs && is_room;
         let ended = tokio::select! {
             Ok(place) = Arc::clone(opening).acquire_owned(), if may_begin => {
                 if let Some(next) = episodes.pop_front() {
@@ -481,8 +493,12 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn episodes_begin_in_order_and_no_more_of_them_than_there_are_jobs() {
-        for jobs in [1, 3] {
+    async fn episodes_begin_in_order_and_no_more_of_them_than_there_is_room_for() {
+        // Near the bound of memory one plays in any case.
+        let near: fn() -> bool = || true;
+        let far: fn() -> bool = || false;
+        for (jobs, is_near, at_most) in [(1, far, 1), (3, far, 3), (3, near, 1)] {
+            let room = Room { jobs, is_near };
             let begun = Arc::new(Mutex::new((Vec::new(), 0, 0)));
             let opening = Arc::new(Semaphore::new(2));
             let play = |number, place: OwnedSemaphorePermit| {
@@ -504,12 +520,12 @@ mod tests {
             let mut joined = [Joined::default()];
             let (episodes, mut tasks) = ((0..60).collect(), JoinSet::new());
             let ended =
-                play_in_order(episodes, play, jobs, &opening, &mut tasks, &mut joined).await;
+                play_in_order(episodes, play, room, &opening, &mut tasks, &mut joined).await;
             assert!(ended.is_ok());
             let (order, playing, most) = begun.lock().unwrap().clone();
-            assert_eq!((playing, most), (0, jobs));
+            assert_eq!((playing, most), (0, at_most));
             assert_eq!(order.len(), 60);
-            assert!(jobs > 1 || order.is_sorted(), "{order:?}");
+            assert!(at_most > 1 || order.is_sorted(), "{order:?}");
         }
     }
 
@@ -535,7 +551,11 @@ mod tests {
         };
         let mut joined = [Joined::default()];
         let (episodes, mut tasks) = ((0..60).collect(), JoinSet::new());
-        let ended = play_in_order(episodes, play, 3, &opening, &mut tasks, &mut joined).await;
+        let room = Room {
+            jobs: 3,
+            is_near: || false,
+        };
+        let ended = play_in_order(episodes, play, room, &opening, &mut tasks, &mut joined).await;
         assert!(ended.is_ok() && tasks.is_empty());
         assert_eq!(*begun.lock().unwrap(), [0, 1, 2]);
         assert_eq!(

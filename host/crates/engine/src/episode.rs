@@ -278,6 +278,11 @@ impl<'a> Episode<'a> {
         self.external = Some(external);
     }
 
+    /// No more sessions are played by its agent.
+    pub(super) fn let_go(&mut self) {
+        self.external = None;
+    }
+
     /// The agent's process in the place of a model.
     pub(super) fn process(&self) -> Model {
         // Whoever plays by a process has one.

@@ -54,12 +54,22 @@ fn next(episode: &Episode<'_>, until: DateTime) -> Option<Due> {
     let environment = &episode.environment;
     let now = environment.clock.now();
     let job = schedule::due(&environment.jobs, until).map(|due| {
-        let schedule::Due { job, at, folded } = due;
+        let schedule::Due {
+            job,
+            at,
+            folded,
+            or_more,
+        } = due;
         Due {
             // A job that was due during the session fires after it.
             at: at.max(now),
             by: job.id.clone(),
-            message: format!("[cron {}] {}{}", job.id, job.message, missed(folded)),
+            message: format!(
+                "[cron {}] {}{}",
+                job.id,
+                job.message,
+                missed(folded, or_more)
+            ),
             channel: Channel::Cron,
             folded,
         }
@@ -69,11 +79,14 @@ fn next(episode: &Episode<'_>, until: DateTime) -> Option<Due> {
 }
 
 /// What the agent is told of earlier moments; nothing where there was none.
-fn missed(folded: u32) -> String {
+fn missed(folded: u32, or_more: bool) -> String {
+    let at_least = if or_more { "at least " } else { "" };
     match folded {
         0 => String::new(),
         1 => "\n[It was due once before, and did not wake you then.]".into(),
-        times => format!("\n[It was due {times} times before, and did not wake you then.]"),
+        times => {
+            format!("\n[It was due {at_least}{times} times before, and did not wake you then.]")
+        }
     }
 }
 
@@ -104,7 +117,7 @@ fn heartbeat(episode: &Episode<'_>, now: DateTime, until: DateTime) -> Option<Du
         message: format!(
             "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{}\n\nDo what is due now. If nothing is, say so and call no tool.{}",
             notes.trim(),
-            missed(folded)
+            missed(folded, false)
         ),
         channel: Channel::Heartbeat,
         folded,
@@ -201,4 +214,21 @@ fn faults(episode: &Episode<'_>, by: &str, done: &TurnDone) -> Result<Vec<Fault>
         message,
     });
     Ok(faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_before_is_told_as_far_as_it_was_counted() {
+        let told = |folded, or_more| missed(folded, or_more).trim_start().to_owned();
+        let ending = "times before, and did not wake you then.]";
+        assert_eq!(told(0, false), "");
+        assert_eq!(told(10_079, false), format!("[It was due 10079 {ending}"));
+        assert_eq!(
+            told(1_000, true),
+            format!("[It was due at least 1000 {ending}")
+        );
+    }
 }

@@ -36,6 +36,7 @@ use failure::Failure;
 use pibench_core::cost::Price;
 use pibench_core::message::{ChatRequest, Reply, Role, Usage};
 use pibench_core::player::ModelSettings;
+use pibench_core::vocabulary::WireFormat;
 use pibench_memory::{Crowded, hold};
 use pibench_suite::catalog::Catalog;
 use remedy::Mend;
@@ -908,6 +909,11 @@ fn plain_words(status: StatusCode, body: &[u8]) -> String {
             .to_owned();
     }
     text
+}
+
+/// Reads the body of a server's answer; why it cannot be read, in words. For who has only the bytes, such as a fuzzer.
+pub fn read_reply(format: WireFormat, body: &[u8]) -> Result<Reply, String> {
+    wire::reply(format, body).map_err(|error| format!("{error:?}"))
 }
 
 fn unreadable(error: Unreadable, body: &[u8]) -> Failure {

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use pibench_core::cost::Price;
 use pibench_core::message::Role;
+use pibench_core::near::did_you_mean;
 use pibench_core::player::ModelSettings;
 use pibench_core::vocabulary::WireFormat;
 use pibench_suite::catalog::Catalog;
@@ -31,9 +32,14 @@ pub enum ProviderError {
     )]
     UnknownModel { spec: String, known: String },
     #[error(
-        "find the provider of `{spec}`: known are {known}; others go under [providers.NAME] in the suite"
+        "find the provider of `{spec}`{near}: known are {known}; others go under [providers.NAME] in the suite"
     )]
-    Unknown { spec: String, known: String },
+    Unknown {
+        spec: String,
+        /// What was meant, as a question; empty where nothing is like it.
+        near: String,
+        known: String,
+    },
     #[error("find the key for `{spec}`: the environment variable {variable} is not set")]
     NoKey { spec: String, variable: String },
     #[error("use the key for `{spec}`: the value of {variable} cannot stand in an HTTP header")]
@@ -290,6 +296,7 @@ fn provider<'a>(
     let found = catalog.providers.get(name);
     found.ok_or_else(|| ProviderError::Unknown {
         spec: spec.to_owned(),
+        near: did_you_mean(name, catalog.providers.keys().map(String::as_str)),
         known: names(&catalog.providers),
     })
 }

@@ -5,18 +5,19 @@
 mod address;
 mod corpus;
 mod live;
-mod markup;
 mod recording;
 
+use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use corpus::Corpus;
-pub use live::{Engine, Live, readable};
+pub use live::{Engine, Live};
 pub use recording::{Recording, RecordingError};
 
 use recording::Asked;
 
+pub use pibench_memory::Crowded;
 use pibench_suite::suite::Page;
 
 /// Title, address, excerpt of the best pages.
@@ -66,6 +67,40 @@ pub enum WebError {
     Fetch { url: String, reason: String },
     #[error("search for {query:?}: {reason}")]
     Search { query: String, reason: String },
+    /// The program came near the bound of its own memory, and of all that worked this page held most. The machine's fault, so
+    /// no recording keeps it.
+    #[error("fetch a page: it held more than any other when the program was near its bound")]
+    #[serde(skip)]
+    Crowded(Crowded),
+    /// The machine could not read a page. No recording keeps it.
+    #[error("read a page: {0}")]
+    #[serde(skip)]
+    Machine(String),
+}
+
+/// Reads HTML, which the host itself does not: it is bytes of strangers.
+pub trait PageReader: Sync {
+    fn read<'a>(&'a self, html: &'a [u8]) -> BoxFuture<'a, Result<Readable, Unreadable>>;
+}
+
+/// A page as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readable {
+    /// Empty where it has none.
+    pub title: String,
+    /// Markdown.
+    pub text: String,
+}
+
+/// Why a page cannot be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The page's own fault, in words for the agent.
+    Page(String),
+    /// What it is read with was ended near the bound of the program's memory.
+    Crowded(Crowded),
+    /// The machine's fault.
+    Machine(String),
 }
 
 /// The agents' web, the same for all of a run.
@@ -122,7 +157,11 @@ impl Web {
     }
 
     /// A page's text with its title and address.
-    pub async fn fetch(&self, arguments: &FetchArguments) -> Result<String, WebError> {
+    pub async fn fetch(
+        &self,
+        arguments: &FetchArguments,
+        reader: &dyn PageReader,
+    ) -> Result<String, WebError> {
         let asked = Asked::Fetch(arguments.clone());
         if let Some(answer) = self.known(&asked) {
             return answer;
@@ -134,7 +173,7 @@ impl Web {
         } = arguments;
         let page = match &self.source {
             Source::Offline(corpus) => corpus.page(url, *extract_mode),
-            Source::Live(live) => live.page(url, *extract_mode).await,
+            Source::Live(live) => live.page(url, *extract_mode, reader).await,
             Source::Recorded => Err(WebError::Fetch {
                 url: url.clone(),
                 reason: recording::MISSING.into(),
@@ -148,6 +187,9 @@ impl Web {
     }
 
     fn keep(&self, asked: Asked, answer: Result<String, WebError>) -> Result<String, WebError> {
+        if let Err(WebError::Crowded(_) | WebError::Machine(_)) = answer {
+            return answer;
+        }
         match &self.recording {
             // Of two agents that asked the same at once both are given the first answer.
             Some(recording) => recording.keep(asked, answer),
@@ -188,5 +230,28 @@ fn clip(text: &str, characters: usize) -> (&str, bool) {
     match text.char_indices().nth(characters) {
         Some((end, _)) => (&text[..end], true),
         None => (text, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands a page on as it is, under a title of its own; none that says so can be read.
+    pub(crate) struct AsItIs;
+
+    impl PageReader for AsItIs {
+        fn read<'a>(&'a self, html: &'a [u8]) -> BoxFuture<'a, Result<Readable, Unreadable>> {
+            let text = String::from_utf8_lossy(html).into_owned();
+            let read = match text.as_str() {
+                "unreadable" => Err(Unreadable::Page("its reader needs more".into())),
+                "no room" => Err(Unreadable::Machine("no room".into())),
+                _ => Ok(Readable {
+                    title: text.lines().next().unwrap_or_default().to_owned(),
+                    text,
+                }),
+            };
+            Box::pin(std::future::ready(read))
+        }
     }
 }

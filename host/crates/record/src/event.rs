@@ -299,7 +299,8 @@ pub struct Wake {
     pub clock: String,
     /// What the agent was told.
     pub message: String,
-    /// Moments before this one that it was due at, too, and that woke nobody; 1000 stands for more.
+    /// Moments before this one that it was due at, too, and that woke nobody; of a cron
+    /// expression 1000 stands for more, too.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub folded: u32,
     /// The agent's system prompt: the name of its blob.

@@ -154,6 +154,9 @@ pub struct ProcessMark {
     pub tools: String,
     /// How long its home lasts: `process` or `episode`.
     pub home: String,
+    /// The mode of its own that it works in; absent for the one that it starts in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
     /// As its first process told it; absent where none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<Product>,

@@ -61,7 +61,25 @@ function runCard(run, place) {
       run.measures.turns && " · " + score(run.measures.turns.mean) + " turns per session",
       run.cost > 0 && " · " + dollars(run.cost),
       run.faults.length > 0 && [" · ", el("strong", {}, count(run.faults.length, "fault"))]),
+    run.parts && partsOf(run),
     fold("Details", () => el("dl", { class: "facts" }, facts(run).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+}
+
+/** Of a run that is played apart: who plays which part, and how far it is. */
+function partsOf(run) {
+  const heads = [["Part"], ["Node"], ["Start", "num"], ["Last line", "num"], ["Sessions", "num"], ["State"]];
+  const finished = run.parts.filter((part) => part.state === "played").length;
+  return fold(finished + " of " + count(run.parts.length, "part") + " played", () =>
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Parts of " + run.label },
+      el("table", { class: "parts" },
+        el("thead", {}, el("tr", {}, heads.map(([name, kind]) => el("th", { scope: "col", class: kind || "" }, name)))),
+        el("tbody", {}, run.parts.map((part) => el("tr", {},
+          el("th", { scope: "row" }, part.part),
+          el("td", {}, part.node || "–"),
+          el("td", { class: "num" }, part.start === null ? "–" : part.start),
+          el("td", { class: "num" }, part.last || "–"),
+          el("td", { class: "num" }, part.finished + "/" + part.sessions),
+          el("td", {}, part.state)))))));
 }
 
 function facts(run) {

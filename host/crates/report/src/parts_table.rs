@@ -4,10 +4,51 @@
 use std::time::{Duration, SystemTime};
 
 use comfy_table::CellAlignment;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::escape::line;
 use super::grid::fitting;
 use pibench_record::parts::{Part, PartState};
+
+/// A part, as tables and the page show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PartLine {
+    /// Which of how many, such as `1/4`.
+    pub part: String,
+    pub agent: String,
+    /// The machine that plays it or played it last; null before anybody began.
+    pub node: Option<String>,
+    /// How often it was begun; null as above.
+    pub start: Option<u32>,
+    /// The age of its last line when it was looked at, such as `12 s`; null without one.
+    pub last: Option<String>,
+    pub sessions: usize,
+    pub finished: usize,
+    /// `playing`, `nobody plays it` or `played`.
+    pub state: &'static str,
+}
+
+impl PartLine {
+    pub fn new(part: &Part, state: &PartState) -> Self {
+        let start = state.start.as_ref();
+        let is_left = state.far.episodes > 0;
+        Self {
+            part: part.shard.to_string(),
+            agent: part.manifest.agent.clone(),
+            node: start.map(|start| start.node.clone()),
+            start: start.map(|start| start.number),
+            last: state.last.map(since),
+            sessions: state.far.sessions,
+            finished: state.far.finished,
+            state: match (state.is_worked_on, is_left) {
+                (true, _) => "playing",
+                (false, true) => "nobody plays it",
+                (false, false) => "played",
+            },
+        }
+    }
+}
 
 /// One line for each part, and how far all are.
 pub fn parts_table(parts: &[(Part, PartState)]) -> String {
@@ -26,25 +67,20 @@ pub fn parts_table(parts: &[(Part, PartState)]) -> String {
     }
     let (mut sessions, mut finished, mut playing, mut left) = (0, 0, 0, 0);
     for (part, state) in parts {
-        let start = state.start.as_ref();
-        let is_left = state.far.episodes > 0;
-        sessions += state.far.sessions;
-        finished += state.far.finished;
+        let one = PartLine::new(part, state);
+        sessions += one.sessions;
+        finished += one.finished;
         playing += usize::from(state.is_worked_on);
-        left += usize::from(is_left && !state.is_worked_on);
+        left += usize::from(state.far.episodes > 0 && !state.is_worked_on);
+        let none = || "-".to_owned();
         rows.add_row([
-            part.shard.to_string(),
-            line(&part.manifest.agent),
-            start.map_or("-".into(), |start| line(&start.node)),
-            start.map_or("-".into(), |start| start.number.to_string()),
-            state.last.map_or("-".into(), since),
-            format!("{}/{}", state.far.finished, state.far.sessions),
-            match (state.is_worked_on, is_left) {
-                (true, _) => "playing",
-                (false, true) => "nobody plays it",
-                (false, false) => "played",
-            }
-            .into(),
+            one.part,
+            line(&one.agent),
+            one.node.map_or_else(none, |node| line(&node)),
+            one.start.map_or_else(none, |start| start.to_string()),
+            one.last.unwrap_or_else(none),
+            format!("{}/{}", one.finished, one.sessions),
+            one.state.to_owned(),
         ]);
     }
     let of: usize = parts.first().map_or(0, |(part, _)| part.shard.of as usize);

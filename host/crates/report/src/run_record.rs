@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::parts_table::PartLine;
 use pibench_core::player::{Mark, Players};
 use pibench_core::record::Outcome;
 use pibench_core::vocabulary::Category;
@@ -19,7 +20,7 @@ use pibench_record::folder::{
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
-use pibench_record::parts::{Part, parts_in, runs_in};
+use pibench_record::parts::{Part, PartError, parts_in, runs_in};
 use pibench_record::private::read_record;
 use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::standing::{
@@ -34,6 +35,8 @@ pub enum RecordError {
     Folder(#[from] FolderError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Part(#[from] PartError),
     #[error(
         "report {}: it is not played to its end; go on with it by `pibench-host run --resume {}`",
         path.display(), path.display()
@@ -61,6 +64,8 @@ pub struct RunRecord {
     pub results: RunResults,
     /// Every episode is played.
     pub complete: bool,
+    /// Of a run that is played apart and not merged yet: its parts, as they were when it was read.
+    pub parts: Vec<PartLine>,
     categories: BTreeMap<(String, String), Category>,
 }
 
@@ -133,6 +138,9 @@ impl RunRecord {
         let complete = parts.len() == first.shard.of as usize && parts.iter().all(is_played);
         let mut record = Self::new(path, manifest, Some(outline), results, complete);
         record.homes = Some(homes);
+        for part in parts {
+            record.parts.push(PartLine::new(part, &part.state()?));
+        }
         Ok(record)
     }
 
@@ -197,6 +205,7 @@ impl RunRecord {
             outline,
             results,
             complete,
+            parts: Vec::new(),
             categories,
         }
     }

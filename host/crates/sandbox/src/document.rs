@@ -1,4 +1,4 @@
-//! Text of PDF, DOCX, XLSX and PPTX, read by the plugin `document`: a fresh instance for each file, which gets the bytes
+//! Text of PDF, DOCX, XLSX, PPTX and HTML, read by the plugin `document`: a fresh instance for each file, which gets the bytes
 //! and nothing else. No parser of such formats runs in the host itself.
 
 use std::fmt::Write as _;
@@ -28,6 +28,8 @@ pub enum Format {
     Docx,
     Xlsx,
     Pptx,
+    /// A page of the web; in a file it is text.
+    Html,
 }
 
 impl Format {
@@ -46,7 +48,7 @@ impl Format {
     /// What its parts are called.
     pub fn part(self) -> &'static str {
         match self {
-            Self::Pdf | Self::Docx => "page",
+            Self::Pdf | Self::Docx | Self::Html => "page",
             Self::Xlsx => "sheet",
             Self::Pptx => "slide",
         }
@@ -58,7 +60,7 @@ impl Format {
 pub struct Page {
     /// 1, 2, 3, ...
     pub number: u32,
-    /// A sheet's name; empty elsewhere.
+    /// A sheet's name, or a page's of the web; empty elsewhere.
     pub title: String,
     pub text: String,
 }
@@ -175,6 +177,7 @@ fn convert(format: Format) -> wit::Format {
         Format::Docx => wit::Format::Docx,
         Format::Xlsx => wit::Format::Xlsx,
         Format::Pptx => wit::Format::Pptx,
+        Format::Html => wit::Format::Html,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The wasm engines: one per profile, never mixed, each with a ticker that lets calls be bounded in real time.
+//! The wasm engines: one per profile, never mixed, each with a ticker that lets calls give way and be bounded in time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use wasmtime::{
 use super::limits::{GuestLimits, Kind, Limits};
 use super::profile::Profile;
 
-/// How often a running guest gives way to others and looks at its deadline.
+/// How often a running guest gives way to others, and its time is looked at.
 const TICK: Duration = Duration::from_millis(5);
 
 /// Limits that are settings of an engine: no suite and no policy can change them.
@@ -219,7 +219,7 @@ fn start_ticker(engine: &Engine) {
         .name("epoch".into())
         .spawn(ticker);
     if let Err(error) = spawned {
-        // Fuel still bounds every guest; only real time does not.
+        // Fuel still bounds every guest; only time does not.
         tracing::error!(%error, "no epoch ticker");
     }
 }

@@ -18,13 +18,14 @@ pub enum GuestFault {
     /// The guest wanted more memory than it may have, and did not survive the refusal.
     #[error("needs more than its {limit} bytes of memory")]
     Memory { limit: usize },
-    /// The call's wall clock ran out. Infrastructure: a slow machine must not change a score.
-    #[error("took longer than {limit_ms} ms")]
+    /// The machine had hardly a processor for the call. Infrastructure: an overloaded machine must not change a score.
+    #[error(
+        "took longer than {limit_ms} ms, with hardly a processor: too much runs at once; lower --jobs"
+    )]
     Timeout { limit_ms: u64 },
-    /// A command of the shell did not end in its real time although a processor worked for it. That of the machine's own
-    /// copying which fuel does not count is the guest's doing, so it is an answer to the agent: no agent can end a run,
-    /// and no run that is resumed ends there again. On a machine that had no processor for it, it is a `Timeout`, and no
-    /// score comes of it.
+    /// A processor worked for the call as long as it may: for what of the host's work fuel does not count. That is the
+    /// guest's doing, so that no guest can leave its session without a score, and no agent end its run. How long the
+    /// call waited for a processor is not counted.
     #[error("kept a processor busy for longer than {limit_ms} ms")]
     Busy { limit_ms: u64 },
     /// The guest slept past the end of the call's time. Its sleep takes no real time, so this is the same each time.

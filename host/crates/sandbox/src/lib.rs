@@ -29,6 +29,7 @@ mod profile;
 mod program;
 mod python;
 mod seats;
+mod served;
 pub mod shell;
 pub mod signed;
 mod state;

@@ -14,7 +14,9 @@ use pibench_suite::manifest::{LimitOverride, LimitOverrides, LoadOverride};
 pub struct Limits {
     /// Units of work, about one per wasm instruction. Deterministic: running out is the guest's fault.
     pub fuel: u64,
-    /// Real time from the call's start; ends sleeps and host calls too. Running out is infrastructure.
+    /// Time that a processor works for the call, the host's part too; what sleeps may take of the guest's own clocks. Fuel is
+    /// to run out first wherever it can: this is three times and more of what it allows on a slow machine. Running out is the
+    /// guest's fault. A call that lasts a hundred times as long found hardly a processor: infrastructure.
     pub wall: Duration,
     /// Linear memories and tables of the instance together, in bytes.
     pub memory: usize,

@@ -30,8 +30,6 @@ struct Took {
     fuel: u64,
     peak_memory: usize,
     run: Duration,
-    /// Of `run`, how long a processor worked for the call; zero where that was not measured.
-    processor: Duration,
     denied: Option<Grant>,
 }
 
@@ -49,7 +47,7 @@ impl<G> Live<G> {
             .await
             .map_err(|error| host(&error))?;
         let mut store = State::store(owner, limits, key, reach, permit);
-        arm(&mut store, limits, Instant::now()).map_err(|error| host(&error))?;
+        arm(&mut store, limits).map_err(|error| host(&error))?;
         let guest = bound_call(limits, Box::pin(instantiate(&mut store))).await;
         match guest {
             Ok(guest) => Ok(Self { store, guest }),
@@ -64,56 +62,29 @@ impl<G> Live<G> {
         now: DateTime,
         call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
     ) -> Ran<T> {
-        self.run(limits, now, call, false).await
-    }
-
-    /// As [`call`](Self::call), and [`Ran::was_served`] can say whether a processor worked for it.
-    pub(super) async fn meter_call<T>(
-        &mut self,
-        limits: Limits,
-        now: DateTime,
-        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
-    ) -> Ran<T> {
-        self.run(limits, now, call, true).await
-    }
-
-    /// `meter`: costs two calls of the system each time that the guest runs on.
-    async fn run<T>(
-        &mut self,
-        limits: Limits,
-        now: DateTime,
-        call: impl AsyncFnOnce(&mut Self) -> wasmtime::Result<T>,
-        meter: bool,
-    ) -> Ran<T> {
         let began = Instant::now();
-        if let Err(error) = arm(&mut self.store, limits, began) {
+        if let Err(error) = arm(&mut self.store, limits) {
             return Ran {
                 result: Err(host(&error)),
-                took: self.took(limits, began, Duration::ZERO),
+                took: self.took(limits, began),
             };
         }
         self.store.data_mut().set_now(now);
         // In its own place: what is around it moves it more than once, and it is large.
-        let call = bound_call(limits, Box::pin(call(self)));
-        let (result, processor) = if meter {
-            measure(call).await
-        } else {
-            (call.await, Duration::ZERO)
-        };
+        let result = bound_call(limits, Box::pin(call(self))).await;
         Ran {
             result: result
                 .map_err(|error| fault(&error, self.store.data().limiter.refused, limits)),
-            took: self.took(limits, began, processor),
+            took: self.took(limits, began),
         }
     }
 
-    fn took(&mut self, limits: Limits, began: Instant, processor: Duration) -> Took {
+    fn took(&mut self, limits: Limits, began: Instant) -> Took {
         self.store.data().limiter.holding.rest(true);
         Took {
             fuel: limits.fuel - self.store.get_fuel().unwrap_or(0).min(limits.fuel),
             peak_memory: self.store.data().limiter.peak,
             run: began.elapsed(),
-            processor,
             denied: self.store.data_mut().denied.take(),
         }
     }
@@ -132,26 +103,6 @@ async fn make_images(component: &Component) -> wasmtime::Result<()> {
     component.initialize_copy_on_write_image()
 }
 
-/// Also says how long a processor worked for the future, on whichever threads.
-async fn measure<F: Future>(future: F) -> (F::Output, Duration) {
-    let mut future = std::pin::pin!(future);
-    let mut processor = Duration::ZERO;
-    let output = std::future::poll_fn(|context| {
-        let began = thread_time();
-        let polled = future.as_mut().poll(context);
-        processor += thread_time().saturating_sub(began);
-        polled
-    });
-    let output = output.await;
-    (output, processor)
-}
-
-/// The processor time of this thread.
-fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default()
-}
-
 fn host(error: &wasmtime::Error) -> GuestFault {
     GuestFault::Host {
         reason: format!("{error:#}"),
@@ -162,12 +113,6 @@ impl<T> Ran<T> {
     /// The units that the call used.
     pub(super) fn fuel(&self) -> u64 {
         self.took.fuel
-    }
-
-    /// Of a metered call: whether a processor worked for it in at least half of its real time: then the machine was not overloaded, and
-    /// a call that took too long did so by itself.
-    pub(super) fn was_served(&self) -> bool {
-        self.took.processor >= self.took.run / 2
     }
 
     /// As timing files keep it. `refused` says that the answer is a refusal.
@@ -182,7 +127,6 @@ impl<T> Ran<T> {
             fuel,
             peak_memory,
             run,
-            processor: _,
             denied,
         } = &self.took;
         let outcome = match (&self.result, denied) {
@@ -225,39 +169,4 @@ pub(super) fn not_run(
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_was_served_when_a_processor_worked_for_half_of_its_time() {
-        let ran = |processor: u64| Ran {
-            result: Ok(()),
-            took: Took {
-                fuel: 0,
-                peak_memory: 0,
-                run: Duration::from_secs(1),
-                processor: Duration::from_millis(processor),
-                denied: None,
-            },
-        };
-        assert!(ran(1000).was_served() && ran(500).was_served());
-        assert!(!ran(499).was_served() && !ran(0).was_served());
-    }
-
-    #[tokio::test]
-    async fn only_work_counts_as_a_processors_time() {
-        let ((), waited) = measure(tokio::task::yield_now()).await;
-        let ((), worked) = measure(async {
-            let until = thread_time() + Duration::from_millis(20);
-            while thread_time() < until {
-                std::hint::spin_loop();
-            }
-        })
-        .await;
-        assert!(worked >= Duration::from_millis(19), "{worked:?}");
-        assert!(waited < worked, "{waited:?}");
-    }
 }

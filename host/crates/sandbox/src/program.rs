@@ -33,7 +33,7 @@ pub(super) struct Share {
     pub(super) time: (Duration, Duration),
     pub(super) key: [u8; 32],
     pub(super) fuel: u64,
-    /// Real time that is left.
+    /// What a processor may work for the whole command.
     pub(super) wall: Duration,
 }
 

@@ -73,7 +73,7 @@ async fn start(
         time,
         key: state.key,
         fuel: fuel.saturating_sub(RESERVE),
-        wall: state.left(),
+        wall: state.wall,
     };
     let (ended, used) = run(share).await;
     store.set_fuel(fuel - used.fuel.min(fuel))?;
@@ -88,7 +88,7 @@ async fn start(
             ))
         }
         // The time is the whole command's.
-        Err(GuestFault::Timeout { .. }) => Err(wasmtime::Trap::Interrupt.into()),
+        Err(fault @ GuestFault::Busy { .. }) => Err(wasmtime::Error::new(fault)),
         Err(fault) if fault.is_infrastructure() => Err(wasmtime::Error::new(fault)),
         Err(fault) => Ok(Err(format!("stopped: it {fault}"))),
     }

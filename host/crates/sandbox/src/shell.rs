@@ -114,7 +114,7 @@ impl Shell {
             timeout: command.timeout,
         };
         let ran = live
-            .meter_call(limits, command.now, async |live: &mut Live<Guest>| {
+            .call(limits, command.now, async |live: &mut Live<Guest>| {
                 // What the agent gave, and nothing more: the shell's own timeout comes first.
                 let time = Duration::from_secs(command.timeout.into());
                 live.store.data().clocks.arm(time);
@@ -128,11 +128,7 @@ impl Shell {
         }
         let fuel = ran.fuel();
         self.measure(ran.record(SHELL, "run".into(), made, false));
-        let served = ran.was_served();
-        match ran.result {
-            Ok(outcome) => checked(outcome, limits, fuel),
-            Err(fault) => Err(late(fault, served)),
-        }
+        checked(ran.result?, limits, fuel)
     }
 
     /// What the commands since the last call of this took.
@@ -168,15 +164,6 @@ fn scaled(limits: Limits, timeout: u32) -> Limits {
 
 /// Beside what a command itself takes.
 const STARTING: Duration = Duration::from_millis(500);
-
-/// Whose doing it is that a command took too long: its own where it had a processor (`served`), else the machine's. Other
-/// faults are what they are.
-fn late(fault: GuestFault, served: bool) -> GuestFault {
-    match fault {
-        GuestFault::Timeout { limit_ms } if served => GuestFault::Busy { limit_ms },
-        fault => fault,
-    }
-}
 
 fn command_key(key: &[u8; 32], now: DateTime) -> [u8; 32] {
     *blake3::keyed_hash(key, format!("command at {now}").as_bytes()).as_bytes()
@@ -215,22 +202,5 @@ mod tests {
         assert_eq!(scaled(base, TIMEOUT).fuel, base.fuel / 60 * 60);
         assert_eq!(scaled(base, 1).fuel, base.fuel / 60);
         assert_eq!(scaled(base, 600).wall, base.wall * 10 + STARTING);
-    }
-
-    #[test]
-    fn a_late_command_that_had_a_processor_is_an_answer_and_one_that_had_none_is_not() {
-        let timeout = GuestFault::Timeout { limit_ms: 7 };
-        let busy = late(timeout.clone(), true);
-        assert_eq!(busy, GuestFault::Busy { limit_ms: 7 });
-        assert!(!busy.is_infrastructure());
-        let starved = late(timeout.clone(), false);
-        assert_eq!(starved, timeout);
-        assert!(starved.is_infrastructure());
-        for fault in [
-            GuestFault::Fuel { limit: 1 },
-            GuestFault::Slept { limit_ms: 7 },
-        ] {
-            assert_eq!(late(fault.clone(), true), fault);
-        }
     }
 }

@@ -2,21 +2,22 @@
 //! limiter. Nothing here reaches the machine.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
 use jiff::civil::DateTime;
 use rand_chacha::ChaCha12Rng;
-use rand_core::{Rng as _, SeedableRng as _};
+use rand_core::{Rng as _, SeedableRng as _, TryRng};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::{Component, ResourceTable};
-use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
@@ -29,6 +30,7 @@ use super::limits::Limits;
 use super::policy::Grants;
 use super::profile::Profile;
 use super::program::Python;
+use super::served::{Late, patience, serve};
 use crate::workspace::{View, Workspace};
 use pibench_core::vocabulary::Grant;
 use pibench_memory::{Holding, hold};
@@ -63,6 +65,8 @@ pub(super) struct State {
     /// The exit code of a guest that left by WASI's door.
     pub(super) exited: Option<u8>,
     pub(super) work: HostWork,
+    /// That of the call of the host which returns next is the engine's own, at a tick.
+    ticked: bool,
     /// In the listings that are open.
     pub(super) names: usize,
     pub(super) key: [u8; 32],
@@ -71,7 +75,8 @@ pub(super) struct State {
     pub(super) denied: Option<Grant>,
     /// The place in the engine's pool, given back with the store.
     _permit: OwnedSemaphorePermit,
-    deadline: Instant,
+    /// What a processor may work for the call.
+    pub(super) wall: Duration,
 }
 
 impl State {
@@ -124,7 +129,8 @@ impl State {
         let clocks = Clocks::new(profile != Profile::Shell);
         let mut table = ResourceTable::new();
         table.set_max_capacity(resources);
-        let log = Log::new(grants.has(Grant::Log).then_some(log_bytes));
+        let work = HostWork::new(limits.fuel);
+        let log = Log::new(grants.has(Grant::Log).then_some(log_bytes), work.clone());
         let state = Self {
             wasi: None,
             stdio,
@@ -137,32 +143,41 @@ impl State {
             files,
             python,
             exited: None,
-            work: HostWork::new(limits.fuel),
+            work,
+            ticked: false,
             names: 0,
             key,
             grants,
             denied: None,
             _permit: permit,
-            deadline: Instant::now(),
+            wall: Duration::ZERO,
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(handles);
-        store.epoch_deadline_callback(|context| context.data().tick());
+        store.epoch_deadline_callback(|mut context| context.data_mut().tick());
+        store.call_hook(|mut context, hook| context.data_mut().crossed(hook));
         store
     }
 
-    /// At a tick: ends a guest whose time is over or that holds too much, and lets the others have their turn.
-    fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
+    /// At a tick: ends a guest that holds too much, and lets the others have their turn. Whose time is over is not polled again.
+    fn tick(&mut self) -> wasmtime::Result<UpdateDeadline> {
+        self.ticked = true;
         if let Some(crowded) = self.limiter.holding.ended() {
             return Err(GuestFault::from(crowded).into());
         }
-        if Instant::now() >= self.deadline {
-            return Ok(UpdateDeadline::Interrupt);
-        }
         let others = Box::pin(tokio::task::yield_now());
         Ok(UpdateDeadline::YieldCustom(1, others))
+    }
+
+    /// Charges each call of the host, whichever it is, when it returns. Not that of a tick, which real time decides.
+    fn crossed(&mut self, hook: CallHook) -> wasmtime::Result<()> {
+        match hook {
+            CallHook::ReturningFromHost if std::mem::take(&mut self.ticked) => Ok(()),
+            CallHook::ReturningFromHost => self.work.spend(CROSSING),
+            _ => Ok(()),
+        }
     }
 
     /// Sets the randomness of one call: the same when the call is repeated after a fault.
@@ -233,24 +248,36 @@ impl State {
         &mut self.table
     }
 
-    /// Charges one call of the host and the bytes that it moves.
+    /// Charges one call of the host that looks at files, and the bytes that it moves.
     pub(super) fn charge(&self, bytes: usize) -> wasmtime::Result<()> {
         self.work.charge(bytes)
     }
 
-    /// Real time that is left to the call.
-    pub(super) fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
+    /// Charges a path that the guest names, by its length.
+    pub(super) fn charge_path(&self, path: &str) -> wasmtime::Result<()> {
+        self.work.spend(NAMED * path.len() as u64)
     }
 }
 
-/// Work that the host does on files for a guest, in units of fuel: as much as the guest's own, counted apart. So a guest
-/// that lets the host copy without end stops at the same place each time.
+/// Work that the host does for a guest, in units of fuel: as much as the guest's own, counted apart. So a guest
+/// that lets the host work without end stops at the same place each time.
 #[derive(Clone)]
 pub(super) struct HostWork(Arc<AtomicU64>);
 
-/// What a call costs beside its bytes: about the time in which a guest does as many instructions.
+/// What a call costs that looks at files, beside its bytes: about the time in which a guest does as many instructions.
 const HOST_CALL: u64 = 50_000;
+
+/// What any call of the host costs, the smallest too: half a microsecond.
+const CROSSING: u64 = 2000;
+
+/// What a handle costs that a guest waits for, in units: it is looked up and asked.
+pub(super) const WAITED: u64 = 2000;
+
+/// What a random number costs, one of a byte too.
+const DRAWN: u64 = 50;
+
+/// What a byte of a path costs: it may be the name of a folder.
+const NAMED: u64 = 50;
 
 /// What an entry of a listing costs, in bytes: its name is looked up.
 pub(super) const ENTRY: usize = 4096;
@@ -266,8 +293,24 @@ impl HostWork {
         Self(Arc::new(AtomicU64::new(fuel)))
     }
 
+    /// For the next call.
+    fn refill(&self, fuel: u64) {
+        self.0.store(fuel, Ordering::Relaxed);
+    }
+
     pub(super) fn charge(&self, bytes: usize) -> wasmtime::Result<()> {
-        let cost = HOST_CALL + bytes as u64;
+        self.spend(HOST_CALL + bytes as u64)
+    }
+
+    /// Charges where nothing can be refused: whoever has nothing left ends when the call of the host returns.
+    fn owe(&self, cost: u64) {
+        if self.spend(cost).is_err() {
+            self.refill(0);
+        }
+    }
+
+    /// Charges units.
+    pub(super) fn spend(&self, cost: u64) -> wasmtime::Result<()> {
         let paid = |left: u64| left.checked_sub(cost);
         match self
             .0
@@ -300,35 +343,34 @@ impl Stdio {
     }
 }
 
-/// Arms a call that begins now: its fuel, its deadline, and a limiter that remembers nothing of the last call.
-pub(super) fn arm(store: &mut Store<State>, limits: Limits, now: Instant) -> wasmtime::Result<()> {
+/// Arms a call that begins now: its fuel, its time, and a limiter that remembers nothing of the last call.
+pub(super) fn arm(store: &mut Store<State>, limits: Limits) -> wasmtime::Result<()> {
     store.set_fuel(limits.fuel)?;
     store.set_epoch_deadline(1);
     let state = store.data_mut();
-    state.deadline = now + limits.wall;
+    state.wall = limits.wall;
     state.limiter.arm();
     state.clocks.arm(limits.wall);
-    state.work = HostWork::new(limits.fuel);
+    state.work.refill(limits.fuel);
     Ok(())
 }
 
-/// Runs one armed call, with a timeout for what neither fuel nor epochs interrupt: a host call that waits. A panic of a
-/// host function ends the call and nothing else: the store that it left is dropped, as after any fault.
+/// Runs one armed call within its time. Fuel comes first wherever it counts the work, because it is the same everywhere; time is for
+/// what it does not count. A panic of a host function ends the call and nothing else: the store that it left is dropped, as
+/// after any fault.
 pub(super) async fn bound_call<T>(
     limits: Limits,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> Result<T, wasmtime::Error> {
     let mut call = std::pin::pin!(AssertUnwindSafe(call).catch_unwind());
-    // Most calls neither wait nor give way, and need no timer.
+    // Most calls neither wait nor give way, and need no measure.
     let called = match futures::poll!(call.as_mut()) {
-        Poll::Ready(called) => Ok(called),
-        Poll::Pending => tokio::time::timeout(limits.wall + Duration::from_millis(50), call).await,
+        Poll::Ready(called) => called,
+        Poll::Pending => serve(call, limits.wall)
+            .await
+            .map_err(wasmtime::Error::new)?,
     };
-    match called {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => Err(HostPanic::new(panic.as_ref()).into()),
-        Err(_) => Err(wasmtime::Trap::Interrupt.into()),
-    }
+    called.unwrap_or_else(|panic| Err(HostPanic::new(panic.as_ref()).into()))
 }
 
 /// A bug of ours, met by a guest that called a host function.
@@ -357,15 +399,25 @@ pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limit
             limit_ms: milliseconds(limits.wall),
         };
     }
+    match error.downcast_ref() {
+        Some(Late::Busy) => {
+            return GuestFault::Busy {
+                limit_ms: milliseconds(limits.wall),
+            };
+        }
+        Some(Late::Starved) => {
+            return GuestFault::Timeout {
+                limit_ms: milliseconds(patience(limits.wall)),
+            };
+        }
+        None => {}
+    }
     // That of a guest which this one waited for.
     if let Some(fault) = error.downcast_ref::<GuestFault>() {
         return fault.clone();
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => GuestFault::Fuel { limit: limits.fuel },
-        Some(Trap::Interrupt) => GuestFault::Timeout {
-            limit_ms: milliseconds(limits.wall),
-        },
         _ if refused_memory => GuestFault::Memory {
             limit: limits.memory,
         },
@@ -382,8 +434,43 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn inert_wasi(key: [u8; 32], clocks: &Clocks, log: &Log, stdio: Option<&Stdio>) -> WasiCtx {
-    let derived = |label: &str| ChaCha12Rng::from_seed(blake3::derive_key(label, &key));
+/// Random bytes that are charged.
+struct Drawing {
+    numbers: ChaCha12Rng,
+    work: HostWork,
+}
+
+impl TryRng for Drawing {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.work.owe(DRAWN);
+        Ok(self.numbers.next_u32())
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.work.owe(DRAWN);
+        Ok(self.numbers.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.work.owe(DRAWN * (bytes.len() as u64).div_ceil(4));
+        self.numbers.fill_bytes(bytes);
+        Ok(())
+    }
+}
+
+fn inert_wasi(
+    key: [u8; 32],
+    clocks: &Clocks,
+    log: &Log,
+    work: &HostWork,
+    stdio: Option<&Stdio>,
+) -> WasiCtx {
+    let derived = |label: &str| Drawing {
+        numbers: ChaCha12Rng::from_seed(blake3::derive_key(label, &key)),
+        work: work.clone(),
+    };
     let mut seed = [0; 16];
     seed.copy_from_slice(&blake3::derive_key("pibench 2026-11 wasi insecure seed", &key)[..16]);
     let mut wasi = WasiCtxBuilder::new();
@@ -417,11 +504,12 @@ impl WasiView for State {
             key,
             clocks,
             log,
+            work,
             stdio,
             table,
             ..
         } = self;
-        let ctx = wasi.get_or_insert_with(|| inert_wasi(*key, clocks, log, stdio.as_ref()));
+        let ctx = wasi.get_or_insert_with(|| inert_wasi(*key, clocks, log, work, stdio.as_ref()));
         WasiCtxView { ctx, table }
     }
 }
@@ -512,9 +600,12 @@ impl ResourceLimiter for Limiter {
 }
 
 /// Log lines and standard output of one instance: kept up to a limit, then one marker; or not at all. Writing never fails, so a guest
-/// that prints without end is not told where the end is.
+/// that prints without end is not told where the end is: it is charged.
 #[derive(Clone)]
-pub(super) struct Log(Arc<Mutex<LogText>>);
+pub(super) struct Log {
+    text: Arc<Mutex<LogText>>,
+    work: HostWork,
+}
 
 struct LogText {
     text: Vec<u8>,
@@ -526,16 +617,20 @@ struct LogText {
 
 impl Log {
     /// None keeps nothing.
-    fn new(most: Option<usize>) -> Self {
-        Self(Arc::new(Mutex::new(LogText {
+    fn new(most: Option<usize>, work: HostWork) -> Self {
+        let text = LogText {
             text: Vec::new(),
             most: most.unwrap_or_default(),
             cut: most.is_none(),
-        })))
+        };
+        Self {
+            text: Arc::new(Mutex::new(text)),
+            work,
+        }
     }
 
     pub(super) fn write(&self, bytes: &[u8]) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = bytes.len().min(log.most);
         let room = log.most;
         log.most -= kept;
@@ -548,7 +643,7 @@ impl Log {
 
     /// What was written since the last call, made safe to show.
     pub(super) fn take(&self) -> String {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         escaped(&String::from_utf8_lossy(&std::mem::take(&mut log.text)))
     }
 }
@@ -571,6 +666,7 @@ impl StdoutStream for Log {
 
 impl OutputStream for Log {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.work.owe(bytes.len() as u64);
         Log::write(self, &bytes);
         Ok(())
     }

@@ -25,23 +25,32 @@ pub fn is_stored(path: &str) -> bool {
     SCHEMES.iter().any(|scheme| path.starts_with(scheme))
 }
 
+/// What of a place is fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// What is below this alone; None for all.
+    pub part: Option<String>,
+    /// The blobs too, which are most of a run. Who only asks how far it is does without.
+    pub blobs: bool,
+}
+
 /// A folder of this machine that has what a place in a store has. It goes with this value.
 #[derive(Debug)]
 pub struct Checkout {
     dir: TempDir,
     remote: Arc<Remote>,
-    part: Option<String>,
+    wanted: Wanted,
 }
 
 impl Checkout {
-    /// Opens a place, of which only what is below `part` is fetched.
+    /// Opens a place and fetches what is wanted of it.
     ///
     /// # Errors
     ///
     /// The place is none, its store refuses, or nobody answers.
     pub fn open(
         url: &str,
-        part: Option<&str>,
+        wanted: Wanted,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, StoreError> {
         let remote = Arc::new(Remote::open(url, environment)?);
@@ -52,7 +61,7 @@ impl Checkout {
         let checkout = Self {
             dir,
             remote,
-            part: part.map(str::to_owned),
+            wanted,
         };
         checkout.refresh()?;
         Ok(checkout)
@@ -69,7 +78,7 @@ impl Checkout {
     ///
     /// As of `open`.
     pub fn refresh(&self) -> Result<(), StoreError> {
-        self.remote.fetch(self.dir.path(), self.part.as_deref())
+        self.remote.fetch(self.dir.path(), &self.wanted)
     }
 
     /// From now on what is written into the folder goes to the store.

@@ -17,6 +17,8 @@ use object_store::{
 use tokio::runtime::Runtime;
 use url::Url;
 
+use super::Wanted;
+
 /// Requests at a time.
 const AT_ONCE: usize = 32;
 
@@ -124,12 +126,12 @@ impl Remote {
         &self.runtime
     }
 
-    /// Makes a folder hold what the place holds, of it only what is below `part` where that is given. What is there already
-    /// and cannot have changed is not fetched again.
-    pub fn fetch(&self, dir: &Path, part: Option<&str>) -> Result<(), StoreError> {
-        let below = part.map_or_else(
+    /// Makes a folder hold what is wanted of the place. What is there already and cannot have changed is not fetched again.
+    pub fn fetch(&self, dir: &Path, wanted: &Wanted) -> Result<(), StoreError> {
+        let Wanted { part, blobs } = wanted;
+        let below = part.as_ref().map_or_else(
             || self.prefix.clone(),
-            |part| self.prefix.clone().join(part),
+            |part| self.prefix.clone().join(part.as_str()),
         );
         self.runtime.block_on(async {
             let listed = self.retried("list", FIRST_PATIENCE, || async {
@@ -139,6 +141,9 @@ impl Remote {
             let mut lines: BTreeMap<PathBuf, BTreeMap<u64, Key>> = BTreeMap::new();
             for object in listed.await? {
                 let path = self.path_of(&object.location)?;
+                if !blobs && in_folder(&path, "blobs") {
+                    continue;
+                }
                 if object.size > LARGEST {
                     return Err(StoreError::Content {
                         key: object.location.to_string(),

@@ -16,8 +16,8 @@ const AGENTS: &str = include_str!("agents.toml");
 pub struct ReadyAgent {
     /// How it is installed.
     pub install: String,
-    /// What it wants: a key or a login.
-    pub needs: String,
+    /// Variables that hold a key; it needs one of them.
+    pub needs: Vec<String>,
     #[serde(flatten)]
     pub agent: AgentFile,
 }
@@ -164,7 +164,13 @@ mod tests {
     fn an_agent_is_an_entry_or_a_command() {
         let ready: BTreeMap<String, ReadyAgent> = toml::from_str(AGENTS).unwrap();
         for name in ["claude-agent-acp", "codex-acp", "gemini-cli"] {
-            assert!(!ready[name].agent.command.is_empty() && !ready[name].install.is_empty());
+            let ReadyAgent {
+                install,
+                needs,
+                agent,
+            } = &ready[name];
+            assert!(!agent.command.is_empty() && !install.is_empty() && !needs.is_empty());
+            assert!(needs.iter().all(|key| agent.environment.contains(key)));
         }
         let own = AgentFile {
             command: vec!["mine".into()],

@@ -17,6 +17,9 @@ const SESSION_TEXT: &str = include_str!("../templates/session.toml");
 /// The persona and the session that a new suite has.
 const FIRST: &str = "first";
 
+/// Letters of an id that names the file of its session too.
+const LONGEST_FILE: usize = 30;
+
 /// The session that a new persona has, after the persona's id.
 const FIRST_SESSION: &str = "plan";
 
@@ -147,7 +150,12 @@ fn new_persona(personas: &Utf8Path, id: &str, session: &str) -> Draft {
 }
 
 fn session_text(id: &str, clock: DateTime) -> String {
-    let text = SESSION_TEXT.replace("@id@", id);
+    // Request and checklist both name the file: as many words in common as a leak has, where the name is long.
+    let file = match id.len() {
+        0..=LONGEST_FILE => format!("{id}.md"),
+        _ => format!("plan-{}.md", clock.date()),
+    };
+    let text = SESSION_TEXT.replace("@id@", id).replace("@file@", &file);
     text.replace("@clock@", &clock.to_string())
         .replace("@category@", "A")
 }

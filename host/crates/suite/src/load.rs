@@ -753,6 +753,7 @@ fn check_agent(name: &str, agent: &AgentFile, place: &Place<'_>, report: &mut Re
         read: _,
         tools: _,
         home: _,
+        mode: _,
     } = agent;
     if command
         .first()

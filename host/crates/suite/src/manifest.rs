@@ -137,6 +137,9 @@ pub struct AgentFile {
     /// How long its home lasts when it is confined.
     #[serde(default)]
     pub home: AgentHome,
+    /// The mode in which it works, of those that it has (`session/set_mode`). Default: the one that it starts in.
+    #[serde(default)]
+    pub mode: Option<String>,
 }
 
 /// How long the home of a confined agent lasts.
@@ -285,7 +288,7 @@ pub struct LimitOverrides {
 pub struct LimitOverride {
     /// Units of work of one call (about one per wasm instruction).
     pub fuel: Option<u64>,
-    /// Wall clock of one call, in milliseconds.
+    /// Processor time of one call, in milliseconds.
     pub wall_ms: Option<u64>,
     /// Linear memory and tables together, in bytes.
     pub memory_bytes: Option<u64>,

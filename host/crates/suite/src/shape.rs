@@ -12,9 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::Report;
-
-/// Below this likeness (Jaro-Winkler, 0 to 1) a word is no guess at another: `titel`/`title` has 0.95.
-const LIKENESS: f64 = 0.8;
+use pibench_core::near::nearest;
 
 /// The schemas' `format` of a native TOML date and time without a zone.
 const DATE: &str = "partial-date-time";
@@ -37,16 +35,6 @@ pub(super) fn compare<T: JsonSchema>(document: &Spanned<DeTable<'_>>, report: &m
         report,
     };
     comparison.table(document.get_ref(), 0..0, &schema, "");
-}
-
-/// The known word that is most like an unknown one, when any is.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= LIKENESS)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, candidate)| candidate)
 }
 
 /// Of a schema that names none.

@@ -2,7 +2,7 @@
 //! and thought before them. A call that went through the desk is in the record already and is known again.
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, ContentChunk, Plan, SessionUpdate, ToolCall, ToolCallContent, ToolCallId,
+    ContentBlock, ContentChunk, Meta, Plan, SessionUpdate, ToolCall, ToolCallContent, ToolCallId,
     ToolCallStatus, ToolCallUpdate,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,16 @@ const ARGUMENTS: usize = 64 << 10;
 pub(super) struct Deeds {
     /// The workspace as the agent sees it.
     root: String,
-    open: Vec<ToolCall>,
+    open: Vec<Open>,
+}
+
+/// A call that has not ended.
+struct Open {
+    call: ToolCall,
+    /// What its command said, of an agent that tells that as it comes and not in the call's content.
+    output: String,
+    /// What its command ended with, likewise.
+    exit: Option<i64>,
 }
 
 impl Deeds {
@@ -47,21 +56,27 @@ impl Deeds {
             SessionUpdate::ToolCall(call) => {
                 let id = call.tool_call_id.clone();
                 let mut open = self.open.iter_mut();
-                if let Some(known) = open.find(|open| open.tool_call_id == id) {
-                    *known = call;
+                if let Some(known) = open.find(|open| open.call.tool_call_id == id) {
+                    known.call = call;
                 } else if self.open.len() < OPEN {
-                    self.open.push(call);
+                    self.open.push(Open {
+                        call,
+                        output: String::new(),
+                        exit: None,
+                    });
                 }
                 self.settle(&id, desk);
             }
             SessionUpdate::ToolCallUpdate(ToolCallUpdate {
                 tool_call_id,
                 fields,
+                meta,
                 ..
             }) => {
                 let mut open = self.open.iter_mut();
-                if let Some(call) = open.find(|open| open.tool_call_id == tool_call_id) {
-                    call.update(fields);
+                if let Some(open) = open.find(|open| open.call.tool_call_id == tool_call_id) {
+                    open.call.update(fields);
+                    open.hear(&meta.unwrap_or_default());
                 }
                 self.settle(&tool_call_id, desk);
             }
@@ -70,9 +85,20 @@ impl Deeds {
         }
     }
 
+    /// The call that an agent asks about, with what it told of it before.
+    pub(super) fn asked_of(&self, asked: ToolCallUpdate) -> ToolCall {
+        let id = asked.tool_call_id;
+        let mut open = self.open.iter();
+        let known = open.find(|open| open.call.tool_call_id == id);
+        let known = known.map(|open| open.call.clone());
+        let mut call = known.unwrap_or_else(|| ToolCall::new(id, ""));
+        call.update(asked.fields);
+        call
+    }
+
     /// Records a call that has ended.
     fn settle(&mut self, id: &ToolCallId, desk: &Desk) {
-        let ended = |call: &ToolCall| {
+        let ended = |Open { call, .. }: &Open| {
             call.tool_call_id == *id
                 && matches!(
                     call.status,
@@ -80,22 +106,23 @@ impl Deeds {
                 )
         };
         if let Some(place) = self.open.iter().position(ended) {
-            let call = self.open.remove(place);
-            self.record(&call, desk);
+            let open = self.open.remove(place);
+            self.record(&open, desk);
         }
     }
 
     /// The prompt is over: what has not ended by now never did.
     pub(super) fn close(&mut self, desk: &Desk) {
-        for mut call in std::mem::take(&mut self.open) {
+        for mut open in std::mem::take(&mut self.open) {
             let words = "it did not end before the turn did";
-            call.content.push(ToolCallContent::from(words));
-            call.status = ToolCallStatus::Failed;
-            self.record(&call, desk);
+            open.call.content.push(ToolCallContent::from(words));
+            open.call.status = ToolCallStatus::Failed;
+            self.record(&open, desk);
         }
     }
 
-    fn record(&self, call: &ToolCall, desk: &Desk) {
+    fn record(&self, open: &Open, desk: &Desk) {
+        let call = &open.call;
         if desk.claim(|served| self.is_same(call, served)) {
             return;
         }
@@ -105,7 +132,7 @@ impl Deeds {
         let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
         let ok = call.status == ToolCallStatus::Completed;
         let said = desk.take_said();
-        let result = shortened(&self.named(&result(call)), RESULT);
+        let result = shortened(&self.named(&open.result()), RESULT);
         let arguments = self.named(&Self::arguments(call));
         let _ = desk
             .outside()
@@ -192,22 +219,45 @@ fn outline(plan: &Plan) -> String {
     format!("[plan]\n{}", entries.collect::<String>())
 }
 
-/// What a call gave, as text.
-fn result(call: &ToolCall) -> String {
-    let parts = call.content.iter().map(|content| match content {
-        ToolCallContent::Content(content) => of_block(&content.content),
-        ToolCallContent::Diff(diff) => format!("[changed {}]", diff.path.display()),
-        ToolCallContent::Terminal(terminal) => format!("[terminal {}]", terminal.terminal_id.0),
-        _ => String::new(),
-    });
-    let text = parts.collect::<Vec<_>>().join("\n");
-    if !text.trim().is_empty() {
-        return text;
+impl Open {
+    /// What Codex tells of its commands beside the protocol's own fields.
+    fn hear(&mut self, meta: &Meta) {
+        let field = |what: &str, name: &str| meta.get(what)?.get(name);
+        if let Some(Value::String(text)) = field("terminal_output_delta", "data") {
+            self.output.push_str(text);
+        }
+        let exit = field("terminal_exit", "exit_code").and_then(Value::as_i64);
+        self.exit = exit.or(self.exit);
     }
-    match &call.raw_output {
-        Some(Value::String(text)) => text.clone(),
-        Some(output) => output.to_string(),
-        None => String::new(),
+
+    /// What the call gave, as text.
+    fn result(&self) -> String {
+        let Self { call, output, exit } = self;
+        let is_heard = !output.is_empty() || exit.is_some();
+        let mut parts: Vec<String> = Vec::new();
+        if !output.is_empty() {
+            parts.push(output.trim_end().to_owned());
+        }
+        // As the tool `exec` says it.
+        parts.extend(exit.map(|exit| format!("Exit code: {exit}")));
+        parts.extend(call.content.iter().filter_map(|content| match content {
+            ToolCallContent::Content(content) => Some(of_block(&content.content)),
+            ToolCallContent::Diff(diff) => Some(format!("[changed {}]", diff.path.display())),
+            ToolCallContent::Terminal(_) if is_heard => None,
+            ToolCallContent::Terminal(terminal) => {
+                Some(format!("[terminal {}]", terminal.terminal_id.0))
+            }
+            _ => None,
+        }));
+        let text = parts.join("\n");
+        if !text.trim().is_empty() {
+            return text;
+        }
+        match &call.raw_output {
+            Some(Value::String(text)) => text.clone(),
+            Some(output) => output.to_string(),
+            None => String::new(),
+        }
     }
 }
 

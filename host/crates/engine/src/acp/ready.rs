@@ -3,7 +3,6 @@
 //! at once.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -80,6 +79,8 @@ pub struct Prepared {
     pub name: String,
     pub launch: Launch,
     pub tools: AgentTools,
+    /// The mode of its own in which it works; None for its usual one.
+    pub mode: Option<String>,
     /// What outlives a process; None where nothing is played.
     pub keep: Option<Keep>,
 }
@@ -124,6 +125,7 @@ pub fn prepare(
         read,
         tools,
         home,
+        mode,
     } = agent;
     let path = process_environment("PATH").unwrap_or_else(|| PATH.to_owned());
     let mut given: BTreeMap<String, String> = BTreeMap::from([("PATH".to_owned(), path.clone())]);
@@ -165,6 +167,7 @@ pub fn prepare(
             confined,
         },
         tools,
+        mode,
         keep,
     })
 }
@@ -255,17 +258,18 @@ pub(super) fn token() -> Result<String, String> {
 }
 
 impl Employed<'_> {
-    /// Plays as the agent, as long as somebody polls it.
-    pub(in super::super) async fn play(self, view: View) -> Infallible {
+    /// Plays as the agent, until nobody has the other half any more and it was told all that was said until then.
+    pub(in super::super) async fn play(self, view: View) {
         let Self {
-            external: _,
+            external,
             prepared,
             outside,
             door,
             token,
             folder,
         } = self;
-        super::play(prepared, outside, view, door, token, folder).await
+        drop(external);
+        super::play(prepared, outside, view, door, token, folder).await;
     }
 }
 
@@ -281,11 +285,26 @@ pub(in super::super) fn forget(plan: &Plan, persona: &str, run: u32) {
     }
 }
 
+/// What no confined agent may see: the suite, who may do what, the run's folder, and the operator's home.
+pub fn hide(suite: &Suite, run: Option<PathBuf>) -> Hidden {
+    let here = |folder: &&Path| !folder.as_os_str().is_empty();
+    let folder = suite.path.as_std_path().parent().filter(here);
+    let policy = suite.policy.iter().map(|path| path.as_std_path());
+    let folders = policy.chain([folder.unwrap_or(Path::new("."))]).map(whole);
+    let home = process_environment("HOME").map(|home| whole(Path::new(&home)));
+    Hidden {
+        folders: folders.chain(run).collect(),
+        homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
+    }
+}
+
+/// A path without links, where it is there.
+fn whole(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
 /// What an agent of this run is started from.
 fn of_plan(plan: &Plan, persona: &str, run: u32) -> Result<Prepared, ReadyError> {
-    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let here = |folder: &&Path| !folder.as_os_str().is_empty();
-    let suite = plan.suite.path.as_std_path().parent().filter(here);
     let root = whole(plan.folder.root());
     // It is made when the episode is opened.
     let workspace = plan.folder.workspace(persona, run);
@@ -293,15 +312,8 @@ fn of_plan(plan: &Plan, persona: &str, run: u32) -> Result<Prepared, ReadyError>
         .strip_prefix(plan.folder.root())
         .map(|below| root.join(below));
     let workspace = workspace.unwrap_or_default();
-    let mut folders = vec![whole(suite.unwrap_or(Path::new("."))), root];
-    let policy = plan.suite.policy.iter();
-    folders.extend(policy.map(|path| whole(path.as_std_path())));
-    let home = process_environment("HOME").map(|home| whole(Path::new(&home)));
-    let hidden = Hidden {
-        folders,
-        homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
-    };
     let (name, suite) = (&plan.roles.agent_name, &plan.suite);
+    let hidden = hide(suite, Some(root));
     let keep = keep(plan, persona, run);
     prepare(name, suite, hidden, &workspace, Some(keep))
 }

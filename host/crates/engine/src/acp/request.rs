@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::deeds::Deeds;
 use super::desk::{Desk, Served};
 use super::ready::Prepared;
 use super::running::Running;
@@ -83,7 +84,7 @@ pub(super) fn see_to(
         // It ends by its own time: its end is not told any more.
         "terminal/kill" => vec![at_once(done(client.terminal(&params).map(|_| json!({}))))],
         "terminal/release" => vec![at_once(done(client.release(&params)))],
-        "session/request_permission" => vec![at_once(done(client.permit(params)))],
+        "session/request_permission" => vec![at_once(done(client.permit(params, &running.deeds)))],
         _ => vec![at_once(done(Err(Error::method_not_found())))],
     }
 }
@@ -244,26 +245,21 @@ impl Client {
     }
 
     /// Grants what stays within the workspace. What it comes to is a call of the record.
-    fn permit(&self, params: Value) -> Result<Value, Error> {
+    fn permit(&self, params: Value, deeds: &Deeds) -> Result<Value, Error> {
         let RequestPermissionRequest {
             tool_call, options, ..
         } = Incoming::params(params)?;
-        let fields = tool_call.fields;
+        // Some tell of the call before and name it here by its id alone.
+        let call = deeds.asked_of(tool_call);
         let mut paths: Vec<String> = Vec::new();
-        let locations = fields.locations.iter().flatten();
+        let locations = call.locations.iter();
         paths.extend(locations.map(|location| location.path.to_string_lossy().into_owned()));
-        paths.extend(
-            fields
-                .content
-                .iter()
-                .flatten()
-                .filter_map(|content| match content {
-                    ToolCallContent::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
-                    _ => None,
-                }),
-        );
-        let is_command = fields.kind == Some(ToolKind::Execute);
-        if let Some(input) = &fields.raw_input {
+        paths.extend(call.content.iter().filter_map(|content| match content {
+            ToolCallContent::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
+            _ => None,
+        }));
+        let is_command = call.kind == ToolKind::Execute;
+        if let Some(input) = &call.raw_input {
             paths.extend(named_paths(input));
         }
         let outside = paths
@@ -272,7 +268,7 @@ impl Client {
         let refusal = match outside {
             Some(path) => Some(format!("{path} is outside of the workspace")),
             None if is_command && !self.confined => {
-                let command = fields.raw_input.as_ref().map(Value::to_string);
+                let command = call.raw_input.as_ref().map(Value::to_string);
                 let leaves = command.is_some_and(|command| leaves(&command, &self.root));
                 leaves.then(|| "the command names a path outside of the workspace".to_owned())
             }
@@ -286,8 +282,8 @@ impl Client {
             (None, None) => "refused: no option of the request grants it".to_owned(),
         };
         let arguments = json!({
-            "title": fields.title.unwrap_or_default(),
-            "kind": fields.kind,
+            "title": call.title,
+            "kind": call.kind,
             "paths": paths,
         });
         let arguments = arguments

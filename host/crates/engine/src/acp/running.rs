@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1::{
     FileSystemCapabilities, HttpHeader, Implementation, InitializeRequest, InitializeResponse,
     LoadSessionRequest, McpServer, McpServerHttp, McpServerStdio, NewSessionRequest,
     NewSessionResponse, PromptRequest, PromptResponse, RequestId, SessionId, SessionNotification,
-    SessionUpdate, StopReason, TextContent,
+    SessionUpdate, SetSessionModeRequest, StopReason, TextContent,
 };
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
@@ -207,7 +207,17 @@ impl Running {
             Refusal::Own(reason) => Refusal::Own(reason),
         })?;
         self.session = opened.session_id;
-        Ok(())
+        self.set_mode(prepared).await
+    }
+
+    /// Has it work in the mode of its entry, where that names one.
+    async fn set_mode(&mut self, prepared: &Prepared) -> Result<(), Refusal> {
+        let Some(mode) = &prepared.mode else {
+            return Ok(());
+        };
+        let request = SetSessionModeRequest::new(self.session.clone(), mode.clone());
+        let set: Result<Value, Refusal> = self.ask("session/set_mode", &request).await;
+        set.map(drop)
     }
 
     /// Opens the next session in the same process: nothing of the one before counts in it. Whether that went well.
@@ -243,6 +253,7 @@ impl Running {
             }
             Err(refusal) => return Err(refusal),
         }
+        self.set_mode(prepared).await?;
         Ok(true)
     }
 
@@ -330,6 +341,11 @@ impl Running {
     /// Why its processes hold more of deleted files than so many bytes.
     pub(super) fn hoarded(&self, bytes: u64) -> Option<String> {
         self.process.hoarded(bytes)
+    }
+
+    /// Bytes of memory that its processes have for themselves.
+    pub(super) fn memory(&self) -> u64 {
+        self.process.memory()
     }
 
     pub(super) fn is_prompted(&self) -> bool {

@@ -21,6 +21,7 @@ pub(super) fn mark(name: &str, own: &BTreeMap<String, AgentFile>) -> Option<Proc
         read,
         tools,
         home,
+        mode,
     } = catalog::agent(what, own).ok()?;
     // A value may be a key.
     let digest = |(name, value): (String, String)| {
@@ -37,6 +38,7 @@ pub(super) fn mark(name: &str, own: &BTreeMap<String, AgentFile>) -> Option<Proc
         read,
         tools: word(&tools),
         home: word(&home),
+        mode,
         product: None,
     })
 }

@@ -85,7 +85,8 @@ pub fn reopen_foreign(
         (None, Some(Ok(carried))) => carried,
         (None, _) => {
             return Err(PlanError::asked(format!(
-                "check {dir}: name its suite's file by --suite; the place that it names itself is not looked at"
+                "check {dir}: name its suite's file by --suite; the place that it names itself is not looked at, and a checkout's suite is \
+                 taken by name only"
             )));
         }
     };

@@ -20,6 +20,7 @@ use crate::role::prompts::Prompts;
 use crate::spending::Spending;
 use crate::tools::list_tools;
 use pibench_agent::AgentPrompts;
+use pibench_core::near::did_you_mean;
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::cassette::Tape;
 use pibench_model::client::Clients;
@@ -376,6 +377,9 @@ pub(super) fn log_of(
     log.map(Some).map_err(PlanError::disk)
 }
 
+/// Names that stand in a message; more are listed elsewhere.
+const MOST_NAMED: usize = 20;
+
 /// A persona or session that the suite does not have: of an option, as the file's own filter was checked with the file.
 fn check_filter(suite: &Suite) -> Result<(), PlanError> {
     let personas = suite.personas.iter().map(|persona| persona.id.as_str());
@@ -387,10 +391,13 @@ fn check_filter(suite: &Suite) -> Result<(), PlanError> {
         ("session", &filter.sessions, sessions.collect()),
     ] {
         if let Some(unknown) = wanted.iter().find(|id| !there.contains(&id.as_str())) {
-            return Err(PlanError::asked(format!(
-                "find {what} `{unknown}`: the suite has {}",
-                there.join(", ")
-            )));
+            let near = did_you_mean(unknown, there.iter().copied());
+            let there = match there.len() {
+                0..=MOST_NAMED => format!("the suite has {}", there.join(", ")),
+                many => format!("`pibench-host list sessions` names all {many}"),
+            };
+            let told = format!("find {what} `{unknown}`{near}: {there}");
+            return Err(PlanError::asked(told));
         }
     }
     Ok(())

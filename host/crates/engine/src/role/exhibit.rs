@@ -215,15 +215,17 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The conversation, the fields of calls that the author selected, and the session's files: what the released code
-    /// looks at for rubrics.
+    /// The conversation, the fields that the author selected of each tool's last call of the turn, and the session's files: what
+    /// the released code looks at for rubrics.
     pub(crate) fn released_session(self) -> Shown {
         self.fitted(|view| {
             let mut exhibits = view.conversation(&view.evidence.messages);
-            let selection = view.subject.selection;
-            for call in view.evidence.all_calls.iter() {
-                let wanted = selection.iter().filter(|wanted| wanted.tool == call.tool);
-                exhibits.extend(wanted.map(|wanted| view.selected(wanted, call)));
+            for wanted in view.subject.selection {
+                let mut calls = view.evidence.all_calls.iter().rev();
+                let is_last = |call: &&CallRecord| {
+                    call.turn == view.evidence.turn && call.tool == wanted.tool
+                };
+                exhibits.push(view.selected(wanted, calls.find(is_last)));
             }
             exhibits.extend(view.files_read());
             exhibits
@@ -376,28 +378,31 @@ impl<'a> View<'a> {
         found.join("\n")
     }
 
-    fn selected(&self, wanted: &ToolEvidence, call: &CallRecord) -> Exhibit {
-        let mut text = format!(
-            "tool: {}\nstatus: {}",
-            name(&call.tool),
-            status(call.status)
-        );
-        let result =
-            serde_json::from_str(&call.result).unwrap_or_else(|_| Value::from(&*call.result));
+    /// A line for each field, also for one that is not there, or whose tool was not called.
+    fn selected(&self, wanted: &ToolEvidence, call: Option<&CallRecord>) -> Exhibit {
+        let mut text = format!("tool: {}", name(&wanted.tool));
+        let result = call.map(|call| {
+            let value = serde_json::from_str(&call.result);
+            value.unwrap_or_else(|_| Value::from(&*call.result))
+        });
         let all = wanted.call.is_empty() && wanted.result.is_empty();
         let sides = [
-            ("call", &wanted.call, &call.arguments),
-            ("result", &wanted.result, &result),
+            ("call", &wanted.call, call.map(|call| &call.arguments)),
+            ("result", &wanted.result, result.as_ref()),
         ];
         for (side, paths, value) in sides {
             let found = paths
                 .iter()
-                .filter_map(|path| Some((path.as_str(), at(path, value)?)));
+                .map(|path| (path.as_str(), value.and_then(|value| at(path, value))));
             for (path, value) in found.chain(all.then_some(("all", value))) {
-                text.push_str(&["\n", side, " ", &self.field(path, value)].concat());
+                let field = value.map_or_else(
+                    || format!("{path}: missing"),
+                    |value| self.field(path, value),
+                );
+                text.push_str(&["\n", side, " ", &field].concat());
             }
         }
-        let label = format!("tool record of turn {}", call.turn);
+        let label = format!("tool record of turn {}", self.evidence.turn);
         let text = self.nonce.fence(&label, &text);
         Exhibit::new(Section::Tools, Rank::NamedCall, text)
     }

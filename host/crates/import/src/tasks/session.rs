@@ -304,9 +304,13 @@ impl Importer<'_> {
         });
         if !missing.is_empty() {
             let files = missing.join("`, `");
-            self.report.notes.push(format!(
+            let note = format!(
                 "{script} names `{files}`: no task brings it, so it is there only if the agent makes it"
-            ));
+            );
+            // Several tasks may have one script.
+            if !self.report.notes.contains(&note) {
+                self.report.notes.push(note);
+            }
         }
     }
 

@@ -30,8 +30,11 @@ pub(super) trait Format: DeserializeOwned {
 /// `profile.yaml`
 #[derive(Debug, Deserialize)]
 pub(super) struct ProfileYaml {
+    #[serde(default = "schema")]
     pub(super) schema_version: String,
     pub(super) user_id: String,
+    /// A text, or a map that has it under `role_text`.
+    #[serde(deserialize_with = "role")]
     pub(super) role: String,
     #[serde(default)]
     pub(super) preferences: Option<Value>,
@@ -62,6 +65,7 @@ impl Format for ProfileYaml {
 /// `episode.yaml`
 #[derive(Debug, Deserialize)]
 pub(super) struct EpisodeYaml {
+    #[serde(default = "schema")]
     pub(super) schema_version: String,
     pub(super) episode_id: String,
     #[serde(default)]
@@ -116,6 +120,18 @@ pub(super) struct ToolsYaml {
     pub(super) tool_names: Vec<String>,
     #[serde(skip)]
     pub(super) rest: Map<String, Value>,
+}
+
+fn role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Role {
+        Text(String),
+        Map { role_text: String },
+    }
+    let role = Role::deserialize(deserializer)?;
+    let (Role::Text(text) | Role::Map { role_text: text }) = role;
+    Ok(text)
 }
 
 fn schema() -> String {
@@ -222,6 +238,8 @@ impl Format for TaskYaml {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct IntentYaml {
+    /// Empty where a signal alone opens the session.
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) initial_input: String,
     pub(super) hidden_intent: Vec<HiddenYaml>,
     #[serde(skip)]

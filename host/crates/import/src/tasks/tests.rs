@@ -611,6 +611,26 @@ fn follows_no_link() {
 const ONE: &str = "tasks/Task_1/task.yaml";
 const TWO: &str = "tasks/Task_2/task.yaml";
 
+#[test]
+fn what_the_released_loader_does_without_is_not_wanted() {
+    let data = Data::sound();
+    data.edit("profile.yaml", "schema_version: v2\n", "");
+    data.edit("profile.yaml", "role: |\n", "role:\n  role_text: |\n");
+    data.edit(
+        "profile.yaml",
+        "  ## Work\n  Keeps",
+        "    ## Work\n    Keeps",
+    );
+    data.edit("episode.yaml", "schema_version: v2\n", "");
+    let input = "  initial_input: |\n    Enter the parcel.\n    It is \"new\".\n";
+    data.edit(ONE, input, "");
+    let report = data.import().unwrap();
+    assert_eq!((report.personas, report.sessions), (1, 2), "{report:#?}");
+    let suite = data.suite();
+    assert!(suite.personas[0].profile.contains("## Work\nKeeps"));
+    assert_eq!(suite.personas[0].sessions[0].request, "");
+}
+
 /// What is said of a task after one edit, which costs it its place; the other one is written.
 #[track_caller]
 fn leaves_task_out(path: &str, from: &str, to: &str, expected: &str) {
@@ -917,10 +937,10 @@ fn dependencies_that_break_the_contract_are_left_out() {
     );
     leaves_out(
         ONE,
-        "initial_input: |",
-        "other: |",
+        "  hidden_intent:\n",
+        "  other:\n",
         &[
-            "clerk/tasks/Task_1/task.yaml:10:3: missing field `initial_input`",
+            "clerk/tasks/Task_1/task.yaml:10:3: missing field `hidden_intent`",
             &line("`Task_1` was left out"),
         ],
     );
@@ -1055,6 +1075,11 @@ fn tools_are_read_in_both_writings_and_odd_items_as_the_released_code_does() {
 #[test]
 fn files_that_a_script_names_and_no_task_brings_are_told() {
     let data = Data::sound();
+    data.edit(
+        ONE,
+        "metadata:\n",
+        "objectives: {tools_evaluation_path: data/clerk/scripts/two.py}\nmetadata:\n",
+    );
     let script = "CONFIG = 'config/nanobot.yaml'\nMAP = 'maps/north.txt'\n";
     data.write("scripts/two.py", &format!("{script}{SCRIPT}"));
     let mut list_checks = |_: &str| Ok(vec!["sent".to_owned()]);
@@ -1064,6 +1089,7 @@ fn files_that_a_script_names_and_no_task_brings_are_told() {
         .iter()
         .filter(|note| note.contains("two.py"))
         .collect();
+    // A script that two tasks have is told of once.
     assert_eq!(
         told,
         [

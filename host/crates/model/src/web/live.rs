@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use regex::Regex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
@@ -15,8 +14,8 @@ use serde_json::Value;
 
 use super::address::is_public;
 use super::corpus::plain;
-use super::markup::markdown;
-use super::{ExtractMode, Hit, WebError};
+use super::{ExtractMode, Hit, PageReader, Readable, Unreadable, WebError};
+use pibench_memory::hold;
 use pibench_suite::suite::Page;
 
 /// Redirects that are followed.
@@ -28,9 +27,6 @@ const MAX_BYTES: usize = 5 << 20;
 /// Wall clock of one connection and of one answer.
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(30);
-
-const TITLE: &str = "(?is)<title[^>]*>(.*?)</title>";
-const MAIN_PART: &str = "(?is)<(?:article|main)\\b[^>]*>(.*)</(?:article|main)>";
 
 /// The address of Brave's search.
 const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
@@ -132,13 +128,18 @@ impl Live {
                 response.status()
             )));
         }
-        let body = body(response).await.map_err(failed)?;
+        let body = body(response).await.map_err(|cut| cut.told(failed))?;
         let answer: Value = serde_json::from_slice(&body)
             .map_err(|error| failed(format!("the search service answered no JSON: {error}")))?;
         Ok(hits(&self.engine, &answer, count))
     }
 
-    pub(super) async fn page(&self, address: &str, mode: ExtractMode) -> Result<Page, WebError> {
+    pub(super) async fn page(
+        &self,
+        address: &str,
+        mode: ExtractMode,
+        reader: &dyn PageReader,
+    ) -> Result<Page, WebError> {
         let failed = |reason: String| WebError::Fetch {
             url: address.into(),
             reason,
@@ -162,7 +163,9 @@ impl Live {
             if !status.is_success() {
                 return Err(failed(format!("the server answered {status}")));
             }
-            return read(url, response, mode).await.map_err(failed);
+            return read(url, response, mode, reader)
+                .await
+                .map_err(|cut| cut.told(failed));
         }
         Err(failed(format!("more than {MAX_HOPS} redirects")))
     }
@@ -231,11 +234,31 @@ impl Resolve for System {
     }
 }
 
-async fn body(mut response: Response) -> Result<Vec<u8>, String> {
+impl Unreadable {
+    fn told(self, failed: impl FnOnce(String) -> WebError) -> WebError {
+        match self {
+            Self::Page(reason) => failed(reason),
+            Self::Crowded(crowded) => WebError::Crowded(crowded),
+            Self::Machine(reason) => WebError::Machine(reason),
+        }
+    }
+}
+
+/// The body up to `MAX_BYTES`. While it comes it can be ended.
+async fn body(mut response: Response) -> Result<Vec<u8>, Unreadable> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
+    let holding = hold(|| {
+        let host = response.url().host_str().unwrap_or("the web");
+        format!("a page of {host}")
+    });
+    let broken = |error| Unreadable::Page(reason(&error));
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
         let room = MAX_BYTES - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        holding.set(body.len());
+        if let Some(crowded) = holding.ended() {
+            return Err(Unreadable::Crowded(crowded));
+        }
         if body.len() == MAX_BYTES {
             break;
         }
@@ -243,7 +266,12 @@ async fn body(mut response: Response) -> Result<Vec<u8>, String> {
     Ok(body)
 }
 
-async fn read(url: Url, response: Response, mode: ExtractMode) -> Result<Page, String> {
+async fn read(
+    url: Url,
+    response: Response,
+    mode: ExtractMode,
+    reader: &dyn PageReader,
+) -> Result<Page, Unreadable> {
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind
         .and_then(|value| value.to_str().ok())
@@ -253,45 +281,29 @@ async fn read(url: Url, response: Response, mode: ExtractMode) -> Result<Page, S
     let is_html = kind == "text/html" || kind == "application/xhtml+xml";
     let is_text = kind.starts_with("text/") || kind.ends_with("json") || kind.ends_with("xml");
     if !is_html && !is_text {
-        return Err(format!("it is of type {kind}, and only text can be shown"));
+        let reason = format!("it is of type {kind}, and only text can be shown");
+        return Err(Unreadable::Page(reason));
     }
     let body = body(response).await?;
-    let text = String::from_utf8_lossy(&body);
+    let url = url.to_string();
     if !is_html {
         return Ok(Page {
-            url: url.to_string(),
-            title: url.to_string(),
-            text: text.into_owned(),
+            title: url.clone(),
+            url,
+            text: String::from_utf8_lossy(&body).into_owned(),
         });
     }
-    Ok(readable(url.as_str(), &text, mode))
-}
-
-/// What people come to a page for: its article or main part where it names one, without what stands around and behind
-/// it. Time and memory follow from the page's length.
-pub fn readable(url: &str, html: &str, mode: ExtractMode) -> Page {
-    let title = markdown(first(TITLE, html).unwrap_or_default());
-    let text = markdown(first(MAIN_PART, html).unwrap_or(html));
+    let Readable { title, text } = reader.read(&body).await?;
     let text = match mode {
         ExtractMode::Markdown => text,
         ExtractMode::Text => plain(&text),
     };
-    let title = if title.is_empty() {
-        url.to_owned()
-    } else {
-        title
-    };
-    Page {
-        url: url.to_owned(),
+    let title = if title.is_empty() { url.clone() } else { title };
+    Ok(Page {
+        url,
         title,
         text: text.trim().to_owned(),
-    }
-}
-
-fn first<'a>(pattern: &str, html: &'a str) -> Option<&'a str> {
-    // The patterns are the program's own, and a test reads a page with each.
-    let regex = Regex::new(pattern).ok()?;
-    Some(regex.captures(html)?.get(1)?.as_str())
+    })
 }
 
 /// The results of an answer; what has no address is left out.

@@ -184,6 +184,7 @@ fn read(path: &Path) -> Result<HashMap<Asked, Answer>, RecordingError> {
 mod tests {
     use super::super::{Corpus, Source, Web};
     use super::*;
+    use crate::web::tests::AsItIs;
     use pibench_suite::suite::Page;
 
     fn search(query: &str) -> SearchArguments {
@@ -210,12 +211,18 @@ mod tests {
             extract_mode: super::super::ExtractMode::Text,
             max_chars: 500,
         };
-        let error = web.fetch(&fetch("https://b.example/")).await.unwrap_err();
+        let error = web
+            .fetch(&fetch("https://b.example/"), &AsItIs)
+            .await
+            .unwrap_err();
         drop(web);
         let again = Web::new(Source::Recorded, Some(Recording::replay(&path).unwrap()));
         assert_eq!(again.search(&search("water")).await.unwrap(), found);
         assert_eq!(
-            again.fetch(&fetch("https://b.example/")).await.unwrap_err(),
+            again
+                .fetch(&fetch("https://b.example/"), &AsItIs)
+                .await
+                .unwrap_err(),
             error
         );
         let missing = again.search(&search("wind")).await.unwrap_err().to_string();

@@ -64,12 +64,23 @@ fn started(run: &RunRecord) -> &str {
     &run.manifest.started
 }
 
+/// One for each run: two of one model are not the same evaluation.
+fn eval_id(run: &RunRecord) -> String {
+    let run = (
+        &run.manifest.suite_digest,
+        &run.results.agent,
+        started(run),
+        &run.dir,
+    );
+    let digest = blake3::hash(format!("{run:?}").as_bytes()).to_hex();
+    digest[..22].to_owned()
+}
+
 fn header(run: &RunRecord, played: &[Played<'_>]) -> Value {
     let results = &run.results;
     let mut ids: Vec<String> = played.iter().map(sample_id).collect();
     ids.sort();
     ids.dedup();
-    let id = &run.manifest.suite_digest;
     let score = |name: &str, mean: f64| {
         json!({
             "name": name, "scorer": name, "params": {},
@@ -84,7 +95,7 @@ fn header(run: &RunRecord, played: &[Played<'_>]) -> Value {
         "version": 2,
         "status": "success",
         "eval": {
-            "eval_id": format!("{}{}", &id[..16], results.agent), "run_id": run.dir.display().to_string(),
+            "eval_id": eval_id(run), "run_id": run.dir.display().to_string(),
             "created": started(run), "task": results.suite, "task_id": results.suite, "task_version": 0,
             "task_attribs": {}, "task_args": {},
             "dataset": { "name": results.suite, "samples": ids.len(), "sample_ids": ids, "shuffled": false },

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::category::{CATEGORIES, describe, letter};
 use crate::figure::{Figure, Theme, figures};
 use crate::measures::Measures;
+use crate::parts_table::PartLine;
 use crate::report::{Report, RunPair};
 use crate::run_record::{RunRecord, State};
 use crate::sheet::{Origin, Sheet};
@@ -86,6 +87,9 @@ struct RunEntry<'a> {
     cost: Option<MicroUsd>,
     /// The place of its suite among `outlines`.
     outline: Option<usize>,
+    /// Of a run that is played apart and not merged yet.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parts: &'a [PartLine],
 }
 
 /// One session in one run: its line of the results, and more.
@@ -193,6 +197,7 @@ fn run_entry<'a>(
         faults: &results.faults,
         cost: results.cost,
         outline,
+        parts: &run.parts,
     }
 }
 

@@ -8,7 +8,7 @@ use wasmtime_wasi::p2::bindings::io::poll;
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 
 use crate::clock::{Clocks, READING};
-use crate::state::State;
+use crate::state::{State, WAITED};
 
 /// Links the monotonic clock, and what waits for it, in place of WASI's own.
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
@@ -68,9 +68,10 @@ impl monotonic_clock::Host for State {
     }
 }
 
-/// WASI's own, and an end for who overslept: an alarm cannot say so itself.
+/// WASI's own, charged by the handles, and an end for who overslept: an alarm cannot say so itself.
 impl poll::Host for State {
     async fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {
+        self.work.spend(WAITED * pollables.len() as u64)?;
         let ready = poll::Host::poll(self.table_mut(), pollables).await?;
         self.clocks.check()?;
         Ok(ready)

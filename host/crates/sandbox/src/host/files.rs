@@ -21,6 +21,7 @@ impl State {
         act: impl FnOnce(&mut Workspace, WorkspacePath) -> Result<T, WorkspaceError>,
     ) -> Answer<T> {
         self.charge(bytes)?;
+        self.charge_path(path)?;
         if !self.granted(Grant::Workspace) {
             let reason = "the policy grants this plugin no workspace".into();
             return Ok(Err(FileError::Denied(reason)));
@@ -91,6 +92,7 @@ impl files::Host for State {
     }
 
     fn rename(&mut self, from: String, to: String) -> Answer<()> {
+        self.charge_path(&to)?;
         let to = match WorkspacePath::parse_directory(&to) {
             Ok(to) => to,
             Err(error) => return Ok(Err(FileError::Denied(error.to_string()))),

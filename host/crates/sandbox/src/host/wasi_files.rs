@@ -80,6 +80,7 @@ impl State {
 
     /// A path below an open directory. Links do not exist here, so `..` can be taken away before anything is opened.
     fn below(&mut self, descriptor: &Descriptor, path: &str) -> FsResult<WorkspacePath> {
+        self.charge_path(path).map_err(FsError::trap)?;
         let open = self.open_descriptor(descriptor)?;
         if !open.directory {
             return Err(ErrorCode::NotDirectory.into());

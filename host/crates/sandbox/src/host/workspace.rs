@@ -54,6 +54,7 @@ impl State {
 
 impl workspace::Host for State {
     fn list(&mut self, path: String, recursive: bool) -> Answer<Vec<workspace::Entry>> {
+        self.charge_path(&path)?;
         let path = WorkspacePath::parse_directory(&path);
         let listed = self.look(path, |view, path| view.list(path, recursive))?;
         let entries = match listed {
@@ -70,6 +71,7 @@ impl workspace::Host for State {
     }
 
     fn read(&mut self, path: String) -> Answer<Vec<u8>> {
+        self.charge_path(&path)?;
         let path = WorkspacePath::parse(&path);
         let size = match self.look(path.clone(), View::stat)? {
             Ok(found) => found.size,

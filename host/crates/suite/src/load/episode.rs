@@ -7,6 +7,7 @@ use crate::manifest::EpisodeEntry;
 use crate::problem::Report;
 use crate::suite::Session;
 use crate::toml_file::Place;
+use pibench_core::near::nearest;
 
 /// Reports what breaks the contract of dependency groups: `depends_on` stands on a group's final session alone, names
 /// earlier sessions without a checklist, and each of them belongs to one group. `sessions` are the entries' sessions
@@ -81,7 +82,7 @@ fn report_unknown<'e>(
     report: &mut Report<'_>,
 ) {
     let known = known.filter(|known| *known != entry.session);
-    let help = match crate::shape::nearest(name, known) {
+    let help = match nearest(name, known) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => "name an earlier session of the episode".to_owned(),
     };

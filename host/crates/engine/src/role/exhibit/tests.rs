@@ -59,8 +59,10 @@ fn wanted(call: &[&str], result: &[&str]) -> ToolEvidence {
 
 fn check_selected(wanted: ToolEvidence, expected: &str) {
     let calls = vec![
-        call(1, 1, "list", "[]"),
-        call(2, 1, "send", r#"{"mail": [{"id": 7}]}"#),
+        call(1, 1, "send", r#"{"mail": [{"id": 5}]}"#),
+        call(2, 2, "send", r#"{"mail": [{"id": 6}]}"#),
+        call(3, 2, "send", r#"{"mail": [{"id": 7}]}"#),
+        call(4, 2, "list", "[]"),
     ];
     let evidence = turn(calls, Vec::new(), &[]);
     let subject = Subject {
@@ -69,7 +71,7 @@ fn check_selected(wanted: ToolEvidence, expected: &str) {
     };
     let shown = View::new(&evidence, &Nonce::new(1), subject, false).released_session();
     let expected = format!(
-        "[begin 0000000000000001 tool record of turn 1]\n| tool: send\n| status: ok\n{expected}\n\
+        "[begin 0000000000000001 tool record of turn 2]\n| tool: send\n{expected}\n\
          [end 0000000000000001]"
     );
     assert_eq!(shown.tools, expected);
@@ -79,13 +81,26 @@ fn check_selected(wanted: ToolEvidence, expected: &str) {
 fn the_released_code_shows_the_selected_fields_alone() {
     check_selected(
         wanted(&["to.1", "body.text", "subject", "to.x"], &["mail.0.id"]),
-        "| call to.1: \"b@x\"\n| call body.text: \"Hi\"\n| result mail.0.id: 7",
+        "| call to.1: \"b@x\"\n| call body.text: \"Hi\"\n| call subject: missing\n| call to.x: missing\n\
+         | result mail.0.id: 7",
     );
     check_selected(
         wanted(&[], &[]),
         "| call all: {\"to\":[\"a@x\",\"b@x\"],\"body\":{\"text\":\"Hi\"}}\n\
          | result all: {\"mail\":[{\"id\":7}]}",
     );
+}
+
+#[test]
+fn the_released_code_says_missing_of_a_tool_that_the_turn_did_not_call() {
+    let evidence = turn(vec![call(1, 1, "send", "{}")], Vec::new(), &[]);
+    let subject = Subject {
+        selection: &[wanted(&["to"], &["id"])],
+        ..Subject::default()
+    };
+    let shown = View::new(&evidence, &Nonce::new(1), subject, false).released_session();
+    let expected = "| tool: send\n| call to: missing\n| result id: missing\n";
+    assert!(shown.tools.contains(expected), "{}", shown.tools);
 }
 
 #[test]
