@@ -370,7 +370,9 @@ fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathB
     ];
     let keys = [("JUDGE_KEY", "Secret-key-of-a-test")];
     let output = scene.run_with(&[&all, args].concat(), &keys);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let results = std::fs::read_to_string(scene.path(run).join("results.json"));
+    let told = format!("{}\n{results:?}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{told}");
     (noted(scene, run, "found.json"), file)
 }
 

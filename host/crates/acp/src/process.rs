@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -34,6 +35,31 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// A command to start, and who waits for its child.
+type Start = (Command, mpsc::Sender<std::io::Result<Child>>);
+
+/// Starts a command on a thread that lives as long as this program: a confined child is killed when the thread ends that started
+/// it (`--die-with-parent`), and those of a runtime come and go.
+fn spawn(command: Command) -> std::io::Result<Child> {
+    static STARTS: OnceLock<mpsc::Sender<Start>> = OnceLock::new();
+    let starts = STARTS.get_or_init(|| {
+        let (starts, asked) = mpsc::channel::<Start>();
+        std::thread::spawn(move || {
+            for (mut command, waits) in asked {
+                // Who waited may have gone; then the child's pipes are closed, and it ends.
+                let _ = waits.send(command.spawn());
+            }
+        });
+        starts
+    });
+    let (waits, child) = mpsc::channel();
+    let gone = |_| std::io::Error::other("the thread that starts processes has ended");
+    starts
+        .send((command, waits))
+        .map_err(|_| gone(mpsc::RecvError))?;
+    child.recv().map_err(gone)?
+}
 
 /// A running child.
 #[derive(Debug)]
@@ -77,12 +103,12 @@ pub enum Broken {
 impl Process {
     /// Starts it, in a process group of its own, with these pipes and no other descriptor.
     pub(super) fn start(mut command: Command) -> std::io::Result<Self> {
-        let mut child = command
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        let mut child = spawn(command)?;
         let pipes = pipes(&mut child);
         let (stdin, stdout, stderr) = match pipes {
             Ok(pipes) => pipes,
@@ -339,6 +365,21 @@ mod tests {
         assert_eq!(process.next().await.unwrap(), Event::Closed);
         assert_eq!(process.status().await.unwrap().code(), Some(3));
         assert_eq!(process.last_words(), "oh no");
+    }
+
+    /// As bubblewrap has it, the child is killed when the thread ends that started it.
+    #[tokio::test]
+    async fn a_child_lives_on_when_the_thread_ends_that_asked_for_it() {
+        let runtime = tokio::runtime::Handle::current();
+        let asks = std::thread::spawn(move || {
+            let _here = runtime.enter();
+            shell("exec setpriv --pdeathsig KILL sh -c 'read a; echo \"got $a\"'")
+        });
+        let mut process = asks.join().unwrap();
+        sleep(Duration::from_millis(300)).await;
+        process.tell(b"hello\n").unwrap();
+        let heard = process.next().await.unwrap();
+        assert_eq!(heard, Event::Line(b"got hello".to_vec()));
     }
 
     #[tokio::test]
