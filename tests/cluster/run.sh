@@ -1,7 +1,7 @@
 #!/bin/bash
 # A run in four parts on a Slurm cluster of six nodes on this machine: one part is requeued, one node is killed with its host, one
 # is lost while its host goes on writing, and one part has less time than it takes. What is merged has to be what one machine
-# makes, to the byte. Then the manifests for Kubernetes by its schemas, and the host as a container's program. Called by
+# makes, to the byte. Before it ten thousand episodes in 64 parts, and then the manifests for Kubernetes by its schemas, and the host as a container's program. Called by
 # `make cluster`, from the project's root. Where it cannot be, it says why and passes.
 set -euo pipefail
 
@@ -20,6 +20,9 @@ fi
 host=$PWD/target/release/pibench-host
 here=$PWD/tests/cluster
 run=$(mktemp -d /tmp/pibench-cluster-XXXXXX)
+# Of tens of thousands of files: in memory where there is room, or the disk is measured.
+room=$(df --output=avail -k /dev/shm 2> /dev/null | tail -n 1)
+large=$(mktemp -d "$([ "${room:-0}" -gt 2000000 ] && echo /dev/shm || echo /tmp)/pibench-scale-XXXXXX")
 key=sk-cluster-$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 started=()
 stop() {
@@ -27,7 +30,7 @@ stop() {
         [ ! -s "$file" ] || kill "$(cat "$file")" 2> /dev/null || true
     done
     for id in "${started[@]}"; do kill "$id" 2> /dev/null || true; done
-    [ -n "${KEEP:-}" ] || rm -rf "$run"
+    [ -n "${KEEP:-}" ] || rm -rf "$run" "$large"
 }
 fail() {
     echo "error: $1" >&2
@@ -35,7 +38,7 @@ fail() {
     exit 1
 }
 trap stop EXIT
-chmod 755 "$run"
+chmod 755 "$run" "$large"
 
 # until WHAT SECONDS COMMAND...: looks until the command succeeds.
 until_so() {
@@ -110,6 +113,23 @@ lose() {
     [ "$2" = spared ] || kill -9 "$host_id"
 }
 
+# Ten thousand episodes in 64 parts through Slurm, from handing them in to a verified report.
+scale() {
+    local began=$SECONDS merge
+    python3 -B "$here/hundred.py" "$large/suite"
+    "$host" script slurm --parts 64 --out "$large/out" -- "$large/suite/suite.toml" --agent reference --runs 100 > "$large/play.sh"
+    read -r _ merge < <(bash "$large/play.sh")
+    until_so "10,000 episodes are merged and verified" 300 ended "$merge"
+    "$host" -v report "$large/out/run" --out "$large/report" > /dev/null 2> "$large/said" || fail "the report fails: $(cat "$large/said")"
+    local of=$((SECONDS - began))
+    "$host" -v merge "$large/out" --out "$large/again" > /dev/null 2>> "$large/said"
+    "$host" -v verify "$large/again" > /dev/null 2>> "$large/said"
+    [ "$(find "$large/again/journal" -name '*.jsonl' | wc -l)" = 10000 ] || fail "10,000 episodes are not there"
+    echo "cluster: 10,000 episodes in 64 parts on Slurm, from handing in to a verified report in $of s; report, merge and verify:"
+    grep -i memory "$large/said"
+    rm -rf "$large"
+}
+
 episode=(tasks/suite.toml --agent openai/m --user lexical --judge lexical --no-preflight
     --persona law_trainee --session saltmarsh-statement)
 options=("${episode[@]}" --runs 4)
@@ -124,6 +144,7 @@ echo "one machine:"
 OPENAI_API_KEY=$key OPENAI_BASE_URL=http://127.0.0.1:$(cat "$run/quick")/v1 \
     "$host" -q run "${options[@]}" --out "$run/whole" > /dev/null
 begin_slurm
+scale
 "$host" script slurm --out "$run/out" -- "${options[@]}" > "$run/play.sh"
 ! grep -q "$key" "$run/play.sh" || fail "a key stands in the script"
 # The key is in the environment of who hands the run in, and must not go further.
@@ -132,7 +153,7 @@ scontrol update JobId="${array}_4" TimeLimit=1
 for part in 1 2 3 4; do until_so "part $part plays" 60 plays "$part"; done
 ! grep -rqs "$key" "$run/state" "$run"/spool-* || fail "Slurm keeps a key"
 grep -rqs "PIBENCH_KEYS=$run/keys" "$run/state" || fail "what Slurm keeps of the environment was not found"
-first=$(host_of 1)
+first=$(host_of 1) || fail "part 1 is played by nobody"
 lose 1 spared
 scontrol requeue "${array}_2"
 lose 3 killed

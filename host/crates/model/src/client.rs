@@ -88,6 +88,9 @@ pub struct Clients<'a> {
 }
 
 /// A model behind HTTP. Cheap to clone; clones share connections.
+/// A wait for the operator's own rates is told from here on: shorter ones come and go with each call.
+const TOLD_WAIT: Duration = Duration::from_secs(1);
+
 /// Characters of a failure's reason where a wait is told: its status stands first.
 const TOLD: usize = 40;
 
@@ -622,11 +625,21 @@ impl Client {
 
     /// One attempt, when the provider's limits let it.
     async fn send_admitted(&self, body: &Bytes, time: &mut Time) -> Result<Reply, Failure> {
-        let Shared { gate, pause, .. } = &*self.shared;
+        let Shared {
+            gate,
+            pause,
+            meter,
+            endpoint,
+            ..
+        } = &*self.shared;
         let estimate = (body.len() / BYTES_PER_TOKEN) as u64;
         let entry = time.wait(gate.enter()).await;
         let wait = gate.reserve(estimate, Instant::now());
         if !wait.is_zero() {
+            let _told = (wait >= TOLD_WAIT).then(|| {
+                let (provider, seconds) = (&endpoint.provider, wait.as_secs_f64().ceil());
+                meter.wait(format!("{provider}: at its rate a minute, waiting {seconds} s"))
+            });
             time.wait(pause.clone().wait(wait)).await;
         }
         let result = {

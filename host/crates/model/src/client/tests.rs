@@ -858,6 +858,24 @@ async fn rates_space_the_requests_and_no_wait_counts_as_work() {
 }
 
 #[tokio::test]
+async fn a_wait_for_the_operators_own_rate_is_told() {
+    let server = server(vec![answer("Hi.")]).await;
+    let mut setup = Setup::at(&format!("{}/v1", server.uri()));
+    setup.provider.requests_per_minute = Some(6);
+    let client = setup.client(Pause::Real);
+    ask(&client, None).await.unwrap();
+    assert!(client.shared.meter.waits().is_empty());
+    let waits = tokio::time::timeout(Duration::from_millis(200), ask(&client, None));
+    let told = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        client.shared.meter.waits()
+    };
+    let (answered, told) = tokio::join!(waits, told);
+    assert!(answered.is_err(), "it waits ten seconds");
+    assert_eq!(told, ["test: at its rate a minute, waiting 10 s"]);
+}
+
+#[tokio::test]
 async fn work_beyond_the_time_ends_without_an_answer() {
     let address = silent_server();
     let client = Setup::at(&format!("http://{address}/v1")).client(noted());
