@@ -1,11 +1,12 @@
 //! File System: a tree of directories and text files for each account, which nobody else sees.
 //!
-//! A path begins at the tree's root (`/`) or at the home directory (`~`), which bears the owner's first name in lower case
-//! and lies in the root's directory `home`; all three exist from the beginning and stay. What is in the home directory is
-//! shown from there (`~/notes`), however it was named. A path holds no `.` or `..`. A copy or a move names the new path
-//! itself, not the directory to put something in; what it replaces is gone. An entry that is moved keeps its id, one that
-//! is copied gets a new one. A directory's dates are its own: they do not follow what happens in it. What is created,
-//! copied or moved to a place gets the directories that are missing on the way. Answers give paths from the root.
+//! A path begins at the tree's root (`/`, which a tool's argument may leave out) or at the home directory (`~`), which
+//! bears the owner's first name in lower case and lies in the root's directory `home`; all three exist from the beginning
+//! and stay. What is in the home directory is shown from there (`~/notes`), however it was named. A path holds no `.` or
+//! `..`. A copy or a move names the new path itself, not the directory to put something in; what it replaces is gone. An
+//! entry that is moved keeps its id, one that is copied gets a new one. A directory's dates are its own: they do not follow
+//! what happens in it. What is created, copied or moved to a place gets the directories that are missing on the way.
+//! Answers give paths from the root, a directory's with a slash at its end.
 //!
 //! The host reads a file by the tool `show_file` to hand it to another app; it is none of the agent's tools.
 //!
@@ -182,8 +183,13 @@ impl FileSystem {
         } = arguments;
         let path = Path::directory(&directory_path, &self.home(me)?)?;
         if let Some(entry) = self.tree.find(me, &path) {
-            if !allow_if_exists || matches!(entry.content, Content::File(_)) {
-                return Err(exists(&path, entry));
+            if matches!(entry.content, Content::File(_)) {
+                return Err(other_kind(&path, entry));
+            }
+            if !allow_if_exists {
+                return Err(ToolError::taken(format!(
+                    "{path} is a directory that exists already."
+                )));
             }
             return Ok(json!({"message": format!("The directory {path} exists already.")}));
         }
@@ -216,8 +222,13 @@ impl FileSystem {
             return Ok(json!({"message": "The file is created.", "file_path": path.absolute()}));
         };
         let (id, freed) = (entry.id, entry.content.bytes());
-        if !overwrite || matches!(entry.content, Content::Directory(_)) {
-            return Err(exists(&path, entry));
+        if matches!(entry.content, Content::Directory(_)) {
+            return Err(other_kind(&path, entry));
+        }
+        if !overwrite {
+            return Err(ToolError::taken(format!(
+                "{path} is a file that exists already."
+            )));
         }
         self.check_room(0, content.len().saturating_sub(freed))?;
         self.tree.write(id, content, now);
@@ -298,15 +309,6 @@ impl FileSystem {
 
 pub(crate) fn nothing(kind: &str, path: &Path) -> ToolError {
     ToolError::invalid(format!("There is no {kind} {path}."))
-}
-
-fn exists(path: &Path, entry: &Entry) -> ToolError {
-    match entry.content {
-        Content::Directory(_) => {
-            ToolError::invalid(format!("{path} is a directory that exists already."))
-        }
-        Content::File(_) => ToolError::invalid(format!("{path} is a file that exists already.")),
-    }
 }
 
 /// Text within the limit: with tabs and line breaks, without other control characters.

@@ -108,7 +108,7 @@ impl FileSystem {
         arguments: PlaceDirectory,
     ) -> Result<Value, ToolError> {
         let placing = self.placing_of_directory(me, arguments)?;
-        let destination = self.copy(me, &placing, Kind::Directory)?;
+        let destination = self.copy(me, &placing, Kind::Directory)? + "/";
         Ok(
             json!({"message": "The directory is copied.", "destination_directory_path": destination}),
         )
@@ -120,7 +120,7 @@ impl FileSystem {
         arguments: PlaceDirectory,
     ) -> Result<Value, ToolError> {
         let placing = self.placing_of_directory(me, arguments)?;
-        let destination = self.relocate(me, &placing, Kind::Directory)?;
+        let destination = self.relocate(me, &placing, Kind::Directory)? + "/";
         Ok(json!({"message": "The directory is moved.", "destination_directory_path": destination}))
     }
 
@@ -290,7 +290,7 @@ impl FileSystem {
     ) -> Result<(), ToolError> {
         self.entry(me, path, kind)?;
         if !overwrite {
-            return Err(ToolError::invalid(format!(
+            return Err(ToolError::taken(format!(
                 "{path} exists already. Set overwrite to replace it."
             )));
         }

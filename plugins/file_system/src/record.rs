@@ -51,7 +51,9 @@ impl FileSystem {
             created_at,
             updated_at,
         } = record;
-        let path = Path::directory(&path, &self.home_of(&owner)?).map_err(message)?;
+        let home = self.home_of(&owner)?;
+        Path::check_begin(&path).map_err(message)?;
+        let path = Path::directory(&path, &home).map_err(message)?;
         let dates = dates(created_at, updated_at)?;
         self.insert_new(&owner, &path, Content::empty_directory(), dates)
     }
@@ -64,7 +66,9 @@ impl FileSystem {
             created_at,
             updated_at,
         } = record;
-        let path = Path::file(&path, &self.home_of(&owner)?).map_err(message)?;
+        let home = self.home_of(&owner)?;
+        Path::check_begin(&path).map_err(message)?;
+        let path = Path::file(&path, &home).map_err(message)?;
         let dates = dates(created_at, updated_at)?;
         let content = checked_content(content).map_err(message)?;
         self.insert_new(&owner, &path, Content::File(content.into()), dates)

@@ -51,18 +51,14 @@ fn a_directory_that_exists_is_accepted_or_refused_as_told() {
     for (path, message) in [
         ("~/study", "~/study is a directory that exists already."),
         ("/", "/ is a directory that exists already."),
-        ("~/plan.txt", "~/plan.txt is a file that exists already."),
     ] {
         let arguments = json!({"directory_path": path, "allow_if_exists": false});
-        check_refused("create_directory", arguments, 422, message);
+        check_refused("create_directory", arguments, 409, message);
     }
-    let file = json!({"directory_path": "~/plan.txt"});
-    check_refused(
-        "create_directory",
-        file,
-        422,
-        "~/plan.txt is a file that exists already.",
-    );
+    for allow_if_exists in [true, false] {
+        let file = json!({"directory_path": "~/plan.txt", "allow_if_exists": allow_if_exists});
+        check_refused("create_directory", file, 422, "~/plan.txt is a file.");
+    }
 }
 
 #[test]
@@ -70,8 +66,8 @@ fn a_directory_needs_a_good_path_without_a_file_on_the_way() {
     let recursive = |path: &str| json!({"directory_path": path, "recursive": true});
     for (path, message) in [
         (
-            "study",
-            "\"study\" is no good path: it must begin with / or ~/.",
+            "./study",
+            "\"./study\" is no good path: write it without ..",
         ),
         ("~/../x", "\"~/../x\" is no good path: write it without ..."),
         ("~/plan.txt/x/y", "~/plan.txt is a file."),
@@ -105,13 +101,43 @@ fn a_file_is_created() {
 }
 
 #[test]
+fn a_path_without_its_first_slash_begins_at_the_root() {
+    let mut session = ida();
+    session.ok("create_directory", json!({"directory_path": "tax"}));
+    session.ok("create_file", json!({"file_path": "tax/2025.txt"}));
+    let copy = json!({"source_file_path": "tax/2025.txt", "destination_file_path": "old.txt"});
+    assert_eq!(
+        session.ok("copy_file", copy)["destination_file_path"],
+        "/old.txt"
+    );
+    assert_ne!(entry(&mut session, "/tax/2025.txt"), json!(null));
+}
+
+#[test]
+fn a_name_may_have_an_extension_or_none() {
+    let mut session = ida();
+    session.ok("create_file", json!({"file_path": "~/readme"}));
+    session.ok("create_directory", json!({"directory_path": "~/v1.2"}));
+    assert_ne!(entry(&mut session, "~/readme"), json!(null));
+    assert_ne!(entry(&mut session, "~/v1.2"), json!(null));
+}
+
+#[test]
+fn a_directory_keeps_its_dates_whatever_happens_in_it() {
+    let mut session = ida();
+    let before = entry(&mut session, "~/study");
+    session.ok("create_file", json!({"file_path": "~/study/new.txt"}));
+    assert_eq!(entry(&mut session, "~/study"), before);
+}
+
+#[test]
 fn a_file_that_exists_is_replaced_only_if_told() {
     let mut session = ida();
     let plan = |overwrite: bool| json!({"file_path": "~/plan.txt", "content": "New", "overwrite": overwrite});
     check_refused(
         "create_file",
         plan(false),
-        422,
+        409,
         "~/plan.txt is a file that exists already.",
     );
     let answer = session.ok("create_file", plan(true));
@@ -127,11 +153,7 @@ fn a_file_that_exists_is_replaced_only_if_told() {
 fn a_file_that_breaks_a_rule_is_not_created() {
     for (path, status, message) in [
         ("~/plan.txt/x", 422, "~/plan.txt is a file."),
-        (
-            "~/study",
-            422,
-            "~/study is a directory that exists already.",
-        ),
+        ("~/study", 422, "~/study is a directory."),
         (
             "/",
             422,
@@ -143,9 +165,9 @@ fn a_file_that_breaks_a_rule_is_not_created() {
             "\"~/x/\" is no good path: it names a directory; give the path of a file.",
         ),
         (
-            "x",
+            "../x",
             422,
-            "\"x\" is no good path: it must begin with / or ~/.",
+            "\"../x\" is no good path: write it without ...",
         ),
     ] {
         let arguments = json!({"file_path": path, "overwrite": true});

@@ -305,7 +305,7 @@ fn places(package: &Path) -> Vec<String> {
 
 fn lines_that_refuse(source: &str) -> impl Iterator<Item = usize> {
     let refuses = |line: &str| {
-        ["invalid", "conflict", "unauthorized"]
+        ["invalid", "conflict", "taken", "unauthorized"]
             .iter()
             .any(|made| line.contains(&format!("ToolError::{made}")))
     };
