@@ -55,8 +55,7 @@ grader = "rules"
 [checklist.rule.config]
 all = [
     { app = { name = "amazon", records = "cart_items", change = "added", where = { quantity = 2 }, count = { exactly = 1 } } },
-    { app = { name = "gmail", records = "emails", change = "added", where = { sender = "ida@vale.example" }, count = { exactly = 3 } } },
-    { app = { name = "gmail", records = "emails", where = { subject = { contains = "Undeliverable" } } } },
+    { app = { name = "gmail", records = "emails", change = "added", where = { sender = "ida@vale.example" }, count = { exactly = 2 } } },
     { app = { name = "splitwise", records = "expenses", change = "added", where = { paid_amount = 12.5 } } },
     { unchanged = { except = [
         { name = "amazon", records = "cart_items", change = "added" },
@@ -92,9 +91,6 @@ save = "users"
 [[reference]]
 tool = "gmail__send_email"
 arguments = { access_token = "{{gmail.access_token}}", email_addresses = ["{{users.0.email}}"], subject = "Hello", body = "How are you?" }
-[[reference]]
-tool = "gmail__send_email"
-arguments = { access_token = "{{gmail.access_token}}", email_addresses = ["nobody@nowhere.example"], subject = "Hello", body = "Are you there?" }
 [[reference]]
 tool = "phone__login"
 arguments = { username = "5550140300", password = "pw" }

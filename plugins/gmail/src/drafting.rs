@@ -89,17 +89,17 @@ impl Gmail {
         let (thread, response_to) =
             self.place(me, belongs_to_email_thread_id, response_to_email_id)?;
         let subject = subject.map(checked_subject).transpose()?;
+        let to = recipients(&recipient_email_addresses)?;
+        if let Some(nobody) = self.nobody(&to) {
+            return Err(ToolError::conflict("user", nobody));
+        }
         let mut content = Content {
-            to: recipients(&recipient_email_addresses)?,
+            to,
             subject: subject.unwrap_or_else(|| self.reply_subject_of(thread)),
             body: checked_body(body)?,
             attachments: Vec::new(),
         };
-        let scheduled_send_at = scheduled_send_at
-            .as_deref()
-            .map(future)
-            .transpose()?
-            .flatten();
+        let scheduled_send_at = scheduled_send_at.as_deref().map(future).transpose()?;
         may_be_scheduled(scheduled_send_at, &content)?;
         content.attachments = self.attached(files)?;
         let id = self.save_draft(me, content);
@@ -141,7 +141,7 @@ impl Gmail {
             (draft.thread, draft.response_to) = self.place(me, thread, response_to)?;
         }
         if let Some(addresses) = email_addresses {
-            draft.content.to = recipients(&addresses)?;
+            draft.content.to = self.recipients(&addresses)?;
         }
         if let Some(subject) = subject {
             draft.content.subject = checked_subject(subject)?;
@@ -150,7 +150,8 @@ impl Gmail {
             draft.content.body = checked_body(body)?;
         }
         if let Some(at) = scheduled_send_at {
-            draft.scheduled_send_at = future(&at)?;
+            let never = at.trim().eq_ignore_ascii_case("none");
+            draft.scheduled_send_at = (!never).then(|| future(&at)).transpose()?;
         }
         may_be_scheduled(draft.scheduled_send_at, &draft.content)?;
         draft.updated_at = clock::now();
@@ -283,11 +284,8 @@ fn fits(draft: &Draft, list: &ListDrafts) -> bool {
         && (list.min_created_at.0..=list.max_created_at.0).contains(&draft.created_at)
 }
 
-/// When a draft goes out by itself; `None` in words is never.
-fn future(text: &str) -> Result<Option<DateTime>, ToolError> {
-    if text.trim() == "None" {
-        return Ok(None);
-    }
+/// When a draft goes out by itself.
+fn future(text: &str) -> Result<DateTime, ToolError> {
     let at = time::parse_datetime("scheduled_send_at", text)?;
     let now = clock::now();
     if at <= now {
@@ -295,7 +293,7 @@ fn future(text: &str) -> Result<Option<DateTime>, ToolError> {
             "scheduled_send_at must be in the future; it is {now}."
         )));
     }
-    Ok(Some(at))
+    Ok(at)
 }
 
 fn may_be_scheduled(at: Option<DateTime>, content: &Content) -> Result<(), ToolError> {

@@ -1,8 +1,9 @@
 //! Gmail: mail between the accounts of the seed, each with a mailbox of its own.
 //!
 //! A sent email is one message with a copy in the sender's mailbox and one in each recipient's. Copies have their own
-//! ids; so do threads: every account sees a conversation as a thread of its own, with its own flags and label. What is
-//! sent to an address without an account comes back as a bounce. Nothing is ever deleted but a draft that was sent.
+//! ids; so do threads: every account sees a conversation as a thread of its own, with its own flags and label. Mail goes to
+//! whoever has an account or stands in the mail of the records; any other address is refused. Nothing is ever deleted but a
+//! draft that was sent.
 //!
 //! Attachments have a name, and those of the file system app a text, which graders see. Apps do not see each other: a
 //! call with `attachment_file_paths` is refused (422) where the host does not hand over the files of the file system app.

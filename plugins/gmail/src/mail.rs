@@ -174,6 +174,12 @@ impl Mail {
         emails
     }
 
+    /// Whether somebody sent or got a message.
+    pub(crate) fn names(&self, person: &Email) -> bool {
+        let mut messages = self.messages.values();
+        messages.any(|message| message.from == *person || message.to.contains(person))
+    }
+
     /// The copy of a message that lies in a thread.
     pub(crate) fn copy_in(&self, thread: &Thread, message: MessageId) -> Option<EmailId> {
         let is_copy = |id: &&EmailId| {

@@ -53,8 +53,6 @@ pub(crate) struct SendDraft {
     pub _file_system_access_token: Option<String>,
 }
 
-/// Who tells that an address is unknown.
-const BOUNCES_FROM: &str = "mailer-daemon@gmail.example";
 /// The most recipients of an email.
 const MAX_RECIPIENTS: usize = 100;
 /// The longest subject, in bytes.
@@ -78,7 +76,7 @@ impl Gmail {
             attachments,
         } = arguments;
         let files = attachments.files()?;
-        let to = at_least_one(recipients(&email_addresses)?)?;
+        let to = at_least_one(self.recipients(&email_addresses)?)?;
         let content = Content {
             to,
             subject: checked_subject(subject)?,
@@ -114,8 +112,8 @@ impl Gmail {
             )));
         }
         let to = match email_addresses {
-            Some(addresses) => recipients(&addresses)?,
-            None => reply_recipients(me, email),
+            Some(addresses) => self.recipients(&addresses)?,
+            None => vec![email.message.from.clone()],
         };
         let position = Position {
             conversation: Some(thread.conversation),
@@ -181,7 +179,7 @@ impl Gmail {
         thread: u32,
         addresses: &[String],
     ) -> Result<Content, ToolError> {
-        let to = at_least_one(recipients(addresses)?)?;
+        let to = at_least_one(self.recipients(addresses)?)?;
         let emails = self.mail.emails_of(self.own_thread(me, thread)?);
         let subject = emails
             .first()
@@ -274,7 +272,7 @@ impl Gmail {
         )
     }
 
-    /// Sends what was checked, with a bounce where an address is unknown. Answers the sender's copy.
+    /// Sends what was checked. Answers the sender's copy.
     fn send(
         &mut self,
         me: &Email,
@@ -282,17 +280,7 @@ impl Gmail {
         position: Position,
         at: DateTime,
     ) -> Delivered {
-        let unknown: Vec<String> = content
-            .to
-            .iter()
-            .filter(|to| !self.accounts.contains(to))
-            .map(Email::to_string)
-            .collect();
-        let subject = content.subject.clone();
         let (_, sent) = self.mail.deliver(&self.accounts, me, content, position, at);
-        if !unknown.is_empty() {
-            self.bounce(me, &unknown, &subject, at);
-        }
         // Whoever is logged in has an account, and with it a copy; ids count from 1.
         sent.unwrap_or(Delivered {
             thread: 0,
@@ -300,23 +288,19 @@ impl Gmail {
         })
     }
 
-    fn bounce(&mut self, to: &Email, unknown: &[String], subject: &str, at: DateTime) {
-        let content = Content {
-            to: vec![to.clone()],
-            subject: format!("Undeliverable: {subject}"),
-            body: format!(
-                "Your email \"{subject}\" could not be delivered to {}: there is no such address.",
-                unknown.join(", ")
-            ),
-            attachments: Vec::new(),
-        };
-        self.mail.deliver(
-            &self.accounts,
-            &Email::new(BOUNCES_FROM),
-            content,
-            Position::default(),
-            at,
-        );
+    /// Whom addresses name, each once: 422 for one that is nobody's.
+    pub(crate) fn recipients(&self, addresses: &[String]) -> Result<Vec<Email>, ToolError> {
+        let recipients = recipients(addresses)?;
+        match self.nobody(&recipients) {
+            None => Ok(recipients),
+            Some(nobody) => Err(ToolError::invalid(format!("There is no user {nobody}."))),
+        }
+    }
+
+    /// The first who neither has an account nor stands in the mail that there is: records bring mail of people without one.
+    pub(crate) fn nobody<'a>(&self, people: &'a [Email]) -> Option<&'a Email> {
+        let known = |person: &Email| self.accounts.contains(person) || self.mail.names(person);
+        people.iter().find(|person| !known(person))
     }
 }
 
@@ -342,15 +326,6 @@ fn at_least_one(recipients: Vec<Email>) -> Result<Vec<Email>, ToolError> {
         return Err(ToolError::invalid("At least one email address is needed."));
     }
     Ok(recipients)
-}
-
-/// The sender; for one's own email, its recipients.
-fn reply_recipients(me: &Email, email: EmailRef) -> Vec<Email> {
-    if email.message.from == *me {
-        email.message.to.to_vec()
-    } else {
-        vec![email.message.from.clone()]
-    }
 }
 
 pub(crate) fn reply_subject(subject: &str) -> String {

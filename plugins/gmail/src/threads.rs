@@ -350,9 +350,9 @@ impl Gmail {
         me: &Email,
         arguments: ThreadIdOnly,
     ) -> Result<Value, ToolError> {
-        self.change(me, arguments.email_thread_id, "marked as read", |thread| {
-            thread.read = true;
-        })
+        let (id, told) = (arguments.email_thread_id, "marked as read");
+        self.check_unmarked(me, id, told, |thread| thread.read)?;
+        self.change(me, id, told, |thread| thread.read = true)
     }
 
     pub(crate) fn mark_thread_unread(
@@ -360,14 +360,9 @@ impl Gmail {
         me: &Email,
         arguments: ThreadIdOnly,
     ) -> Result<Value, ToolError> {
-        self.change(
-            me,
-            arguments.email_thread_id,
-            "marked as unread",
-            |thread| {
-                thread.read = false;
-            },
-        )
+        let (id, told) = (arguments.email_thread_id, "marked as unread");
+        self.check_unmarked(me, id, told, |thread| !thread.read)?;
+        self.change(me, id, told, |thread| thread.read = false)
     }
 
     pub(crate) fn mark_thread_starred(
@@ -375,9 +370,9 @@ impl Gmail {
         me: &Email,
         arguments: ThreadIdOnly,
     ) -> Result<Value, ToolError> {
-        self.change(me, arguments.email_thread_id, "starred", |thread| {
-            thread.starred = true;
-        })
+        let (id, told) = (arguments.email_thread_id, "starred");
+        self.check_unmarked(me, id, told, |thread| thread.starred)?;
+        self.change(me, id, told, |thread| thread.starred = true)
     }
 
     pub(crate) fn mark_thread_archived(
@@ -385,14 +380,12 @@ impl Gmail {
         me: &Email,
         arguments: ThreadIdOnly,
     ) -> Result<Value, ToolError> {
-        let id = arguments.email_thread_id;
-        if self.own_thread(me, id)?.archived {
-            return Err(ToolError::invalid(format!(
-                "Thread {id} is archived already."
-            )));
-        }
-        self.change(me, id, "archived", |thread| {
+        let (id, told) = (arguments.email_thread_id, "archived");
+        self.check_unmarked(me, id, told, |thread| thread.archived)?;
+        self.change(me, id, told, |thread| {
             thread.archived = true;
+            thread.spam = false;
+            thread.snoozed_until = None;
         })
     }
 
@@ -420,6 +413,22 @@ impl Gmail {
         self.change(me, arguments.email_thread_id, "without a label", |thread| {
             thread.label = None;
         })
+    }
+
+    /// 422 for a mark that the thread has already.
+    fn check_unmarked(
+        &self,
+        me: &Email,
+        id: u32,
+        told: &str,
+        marked: fn(&Thread) -> bool,
+    ) -> Result<(), ToolError> {
+        if marked(self.own_thread(me, id)?) {
+            return Err(ToolError::invalid(format!(
+                "Thread {id} is {told} already."
+            )));
+        }
+        Ok(())
     }
 
     fn change(

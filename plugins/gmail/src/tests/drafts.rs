@@ -242,11 +242,13 @@ fn the_word_none_takes_a_draft_off_the_schedule() {
     assert_eq!(shown(&mut session, 1), "2026-03-09T00:00:00");
     session.ok("update_draft", at("None"));
     assert_eq!(shown(&mut session, 1), json!(null));
-    let draft = json!({"recipient_email_addresses": [], "body": "x", "scheduled_send_at": "None"});
-    let id = session.ok("create_draft", draft)["draft_id"]
-        .as_u64()
-        .unwrap();
-    assert_eq!(shown(&mut session, u32::try_from(id).unwrap()), json!(null));
+    session.ok("update_draft", at("2026-03-09"));
+    session.ok("update_draft", at("none"));
+    assert_eq!(shown(&mut session, 1), json!(null));
+    let draft =
+        json!({"recipient_email_addresses": [BO], "body": "x", "scheduled_send_at": "None"});
+    let error = session.refused("create_draft", draft);
+    assert!(error.message.contains("\"None\" is no date"), "{error}");
 }
 
 #[test]

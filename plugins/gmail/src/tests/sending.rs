@@ -112,23 +112,51 @@ fn files_are_attached_as_the_host_hands_them_over_and_else_the_reason_is_told() 
 }
 
 #[test]
-fn an_unknown_address_bounces_and_the_others_get_their_mail() {
+fn mail_to_nobody_is_refused_whoever_else_gets_it() {
+    let to = json!([BO, "no@where.test"]);
+    let nobody = "There is no user no@where.test.";
+    for (tool, status, arguments) in [
+        (
+            "send_email",
+            422,
+            json!({"email_addresses": to, "subject": "Tea", "body": "?"}),
+        ),
+        (
+            "reply_to_email",
+            422,
+            json!({"email_thread_id": 1, "email_id": 4, "email_addresses": to, "body": "?"}),
+        ),
+        (
+            "forward_email_thread",
+            422,
+            json!({"email_thread_id": 1, "email_addresses": to}),
+        ),
+        (
+            "update_draft",
+            422,
+            json!({"draft_id": 1, "email_addresses": to}),
+        ),
+        (
+            "create_draft",
+            409,
+            json!({"recipient_email_addresses": to, "body": "?"}),
+        ),
+    ] {
+        check_refused(tool, arguments, status, nobody);
+    }
+}
+
+#[test]
+fn whoever_wrote_without_an_account_is_answered() {
     let mut session = ida();
     session.ok(
-        "send_email",
-        json!({"email_addresses": ["no@where.test", BO], "subject": "Tea", "body": "?"}),
+        "reply_to_email",
+        json!({"email_thread_id": 3, "email_id": 5, "body": "Signed."}),
     );
-    let bounce = session.ok("show_inbox_threads", json!({}))[0].clone();
-    assert_eq!(bounce["subject"], "Undeliverable: Tea");
-    assert_eq!(
-        bounce["preview"],
-        "Your email \"Tea\" could not be delivered to no@where.test: there is no such address."
-    );
-    assert_eq!(bounce["read"], false);
-    assert_eq!(
-        as_bo(session).ok("show_inbox_threads", json!({}))[0]["subject"],
-        "Tea"
-    );
+    let addresses = json!({"email_addresses": [OUTSIDE], "subject": "Keys", "body": "?"});
+    session.ok("send_email", addresses);
+    let outbox = session.ok("show_outbox_threads", json!({"to_email": OUTSIDE}));
+    assert_eq!(ids(&outbox, "email_thread_id"), [5, 3]);
 }
 
 #[test]
@@ -219,7 +247,7 @@ fn a_reply_goes_to_the_sender_alone_unless_told() {
 }
 
 #[test]
-fn a_reply_to_ones_own_email_goes_to_its_recipients() {
+fn a_reply_to_ones_own_email_goes_to_oneself_unless_told() {
     let mut session = ida();
     session.ok(
         "reply_to_email",
@@ -227,7 +255,7 @@ fn a_reply_to_ones_own_email_goes_to_its_recipients() {
     );
     assert_eq!(
         session.ok("show_email", json!({"email_id": 7}))["recipients"][0]["email"],
-        BO
+        IDA
     );
 }
 

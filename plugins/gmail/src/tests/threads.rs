@@ -307,23 +307,22 @@ fn an_email_must_exist_and_be_ones_own() {
 
 #[test]
 fn a_mark_changes_ones_own_thread_only() {
-    for (tool, field, expected) in [
-        ("mark_thread_read", "read", true),
-        ("mark_thread_unread", "read", false),
-        ("mark_thread_starred", "starred", true),
-        ("mark_thread_archived", "archived", true),
+    for (tool, field, expected, told) in [
+        ("mark_thread_read", "read", true, "marked as read"),
+        ("mark_thread_unread", "read", false, "marked as unread"),
+        ("mark_thread_starred", "starred", true, "starred"),
+        ("mark_thread_archived", "archived", true, "archived"),
     ] {
         let mut session = ida();
-        session.ok(tool, json!({"email_thread_id": 1}));
-        if tool == "mark_thread_archived" {
-            let again = session.refused(tool, json!({"email_thread_id": 1}));
-            assert_eq!(
-                (again.status, again.message.as_str()),
-                (422, "Thread 1 is archived already.")
-            );
-        } else {
-            session.ok(tool, json!({"email_thread_id": 1}));
+        if tool == "mark_thread_unread" {
+            session.ok("mark_thread_read", json!({"email_thread_id": 1}));
         }
+        session.ok(tool, json!({"email_thread_id": 1}));
+        let again = session.refused(tool, json!({"email_thread_id": 1}));
+        assert_eq!(
+            (again.status, again.message),
+            (422, format!("Thread 1 is {told} already."))
+        );
         assert_eq!(
             session.ok("show_thread", json!({"email_thread_id": 1}))[field],
             expected,
@@ -331,6 +330,27 @@ fn a_mark_changes_ones_own_thread_only() {
         );
         let bos = as_bo(session).ok("show_thread", json!({"email_thread_id": 2}));
         assert_eq!(bos[field], json!(false), "{tool}");
+    }
+}
+
+#[test]
+fn an_archived_thread_is_no_spam_and_not_snoozed() {
+    for flag in [
+        json!({"spam": true}),
+        json!({"snoozed_until": "2026-03-05T08:00:00"}),
+    ] {
+        let mut session = ida();
+        let mut record = json!({"owner": IDA, "thread": "lunch"});
+        let flags = flag.as_object().unwrap().clone();
+        record.as_object_mut().unwrap().extend(flags);
+        app::add(&mut session.app, &json!({"threads": [record]}).to_string()).unwrap();
+        session.ok("mark_thread_archived", json!({"email_thread_id": 1}));
+        let thread = session.ok("show_thread", json!({"email_thread_id": 1}));
+        assert_eq!(thread["archived"], true);
+        assert_eq!(
+            (&thread["spam"], &thread["snoozed_until"]),
+            (&json!(false), &json!(null))
+        );
     }
 }
 
