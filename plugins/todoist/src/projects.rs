@@ -182,11 +182,6 @@ impl Todoist {
         if is_archived.is_some() && project.creator != *me {
             return Err(only_the_creator(&project, "archive", project_id));
         }
-        if is_archived == Some(true) && project.is_archived {
-            return Err(ToolError::invalid(format!(
-                "Project {project_id} is archived already."
-            )));
-        }
         project.is_archived = is_archived.unwrap_or(project.is_archived);
         if content && project.is_archived {
             return Err(archived(project_id));

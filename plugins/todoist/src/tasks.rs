@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Todoist;
 use crate::arguments::TaskId;
+use crate::labels::Label;
 use crate::notifications::Deed;
 use crate::order::{self, OrderIndex};
 use crate::work::{DurationUnit, Priority, Work, WorkChange};
@@ -123,6 +124,8 @@ pub(crate) struct Row<'a> {
 struct Filter {
     assignee: Option<Email>,
     assigner: Option<Email>,
+    /// The ids of one name: in a shared project several people's labels may have it.
+    labels: Option<Vec<u32>>,
     arguments: ShowTasks,
     today: Date,
 }
@@ -159,14 +162,13 @@ impl Todoist {
         }))
     }
 
-    /// 422 for what is no address, 409 for a person or a label that there is not.
+    /// 422 for what is no address and for dates that are asked for in two ways, 409 for a person or a label that there is
+    /// not.
     fn filter(&self, arguments: ShowTasks) -> Result<Filter, ToolError> {
-        if let Some(label) = arguments.label_id
-            && self.labels.get(label).is_none()
-        {
-            return Err(ToolError::conflict("label", label));
-        }
+        arguments.check_dates()?;
+        let labels = arguments.label_id.map(|label| self.labels_like(label));
         Ok(Filter {
+            labels: labels.transpose()?,
             assignee: self
                 .accounts
                 .named_by(arguments.assignee_email.as_deref())?,
@@ -176,6 +178,14 @@ impl Todoist {
             arguments,
             today: clock::now().date(),
         })
+    }
+
+    /// All labels that have the name of this one: 409 if there is none.
+    fn labels_like(&self, label: u32) -> Result<Vec<u32>, ToolError> {
+        let wanted = self.labels.get(label);
+        let wanted = wanted.ok_or_else(|| ToolError::conflict("label", label))?;
+        let like = |(id, label): (u32, &Label)| (label.name == wanted.name).then_some(id);
+        Ok(self.labels.iter().filter_map(like).collect())
     }
 
     fn rows(&self, tasks: &[u32], filter: &Filter) -> Result<Vec<Value>, ToolError> {
@@ -326,13 +336,7 @@ impl Todoist {
             self.check_member(task.project, assignee)?;
         }
         let before = task.assignment.map(|assignment| assignment.assignee);
-        if before == assignee {
-            let whom = assignee.map_or_else(|| "nobody".to_owned(), |email| email.to_string());
-            return Err(ToolError::invalid(format!(
-                "Task {task_id} is assigned to {whom} already."
-            )));
-        }
-        if let Some(before) = before {
+        if let Some(before) = before.filter(|before| Some(before) != assignee.as_ref()) {
             self.tell(me, &before, task_id, Deed::UNASSIGNED);
         }
         let message = match &assignee {
@@ -457,6 +461,24 @@ impl Todoist {
     }
 }
 
+impl ShowTasks {
+    /// The widest period is no wish: it has the tasks without a due date too.
+    fn has_period(&self) -> bool {
+        self.min_due_date != Since::default() || self.max_due_date != Until::default()
+    }
+
+    /// 422 for more than one of today, overdue and a period.
+    fn check_dates(&self) -> Result<(), ToolError> {
+        let ways = [self.due_today, self.overdue, self.has_period()];
+        if ways.into_iter().filter(|asked| *asked).count() > 1 {
+            return Err(ToolError::invalid(
+                "Give only one of due_today, overdue, and a min_due_date or max_due_date.",
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl Filter {
     fn wants(&self, task: &Task) -> bool {
         let arguments = &self.arguments;
@@ -472,9 +494,10 @@ impl Filter {
             && arguments
                 .is_completed
                 .is_none_or(|completed| task.work.is_completed == completed)
-            && arguments
-                .label_id
-                .is_none_or(|label| task.labels.contains(&label))
+            && self
+                .labels
+                .as_ref()
+                .is_none_or(|wanted| task.labels.iter().any(|label| wanted.contains(label)))
             && self.wants_date(&task.work)
     }
 
@@ -486,8 +509,7 @@ impl Filter {
             max_due_date,
             ..
         } = &self.arguments;
-        // The widest period is no wish: it has the tasks without a due date too.
-        let any = *min_due_date == Since::default() && *max_due_date == Until::default();
+        let any = !self.arguments.has_period();
         let period = min_due_date.0.date()..=max_due_date.0.date();
         (!due_today || work.due_date == Some(self.today))
             && (!overdue || work.is_overdue(self.today))

@@ -55,7 +55,7 @@ pub(crate) enum DurationUnit {
 pub(crate) struct WorkChange {
     pub title: Option<String>,
     pub description: Option<String>,
-    /// An empty text or `None` takes it away.
+    /// An empty text or `none` takes it away.
     pub due_date: Option<String>,
     /// 0 takes it away.
     pub duration: Option<f64>,
@@ -65,12 +65,17 @@ pub(crate) struct WorkChange {
 }
 
 impl Work {
-    /// What a change makes of nothing; 422 for what breaks a rule.
-    pub(crate) fn new(change: WorkChange) -> Result<Self, ToolError> {
+    /// What a change makes of nothing; 422 for what breaks a rule. There is no date yet that a word could take away.
+    pub(crate) fn new(mut change: WorkChange) -> Result<Self, ToolError> {
+        let due_date = change.due_date.take();
+        let due_date = due_date.as_deref().map(str::trim);
+        let due_date = due_date.filter(|date| !date.is_empty());
         let mut work = Self {
             title: Text::default(),
             description: Text::default(),
-            due_date: None,
+            due_date: due_date
+                .map(|date| time::parse_date("due_date", date))
+                .transpose()?,
             priority: Priority::default(),
             duration: None,
             is_completed: false,
@@ -98,7 +103,8 @@ impl Work {
         }
         if let Some(due_date) = due_date {
             self.due_date = match due_date.trim() {
-                "" | "None" => None,
+                "" => None,
+                none if none.eq_ignore_ascii_case("none") => None,
                 date => Some(time::parse_date("due_date", date)?),
             };
         }
@@ -106,15 +112,13 @@ impl Work {
             self.duration = changed_duration(self.duration, duration, duration_unit)?;
         }
         self.priority = priority.unwrap_or(self.priority);
-        if is_completed == Some(true) && self.is_completed {
-            return Err(ToolError::invalid("It is completed already."));
-        }
         self.is_completed = is_completed.unwrap_or(self.is_completed);
         Ok(())
     }
 
+    /// Whether or not it is completed.
     pub(crate) fn is_overdue(&self, today: Date) -> bool {
-        !self.is_completed && self.due_date.is_some_and(|due| due < today)
+        self.due_date.is_some_and(|due| due < today)
     }
 
     /// As tools answer with it.

@@ -157,21 +157,6 @@ fn no_two_projects_of_a_creator_and_no_two_sections_of_a_project_get_one_name() 
 }
 
 #[test]
-fn an_archived_project_is_not_archived_again() {
-    let again = json!({"project_id": 6, "is_archived": true});
-    check_refused(
-        "update_project",
-        again,
-        422,
-        "Project 6 is archived already.",
-    );
-    ida().ok(
-        "update_project",
-        json!({"project_id": 6, "is_archived": false}),
-    );
-}
-
-#[test]
 fn project_0_is_the_inbox_and_section_0_what_is_outside_the_sections() {
     let mut session = ida();
     let inbox = json!({"project_id": 0});

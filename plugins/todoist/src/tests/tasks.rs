@@ -76,7 +76,7 @@ fn tasks_are_filtered_by_date_and_those_without_one_are_no_error() {
         found
     };
     assert_eq!(list(json!({})), [1, 7, 2, 3]);
-    assert_eq!(list(json!({"overdue": true})), [1]);
+    assert_eq!(list(json!({"overdue": true})), [1, 3], "completed or not");
     assert_eq!(list(json!({"due_today": true})), [2]);
     assert_eq!(list(json!({"min_due_date": "2026-03-01"})), [1, 2]);
     assert_eq!(list(json!({"max_due_date": "2026-03-01"})), [1, 3]);
@@ -84,6 +84,37 @@ fn tasks_are_filtered_by_date_and_those_without_one_are_no_error() {
         list(json!({"min_due_date": "1500-01-01", "max_due_date": "3000-01-01"})),
         [1, 7, 2, 3]
     );
+}
+
+#[test]
+fn dates_are_asked_for_in_one_way() {
+    let both = "Give only one of due_today, overdue, and a min_due_date or max_due_date.";
+    for dates in [
+        json!({"due_today": true, "overdue": true}),
+        json!({"due_today": true, "min_due_date": "2026-03-01"}),
+        json!({"overdue": true, "max_due_date": "2026-03-01"}),
+    ] {
+        let mut arguments = dates;
+        arguments["project_id"] = json!(4);
+        check_refused("show_tasks", arguments, 422, both);
+    }
+    check_list(
+        json!({"due_today": true, "min_due_date": "1500-01-01"}),
+        &[],
+        &[&[2], &[]],
+    );
+}
+
+#[test]
+fn a_label_finds_the_tasks_that_have_one_of_its_name() {
+    let mut session = bo();
+    let other = json!({"project_id": 4, "label_id": 3});
+    let listed = session.ok("show_tasks", other);
+    assert_eq!(listed["no_section_tasks"], json!([]), "Urgent is another");
+    session.ok("delete_label", json!({"label_id": 3}));
+    let label = session.ok("create_label", json!({"name": "urgent"}))["label_id"].clone();
+    let listed = session.ok("show_tasks", json!({"project_id": 4, "label_id": label}));
+    assert_eq!(ids(&listed["no_section_tasks"], "task_id"), [1]);
 }
 
 #[test]
@@ -329,9 +360,20 @@ fn the_word_none_takes_a_date_away() {
     let due = session.ok("show_task", json!({"task_id": 1}))["due_date"].clone();
     assert_eq!(due, json!("2026-03-09T00:00:00"));
     // What is shown is taken too.
-    session.ok("update_task", json!({"task_id": 1, "due_date": due}));
-    session.ok("update_task", json!({"task_id": 1, "due_date": "None"}));
-    assert_eq!(record(&mut session, "tasks", 1)["due_date"], json!(null));
+    let shown = json!({"task_id": 1, "due_date": due.clone()});
+    session.ok("update_task", shown);
+    for none in ["None", " none"] {
+        session.ok("update_task", json!({"task_id": 1, "due_date": none}));
+        assert_eq!(record(&mut session, "tasks", 1)["due_date"], json!(null));
+        session.ok("update_task", json!({"task_id": 1, "due_date": due}));
+    }
+    let none = "due_date: \"None\" is no date (2026-03-02).";
+    let task = json!({"project_id": 4, "title": "T", "due_date": "None"});
+    check_refused("create_task", task, 422, none);
+    let sub_task = json!({"task_id": 1, "title": "T", "due_date": "None"});
+    check_refused("create_sub_task", sub_task, 422, none);
+    let task = json!({"project_id": 4, "title": "T", "due_date": ""});
+    session.ok("create_task", task);
 }
 
 #[test]
@@ -420,18 +462,26 @@ fn an_assignment_that_breaks_a_rule_is_refused() {
     let nobody = "There is no account x@y.test.";
     check_refused(tool, assign(1, "x@y.test"), 409, nobody);
     check_refused(tool, assign(1, "bo"), 422, "\"bo\" is no email address.");
-    check_refused(
-        tool,
-        assign(1, BO),
-        422,
-        "Task 1 is assigned to bo@lind.test already.",
-    );
-    check_refused(
-        tool,
-        json!({"task_id": 2}),
-        422,
-        "Task 2 is assigned to nobody already.",
-    );
+}
+
+#[test]
+fn what_is_so_already_is_taken_once_more() {
+    let mut session = bo();
+    let assign = json!({"task_id": 1, "assignee_email": BO});
+    session.ok("assign_or_unassign_task", assign);
+    let task = record(&mut session, "tasks", 1);
+    assert_eq!([&task["assignee"], &task["assigner"]], [BO, BO]);
+    session.ok("assign_or_unassign_task", json!({"task_id": 2}));
+    assert_eq!(record(&mut session, "tasks", 2)["assignee"], json!(null));
+    for _ in 0..2 {
+        session.ok("update_task", json!({"task_id": 1, "is_completed": true}));
+        let done = json!({"sub_task_id": 2, "is_completed": true});
+        session.ok("update_sub_task", done);
+    }
+    session.log_in(IDA, "pw");
+    let archived = json!({"project_id": 6, "is_archived": true});
+    session.ok("update_project", archived);
+    assert_eq!(record(&mut session, "projects", 6)["is_archived"], true);
 }
 
 #[test]
