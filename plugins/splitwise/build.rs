@@ -48,7 +48,7 @@ fn expense(world: &World, id: u32, group: u32, expense: &Expense) -> String {
     let payer = email(&world.people[expense.payer].email);
     format!(
         "Expense {{ id: {id}, group: Some({group}), description: {}, paid_amount: Money::constant({}), payer: {payer}, \
-         shares: {}, creator: {payer}, created_at: {}, receipt: None, deleted: false }}",
+         shares: {}, creator: {payer}, created_at: {}, receipt: None, receipt_text: None, deleted: false }}",
         text(&expense.description),
         expense.paid,
         list(expense.shares.iter().map(share)),

@@ -134,9 +134,11 @@ impl Tables {
             .iter()
             .map(|comment| {
                 self.comments.push(format!(
-                    "Comment {{ task: {id}, author: {}, content: {}, attachments: {}, created_at: {} }}",
+                    "Comment {{ task: {id}, author: {}, content: {}, attachments: {}, \
+                     attachment_texts: {}, created_at: {} }}",
                     email(&world.people[comment.author].email),
                     text(&comment.content),
+                    list::<&str>([]),
                     list::<&str>([]),
                     moment(comment.created_at),
                 ));

@@ -60,8 +60,6 @@ const MAX_SUBJECT: usize = 1000;
 /// The longest text, in bytes. A forwarded thread may have more: it grows with each forwarding, up to its own limit.
 const MAX_BODY: usize = 64 * 1024;
 const MAX_FORWARD: usize = 256 * 1024;
-/// The most text of the files of an email, in bytes.
-pub(crate) const MAX_ATTACHED: usize = 256 * 1024;
 
 impl Gmail {
     pub(crate) fn send_email(
@@ -81,7 +79,7 @@ impl Gmail {
             to,
             subject: checked_subject(subject)?,
             body: checked_body(body)?,
-            attachments: self.attached(files)?,
+            attachments: self.attached(files),
         };
         let sent = self.send(me, content, Position::default(), clock::now());
         Ok(json!({
@@ -123,25 +121,19 @@ impl Gmail {
             to: at_least_one(to)?,
             subject: reply_subject(&email.message.subject),
             body: checked_body(body)?,
-            attachments: self.attached(files)?,
+            attachments: self.attached(files),
         };
         let sent = self.send(me, content, position, clock::now());
         Ok(json!({"message": "The reply is sent.", "sent_email_id": sent.email}))
     }
 
-    /// The attachments of an email that is written now, each with an id of its own. 422 if they are too long.
-    pub(crate) fn attached(&mut self, files: Vec<File>) -> Result<Vec<Attachment>, ToolError> {
-        let bytes: usize = files.iter().map(|file| file.content.len()).sum();
-        if bytes > MAX_ATTACHED {
-            return Err(ToolError::invalid(format!(
-                "The attached files have {bytes} bytes; at most {MAX_ATTACHED} fit."
-            )));
-        }
+    /// The attachments of an email that is written now, each with an id of its own.
+    pub(crate) fn attached(&mut self, files: Vec<File>) -> Vec<Attachment> {
         let attach = |file: File| {
             let name = file.name().to_owned();
             self.mail.attach(name, Some(file.content))
         };
-        Ok(files.into_iter().map(attach).collect())
+        files.into_iter().map(attach).collect()
     }
 
     pub(crate) fn forward_email_thread(

@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 use crate::refusal::ToolError;
 
+/// The most text that the files of a call may have, in bytes.
+pub const MAX_ATTACHED: usize = 256 * 1024;
+
 /// A file as the host hands it over.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct File {
@@ -47,7 +50,7 @@ pub struct Receipt {
 }
 
 impl Attachments {
-    /// The files that the paths name. 422 if the host did not hand them over.
+    /// The files that the paths name. 422 if the host did not hand them over, or they are too long.
     pub fn files(self) -> Result<Vec<File>, ToolError> {
         let paths = self.attachment_file_paths.unwrap_or_default();
         handed_over(
@@ -59,7 +62,7 @@ impl Attachments {
 }
 
 impl Receipt {
-    /// The file that the path names, if one is given. 422 if the host did not hand it over.
+    /// The file that the path names, if one is given. 422 if the host did not hand it over, or it is too long.
     pub fn file(self) -> Result<Option<File>, ToolError> {
         let named = usize::from(self.receipt_file_path.is_some());
         let files = handed_over(
@@ -76,11 +79,17 @@ fn handed_over(
     token: Option<&str>,
     files: Vec<File>,
 ) -> Result<Vec<File>, ToolError> {
-    if named == files.len() {
-        return Ok(files);
+    if named != files.len() {
+        return Err(ToolError::invalid(match token {
+            None => "Nothing can be attached: the file_system_access_token is missing.",
+            Some(_) => "Nothing can be attached: the file system app is not connected.",
+        }));
     }
-    Err(ToolError::invalid(match token {
-        None => "Nothing can be attached: the file_system_access_token is missing.",
-        Some(_) => "Nothing can be attached: the file system app is not connected.",
-    }))
+    let bytes: usize = files.iter().map(|file| file.content.len()).sum();
+    if bytes > MAX_ATTACHED {
+        return Err(ToolError::invalid(format!(
+            "The attached files have {bytes} bytes; at most {MAX_ATTACHED} fit."
+        )));
+    }
+    Ok(files)
 }

@@ -114,7 +114,7 @@ impl Splitwise {
             group_id,
             receipt,
         } = arguments;
-        let receipt = receipt.file()?;
+        let file = receipt.file()?;
         let entry = Entry {
             group: group_id,
             description,
@@ -128,7 +128,8 @@ impl Splitwise {
             self.open_group(me, group)?;
         }
         let expense = Expense {
-            receipt: receipt.map(|file| file.name().into()),
+            receipt: file.as_ref().map(|file| file.name().into()),
+            receipt_text: file.map(|file| file.content.into()),
             ..self.checked(me, entry)?
         };
         let expense_id = self.ledger.insert_expense(expense);
@@ -183,6 +184,7 @@ impl Splitwise {
             creator: old.creator.clone(),
             created_at: old.created_at,
             receipt: old.receipt.clone(),
+            receipt_text: old.receipt_text.clone(),
             ..self.checked(me, entry)?
         };
         self.ledger.expenses.insert(expense_id, changed);
@@ -294,6 +296,7 @@ impl Splitwise {
             creator: creator.clone(),
             created_at: clock::now(),
             receipt: None,
+            receipt_text: None,
             deleted: false,
         })
     }

@@ -53,6 +53,9 @@ pub(crate) struct Expense {
     pub created_at: DateTime,
     /// A file name.
     pub receipt: Option<Text>,
+    /// What the file of the file system app says. A seed's has a name only.
+    #[serde(default)]
+    pub receipt_text: Option<Text>,
     pub deleted: bool,
 }
 

@@ -7,8 +7,8 @@
 //!
 //! Whoever is in a group may see, record, change and delete its expenses; outside groups, whoever takes part may.
 //!
-//! Receipts have a name only: that of a seed, or of a file of the file system app, where the host hands it over. A call
-//! with `receipt_file_path` is refused (422) where it does not, with the reason.
+//! Receipts have a name, and those of the file system app a text, which graders see. A call with `receipt_file_path` is
+//! refused (422) where the host does not hand over the file, with the reason.
 //!
 //! # Records
 //!
@@ -42,7 +42,7 @@
 //!
 //! `{"groups": [{id, name, description, creator, members, created_at, deleted}], "expenses": [{id, group_id,
 //! description, paid_amount, payer, shares: [{debtor, debt_amount}], creator, created_at, receipt, deleted}]}`, by id;
-//! people are addresses, amounts decimal numbers.
+//! people are addresses, amounts decimal numbers. An expense whose receipt has a text has `receipt_text` too.
 #![expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,

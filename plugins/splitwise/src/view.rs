@@ -51,6 +51,7 @@ impl Splitwise {
             creator,
             created_at,
             receipt,
+            receipt_text: _,
             deleted,
         } = expense;
         let share = |share: &Share| json!({"debtor": self.view_person(&share.debtor), "debt_amount": share.amount});
@@ -123,12 +124,17 @@ fn state_of_expense(expense: &Expense) -> Value {
         creator,
         created_at,
         receipt,
+        receipt_text,
         deleted,
     } = expense;
     let share = |share: &Share| json!({"debtor": share.debtor, "debt_amount": share.amount});
-    json!({
+    let mut state = json!({
         "id": id, "group_id": group, "description": description, "paid_amount": paid_amount, "payer": payer,
         "shares": shares.iter().map(share).collect::<Vec<_>>(), "creator": creator, "created_at": created_at,
         "receipt": receipt, "deleted": deleted,
-    })
+    });
+    if let Some(text) = receipt_text {
+        state["receipt_text"] = json!(text);
+    }
+    state
 }

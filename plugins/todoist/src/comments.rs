@@ -54,8 +54,11 @@ pub(crate) struct Comment {
     pub task: u32,
     pub author: Email,
     pub content: Text,
-    /// File names. Only seeds bring any.
+    /// File names.
     pub attachments: List<Text>,
+    /// What the files of the file system app say, in the order of their names. Those of a seed have a name only.
+    #[serde(default)]
+    pub attachment_texts: List<Text>,
     pub created_at: DateTime,
 }
 
@@ -99,11 +102,13 @@ impl Todoist {
         self.open_task(me, task_id)?;
         let files = attachments.files()?;
         let names: Vec<Text> = files.iter().map(|file| file.name().into()).collect();
+        let texts: Vec<Text> = files.into_iter().map(|file| file.content.into()).collect();
         let comment = Comment {
             task: task_id,
             author: me.clone(),
             content: checked_content(content)?,
             attachments: names.into(),
+            attachment_texts: texts.into(),
             created_at: clock::now(),
         };
         let task_comment_id = self.insert_comment(comment);

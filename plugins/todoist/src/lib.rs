@@ -7,8 +7,8 @@
 //! is in it. Completing a task leaves its sub-tasks as they are.
 //!
 //! Others are told: whoever a task is assigned to or taken from, and a task's creator and assignee when it is completed
-//! or commented on. Attachments have a name only: that of a seed, or of a file of the file system app, where the host hands it
-//! over. A comment with `attachment_file_paths` is refused (422) where it does not, with the reason.
+//! or commented on. Attachments have a name, and those of the file system app a text, which graders see. A comment with
+//! `attachment_file_paths` is refused (422) where the host does not hand over the files, with the reason.
 //!
 //! Lists of tasks are lists of ids, so adding, moving and deleting take the same time in a long section as in a short
 //! one.
@@ -88,6 +88,7 @@
 //! is_completed, duration, duration_unit, created_at}], "labels": [{id, creator, name, color}], "comments": [{id,
 //! task_id, author, content, attachments, created_at}], "notifications": [{id, owner, type, title, message, read,
 //! created_at, data}]}`, by id; people are addresses, `data` holds the ids of what a notification is about.
+//! A comment whose attachments have texts has `attachment_texts` too.
 #![expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,

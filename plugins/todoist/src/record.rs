@@ -305,6 +305,7 @@ impl Todoist {
             author,
             content: checked_content(content).map_err(message)?,
             attachments: attachments.into_iter().map(Text::from).collect(),
+            attachment_texts: List::default(),
             created_at: created_at.unwrap_or_else(clock::now),
         });
         Ok(())

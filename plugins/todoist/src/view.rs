@@ -187,14 +187,18 @@ fn state_of_label(id: u32, label: &Label) -> Value {
 }
 
 fn state_of_comment(id: u32, comment: &Comment) -> Value {
-    json!({
+    let mut state = json!({
         "id": id,
         "task_id": comment.task,
         "author": comment.author,
         "content": comment.content,
         "attachments": comment.attachments,
         "created_at": comment.created_at,
-    })
+    });
+    if !comment.attachment_texts.is_empty() {
+        state["attachment_texts"] = json!(comment.attachment_texts);
+    }
+    state
 }
 
 fn state_of_notification(id: u32, notification: &Notification) -> Value {

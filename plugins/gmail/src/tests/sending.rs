@@ -1,5 +1,5 @@
 use super::*;
-use crate::sending::MAX_ATTACHED;
+use pibench_sdk::attachment::MAX_ATTACHED;
 
 #[test]
 fn an_email_arrives_in_a_thread_of_the_recipients_own() {

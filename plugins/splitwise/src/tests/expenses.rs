@@ -1,4 +1,5 @@
 use super::*;
+use pibench_sdk::attachment::MAX_ATTACHED;
 
 fn dinner() -> Value {
     json!({"description": "Dinner", "paid_amount": 100.0, "payer_email": IDA, "debtor_emails": [BO, CY, IDA], "group_id": 1})
@@ -223,7 +224,15 @@ fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     let with_token = with(receipt, "file_system_access_token", json!("t"));
     let refused = "Nothing can be attached: the file system app is not connected.";
     check_refused("record_expense", with_token.clone(), 422, refused);
-    let file = json!([{"path": "/files/a.pdf", "content": "12.00"}]);
+    let file = |content: &str| json!([{"path": "/files/a.pdf", "content": content}]);
+    let long = with(
+        with_token.clone(),
+        "attached_files",
+        file(&"x".repeat(MAX_ATTACHED + 1)),
+    );
+    let refused = "The attached files have 262145 bytes; at most 262144 fit.";
+    check_refused("record_expense", long, 422, refused);
+    let file = file("12.00");
     let mut session = ida();
     session.ok("record_expense", with(with_token, "attached_files", file));
     let shown = session.ok(
@@ -231,6 +240,17 @@ fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
         json!({"group_id": 1, "page_limit": 1}),
     );
     assert_eq!(shown[0]["receipt_file_name"], "a.pdf");
+    session.ok(
+        "update_expense",
+        json!({"expense_id": 8, "description": "Supper"}),
+    );
+    let state = session.state();
+    let kept = state["expenses"].as_array().unwrap();
+    let kept = kept.iter().find(|expense| expense["id"] == 8).unwrap();
+    assert_eq!(
+        (&kept["receipt"], &kept["receipt_text"]),
+        (&json!("a.pdf"), &json!("12.00"))
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use pibench_sdk::attachment::MAX_ATTACHED;
 
 #[test]
 fn comments_are_listed_oldest_first() {
@@ -84,11 +85,19 @@ fn a_file_is_attached_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     post["file_system_access_token"] = json!("x");
     let unconnected = "Nothing can be attached: the file system app is not connected.";
     check_refused("post_task_comment", post.clone(), 422, unconnected);
+    let long = json!([{"path": "/files/a.pdf", "content": "x".repeat(MAX_ATTACHED + 1)}]);
+    post["attached_files"] = long;
+    let long = "The attached files have 262145 bytes; at most 262144 fit.";
+    check_refused("post_task_comment", post.clone(), 422, long);
     post["attached_files"] = json!([{"path": "/files/a.pdf", "content": "A"}]);
     let mut session = ida();
     let id = session.ok("post_task_comment", post)["task_comment_id"].clone();
     let shown = session.ok("show_task_comment", json!({"task_comment_id": id}));
     assert_eq!(shown["attachment_file_names"], json!(["a.pdf"]));
+    let kept = record(&mut session, "comments", 5);
+    assert_eq!(kept["attachment_texts"], json!(["A"]));
+    let named = record(&mut session, "comments", 1);
+    assert_eq!(named.get("attachment_texts"), None, "a seed's has a name");
 }
 
 #[test]
