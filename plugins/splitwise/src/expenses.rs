@@ -85,6 +85,9 @@ pub(crate) const EXPENSE_FIELDS: &[listing::Field<Expense>] = &[
     ("amount", |a, b| a.paid_amount.cmp(&b.paid_amount)),
 ];
 
+/// How many cents the debts of an expense may be off together: as many as the service takes.
+pub(crate) const ROUNDING: i64 = 10;
+
 /// What somebody says about an expense; not checked yet.
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -122,7 +125,7 @@ impl Splitwise {
             payer: Email::parse(&payer_email)?,
             debtors: addresses(&debtor_emails)?,
             debts: debt_amounts,
-            rounding: 0,
+            rounding: ROUNDING,
         };
         if let Some(group) = group_id {
             self.open_group(me, group)?;
@@ -168,7 +171,7 @@ impl Splitwise {
         let (debts, rounding) = match debt_amounts {
             // What they are off already they may stay.
             None if debtors.is_none() => (kept_debts(old, paid_amount)?, i64::MAX),
-            debts => (debts, 0),
+            debts => (debts, ROUNDING),
         };
         let entry = Entry {
             group: old.group,

@@ -47,7 +47,7 @@ pub(crate) struct Expense {
     pub description: Text,
     pub paid_amount: Money,
     pub payer: Email,
-    /// Together they are the paid amount; each debtor has one.
+    /// Together they are the paid amount, but for what was rounded; each debtor has one.
     pub shares: List<Share>,
     pub creator: Email,
     pub created_at: DateTime,

@@ -1,9 +1,9 @@
 //! Splitwise: who paid what for whom, in groups and outside them, and who owes whom because of it.
 //!
-//! Money is in whole cents: an amount with more than two decimals is refused, shares are together exactly what was paid,
-//! and equal shares give the cents that do not divide to the first debtors. Balances are netted between two people and
-//! never moved to a third, so all balances of a group are zero together. Deleted expenses, and those of deleted groups,
-//! do not count; they are still listed when asked for.
+//! Money is in whole cents, to which every amount is rounded. Equal shares give the cents that do not divide to the first
+//! debtors; shares that are told may be ten cents off what was paid. Balances are netted between two people and never moved
+//! to a third, so all balances of a group are zero together. Deleted expenses, and those of deleted groups, do not count;
+//! they are still listed when asked for.
 //!
 //! Whoever is in a group may see, record, change and delete its expenses; outside groups, whoever takes part may.
 //!
@@ -28,7 +28,7 @@
 //! paid_amount = 84.50
 //! payer = "bo@lind.example"         # in a group, payer, debtors and creator are members
 //! debtors = ["ida@vale.example", "bo@lind.example"]
-//! debt_amounts = [50, 34.50]        # equal shares if left out; off by one cent for each debtor at most
+//! debt_amounts = [50, 34.50]        # equal shares if left out; off by ten cents at most, or one for each debtor
 //! creator = "bo@lind.example"       # who recorded it: the payer if left out; outside groups, one who takes part
 //! created_at = "2026-02-02T20:15:00"  # the clock's now if left out
 //! receipt = "electricity.pdf"       # a file name; may be left out

@@ -1,13 +1,10 @@
-//! Money: whole cents inside, decimal numbers outside. Nothing here is ever rounded.
+//! Money: whole cents inside, decimal numbers outside. A number is rounded when it comes in, and never after.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-
-/// How far, in cents, a number may lie from a whole cent: 0.1 + 0.2 still is 0.30.
-const NOISE: f64 = 1e-4;
 
 /// An amount from 0.00 to [`Money::MAX`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,11 +44,6 @@ impl TryFrom<f64> for Money {
             ));
         }
         let cents = (amount * 100.0).round();
-        if (amount * 100.0 - cents).abs() > NOISE {
-            return Err(format!(
-                "an amount has at most two decimals, unlike {amount}"
-            ));
-        }
         #[expect(
             clippy::cast_possible_truncation,
             reason = "whole and within the bounds"
@@ -112,11 +104,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_cent_are_rounded() {
+        check(33.333, Ok(3333));
+        check(66.666_666, Ok(6667));
+        check(0.004, Ok(0));
+    }
+
+    #[test]
     fn what_is_no_amount_is_refused() {
-        check(
-            33.333,
-            Err("an amount has at most two decimals, unlike 33.333"),
-        );
         check(
             -0.01,
             Err("an amount must be from 0 to 1000000000.00, not -0.01"),

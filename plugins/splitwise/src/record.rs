@@ -9,7 +9,7 @@ use pibench_sdk::tool::ToolError;
 use serde::Deserialize;
 
 use crate::Splitwise;
-use crate::expenses::Entry;
+use crate::expenses::{Entry, ROUNDING};
 use crate::ledger::Expense;
 use crate::money::Money;
 
@@ -102,6 +102,7 @@ impl Splitwise {
         let creator = creator.unwrap_or_else(|| payer.clone());
         // Each share may have been rounded for itself, elsewhere.
         let rounding = i64::try_from(debtors.len()).unwrap_or_default();
+        let rounding = rounding.max(ROUNDING);
         let entry = Entry {
             rounding,
             group,
