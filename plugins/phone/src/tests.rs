@@ -154,6 +154,9 @@ fn the_phone_tells_the_time_of_the_session() {
         let now = Session::<Phone>::open(&seed()).ok("get_current_date_and_time", json!({}));
         assert_eq!(now, json!({"date": "Monday, March 2, 2026", "time": time}));
     }
+    let zone = Session::<Phone>::open(&seed())
+        .refused("get_current_date_and_time", json!({"zone": "UTC"}));
+    assert_eq!(zone.status, 422);
 }
 
 #[test]

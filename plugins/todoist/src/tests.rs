@@ -243,4 +243,6 @@ fn people_are_found_by_name_and_address() {
         stranger.ok("search_users", json!({"query": "zorro"})),
         json!([])
     );
+    let none = stranger.refused("search_users", json!({"page_limit": 0}));
+    assert_eq!(none.status, 422);
 }

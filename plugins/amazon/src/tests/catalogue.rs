@@ -144,6 +144,10 @@ fn types_sellers_and_choices_are_listed() {
         ids(&session.ok("search_sellers", json!({})), "seller_id"),
         [1, 2]
     );
+    for tool in ["search_product_types", "search_sellers"] {
+        let none = session.refused(tool, json!({"page_limit": 0}));
+        assert_eq!(none.status, 422, "{tool}");
+    }
     let seller = session.ok("show_seller", json!({"seller_id": 1}));
     assert_eq!(
         seller,

@@ -136,8 +136,8 @@ fn last(tool: &str, ok: bool) -> Case {
     }
 }
 
-/// Demands of the tests of an app that they show a success of each tool, each refusal of its sources at least once, and
-/// each refusal of each tool that a random life from this session on runs into. `package` is the app's folder. Panics with
+/// Demands of the tests of an app that they show a success and a refusal of each tool, each refusal of its sources at least
+/// once, and each refusal of each tool that a random life from this session on runs into. `package` is the app's folder. Panics with
 /// what no test shows. The test that calls it has `each_case_of_each_tool` in its name.
 pub fn check_cases<A: ToolApp>(package: &str, life: Session<A>, texts: &[&str]) {
     let lives = of_the_tests();
@@ -152,6 +152,11 @@ pub fn check_cases<A: ToolApp>(package: &str, life: Session<A>, texts: &[&str]) 
         };
         if !shown.contains(&success) {
             missing.insert(success.to_string());
+        }
+        // Each refuses at least an argument that it does not know.
+        let refusal = |case: &Case| case.tool == tool.name && case.end != success.end;
+        if !shown.iter().any(refusal) {
+            missing.insert(format!("{} (any refusal)", tool.name));
         }
     }
     let package = Path::new(package);

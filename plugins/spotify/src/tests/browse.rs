@@ -73,6 +73,8 @@ fn genres_are_those_of_artists_albums_and_songs() {
         ida().ok("show_genres", json!({})),
         json!(["ballad", "folk", "jazz", "noise", "pop"])
     );
+    let query = ida().refused("show_genres", json!({"query": "folk"}));
+    assert_eq!(query.status, 422);
 }
 
 #[test]
@@ -183,4 +185,6 @@ fn people_are_found_by_name_and_address() {
         ida().ok("search_users", json!({"query": "zorro"})),
         json!([])
     );
+    let none = ida().refused("search_users", json!({"page_limit": 0}));
+    assert_eq!(none.status, 422);
 }
