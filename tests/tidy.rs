@@ -643,6 +643,36 @@ fn every_rule_of_the_protocols_names_tests_that_exist() {
     }
 }
 
+#[test]
+fn every_difference_of_our_apps_names_tests_that_exist() {
+    let text = std::fs::read_to_string(root().join("plugins/README.md")).unwrap();
+    let (_, table) = text.split_once("\n## How our apps differ\n").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(2)
+        .collect();
+    assert!(rows.len() > 25, "{rows:?}");
+    let sources = sources("plugins/");
+    // An app's name has one underscore at most.
+    let name = regex::Regex::new("`([a-z0-9]+(?:_[a-z0-9]+){2,})`").unwrap();
+    for row in rows {
+        let columns: Vec<&str> = row.trim_matches('|').split('|').collect();
+        assert_eq!(columns.len(), 5, "{row}");
+        let mut tests = name.captures_iter(columns[4]).peekable();
+        assert!(tests.peek().is_some(), "no test: {row}");
+        for test in tests {
+            let function = format!("fn {}(", &test[1]);
+            assert!(
+                sources.iter().any(|(_, text)| text.contains(&function)),
+                "plugins/README.md names {}, which is no test",
+                &test[1]
+            );
+        }
+    }
+}
+
 /// A version of the interface that plugins are built against is frozen beside the tests: a change of `wit/` under the same
 /// version breaks plugins that nobody rebuilt. A new version is frozen by a copy; old ones stay.
 #[test]

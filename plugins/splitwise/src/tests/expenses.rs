@@ -221,13 +221,13 @@ fn debts_are_together_what_was_paid_but_for_ten_cents() {
 
 #[test]
 fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
-    let receipt = with(dinner(), "receipt_file_path", json!("~/a.pdf"));
+    let receipt = with(dinner(), "receipt_file_path", json!("~/a.note"));
     let missing = "Nothing can be attached: the file_system_access_token is missing.";
     check_refused("record_expense", receipt.clone(), 422, missing);
     let with_token = with(receipt, "file_system_access_token", json!("t"));
     let refused = "Nothing can be attached: the file system app is not connected.";
     check_refused("record_expense", with_token.clone(), 422, refused);
-    let file = |content: &str| json!([{"path": "/files/a.pdf", "content": content}]);
+    let file = |content: &str| json!([{"path": "/files/a.note", "content": content}]);
     let long = with(
         with_token.clone(),
         "attached_files",
@@ -242,7 +242,7 @@ fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
         "show_group_expenses",
         json!({"group_id": 1, "page_limit": 1}),
     );
-    assert_eq!(shown[0]["receipt_file_name"], "a.pdf");
+    assert_eq!(shown[0]["receipt_file_name"], "a.note");
     session.ok(
         "update_expense",
         json!({"expense_id": 8, "description": "Supper"}),
@@ -252,7 +252,7 @@ fn a_receipt_is_kept_as_the_host_hands_it_over_and_else_the_reason_is_told() {
     let kept = kept.iter().find(|expense| expense["id"] == 8).unwrap();
     assert_eq!(
         (&kept["receipt"], &kept["receipt_text"]),
-        (&json!("a.pdf"), &json!("12.00"))
+        (&json!("a.note"), &json!("12.00"))
     );
 }
 
