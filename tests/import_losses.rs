@@ -268,7 +268,9 @@ fn sums_that_a_service_rounded_and_bills_that_it_made_are_kept() {
         &scene,
         "splitwise",
         "INSERT INTO expenses VALUES (2, 1, 1, 1, 'Glaze', 100.01, 0);
-        INSERT INTO expense_shares VALUES (2, 2, 1, 50.01), (3, 2, 2, 50.01);",
+        INSERT INTO expense_shares VALUES (2, 2, 1, 50.01), (3, 2, 2, 50.01);
+        INSERT INTO expenses VALUES (3, 1, 1, 1, 'Clay', 50.00, 0);
+        INSERT INTO expense_shares VALUES (4, 3, 1, 24.96), (5, 3, 2, 24.96);",
     );
     change(
         &scene,
@@ -286,15 +288,13 @@ fn sums_that_a_service_rounded_and_bills_that_it_made_are_kept() {
     let read =
         |app: &str| -> serde_json::Value { serde_json::from_str(&seed(&scene, app)).unwrap() };
     let expenses = read("splitwise")["expenses"].clone();
-    let glaze = expenses
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|it| it["description"] == "Glaze");
-    assert_eq!(
-        glaze.unwrap()["debt_amounts"],
-        serde_json::json!([50.01, 50.01])
-    );
+    // A service takes shares that are ten cents off together.
+    for (description, share) in [("Glaze", 50.01), ("Clay", 24.96)] {
+        let mut all = expenses.as_array().unwrap().iter();
+        let expense = all.find(|it| it["description"] == description).unwrap();
+        let shares = serde_json::json!([share, share]);
+        assert_eq!(expense["debt_amounts"], shares, "{description}");
+    }
     let order = &read("amazon")["orders"][0];
     let bill = ["tax", "delivery_fee", "paid_amount"]
         .map(|part| order[part].as_f64().unwrap().to_string());

@@ -100,7 +100,7 @@ def codex(folder):
 
 def check_command(calls):
     """What a command of the product's own printed is in the record."""
-    ran = [call["result"] for call in calls if call["tool"] == "agent.execute"]
+    ran = [call["result"] for call in calls if call["tool"] in ("agent.execute", "agent.exec_command")]
     assert any(models.PRINTED in text for text in ran), calls
 
 

@@ -638,7 +638,9 @@ impl Client {
         if !wait.is_zero() {
             let _told = (wait >= TOLD_WAIT).then(|| {
                 let (provider, seconds) = (&endpoint.provider, wait.as_secs_f64().ceil());
-                meter.wait(format!("{provider}: at its rate a minute, waiting {seconds} s"))
+                meter.wait(format!(
+                    "{provider}: at its rate a minute, waiting {seconds} s"
+                ))
             });
             time.wait(pause.clone().wait(wait)).await;
         }

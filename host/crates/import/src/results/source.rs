@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use pibench_suite::pack::{Pack, ReadError};
 use pibench_suite::problem::{Problem, Source};
@@ -154,10 +155,28 @@ pub(super) struct ChatFunction {
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolStep {
     pub(super) name: String,
+    /// As written: a value would not keep integers above 64 bits. So with the result.
     #[serde(default)]
-    pub(super) arguments: Value,
+    pub(super) arguments: Option<Box<RawValue>>,
     #[serde(default)]
-    pub(super) result: Value,
+    result: Option<Box<RawValue>>,
+}
+
+impl ToolStep {
+    pub(super) fn arguments(&self) -> Value {
+        let read = |json: &RawValue| serde_json::from_str(json.get()).unwrap_or_default();
+        self.arguments.as_deref().map_or(Value::Null, read)
+    }
+
+    /// A text as it is, any other value as JSON; nothing for none.
+    pub(super) fn result(&self) -> String {
+        let json = self.result.as_deref().map_or("null", RawValue::get);
+        match serde_json::from_str(json) {
+            Ok(Value::Null) => String::new(),
+            Ok(Value::String(text)) => text,
+            _ => json.to_owned(),
+        }
+    }
 }
 
 /// A text as it is, any other value as JSON.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::super::source::{ChatMessage, Folder, ToolStep, TurnFile, text_of};
 use super::super::{PlayedStep, PlayedTurn};
@@ -167,9 +168,9 @@ fn steps(file: &TurnFile) -> (Vec<PlayedStep>, bool) {
         steps.push(PlayedStep::Call {
             id: format!("step-{number}"),
             tool: plain(&step.name),
-            arguments: step.arguments.clone(),
-            exact: None,
-            result: bare(&plain(&step.name), text_of(&step.result)),
+            arguments: step.arguments(),
+            exact: step.arguments.as_deref().and_then(|json| exact(json.get())),
+            result: bare(&plain(&step.name), step.result()),
         });
     }
     (steps, agree)
@@ -200,7 +201,7 @@ fn call(
 ) -> PlayedStep {
     let exact = asked.as_ref().and_then(|(_, text)| exact(text));
     let arguments = match (listed, asked) {
-        (Some(step), _) => step.arguments.clone(),
+        (Some(step), _) => step.arguments(),
         (None, Some((_, text))) => serde_json::from_str(&text).unwrap_or_else(|_| text.into()),
         (None, None) => serde_json::Value::Null,
     };
@@ -209,7 +210,7 @@ fn call(
     PlayedStep::Call {
         result: bare(
             &tool,
-            text_of(listed.map_or(&message.content, |step| &step.result)),
+            listed.map_or_else(|| text_of(&message.content), ToolStep::result),
         ),
         tool,
         arguments,
@@ -228,12 +229,22 @@ fn bare(tool: &str, result: String) -> String {
     if !tool.contains("__") {
         return result;
     }
-    match serde_json::from_str(&result) {
-        Ok(Value::Object(mut fields)) if fields.len() == 1 => match fields.remove("response") {
-            Some(response) => response.to_string(),
+    // A value would not keep integers above 64 bits.
+    match serde_json::from_str::<BTreeMap<String, &RawValue>>(&result) {
+        Ok(fields) if fields.len() == 1 => match fields.get("response") {
+            Some(response) => compact(response),
             None => result,
         },
         _ => result,
+    }
+}
+
+/// A text of JSON without needless white space, and with its integers.
+fn compact(json: &RawValue) -> String {
+    let text = json.get();
+    match (exact(text), serde_json::from_str::<Value>(text)) {
+        (None, Ok(value)) => value.to_string(),
+        _ => text.to_owned(),
     }
 }
 
@@ -249,5 +260,35 @@ fn conclude(turn: &mut PlayedTurn) {
             reasoning: None,
             calls: Vec::new(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The only call of a turn that lists its calls alone.
+    fn listed(arguments: &str, result: &str) -> (Option<Box<str>>, String) {
+        let name = "mcp_appworld_gmail__show_email";
+        let step = format!(r#"{{"name": "{name}", "arguments": {arguments}, "result": {result}}}"#);
+        let file: TurnFile =
+            serde_json::from_str(&format!(r#"{{"messages": [], "tool_steps": [{step}]}}"#))
+                .unwrap();
+        match steps(&file).0.pop() {
+            Some(PlayedStep::Call { exact, result, .. }) => (exact, result),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn integers_of_any_size_are_kept() {
+        let id = "123456789012345678901234567890";
+        let arguments = format!(r#"{{"id": {id}}}"#);
+        let wrapped = format!(r#""{{\"response\": {{\"id\": {id}}}}}""#);
+        let (exact, result) = listed(&arguments, &wrapped);
+        assert_eq!(exact.as_deref(), Some(arguments.as_str()));
+        assert_eq!(result, format!(r#"{{"id": {id}}}"#));
+        let (exact, result) = listed(r#"{"id": 7}"#, r#"{"response": {"id":  7}}"#);
+        assert_eq!((exact, result.as_str()), (None, r#"{"id":7}"#));
     }
 }
