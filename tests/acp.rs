@@ -225,7 +225,8 @@ fn an_agent_whose_time_is_up_in_its_last_session_is_told_to_stop() {
     expect(
         &play(&scene, "waits", &["--set", "session.turn_timeout_s=1"]),
         0,
-        &[],
+        // It told nothing of it, which is not the same as nothing.
+        &["cost unknown"],
     );
     assert_eq!(noted(&scene, "run", "cancelled.json"), true);
 }
@@ -342,8 +343,29 @@ fn carries() -> bool {
     pibench_host::embedded::archive().is_some()
 }
 
-/// A suite with secrets, what the agent is told to look for in these places, and what it found, confined or not.
-fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathBuf) {
+/// A suite with secrets, and another run.
+fn write_secrets(scene: &Scene) {
+    suite(scene, "", "");
+    let session = "tasks/p/sessions/one/session.toml";
+    for (file, from, to) in [
+        (session, "In blue.", "Secret-intent-of-a-test."),
+        (session, "Request one.", "Secret-request-of-a-test."),
+        (
+            "tasks/p/persona.toml",
+            "A person.",
+            "Secret-profile-of-a-test.",
+        ),
+    ] {
+        scene.replace(file, from, to);
+    }
+    scene.write(
+        "run-of-another/journal/x.jsonl",
+        "Secret-session-of-a-test.",
+    );
+}
+
+/// What an agent is told to look for in a place: a file that it can read.
+fn write_wanted(scene: &Scene, place: &str) -> PathBuf {
     let wanted = json!({
         "an intent": "Secret-intent-of-a-test.",
         "a profile": "Secret-profile-of-a-test.",
@@ -352,7 +374,12 @@ fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathB
         "a key": "Secret-key-of-a-test",
     });
     let told = json!({ "wanted": wanted, "places": [place], "programs": [PROGRAM] });
-    let file = scene.write("agent/wanted.json", &told.to_string());
+    scene.write("agent/wanted.json", &told.to_string())
+}
+
+/// What the agent found in a place, confined or not, and its list.
+fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathBuf) {
+    let file = write_wanted(scene, place);
     let agent = format!(
         "acp:{PYTHON} {} search {}",
         script().display(),
@@ -376,6 +403,13 @@ fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathB
     (noted(scene, run, "found.json"), file)
 }
 
+/// What was found, but for the list itself.
+fn leaks<'a>(searched: &'a Value, list: &Path) -> Vec<&'a str> {
+    let mut leaks = texts(&searched["found"]);
+    leaks.retain(|found| !found.ends_with(list.to_str().unwrap()));
+    leaks
+}
+
 /// The program that carries a suite is not there; what hands on its messages is a copy that carries none.
 fn assert_no_program_carries(confined: &Value) {
     let programs = confined["programs"].as_object().unwrap();
@@ -392,33 +426,11 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
         return;
     }
     let scene = Scene::new();
-    suite(&scene, "", "");
-    for (file, from, to) in [
-        (
-            "p/sessions/one/session.toml",
-            "In blue.",
-            "Secret-intent-of-a-test.",
-        ),
-        (
-            "p/sessions/one/session.toml",
-            "Request one.",
-            "Secret-request-of-a-test.",
-        ),
-        ("p/persona.toml", "A person.", "Secret-profile-of-a-test."),
-    ] {
-        scene.replace(&format!("tasks/{file}"), from, to);
-    }
-    scene.write(
-        "run-of-another/journal/x.jsonl",
-        "Secret-session-of-a-test.",
-    );
+    write_secrets(&scene);
     let mut server = serve(&scene);
 
     let (confined, list) = search(&scene, "confined", "/", &[]);
-    // The list itself is what it was given.
-    let mut leaks = texts(&confined["found"]);
-    leaks.retain(|found| !found.ends_with(list.to_str().unwrap()));
-    assert_eq!(leaks, Vec::<&str>::new());
+    assert_eq!(leaks(&confined, &list), Vec::<&str>::new());
     // The namespace's first process, the agent, and nobody else.
     assert_eq!(confined["processes"], 2, "{confined}");
     assert!(
@@ -458,6 +470,53 @@ fn an_agent_that_searches_the_machine_finds_nothing_that_is_hidden_and_its_uncon
         !carries() || twin["programs"][PROGRAM].as_u64() > Some(500),
         "{twin}"
     );
+}
+
+/// As it plays over `serve`, which it finds by its key alone.
+#[test]
+fn a_command_that_is_confined_by_hand_and_searches_the_machine_finds_nothing_and_its_twin_does() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    write_secrets(&scene);
+    let mut server = serve(&scene);
+    let list = write_wanted(&scene, "/");
+    std::fs::create_dir(scene.path("work")).unwrap();
+    let (script, told) = (script(), list.to_str().unwrap());
+    let searches = [PYTHON, script.to_str().unwrap(), "search-alone", told];
+    let confine = ["confine", "--workspace", "work", "--"];
+    let keys = [("JUDGE_KEY", "Secret-key-of-a-test")];
+    let output = scene.run_with(&[&confine[..], &searches].concat(), &keys);
+    expect(&output, 0, &[]);
+    let read = |folder: &str| {
+        let found = std::fs::read(scene.path(folder).join("found.json")).unwrap();
+        serde_json::from_slice::<Value>(&found).unwrap()
+    };
+    let confined = read("work");
+    assert_eq!(leaks(&confined, &list), Vec::<&str>::new());
+    assert_eq!(confined["processes"], 2, "{confined}");
+    assert!(confined["servers"].as_u64() > Some(0), "{confined}");
+    let programs = confined["programs"].as_object().unwrap();
+    assert!(programs.values().all(Value::is_null), "{confined}");
+
+    // The twin, without walls.
+    write_wanted(&scene, scene.path("").to_str().unwrap());
+    let mut command = scene.started_here(searches[0]);
+    let output = command.args(&searches[1..]).output().unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let twin = read("");
+    let found = texts(&twin["found"]);
+    for what in [
+        "an intent in ",
+        "a profile in ",
+        "another run in ",
+        "another session in http://",
+    ] {
+        assert!(found.iter().any(|found| found.starts_with(what)), "{twin}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import urllib.request
 
 PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
@@ -490,6 +491,10 @@ SESSIONS = {}
 
 
 def main():
+    if DEED == "search-alone":
+        # A command that no client started.
+        tools = types.SimpleNamespace(server={})
+        return search(types.SimpleNamespace(tools=tools, cwd=os.getcwd(), say=print), "")
     wire, session = Wire(), None
     while True:
         message = wire.next()
