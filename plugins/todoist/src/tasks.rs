@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::Todoist;
 use crate::arguments::TaskId;
-use crate::labels::Label;
 use crate::notifications::Deed;
 use crate::order::{self, OrderIndex};
 use crate::work::{DurationUnit, Priority, Work, WorkChange};
@@ -184,8 +183,11 @@ impl Todoist {
     fn labels_like(&self, label: u32) -> Result<Vec<u32>, ToolError> {
         let wanted = self.labels.get(label);
         let wanted = wanted.ok_or_else(|| ToolError::conflict("label", label))?;
-        let like = |(id, label): (u32, &Label)| (label.name == wanted.name).then_some(id);
-        Ok(self.labels.iter().filter_map(like).collect())
+        let like = self
+            .labels
+            .iter()
+            .filter(|(_, label)| label.name == wanted.name);
+        Ok(like.map(|(id, _)| id).collect())
     }
 
     fn rows(&self, tasks: &[u32], filter: &Filter) -> Result<Vec<Value>, ToolError> {

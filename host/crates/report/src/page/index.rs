@@ -87,9 +87,9 @@ struct RunEntry<'a> {
     cost: Option<MicroUsd>,
     /// The place of its suite among `outlines`.
     outline: Option<usize>,
-    /// Of a run that is played apart and not merged yet.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    parts: &'a [PartLine],
+    /// Of a run that is played apart and not merged yet; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<&'a [PartLine]>,
 }
 
 /// One session in one run: its line of the results, and more.
@@ -197,7 +197,7 @@ fn run_entry<'a>(
         faults: &results.faults,
         cost: results.cost,
         outline,
-        parts: &run.parts,
+        parts: (!run.parts.is_empty()).then_some(run.parts.as_slice()),
     }
 }
 
