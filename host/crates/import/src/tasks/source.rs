@@ -238,8 +238,7 @@ impl Format for TaskYaml {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct IntentYaml {
-    /// Empty where a signal alone opens the session.
-    #[serde(default, deserialize_with = "or_default")]
+    /// Wanted: a session that nothing is said in cannot be played.
     pub(super) initial_input: String,
     pub(super) hidden_intent: Vec<HiddenYaml>,
     #[serde(skip)]

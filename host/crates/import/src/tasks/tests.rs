@@ -622,13 +622,10 @@ fn what_the_released_loader_does_without_is_not_wanted() {
         "    ## Work\n    Keeps",
     );
     data.edit("episode.yaml", "schema_version: v2\n", "");
-    let input = "  initial_input: |\n    Enter the parcel.\n    It is \"new\".\n";
-    data.edit(ONE, input, "");
     let report = data.import().unwrap();
     assert_eq!((report.personas, report.sessions), (1, 2), "{report:#?}");
     let suite = data.suite();
     assert!(suite.personas[0].profile.contains("## Work\nKeeps"));
-    assert_eq!(suite.personas[0].sessions[0].request, "");
 }
 
 /// What is said of a task after one edit, which costs it its place; the other one is written.
@@ -937,10 +934,10 @@ fn dependencies_that_break_the_contract_are_left_out() {
     );
     leaves_out(
         ONE,
-        "  hidden_intent:\n",
-        "  other:\n",
+        "initial_input: |",
+        "other: |",
         &[
-            "clerk/tasks/Task_1/task.yaml:10:3: missing field `hidden_intent`",
+            "clerk/tasks/Task_1/task.yaml:10:3: missing field `initial_input`",
             &line("`Task_1` was left out"),
         ],
     );
