@@ -26,8 +26,6 @@ import xllamacpp
 SUITE = Path(__file__).parent / "suite"
 # What the model was trained for.
 WINDOW = 8192
-# Of the agent's chat, by the host's count: its answer and another tokenizer's differences have to fit, too.
-CHAT = WINDOW // 4 * 3
 # Tokens of an answer of the agent's, which does not stop by itself. Those of user agent and judge are bounded by the host.
 ANSWER = 48
 # By the host's exit codes: finished, with faults of judges or of models or without.
@@ -94,8 +92,7 @@ def write_suite(folder, address):
 
 def play(program, folder, out, *more):
     command = [program, "run", folder / "suite" / "suite.toml", "--session", "rota", "--runs", "1", "--json", "--out", folder / out]
-    window = ["--set", f"session.window_tokens={CHAT}"]
-    done = subprocess.run([*command, *window, *more], capture_output=True, text=True, timeout=MOST_SECONDS)
+    done = subprocess.run([*command, *more], capture_output=True, text=True, timeout=MOST_SECONDS)
     if done.returncode not in FINISHED:
         raise SystemExit(f"interop: {' '.join(more)} ended with {done.returncode}\n{done.stderr}")
     return json.loads(done.stdout), done.returncode

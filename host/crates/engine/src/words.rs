@@ -107,7 +107,7 @@ impl OwnWords {
                         };
                         let tool = record.tool.clone();
                         pieces.push(Piece::new(Place::Arguments { tool }, &own));
-                        if reads(record).is_some_and(|path| written.contains(path)) {
+                        if shows_own(record, &written) {
                             later.push(&record.result);
                         } else {
                             self.shown(&record.result);
@@ -143,10 +143,17 @@ fn asks(next: &[Step]) -> bool {
         .any(|record| record.tool == ASK_USER && record.status == CallStatus::Ok)
 }
 
-fn reads(record: &CallRecord) -> Option<&str> {
-    record.arguments["path"]
-        .as_str()
-        .filter(|_| record.tool == "read_file")
+/// Whether a call shows one of the files that the turn changed: it is read, or a command names it.
+fn shows_own(record: &CallRecord, written: &BTreeSet<&str>) -> bool {
+    let argument = |name: &str| record.arguments[name].as_str().unwrap_or_default();
+    match record.tool.as_str() {
+        "read_file" => written.contains(argument("path")),
+        "exec" => {
+            let command = argument("command");
+            written.iter().any(|path| command.contains(path))
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -219,24 +226,37 @@ mod tests {
 
     #[test]
     fn reading_back_ones_own_new_file_takes_nothing_away() {
-        let mut written = turn(vec![
-            call("read_file", json!({"path": "out.md"}), LONG),
-            reply("Done."),
-        ]);
-        let change = |kind| FileChange {
-            turn: 1,
-            path: "out.md".into(),
-            kind,
-            blob: None,
-            before: None,
-            added: LONG.into(),
+        let file = |tool: &str, arguments: serde_json::Value| {
+            let mut written = turn(vec![call(tool, arguments, LONG), reply("Done.")]);
+            written.changes = vec![FileChange {
+                turn: 1,
+                path: "out.md".into(),
+                kind: ChangeKind::Created,
+                blob: None,
+                before: None,
+                added: LONG.into(),
+            }];
+            OwnWords::new(Protocol::Paper).pieces(&written).pop()
         };
-        written.changes = vec![change(ChangeKind::Created)];
-        let pieces = OwnWords::new(Protocol::Paper).pieces(&written);
         let place = Place::File {
             path: "out.md".into(),
         };
-        assert!(pieces.contains(&Piece::new(place, LONG)));
+        let (whole, none) = (Piece::new(place.clone(), LONG), Piece::new(place, ""));
+        for (tool, own, other) in [
+            (
+                "read_file",
+                json!({"path": "out.md"}),
+                json!({"path": "log.md"}),
+            ),
+            (
+                "exec",
+                json!({"command": "cat out.md"}),
+                json!({"command": "cat log.md"}),
+            ),
+        ] {
+            assert_eq!(file(tool, own).as_ref(), Some(&whole), "{tool}");
+            assert_eq!(file(tool, other).as_ref(), Some(&none), "{tool}");
+        }
     }
 
     #[test]
