@@ -137,14 +137,12 @@ fn what_an_agent_does_by_itself_by_its_client_and_by_its_tools_is_in_the_record(
     }
 }
 
-/// The turns of an agent with this entry, which does this.
-fn told(deed: &str, entry: &str) -> Vec<Value> {
-    let scene = Scene::new();
-    suite(&scene, "", "");
-    let script = script();
+/// Plays the first session with an agent whose entry is this, beside what it does.
+fn play_entry(scene: &Scene, deed: &str, entry: &str) -> std::process::Output {
+    suite(scene, "", "");
     let entry = format!(
         "agents.it={{ command = [\"{PYTHON}\", \"{}\", \"{deed}\"]{entry} }}",
-        script.display()
+        script().display()
     );
     let args = [
         "run",
@@ -158,7 +156,13 @@ fn told(deed: &str, entry: &str) -> Vec<Value> {
         "--out",
         "run",
     ];
-    expect(&scene.run(&args), 0, &[]);
+    scene.run(&args)
+}
+
+/// The turns of such an agent.
+fn told(deed: &str, entry: &str) -> Vec<Value> {
+    let scene = Scene::new();
+    expect(&play_entry(&scene, deed, entry), 0, &[]);
     turns(&scene, "run", "p")
 }
 
@@ -193,26 +197,9 @@ fn an_agent_works_in_the_mode_of_its_entry() {
     }
     let turns = told("tells", ", mode = \"careful\"");
     assert_eq!(turns[0]["response"], "I work in the mode careful.");
-    let scene = Scene::new();
-    suite(&scene, "", "");
-    let entry = format!(
-        "agents.it={{ command = [\"{PYTHON}\", \"{}\", \"tells\"], mode = \"none-such\" }}",
-        script().display()
-    );
-    let args = [
-        "run",
-        "tasks/suite.toml",
-        "--session",
-        "one",
-        "--set",
-        &entry,
-        "--agent",
-        "acp:it",
-        "--out",
-        "run",
-    ];
+    let refused = play_entry(&Scene::new(), "tells", ", mode = \"none-such\"");
     let said = "it answers `session/set_mode` with an error: Invalid mode";
-    expect(&scene.run(&args), 10, &[said]);
+    expect(&refused, 10, &[said]);
 }
 
 #[test]
