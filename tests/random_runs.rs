@@ -1,6 +1,6 @@
-//! Whole runs of random suites with a model that answers at random, each played at once and once more with kills in
-//! between: the same bytes, no panic, and memory within a bound. `RANDOM_RUNS=10000` for more of them,
-//! `RANDOM_FIRST=8` for others.
+//! Whole runs of random suites (with an app, rules and staged files, and without) with a model that answers at random,
+//! each played at once and once more with kills in between: the same bytes, no panic, and memory within a bound.
+//! `RANDOM_RUNS=10000` for more of them, `RANDOM_FIRST=8` for others.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -80,8 +80,15 @@ impl Random {
         name.to_owned()
     }
 
+    fn command(&mut self) -> String {
+        let first = self.of_these(&["cat", "echo", "rm -r", "mkdir -p", "ls", "mv b", "("]);
+        let rest = self.path().replace('\0', "");
+        let to = self.of_these(&["", "> a.md", "| sort", "; false", "&"]);
+        format!("{first} '{rest}' {to}")
+    }
+
     fn call(&mut self) -> (&'static str, Value) {
-        match self.below(10) {
+        match self.below(15) {
             0 => (
                 "write_file",
                 json!({ "path": self.path(), "content": self.text() }),
@@ -103,6 +110,23 @@ impl Random {
             ),
             7 => ("ask_user", json!({ "question": self.text() })),
             8 => ("no_such_tool", json!({ "a": self.text() })),
+            9 => ("exec", json!({ "command": self.command() })),
+            10 => (
+                "simple_note__login",
+                json!({ "username": self.of_these(&["p@a.example", "x"]), "password": "word-1" }),
+            ),
+            11 => (
+                "simple_note__create_note",
+                json!({ "title": self.text(), "content": self.text() }),
+            ),
+            12 => (
+                "simple_note__search_notes",
+                json!({ "query": self.text(), "page_limit": self.below(30) }),
+            ),
+            13 => (
+                "simple_note__delete_note",
+                json!({ "note_id": self.below(4) }),
+            ),
             _ => ("write_file", json!([self.text()])),
         }
     }
@@ -119,7 +143,7 @@ impl Random {
     }
 }
 
-/// A persona with one to three sessions of one to three intents.
+/// A persona with one to three sessions of one to three intents, each with an app, a rule and a file or without.
 fn write_suite(scene: &Scene, random: &mut Random) {
     scene.write(
         "tasks/suite.toml",
@@ -130,32 +154,55 @@ fn write_suite(scene: &Scene, random: &mut Random) {
     let episode: Vec<String> = (0..sessions)
         .map(|n| format!("{{ session = \"s{n}\" }}"))
         .collect();
+    let app = random.below(2) == 0;
+    let notes = "tools = [\"simple_note__*\"]\nworld = false\n[[people]]\nfirst_name = \"P\"\nlast_name = \"P\"\n\
+                 email = \"p@a.example\"\nphone_number = \"5550100001\"\npassword = \"word-1\"\n";
     scene.write(
         "tasks/p/persona.toml",
         &format!(
-            "version = 1\nid = \"p\"\nname = \"P\"\nprofile = \"A person.\"\nepisode = [{}]\n",
-            episode.join(", ")
+            "version = 1\nid = \"p\"\nname = \"P\"\nprofile = \"A person.\"\nepisode = [{}]\n{}",
+            episode.join(", "),
+            if app { notes } else { "" }
         ),
     );
     for number in 0..sessions {
-        let intents: Vec<String> = (0..=random.below(3))
-            .map(|intent| {
-                let word = random.of_these(&["blue", "noon", "which", "é", "item"]);
-                format!(
-                    "[[intents]]\nid = \"i{intent}\"\ncontent = \"It is {word}.\"\n\
-                     satisfied = {{ all = [[\"{word}\"]] }}\nasked = {{ all = [[\"{word}[^?]*\\\\?\"]] }}\n"
-                )
-            })
-            .collect();
-        let intents = intents.concat();
-        scene.write(
-            &format!("tasks/p/sessions/s{number}/session.toml"),
-            &format!(
-                "version = 1\nid = \"s{number}\"\ntitle = \"T\"\nclock = 2026-03-0{}T09:00:00\nrequest = \"Request {number}.\"\n{intents}",
-                number + 1
-            ),
+        write_session(scene, random, number, app);
+    }
+}
+
+fn write_session(scene: &Scene, random: &mut Random, number: u64, app: bool) {
+    let dir = format!("tasks/p/sessions/s{number}");
+    let mut session = format!(
+        "version = 1\nid = \"s{number}\"\ntitle = \"T\"\nclock = 2026-03-0{}T09:00:00\nrequest = \"Request {number}.\"\n",
+        number + 1
+    );
+    if random.below(2) == 0 {
+        scene.write(&format!("{dir}/a.md"), &random.text());
+        session += "files = [{ source = \"a.md\" }]\n";
+    }
+    for intent in 0..=random.below(3) {
+        let word = random.of_these(&["blue", "noon", "which", "é", "item"]);
+        session += &format!(
+            "[[intents]]\nid = \"i{intent}\"\ncontent = \"It is {word}.\"\n\
+             satisfied = {{ all = [[\"{word}\"]] }}\nasked = {{ all = [[\"{word}[^?]*\\\\?\"]] }}\n"
         );
     }
+    let conditions = [
+        "file = { path = \"a.md\", changed = true }",
+        "called = { tool = \"*\", count = { min = 3 } }",
+        "said = { text = { matches = \"(?i)blue|noon\" } }",
+        "app = { name = \"simple_note\", records = \"notes\", where = { title = { contains = \"a\" } } }",
+    ];
+    let rules = random.below(3);
+    for rule in 0..rules {
+        let kinds = if app { 4 } else { 3 };
+        let condition = random.of_these(&conditions[..kinds]);
+        session += &format!(
+            "[[checklist]]\nid = \"r{rule}\"\ncriterion = \"It is so.\"\n[checklist.rule]\ngrader = \"rules\"\n\
+             config = {{ {condition} }}\n"
+        );
+    }
+    scene.write(&format!("{dir}/session.toml"), &session);
 }
 
 /// The kilobytes that a process had at most, as long as it can be asked.
@@ -256,10 +303,13 @@ fn one(seed: u64, url: &str) -> u64 {
         play(&scene, &begin("cut"), url, "cut", None)
     };
     assert!(last.is_some());
-    assert!(
-        record(&scene, "cut") == record(&scene, "whole"),
-        "seed {seed}"
-    );
+    let (cut, whole) = (record(&scene, "cut"), record(&scene, "whole"));
+    let differ = whole.iter().zip(&cut).find(|(one, other)| one != other);
+    if let Some(((name, _), (other, _))) = differ {
+        let kept = scene.dir.keep();
+        panic!("seed {seed}: {name} and {other} in {}", kept.display());
+    }
+    assert_eq!(whole.len(), cut.len(), "seed {seed}");
     kills
 }
 

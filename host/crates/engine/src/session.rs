@@ -327,6 +327,7 @@ impl<'e, 'a> Play<'e, 'a> {
             let pieces = self.own_words(turn);
             Arc::make_mut(&mut self.pieces).extend(pieces);
             self.usage += turn.usage;
+            self.marks.extend(turn.apps.clone());
             self.keep(turn);
             self.turns.push(turn.clone());
             self.episode.environment.calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
