@@ -522,16 +522,34 @@ fn names_all_that_was_hostile(scene: &Scene, results: &[u8]) {
     for named in ["hostile_grader", "memory", "unreadable"] {
         assert!(faults.contains(named), "{named}: {faults}");
     }
-    let steps = scaffold::turns(scene)[0]["steps"].to_string();
-    for named in [
+    let steps = scaffold::turns(scene)[0]["steps"].clone();
+    let result = |call: usize| steps[call + 1]["record"]["result"].to_string();
+    let told = [
         "used up its fuel",
         "trapped: ",
         "needs more than its",
         "gave a bad answer",
-        "not run: of one answer 128 calls are run",
-    ] {
-        assert!(steps.contains(named), "{named}");
+        "larger than 1 MiB",
+        "{}",
+        "leads out of its folder",
+        "no Office document",
+        "(nothing in . matches",
+        "braces nest deeper than 8",
+        "<div></x>",
+        "stopped: it used up its fuel",
+        "absolute and not under /workspace",
+        "no_such_tool",
+        "bomb.docx (22 bytes)",
+    ];
+    for (call, words) in told.iter().enumerate() {
+        assert!(
+            result(call).contains(words),
+            "{call}: {:.300}",
+            result(call)
+        );
     }
+    let beyond = "not run: of one answer 128 calls are run";
+    assert!(steps.to_string().contains(beyond));
 }
 
 /// Pack, app, grader, skill, document, web page and model all mean no good in one run: it finishes, names each, and nothing

@@ -73,6 +73,9 @@ impl Random {
             "../x",
             "/etc/passwd",
             "memory/MEMORY.md",
+            "memory",
+            "HEARTBEAT.md",
+            "skills",
             "",
             "a.md/",
             "n\u{0}l",
@@ -81,7 +84,17 @@ impl Random {
     }
 
     fn command(&mut self) -> String {
-        let first = self.of_these(&["cat", "echo", "rm -r", "mkdir -p", "ls", "mv b", "("]);
+        let first = self.of_these(&[
+            "cat",
+            "echo",
+            "rm -r",
+            "mkdir -p",
+            "ls -R",
+            "mv b",
+            "mv a.md",
+            "seq 30000; ls",
+            "(",
+        ]);
         let rest = self.path().replace('\0', "");
         let to = self.of_these(&["", "> a.md", "| sort", "; false", "&"]);
         format!("{first} '{rest}' {to}")

@@ -21,7 +21,7 @@ use pibench_agent::environment::guest_fault;
 use pibench_agent::{Channel, Environment, Setup};
 use pibench_core::path::WorkspacePath;
 use pibench_core::progress::Progress;
-use pibench_core::record::{FileChange, GuestCall};
+use pibench_core::record::{ChangeKind, FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::Model;
 use pibench_model::external::External;
@@ -55,6 +55,8 @@ pub(super) struct Episode<'a> {
     pub(super) words: Option<OwnWords>,
     /// The journal's events, as far as scores are made of them.
     tally: EpisodeTally,
+    /// The workspace's folders that hold nothing, as the journal has them.
+    folders: Vec<String>,
     /// The agent, where it is a process of its own: what it does to files is found by comparison.
     external: Option<External>,
 }
@@ -211,8 +213,9 @@ fn open_workspace(
         furnish(&mut workspace, persona)?;
     }
     for (path, blob) in &past.files {
-        write(&mut workspace, path, &folder.blob(blob)?)?;
+        stage(&mut workspace, path, &folder.blob(blob)?)?;
     }
+    workspace.set_empty_folders(&past.folders)?;
     if !past.files.is_empty() {
         // These changes are in the journal already.
         workspace.take_changes()?;
@@ -224,15 +227,16 @@ fn open_workspace(
 /// persona's files.
 fn furnish(workspace: &mut Workspace, persona: &Persona) -> Result<(), WorkspaceError> {
     if !persona.user_md.is_empty() {
-        write(workspace, USER_MD, persona.user_md.as_bytes())?;
+        stage(workspace, USER_MD, persona.user_md.as_bytes())?;
     }
     for file in persona.skills.iter().chain(&persona.files) {
-        write(workspace, &file.path, &file.content)?;
+        stage(workspace, &file.path, &file.content)?;
     }
     Ok(())
 }
 
-pub(super) fn write(
+/// See [`Workspace::stage`].
+pub(super) fn stage(
     workspace: &mut Workspace,
     path: &str,
     content: &[u8],
@@ -241,7 +245,7 @@ pub(super) fn write(
         text: path.to_owned(),
         source,
     })?;
-    workspace.write(&path, content)
+    workspace.stage(&path, content)
 }
 
 impl<'a> Episode<'a> {
@@ -269,6 +273,7 @@ impl<'a> Episode<'a> {
             journal,
             progress,
             tally,
+            folders: past.folders.clone(),
             external: None,
         })
     }
@@ -341,10 +346,7 @@ impl<'a> Episode<'a> {
     /// The workspace as at the episode's start, without what earlier sessions left, memory among it.
     fn reset_workspace(&mut self) -> Result<(), EpisodeError> {
         let workspace = &mut self.environment.workspace;
-        // Sorted by path: what is in a folder comes after it, so it goes first.
-        for entry in workspace.list(&WorkspacePath::ROOT, true)?.iter().rev() {
-            workspace.remove(&entry.path)?;
-        }
+        workspace.clear()?;
         furnish(workspace, self.persona)?;
         Ok(())
     }
@@ -362,10 +364,11 @@ impl<'a> Episode<'a> {
         }
         let mut kept = Vec::new();
         for change in changes {
-            let blob = match self.environment.workspace.read(&change.path) {
-                Ok(content) => Some(self.plan.folder.put_blob(&content)?),
-                Err(WorkspaceError::NotFound(_)) => None,
-                Err(error) => return Err(error.into()),
+            let blob = if change.kind == ChangeKind::Deleted {
+                None
+            } else {
+                let content = self.environment.workspace.read(&change.path)?;
+                Some(self.plan.folder.put_blob(&content)?)
             };
             let before = change.before.map(|hash| self.plan.folder.name_of(&hash));
             let path = change.path.to_string();
@@ -385,6 +388,16 @@ impl<'a> Episode<'a> {
             });
         }
         Ok(kept)
+    }
+
+    /// The workspace's folders that hold nothing, if they are not those of the last call.
+    pub(super) fn take_folders(&mut self) -> Result<Option<Vec<String>>, EpisodeError> {
+        let folders = self.environment.workspace.empty_folders()?;
+        if folders == self.folders {
+            return Ok(None);
+        }
+        self.folders.clone_from(&folders);
+        Ok(Some(folders))
     }
 
     /// Keeps the apps' states. Those that changed since `known` are told, and `known` is brought up to date.

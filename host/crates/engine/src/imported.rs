@@ -298,6 +298,7 @@ fn session_of(
         system: folder.put_blob(played.system.as_bytes())?,
         inputs: Vec::new(),
         changes: Vec::new(),
+        folders: None,
         apps: BTreeMap::new(),
         faults: Vec::new(),
     };

@@ -56,6 +56,7 @@ impl<'a> RecordedSession<'a> {
                 system: String::new(),
                 inputs: Vec::new(),
                 changes: Vec::new(),
+                folders: None,
                 apps: BTreeMap::new(),
                 faults: Vec::new(),
             },

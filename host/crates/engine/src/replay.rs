@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 
-use super::episode::write;
+use super::episode::stage;
 use super::error::EpisodeError;
 use super::grading::{self, Checklist, Graders, RuleGrades};
 use super::plan::Plan;
@@ -121,6 +121,11 @@ impl<'a> Replay<'a> {
     pub(super) fn follow(&mut self, event: &Event) -> Result<(), EpisodeError> {
         self.state.apply(event);
         self.change(event.changes())?;
+        // A file that goes may leave its folder.
+        let one_went = event.changes().iter().any(|change| change.blob.is_none());
+        if one_went || event.folders().is_some() {
+            self.workspace.set_empty_folders(&self.state.folders)?;
+        }
         match event {
             Event::SessionStarted(started) => drop(self.blob(&started.system)?),
             Event::Wake(wake) => drop(self.blob(&wake.system)?),
@@ -280,7 +285,7 @@ impl<'a> Replay<'a> {
             match &change.blob {
                 Some(blob) => {
                     if let Some(content) = self.blob(blob)? {
-                        write(&mut self.workspace, &change.path, &content)?;
+                        stage(&mut self.workspace, &change.path, &content)?;
                     }
                 }
                 None => {

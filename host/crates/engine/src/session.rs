@@ -9,7 +9,7 @@ use serde_json::json;
 use tracing::Instrument;
 
 use super::dossier::{Dossier, Past};
-use super::episode::{Episode, write};
+use super::episode::{Episode, stage};
 use super::error::{EpisodeError, Spot};
 use super::grading::{self, Checklist, JUDGE};
 use super::plan::{AgentRole, Plan};
@@ -163,6 +163,7 @@ async fn start(
     let system = Agent::system_prompt(&episode.environment)?;
     let system = episode.plan.folder.put_blob(system.as_bytes())?;
     let changes = episode.take_changes(0)?;
+    let folders = episode.take_folders()?;
     let marks = episode.mark_apps(&mut BTreeMap::new()).await?;
     let (mut before, unread) = if session.has_rules() {
         episode.states().await
@@ -182,6 +183,7 @@ async fn start(
         system,
         inputs: inputs(plan, episode.persona, session),
         changes,
+        folders,
         apps: marks.apps,
         faults,
     };
@@ -191,7 +193,7 @@ async fn start(
 
 fn stage_files(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {
     for file in &session.files {
-        write(
+        stage(
             &mut episode.environment.workspace,
             &file.path,
             &file.content,
@@ -425,6 +427,7 @@ impl<'e, 'a> Play<'e, 'a> {
         done: &TurnDone,
     ) -> Result<Turn, EpisodeError> {
         let changes = self.episode.take_changes(number)?;
+        let folders = self.episode.take_folders()?;
         let marks = self.episode.mark_apps(&mut self.marks).await?;
         let mut faults = done.faults.clone();
         faults.extend(marks.faults);
@@ -444,6 +447,7 @@ impl<'e, 'a> Play<'e, 'a> {
             steps: done.steps.clone(),
             response: done.response.clone(),
             changes,
+            folders,
             apps: marks.apps,
             faults,
             usage: RoleUsage {

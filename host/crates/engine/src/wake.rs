@@ -151,6 +151,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
     let done = agent.turn(environment, 0, &message, limits).await;
     let faults = faults(episode, &by, &done)?;
     let changes = episode.take_changes(0)?;
+    let folders = episode.take_folders()?;
     let marks = episode
         .mark_apps(&mut std::collections::BTreeMap::new())
         .await?;
@@ -163,6 +164,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
         system: blob,
         steps: done.steps,
         changes,
+        folders,
         apps: marks.apps,
         faults: [faults, marks.faults].concat(),
         jobs: episode.environment.jobs.clone(),

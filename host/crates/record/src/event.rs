@@ -46,6 +46,16 @@ impl Event {
         }
     }
 
+    /// The workspace's folders that hold nothing, where the line tells them.
+    pub fn folders(&self) -> Option<&[String]> {
+        match self {
+            Self::SessionStarted(started) => started.folders.as_deref(),
+            Self::Turn(turn) => turn.folders.as_deref(),
+            Self::Wake(wake) => wake.folders.as_deref(),
+            Self::SessionFinished(_) | Self::EpisodeStarted(_) | Self::EpisodeFinished => None,
+        }
+    }
+
     /// The apps' states that the line tells, by app.
     pub fn apps(&self) -> impl Iterator<Item = (&String, &AppMark)> {
         let apps = match self {
@@ -119,6 +129,9 @@ pub struct SessionStarted {
     /// The staged files, those of `inputs` among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
+    /// The workspace's folders that hold nothing, where they are not those of the line before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Vec<String>>,
     /// The apps' states, by app.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub apps: BTreeMap<String, AppMark>,
@@ -162,6 +175,9 @@ pub struct Turn {
     pub response: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
+    /// The workspace's folders that hold nothing, where they are not those of the line before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Vec<String>>,
     /// The apps whose state the turn changed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub apps: BTreeMap<String, AppMark>,
@@ -308,6 +324,9 @@ pub struct Wake {
     pub steps: Vec<Step>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
+    /// The workspace's folders that hold nothing, where they are not those of the line before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Vec<String>>,
     /// The apps' states, by app.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub apps: BTreeMap<String, AppMark>,

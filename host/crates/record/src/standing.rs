@@ -427,6 +427,7 @@ mod tests {
             system: String::new(),
             steps: Vec::new(),
             changes: Vec::new(),
+            folders: None,
             apps: BTreeMap::new(),
             faults: Vec::new(),
             jobs: Jobs::default(),

@@ -17,6 +17,8 @@ pub struct EpisodeState {
     pub over: bool,
     /// The workspace: path to blob.
     pub files: BTreeMap<String, String>,
+    /// The workspace's folders that hold nothing.
+    pub folders: Vec<String>,
     pub apps: BTreeMap<String, AppMark>,
     /// What the agent wants to be woken for.
     pub jobs: Jobs,
@@ -118,6 +120,9 @@ impl EpisodeState {
                 None => self.files.remove(&change.path),
             };
         }
+        if let Some(folders) = event.folders() {
+            self.folders = folders.to_vec();
+        }
         for (app, mark) in event.apps() {
             self.apps.insert(app.clone(), mark.clone());
         }
@@ -160,6 +165,7 @@ mod tests {
             system: String::new(),
             inputs: Vec::new(),
             changes,
+            folders: None,
             apps: BTreeMap::new(),
             faults: Vec::new(),
         })

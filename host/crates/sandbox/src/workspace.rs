@@ -10,6 +10,7 @@
 mod beside;
 mod change;
 mod edit;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -180,6 +181,13 @@ pub struct Workspace {
     books: Arc<Mutex<Books>>,
 }
 
+/// Whether the quota of the whole workspace bounds a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Within,
+    Beyond,
+}
+
 /// What is counted and remembered beside the files themselves.
 #[derive(Debug)]
 struct Books {
@@ -269,6 +277,15 @@ impl Workspace {
     /// Makes or replaces a file, and the folders above it. On an error the file is as it was;
     /// folders may have been made.
     pub fn write(&mut self, path: &WorkspacePath, content: &[u8]) -> Result<(), WorkspaceError> {
+        self.put(path, content, Room::Within)
+    }
+
+    fn put(
+        &mut self,
+        path: &WorkspacePath,
+        content: &[u8],
+        room: Room,
+    ) -> Result<(), WorkspaceError> {
         let Some((parent, name)) = path.split_last() else {
             return Err(WorkspaceError::NotAFile(path.clone()));
         };
@@ -276,7 +293,9 @@ impl Workspace {
         self.view.check_file_bytes(content.len() as u64, path)?;
         let mut books = self.books();
         let old = self.replaced_bytes(path)?;
-        self.check_room(books.usage, path, old, content.len() as u64)?;
+        if room == Room::Within {
+            self.check_room(books.usage, path, old, content.len() as u64)?;
+        }
         books.tracker.touch(&self.view, path)?;
         let directory = self.make_directories(&mut books.usage, &parent)?;
         let root = self.view.root();

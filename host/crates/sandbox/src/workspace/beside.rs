@@ -32,6 +32,7 @@ impl Workspace {
             usage,
             mut left_out,
             large,
+            empty: _,
         } = self.look()?;
         let mut books = self.books();
         for path in &files {
@@ -50,7 +51,7 @@ impl Workspace {
     }
 
     /// Everything in the folder, as far as the quotas go.
-    fn look(&self) -> Result<Found, WorkspaceError> {
+    pub(super) fn look(&self) -> Result<Found, WorkspaceError> {
         let mut found = Found::default();
         self.look_into(&WorkspacePath::ROOT, &mut found)?;
         Ok(found)
@@ -64,6 +65,13 @@ impl Workspace {
             Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
+        if !folder.is_root()
+            && entries
+                .iter()
+                .all(|entry| entry.kind == view::EntryKind::Refused)
+        {
+            found.empty.push(folder.clone());
+        }
         for view::Entry { path, kind, size } in entries {
             if found.usage.files >= quota.files {
                 found.left_out.push(format!(
@@ -102,9 +110,11 @@ impl Workspace {
 }
 
 #[derive(Debug, Default)]
-struct Found {
-    files: Vec<WorkspacePath>,
-    usage: Usage,
+pub(super) struct Found {
+    pub(super) files: Vec<WorkspacePath>,
+    /// Folders that hold neither a file nor a folder.
+    pub(super) empty: Vec<WorkspacePath>,
+    pub(super) usage: Usage,
     left_out: Vec<String>,
     /// Files that are not looked at for their size.
     large: Vec<WorkspacePath>,

@@ -1,0 +1,146 @@
+//! What the host itself does to a workspace: it puts in what a session brings and what a journal remembers, and empties it.
+//! Neither the quota, which bounds the agent, nor anything that the agent left in the way keeps it from that.
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
+
+use cap_std::fs::Dir;
+
+use super::{EntryKind, Room, Usage, Workspace, WorkspaceError, WorkspacePath};
+
+impl Workspace {
+    /// Makes or replaces a file beyond the quota of the whole workspace. A folder that has its name, or a file that has the
+    /// name of a folder above it, is renamed: `NAME.before`, or `NAME.before-2` and so on where that is taken. A link or
+    /// device in its way is removed, since it counts as nothing.
+    pub fn stage(&mut self, path: &WorkspacePath, content: &[u8]) -> Result<(), WorkspaceError> {
+        let mut folder = WorkspacePath::ROOT;
+        for component in path.components() {
+            folder = folder
+                .join(component)
+                .map_err(|source| WorkspaceError::Path {
+                    text: path.to_string(),
+                    source,
+                })?;
+            let kind = if folder == *path {
+                EntryKind::File
+            } else {
+                EntryKind::Directory
+            };
+            self.make_way(&folder, kind)?;
+        }
+        self.put(path, content, Room::Beyond)
+    }
+
+    /// Only what is of this kind may have the name.
+    fn make_way(&mut self, path: &WorkspacePath, kind: EntryKind) -> Result<(), WorkspaceError> {
+        let found = match self.stat(path) {
+            Err(WorkspaceError::NotFound(_)) => return Ok(()),
+            found => found?.kind,
+        };
+        if found == kind {
+            return Ok(());
+        }
+        if found == EntryKind::Refused {
+            return self.destroy(path);
+        }
+        let mut number = 1;
+        let free = loop {
+            let text = match number {
+                1 => format!("{path}.before"),
+                _ => format!("{path}.before-{number}"),
+            };
+            let name = WorkspacePath::parse(&text)
+                .map_err(|source| WorkspaceError::Path { text, source })?;
+            match self.stat(&name) {
+                Err(WorkspaceError::NotFound(_)) => break name,
+                _ => number += 1,
+            }
+        };
+        match self.rename(path, &free) {
+            // What a process beside the host made too deep for a path goes.
+            Err(WorkspaceError::Quota { .. } | WorkspaceError::Path { .. }) => self.destroy(path),
+            renamed => renamed.map(drop),
+        }
+    }
+
+    /// Removes what has this name, whatever it is, with all that is in it.
+    fn destroy(&mut self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+        let Some((parent, name)) = path.split_last() else {
+            return Ok(());
+        };
+        self.touch_all(|file| file.as_str().starts_with(&format!("{path}/")))?;
+        let failed = |source| WorkspaceError::io(path, source);
+        remove(&*self.view.directory(&parent)?, name.as_ref()).map_err(failed)?;
+        let usage = self.look()?.usage;
+        self.books().usage = usage;
+        Ok(())
+    }
+
+    /// Removes everything, links, devices and names that no path can hold among it.
+    pub fn clear(&mut self) -> Result<(), WorkspaceError> {
+        self.touch_all(|_| true)?;
+        let root = self.view.root();
+        let failed = |source| WorkspaceError::io(&WorkspacePath::ROOT, source);
+        for entry in root.entries().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            remove(root, &name).map_err(failed)?;
+        }
+        self.books().usage = Usage::default();
+        Ok(())
+    }
+
+    /// Remembers these files as they are.
+    fn touch_all(&self, wanted: impl Fn(&WorkspacePath) -> bool) -> Result<(), WorkspaceError> {
+        let found = self.look()?;
+        let mut books = self.books();
+        for file in found.files.iter().filter(|file| wanted(file)) {
+            books.tracker.touch(&self.view, file)?;
+        }
+        Ok(())
+    }
+
+    /// The folders that hold neither a file nor a folder, sorted: what is there beside the files.
+    pub fn empty_folders(&self) -> Result<Vec<String>, WorkspaceError> {
+        let empty = self.look()?.empty.into_iter();
+        let mut empty: Vec<String> = empty.map(|folder| folder.to_string()).collect();
+        empty.sort();
+        Ok(empty)
+    }
+
+    /// Makes these the only folders that hold nothing, beyond the quota. One that is a file by now stays one.
+    pub fn set_empty_folders(&mut self, folders: &[String]) -> Result<(), WorkspaceError> {
+        loop {
+            let mut others = self.look()?.empty;
+            others.retain(|folder| !folders.iter().any(|known| known == folder.as_str()));
+            if others.is_empty() {
+                break;
+            }
+            for folder in &others {
+                self.remove(folder)?;
+            }
+        }
+        for text in folders {
+            let folder = WorkspacePath::parse(text).map_err(|source| WorkspaceError::Path {
+                text: text.clone(),
+                source,
+            })?;
+            let mut usage = self.usage();
+            match self.make_directories(&mut usage, &folder) {
+                Ok(_) => self.books().usage = usage,
+                Err(WorkspaceError::NotADirectory(_) | WorkspaceError::NotAFile(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn remove(directory: &Dir, name: &OsStr) -> std::io::Result<()> {
+    if directory.symlink_metadata(name)?.is_dir() {
+        directory.remove_dir_all(name)
+    } else {
+        directory.remove_file(name)
+    }
+}
