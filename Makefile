@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks cluster browser wheel dist bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -82,6 +82,10 @@ interop-types: $(HOST)
 # What `export` writes, read by inspect_ai, pandas, pyarrow and harbor; needs PyPI for the first time.
 interop-export: $(HOST)
 	sh tests/interop/export.sh
+
+# Our apps beside the services that they stand in for, by the same random calls. Needs PyPI for the first time.
+interop-services: $(HOST)
+	sh tests/interop/services.sh
 
 # A run on a Slurm cluster of this machine's own, as root; installs Debian's slurm-wlm and munge for the first time. The manifests for
 # Kubernetes need PyPI for the first time.

@@ -269,6 +269,46 @@ fn hostile_plugins_fail_the_standard_suite() {
 }
 
 #[test]
+fn an_app_answers_calls_line_by_line() {
+    let scene = Scene::new();
+    let person =
+        r#"{"first_name": "A", "last_name": "B", "email": "a@b.example", "password": "p"}"#;
+    scene.write(
+        "seed.json",
+        &format!(r#"{{"people": [{person}], "records": {{}}}}"#),
+    );
+    let app = root().join("target/plugins/simple_note.wasm");
+    let call = |lines: &str| {
+        let mut command = scene.command(&[
+            "plugin",
+            "call",
+            app.to_str().unwrap(),
+            "--seed",
+            "seed.json",
+        ]);
+        scene.write("calls", lines);
+        command.stdin(std::fs::File::open(scene.path("calls")).unwrap());
+        command.output().unwrap()
+    };
+    let login = r#"{"call": "login", "arguments": {"username": "a@b.example", "password": "p"}}"#;
+    let output = call(&format!(
+        "{login}\n{{\"call\": \"show_note\", \"arguments\": {{}}}}\n"
+    ));
+    expect(&output, 0, &[]);
+    let lines: Vec<Value> = output
+        .stdout
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["status"], 200);
+    assert_eq!(lines[0]["answer"]["token_type"], "Bearer");
+    assert_eq!(lines[1]["status"], 401);
+    let output = call(&format!("{login}\nnot a call\n"));
+    expect(&output, 3, &["read line 2 of stdin"]);
+}
+
+#[test]
 fn a_plugin_is_shown_from_the_outside() {
     let scene = Scene::new();
     let app = root().join("target/plugins/simple_note.wasm");

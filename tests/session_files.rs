@@ -230,3 +230,40 @@ async fn a_command_that_sleeps_too_long_ends_with_124_and_the_session_goes_on() 
         "it goes on to its end"
     );
 }
+
+/// The agent makes a folder where the next session's file goes, and files where the scaffold has folders.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_leaves_in_the_way_gets_another_name_and_a_free_way_is_left_alone() {
+    for in_the_way in [true, false] {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        let second = "tasks/p/sessions/two/session.toml";
+        let session = std::fs::read_to_string(scene.path(second)).unwrap();
+        let files = "[[files]]\nsource = \"plan.md\"\n";
+        scene.write(second, &(session + files));
+        scene.write("tasks/p/sessions/two/plan.md", "The plan.");
+        let command = if in_the_way {
+            "mkdir -p plan.md empty; echo own > plan.md/a.txt; rm -rf memory skills; touch memory skills"
+        } else {
+            "mkdir -p empty; echo own > a.txt"
+        };
+        let output = play(&scene, &RUN, move |asked| {
+            if asked.messages.len() == 2 && asked.any("Request one.") {
+                return calls(&[("exec", json!({ "command": command }))]);
+            }
+            text("In blue.")
+        })
+        .await;
+        expect(&output, 0, &[]);
+        let workspace = scene.path("run/workspaces/p.r1");
+        let read = |path: &str| std::fs::read_to_string(workspace.join(path)).ok();
+        assert_eq!(read("plan.md").as_deref(), Some("The plan."));
+        let moved = read("plan.md.before/a.txt");
+        assert_eq!(moved.as_deref(), in_the_way.then_some("own\n"));
+        assert_eq!(read("memory.before").is_some(), in_the_way);
+        assert!(read("memory/HISTORY.md").is_some());
+        let journal = std::fs::read_to_string(scene.path("run/journal/p.r1.jsonl")).unwrap();
+        assert!(journal.contains("\"folders\":[\"empty\""), "{journal}");
+        expect(&scene.run(&["verify", "run"]), 0, &[]);
+    }
+}

@@ -923,6 +923,8 @@ pub enum PluginCommand {
     Build(PluginBuildArgs),
     /// Run the standard suite that every plugin must pass.
     Test(PluginTestArgs),
+    /// Call the tools of an app: a line of JSON on stdin is a call, a line on stdout its answer.
+    Call(PluginCallArgs),
     /// Pin every component of a folder: writes pibench.lock beside them.
     Lock(PluginLockArgs),
     /// Fetch a component and pin it beside the others of a folder.
@@ -992,6 +994,19 @@ pub struct PluginTestArgs {
     /// Calls that an app must answer as written, as plugins/*/conformance.jsonl has them, in the place of the standard suite.
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub calls: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct PluginCallArgs {
+    /// The app's component.
+    #[arg(value_name = "FILE.wasm")]
+    pub file: Utf8PathBuf,
+    /// What it opens on: {"people": [...], "records": {...}}. Default: nobody and nothing.
+    #[arg(long, value_name = "FILE.json")]
+    pub seed: Option<Utf8PathBuf>,
+    /// The session clock until a call says another.
+    #[arg(long, value_name = "TIME", default_value = "2026-03-02T09:00:00")]
+    pub at: jiff::civil::DateTime,
 }
 
 #[derive(Debug, Args)]

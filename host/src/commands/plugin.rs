@@ -2,6 +2,7 @@
 
 mod add;
 mod build;
+mod call;
 mod inspect;
 mod lock;
 mod new;
@@ -23,6 +24,7 @@ pub(super) fn plugin(args: &PluginArgs) -> Result<Exit, Failure> {
         PluginCommand::New(args) => new::new(args),
         PluginCommand::Build(args) => build::build(args),
         PluginCommand::Test(args) => test::test(args),
+        PluginCommand::Call(args) => call::call(args),
         PluginCommand::Lock(args) => lock::lock(args),
         PluginCommand::Add(args) => add::add(args),
         PluginCommand::Inspect(args) => inspect::inspect(args),

@@ -187,7 +187,7 @@ impl FileSystem {
                 return Err(other_kind(&path, entry));
             }
             if !allow_if_exists {
-                return Err(ToolError::taken(format!(
+                return Err(ToolError::invalid(format!(
                     "{path} is a directory that exists already."
                 )));
             }
@@ -226,7 +226,7 @@ impl FileSystem {
             return Err(other_kind(&path, entry));
         }
         if !overwrite {
-            return Err(ToolError::taken(format!(
+            return Err(ToolError::invalid(format!(
                 "{path} is a file that exists already."
             )));
         }

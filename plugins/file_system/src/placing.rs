@@ -290,7 +290,7 @@ impl FileSystem {
     ) -> Result<(), ToolError> {
         self.entry(me, path, kind)?;
         if !overwrite {
-            return Err(ToolError::taken(format!(
+            return Err(ToolError::invalid(format!(
                 "{path} exists already. Set overwrite to replace it."
             )));
         }

@@ -86,6 +86,12 @@ impl Gmail {
             scheduled_send_at,
         } = arguments;
         let files = attachments.files()?;
+        both_or_neither(belongs_to_email_thread_id, response_to_email_id)?;
+        if response_to_email_id.is_some() && subject.is_some() {
+            return Err(ToolError::invalid(
+                "An answer has the subject of the email that it answers: leave subject out.",
+            ));
+        }
         let (thread, response_to) =
             self.place(me, belongs_to_email_thread_id, response_to_email_id)?;
         let subject = subject.map(checked_subject).transpose()?;
@@ -126,15 +132,6 @@ impl Gmail {
             response_to_email_id: response_to,
             ..
         } = arguments;
-        let texts = [&subject, &body, &scheduled_send_at];
-        if email_addresses.is_none()
-            && texts.iter().all(|text| text.is_none())
-            && thread.or(response_to).is_none()
-        {
-            return Err(ToolError::invalid(
-                "Nothing to change: give at least one of the optional arguments.",
-            ));
-        }
         if thread.or(response_to).is_some() {
             // A new email to answer moves the draft into its thread; a new thread must hold the email that it answers.
             let response_to = response_to.or(draft.response_to);
@@ -172,12 +169,6 @@ impl Gmail {
         me: &Email,
         list: ListDrafts,
     ) -> Result<Vec<Value>, ToolError> {
-        if let Some(thread) = list.belongs_to_email_thread_id {
-            self.own_thread(me, thread)?;
-        }
-        if let Some(email) = list.response_to_email_id {
-            self.own_email(me, email)?;
-        }
         let wanted = |draft: &&Draft| draft.owner == *me && fits(draft, &list);
         let mut drafts: Vec<&Draft> = self.mail.drafts.values().filter(wanted).collect();
         drafts.sort_by_key(|draft| std::cmp::Reverse((draft.updated_at, draft.id)));
@@ -267,6 +258,18 @@ impl Gmail {
             .map(|email| reply_subject(&email.message.subject))
             .unwrap_or_default()
     }
+}
+
+fn both_or_neither(
+    thread: Option<ThreadId>,
+    response_to: Option<EmailId>,
+) -> Result<(), ToolError> {
+    if thread.is_some() == response_to.is_some() {
+        return Ok(());
+    }
+    Err(ToolError::invalid(
+        "belongs_to_email_thread_id and response_to_email_id go together: give both or neither.",
+    ))
 }
 
 fn fits(draft: &Draft, list: &ListDrafts) -> bool {

@@ -150,11 +150,6 @@ impl Phone {
             vibration,
         };
         let mut alarm = self.alarm(me, alarm_id)?.clone();
-        if change.is_empty() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a time, repeat_days, label, enabled, snooze_minutes or vibration.",
-            ));
-        }
         alarm.apply(change)?;
         if let Some(kept) = self.alarms.get_mut(alarm_id) {
             *kept = alarm;
@@ -255,25 +250,6 @@ impl Alarm {
         self.enabled = enabled.unwrap_or(self.enabled);
         self.vibration = vibration.unwrap_or(self.vibration);
         Ok(())
-    }
-}
-
-impl AlarmChange {
-    fn is_empty(&self) -> bool {
-        let Self {
-            time,
-            repeat_days,
-            label,
-            enabled,
-            snooze_minutes,
-            vibration,
-        } = self;
-        time.is_none()
-            && repeat_days.is_none()
-            && label.is_none()
-            && enabled.is_none()
-            && snooze_minutes.is_none()
-            && vibration.is_none()
     }
 }
 

@@ -144,12 +144,6 @@ impl Phone {
             work_address,
         };
         let mut contact = self.contact(me, contact_id)?.clone();
-        if change.is_empty() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a first_name, last_name, phone_number, email, relationships, birthday, \
-                 home_address or work_address.",
-            ));
-        }
         contact.apply(change)?;
         self.check_unique(&contact, Some(contact_id))?;
         if let Some(kept) = self.contacts.get_mut(contact_id) {
@@ -337,31 +331,6 @@ impl Contact {
             "work_address": self.work_address,
             "created_at": self.created_at,
         })
-    }
-}
-
-impl ContactChange {
-    fn is_empty(&self) -> bool {
-        let Self {
-            first_name,
-            last_name,
-            phone_number,
-            email,
-            relationships,
-            birthday,
-            home_address,
-            work_address,
-        } = self;
-        let texts = [
-            first_name,
-            last_name,
-            phone_number,
-            email,
-            birthday,
-            home_address,
-            work_address,
-        ];
-        relationships.is_none() && texts.into_iter().all(Option::is_none)
     }
 }
 

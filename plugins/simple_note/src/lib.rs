@@ -300,11 +300,6 @@ impl SimpleNote {
             pinned,
         } = arguments;
         self.note(me, note_id)?;
-        if title.is_none() && content.is_none() && tags.is_none() && pinned.is_none() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a title, content, tags or pinned.",
-            ));
-        }
         let title = title.map(checked_title).transpose()?;
         let content = content.map(checked_content).transpose()?;
         let tags = tags.map(checked_tags).transpose()?;

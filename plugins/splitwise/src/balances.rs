@@ -35,13 +35,22 @@ impl Splitwise {
     ) -> Result<Vec<Value>, ToolError> {
         let GroupBalance { group_id, email } = arguments;
         let group = group_id.map(|id| self.group(me, id)).transpose()?;
+        if group.is_none()
+            && email
+                .as_deref()
+                .is_some_and(|email| Email::new(email) != *me)
+        {
+            return Err(ToolError::invalid(
+                "Outside of groups only your own balance is shown: leave email out, or give a group_id.",
+            ));
+        }
         let of_this = |expense: &&Expense| {
             expense.group == group_id && (group_id.is_some() || expense.involves(me))
         };
         let debts = Debts::of(self.ledger.counting().filter(of_this));
         let people: Vec<&Email> = match group {
             Some(group) => group.members.iter().collect(),
-            None => debts.people().collect(),
+            None => vec![me],
         };
         let Some(email) = email else {
             let rows = people
@@ -99,7 +108,7 @@ impl Splitwise {
             }
             total += cents;
             let name = group.and_then(|group| self.ledger.groups.get(&group));
-            let name = name.map(|group| &group.name);
+            let name = name.map_or("Non-Group Entries", |group| &group.name);
             let mut view = json!({"group_id": group, "group_name": name});
             view_owed(&mut view, "amount", cents);
             breakdown.push(view);

@@ -155,16 +155,6 @@ impl Splitwise {
             debt_amounts,
         } = arguments;
         let old = self.changeable(me, expense_id)?;
-        if description.is_none()
-            && paid_amount.is_none()
-            && payer_email.is_none()
-            && debtor_emails.is_none()
-            && debt_amounts.is_none()
-        {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a description, paid_amount, payer_email, debtor_emails or debt_amounts.",
-            ));
-        }
         let payer = payer_email.map(|email| Email::parse(&email)).transpose()?;
         let debtors = debtor_emails.map(|emails| addresses(&emails)).transpose()?;
         let paid_amount = paid_amount.unwrap_or(old.paid_amount);
@@ -221,13 +211,13 @@ impl Splitwise {
             deleted,
             list,
         } = arguments;
-        let group = self.group(me, group_id)?;
-        let participant = participant_email
-            .map(|email| self.member_of(group, &email))
-            .transpose()?;
+        let group = self.ledger.groups.get(&group_id);
+        let is_member = group.is_some_and(|group| group.has(me));
+        let participant = participant_email.as_deref().map(Email::parse).transpose()?;
         let wanted = |expense: &Expense| {
             let amount = f64::from(expense.paid_amount);
             expense.group == Some(group_id)
+                && (is_member || expense.involves(me))
                 && expense.deleted == deleted
                 && participant
                     .as_ref()
@@ -263,11 +253,13 @@ impl Splitwise {
             rounding,
         } = entry;
         let members = group.map(|id| self.group(creator, id)).transpose()?;
+        let shares = shares(paid_amount, debtors.clone(), debts, rounding)?;
         for person in debtors.iter().chain([&payer, creator]) {
             self.known(person)?;
         }
         if let Some(group) = members {
-            each_is_member(group, debtors.iter().chain([&payer]))?;
+            // Who paid for a group may stand outside of it.
+            each_is_member(group, debtors.iter())?;
         } else if payer != *creator && !debtors.contains(creator) {
             return Err(ToolError::invalid(format!(
                 "{creator} takes no part in the expense, and it belongs to no group: name {creator} as the payer or \
@@ -277,7 +269,6 @@ impl Splitwise {
         if paid_amount == Money::default() {
             return Err(ToolError::invalid("The paid amount must be above 0."));
         }
-        let shares = shares(paid_amount, debtors, debts, rounding)?;
         let owes = |share: &Share| share.debtor != payer && share.amount > Money::default();
         if !shares.iter().any(owes) {
             return Err(ToolError::invalid(

@@ -73,6 +73,13 @@ impl Splitwise {
             .map(|email| Email::parse(email))
             .collect();
         let group = self.new_group(me, name, description.unwrap_or_default(), members?)?;
+        let same = |other: &Group| other.creator == *me && other.name == group.name;
+        if self.ledger.groups.values().any(same) {
+            return Err(ToolError::taken(format!(
+                "You have a group of the name {:?} already.",
+                group.name
+            )));
+        }
         let group_id = self.ledger.insert_group(group);
         Ok(json!({"message": format!("Group {group_id} is created."), "group_id": group_id}))
     }

@@ -31,7 +31,7 @@ impl Splitwise {
         json!({
             "group_id": id,
             "name": name,
-            "description": description,
+            "description": (!description.is_empty()).then_some(description),
             "created_at": created_at,
             "deleted": deleted,
             "creator": self.view_person(creator),

@@ -115,11 +115,6 @@ impl Spotify {
                 "Review {review_id} belongs to another account."
             )));
         }
-        if rating.is_none() && title.is_none() && text.is_none() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a rating, a title or a text.",
-            ));
-        }
         let song = row.song;
         let rating = rating.map(checked_rating).transpose()?;
         let title = title.map(checked_title).transpose()?;

@@ -129,10 +129,8 @@ impl Todoist {
             content,
         } = arguments;
         self.own_comment(me, task_comment_id)?;
-        let content =
-            content.ok_or_else(|| ToolError::invalid("Nothing to change: give a content."))?;
-        let content = checked_content(content)?;
-        if let Some(comment) = self.comments.get_mut(task_comment_id) {
+        let content = content.map(checked_content).transpose()?;
+        if let (Some(content), Some(comment)) = (content, self.comments.get_mut(task_comment_id)) {
             comment.content = content;
         }
         Ok(json!({"message": format!("Comment {task_comment_id} is updated.")}))

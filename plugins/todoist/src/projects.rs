@@ -169,11 +169,6 @@ impl Todoist {
         let project_id = self.named_project(me, project_id);
         let mut project = self.project(me, project_id)?.clone();
         let content = name.is_some() || color.is_some() || description.is_some();
-        if !content && is_favorite.is_none() && is_archived.is_none() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a name, color, description, is_favorite or is_archived.",
-            ));
-        }
         if project.is_inbox && (content || is_archived.is_some()) {
             return Err(ToolError::invalid(
                 "The Inbox can only be made a favorite; everything else about it is fixed.",

@@ -108,11 +108,6 @@ impl Todoist {
         } = arguments;
         let project = self.section(me, section_id)?.project;
         self.open_project(me, project)?;
-        if name.is_none() && order_index.is_none() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a name or an order_index.",
-            ));
-        }
         let name = name
             .map(|name| self.unused_section_name(project, &name, Some(section_id)))
             .transpose()?;

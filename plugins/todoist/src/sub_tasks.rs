@@ -146,12 +146,6 @@ impl Todoist {
             is_completed,
         };
         let sub_task = self.open_sub_task(me, sub_task_id)?;
-        if change.is_empty() && order_index.is_none() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a title, description, due_date, duration, duration_unit, priority, \
-                 is_completed or order_index.",
-            ));
-        }
         let mut work = sub_task.work.clone();
         work.apply(change)?;
         let task = sub_task.task;

@@ -286,12 +286,6 @@ impl Todoist {
             is_completed,
         };
         let task = self.open_task(me, task_id)?;
-        if change.is_empty() && order_index.is_none() {
-            return Err(ToolError::invalid(
-                "Nothing to change: give a title, description, due_date, duration, duration_unit, is_completed, \
-                 order_index or priority.",
-            ));
-        }
         let mut work = task.work.clone();
         work.apply(change)?;
         let completed = work.is_completed && !task.work.is_completed;

@@ -153,27 +153,6 @@ impl Duration {
     }
 }
 
-impl WorkChange {
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self {
-            title,
-            description,
-            due_date,
-            duration,
-            duration_unit,
-            priority,
-            is_completed,
-        } = self;
-        title.is_none()
-            && description.is_none()
-            && due_date.is_none()
-            && duration.is_none()
-            && duration_unit.is_none()
-            && priority.is_none()
-            && is_completed.is_none()
-    }
-}
-
 /// A number and a unit go together; either may stay as it was.
 fn changed_duration(
     old: Option<Duration>,

@@ -20,11 +20,11 @@ pub(super) fn own_path(path: &str) -> WorkspacePath {
     WorkspacePath::parse(path).expect("the scaffold's own paths are plain, and a test uses each")
 }
 
-/// A text file, empty when it is not there.
+/// A text file, empty when it cannot be read: the agent may have made a folder of it, or a file too large.
 pub(super) fn read(workspace: &Workspace, path: &str) -> Result<String, WorkspaceError> {
     match workspace.read(&own_path(path)) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).trim().to_owned()),
-        Err(WorkspaceError::NotFound(_)) => Ok(String::new()),
-        Err(error) => Err(error),
+        Err(error) if error.of_the_machine().is_some() => Err(error),
+        Err(_) => Ok(String::new()),
     }
 }

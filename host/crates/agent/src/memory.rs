@@ -161,11 +161,11 @@ fn save(saved: &Saved, environment: &mut Environment) -> Result<(), WorkspaceErr
     );
     environment
         .workspace
-        .write(&own_path(HISTORY), text.as_bytes())?;
+        .stage(&own_path(HISTORY), text.as_bytes())?;
     if memory_update.trim().is_empty() {
         return Ok(());
     }
-    environment.workspace.write(
+    environment.workspace.stage(
         &own_path(MEMORY),
         format!("{}\n", memory_update.trim()).as_bytes(),
     )

@@ -49,10 +49,8 @@ pub(super) fn found(
 ) -> Result<Vec<Skill>, WorkspaceError> {
     let entries = match workspace.list(&own_path(FOLDER), false) {
         Ok(entries) => entries,
-        Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(error),
+        Err(error) if error.of_the_machine().is_some() => return Err(error),
+        Err(_) => return Ok(Vec::new()),
     };
     let mut skills = Vec::new();
     for entry in entries

@@ -281,18 +281,17 @@ impl<'a> Replay<'a> {
     }
 
     fn change(&mut self, changes: &[FileChange]) -> Result<(), EpisodeError> {
+        // What goes may stand where something else comes.
+        for change in changes.iter().filter(|change| change.blob.is_none()) {
+            if let Ok(path) = WorkspacePath::parse(&change.path) {
+                self.workspace.remove(&path)?;
+            }
+        }
         for change in changes {
-            match &change.blob {
-                Some(blob) => {
-                    if let Some(content) = self.blob(blob)? {
-                        stage(&mut self.workspace, &change.path, &content)?;
-                    }
-                }
-                None => {
-                    if let Ok(path) = WorkspacePath::parse(&change.path) {
-                        self.workspace.remove(&path)?;
-                    }
-                }
+            if let Some(blob) = &change.blob
+                && let Some(content) = self.blob(blob)?
+            {
+                stage(&mut self.workspace, &change.path, &content)?;
             }
         }
         Ok(())

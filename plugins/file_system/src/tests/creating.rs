@@ -53,7 +53,7 @@ fn a_directory_that_exists_is_accepted_or_refused_as_told() {
         ("/", "/ is a directory that exists already."),
     ] {
         let arguments = json!({"directory_path": path, "allow_if_exists": false});
-        check_refused("create_directory", arguments, 409, message);
+        check_refused("create_directory", arguments, 422, message);
     }
     for allow_if_exists in [true, false] {
         let file = json!({"directory_path": "~/plan.txt", "allow_if_exists": allow_if_exists});
@@ -137,7 +137,7 @@ fn a_file_that_exists_is_replaced_only_if_told() {
     check_refused(
         "create_file",
         plan(false),
-        409,
+        422,
         "~/plan.txt is a file that exists already.",
     );
     let answer = session.ok("create_file", plan(true));

@@ -170,7 +170,7 @@ fn what_exists_is_replaced_only_if_told() {
         );
         let error = session.refused(tool, place(tool, source, destination));
         let message = format!("{destination} exists already. Set overwrite to replace it.");
-        assert_eq!((error.status, error.message), (409, message));
+        assert_eq!((error.status, error.message), (422, message));
         session.ok(tool, overwriting(tool, source, destination));
         let paths = paths(&mut session, IDA);
         let there = |path: &str| paths.iter().any(|own| own.trim_end_matches('/') == path);

@@ -129,12 +129,6 @@ fn an_expense_is_between_people_of_its_group() {
             "There is no account x@y.test.",
         ),
         (
-            "payer_email",
-            json!(DI),
-            422,
-            "di@fern.test is no member of group 1.",
-        ),
-        (
             "debtor_emails",
             json!([BO, DI]),
             422,
@@ -319,8 +313,6 @@ fn equal_shares_follow_a_new_amount_and_uneven_ones_are_asked_for() {
 #[test]
 fn an_update_that_breaks_a_rule_is_refused() {
     let update = |id: u32, key: &str, value: Value| with(json!({"expense_id": id}), key, value);
-    let nothing = "Nothing to change: give a description, paid_amount, payer_email, debtor_emails or debt_amounts.";
-    check_refused("update_expense", json!({"expense_id": 1}), 422, nothing);
     for (arguments, status, message) in [
         (
             update(99, "description", json!("x")),
@@ -452,23 +444,7 @@ fn a_list_that_cannot_be_is_refused() {
     let list = |key: &str, value: Value| with(json!({"group_id": 1}), key, value);
     let fields = "sort_by must be + or - and one of created_at, amount, not \"+size\".";
     for (arguments, status, message) in [
-        (list("group_id", json!(9)), 409, "There is no group 9."),
-        (
-            list("group_id", json!(2)),
-            422,
-            "ida@vale.test is no member of group 2.",
-        ),
         (list("sort_by", json!("+size")), 422, fields),
-        (
-            list("participant_email", json!(DI)),
-            422,
-            "di@fern.test is no member of group 1.",
-        ),
-        (
-            list("participant_email", json!("x@y.test")),
-            409,
-            "There is no account x@y.test.",
-        ),
         (
             list("participant_email", json!("bo")),
             422,

@@ -88,6 +88,10 @@ fn a_group_has_at_most_fifty_members() {
         session.refused("add_member_to_group", one_more).message,
         full
     );
+    let again = json!({"name": "Most", "member_emails": []});
+    let error = session.refused("create_group", again);
+    let message = "You have a group of the name \"Most\" already.";
+    assert_eq!((error.status, error.message.as_str()), (409, message));
     let expense = json!({"group_id": 1, "description": "All", "paid_amount": 1, "payer_email": people[0],
         "debtor_emails": people[..50]});
     session.ok("record_expense", expense.clone());
@@ -97,7 +101,10 @@ fn a_group_has_at_most_fifty_members() {
         "record_expense",
         with(expense, "debtor_emails", json!(people)),
     );
-    assert_eq!(error.message, "p50@x.test is no member of group 1.");
+    assert_eq!(
+        error.message,
+        "An expense has from 1 to 50 debtors, not 51."
+    );
 }
 
 #[test]

@@ -60,13 +60,6 @@ fn a_comment_that_breaks_a_rule_is_refused() {
     );
     let long = "The content has 16385 bytes; at most 16384 fit.";
     check_refused("post_task_comment", post(&"x".repeat(16_385)), 422, long);
-    let update = json!({"task_comment_id": 2});
-    check_refused(
-        "update_task_comment",
-        update,
-        422,
-        "Nothing to change: give a content.",
-    );
     let update = json!({"task_comment_id": 2, "content": ""});
     check_refused(
         "update_task_comment",
