@@ -280,3 +280,28 @@ fn what_a_group_brings_is_staged_once_for_all_of_it() {
     assert_eq!(started["corrie-extension"].0["inputs"], Value::Null);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
 }
+
+/// Figure 5: what is lost without the earlier sessions is foresight first, and little of what is done in the end.
+#[test]
+fn every_final_of_the_embedded_suite_loses_proactivity_first() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let run = [
+        "run",
+        suite.to_str().unwrap(),
+        "--agent",
+        "reference",
+        "--json",
+    ];
+    let output = scene.run(&[&run[..], &ABLATE].concat());
+    expect(&output, 0, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let finals = results["sessions"].as_array().unwrap();
+    assert_eq!(finals.len(), 30);
+    let mut comp = 0.0;
+    for session in finals {
+        assert!(session["proc"].as_f64().unwrap() <= 80.0, "{session}");
+        comp += session["comp"].as_f64().unwrap() / 30.0;
+    }
+    assert!(comp > 95.0, "{comp}");
+}

@@ -150,7 +150,7 @@ fn a_request_that_the_matcher_takes_for_work_is_a_leak() {
     check(
         &session("saltmarsh-exhibit"),
         "Page counts are in the two lists.",
-        "And put Tamsin on the chase list for the export by 23 March.",
+        "And the two private telephone numbers on the stock sheet are to be blacked out.",
         3,
         &["the request holds all that `satisfied` looks for"],
     );
@@ -197,8 +197,8 @@ fn evidence_that_is_not_there_is_named() {
         ),
         (
             "{ kind = \"app\", app = \"gmail\", quote = \"What is meant for an opponent\" }",
-            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"missing-export\" }",
-            "the intent `missing-export` of `saltmarsh-exhibit` is of that session only",
+            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"two-numbers-go\" }",
+            "the intent `two-numbers-go` of `saltmarsh-exhibit` is of that session only",
         ),
     ] {
         check(&session("corrie-extension"), old, new, 3, &[said]);
@@ -218,7 +218,7 @@ fn a_group_whose_last_session_needs_nothing_of_another_is_no_group() {
             other,
         )
         .replace(
-            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"wp-withheld\" }",
+            "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"kit-has-originals\" }",
             // A file that it stages is there without it, too.
             "{ kind = \"file\", path = \"saltmarsh/documents-2.md\", quote = \"the\" }",
         );
@@ -254,21 +254,21 @@ fn examples_are_tried() {
 
 #[test]
 fn items_that_look_like_several_or_alike_are_hinted_at() {
-    let old = "criterion = \"The statement adds the loss up to GBP 21,335\"";
+    let old = "criterion = \"By the statement the call logs show no alarm call to Tamsin, Kit Orrell or Olu Bassey in the night of 28 June 2025\"";
     let file = session("saltmarsh-statement");
     check(
         &file,
         old,
-        "criterion = \"The statement adds the loss up to GBP 21,335. The sum is in figures\"",
+        "criterion = \"By the statement the call logs show no alarm call. The night is that of 28 June 2025\"",
         0,
-        &["warning: the item `total` looks like several: 2 sentences"],
+        &["warning: the item `nobody-rung` looks like several: 2 sentences"],
     );
     check(
         &file,
         old,
         "criterion = \"The loss is stated in three heads with the sums of its papers: GBP 11,340, 6,875 and 3,120\"",
         0,
-        &["warning: `total` and `three-heads` look alike"],
+        &["warning: `three-heads` and `nobody-rung` look alike"],
     );
 }
 
@@ -320,10 +320,10 @@ fn a_workflow_that_leaves_something_open_is_found_by_playing() {
 fn a_matcher_that_takes_keywords_is_found_by_playing() {
     check(
         &session("saltmarsh-exhibit"),
-        "within = [\"call:simple_note__add_content_to_note\", \"call:simple_note__update_note\"]\nall = [\n    ['logger|export|data file'],\n    ['tamsin|orrell|\\bto\\b'],\n    ['23[./-]0?3[./-](20)?26|23(rd)? (of )?mar\\w*|march 23|2026-03-23'],\n]\naccepts = [\"18.03.26 | Tamsin Orrell | logger export to Doc G | 23.03.26\", \"The export: ask Orrell by 23 March\"]",
+        "within = [\"file:saltmarsh/chronology*.csv\", \"call:exec\", \"call:edit_file\"]\nall = [\n    ['2025-07-03\\b'],\n    ['(doc\\W{0,2}l\\b|to ?1/14)'],\n    ['2025-07-25\\b'],\n]",
         "all = [['everything is done']]",
         3,
-        &["`cheat` scores", "missing-export"],
+        &["`cheat` scores", "rows-get-days"],
     );
 }
 
@@ -441,8 +441,8 @@ fn broken_files_plugins_content_and_plays_are_told_together() {
     );
     scene.replace(
         &session("corrie-extension"),
-        "D 21.04.26 | W 17.04.26 | 40188 | Dunstall",
-        "D 21.04.26 | W 18.04.26 | 40188 | Dunstall",
+        "D 21.04.26 | W 17.04.26 | 40188 | Dunstall's defence, 4 pm",
+        "D 21.04.26 | W 18.04.26 | 40188 | Dunstall's defence, 4 pm",
     );
     let output = scene.run(&["check", SUITE]);
     let said = [
@@ -602,10 +602,10 @@ fn a_session_that_no_episode_names_is_hinted_at() {
 fn an_item_or_intent_that_leans_on_another_is_hinted_at() {
     check(
         &session("saltmarsh-statement"),
-        "criterion = \"The statement adds the loss up to GBP 21,335\"",
-        "criterion = \"It is GBP 21,335\"",
+        "criterion = \"By the statement the call logs show no alarm call to Tamsin, Kit Orrell or Olu Bassey in the night of 28 June 2025\"",
+        "criterion = \"It shows no alarm call\"",
         0,
-        &["warning: the item `total` does not stand alone: \"it\" needs a text before it"],
+        &["warning: the item `nobody-rung` does not stand alone: \"it\" needs a text before it"],
     );
 }
 
@@ -639,7 +639,7 @@ fn a_matcher_looks_only_at_what_the_judge_is_shown() {
         "files_read = [\"saltmarsh/statement-orrell.md\", ",
         "files_read = [",
         3,
-        &["`file:saltmarsh/*statement*` of `corner`: the judge is shown no such file"],
+        &["`file:saltmarsh/*statement*` of `how-taken`: the judge is shown no such file"],
     );
     check(
         &file,

@@ -3,6 +3,7 @@
 //! `RANDOM_RUNS=10000` for more of them, `RANDOM_FIRST=8` for others.
 
 use std::collections::hash_map::DefaultHasher;
+use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::process::Stdio;
 
@@ -195,7 +196,8 @@ fn write_session(scene: &Scene, random: &mut Random, number: u64, app: bool) {
     }
     for intent in 0..=random.below(3) {
         let word = random.of_these(&["blue", "noon", "which", "é", "item"]);
-        session += &format!(
+        let _ = write!(
+            session,
             "[[intents]]\nid = \"i{intent}\"\ncontent = \"It is {word}.\"\n\
              satisfied = {{ all = [[\"{word}\"]] }}\nasked = {{ all = [[\"{word}[^?]*\\\\?\"]] }}\n"
         );
@@ -210,7 +212,8 @@ fn write_session(scene: &Scene, random: &mut Random, number: u64, app: bool) {
     for rule in 0..rules {
         let kinds = if app { 4 } else { 3 };
         let condition = random.of_these(&conditions[..kinds]);
-        session += &format!(
+        let _ = write!(
+            session,
             "[[checklist]]\nid = \"r{rule}\"\ncriterion = \"It is so.\"\n[checklist.rule]\ngrader = \"rules\"\n\
              config = {{ {condition} }}\n"
         );

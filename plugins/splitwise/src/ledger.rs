@@ -174,6 +174,7 @@ impl<'a> Debts<'a> {
     }
 
     /// Everybody who ever had a debt or a claim, by address.
+    #[cfg(test)]
     pub(crate) fn people(&self) -> impl Iterator<Item = &'a Email> {
         self.owed.keys().copied()
     }

@@ -284,7 +284,7 @@ impl Workspace {
         &mut self,
         path: &WorkspacePath,
         content: &[u8],
-        room: Room,
+        limit: Room,
     ) -> Result<(), WorkspaceError> {
         let Some((parent, name)) = path.split_last() else {
             return Err(WorkspaceError::NotAFile(path.clone()));
@@ -293,7 +293,7 @@ impl Workspace {
         self.view.check_file_bytes(content.len() as u64, path)?;
         let mut books = self.books();
         let old = self.replaced_bytes(path)?;
-        if room == Room::Within {
+        if limit == Room::Within {
             self.check_room(books.usage, path, old, content.len() as u64)?;
         }
         books.tracker.touch(&self.view, path)?;

@@ -17,7 +17,7 @@ use pibench_sandbox::{App, Limits};
 /// What a line of stdin asks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct Line {
     /// The tool's name in the app.
     call: String,
     #[serde(default)]
@@ -43,7 +43,7 @@ pub(super) fn call(args: &PluginCallArgs) -> Result<Exit, Failure> {
     let mut out = std::io::stdout().lock();
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let asked = line.context("read stdin").and_then(|line| {
-            serde_json::from_str::<Call>(&line)
+            serde_json::from_str::<Line>(&line)
                 .with_context(|| format!("read line {} of stdin", number + 1))
         });
         let asked = asked.or_exit(Exit::InvalidInput)?;
