@@ -19,7 +19,6 @@ use crate::judge::Judge;
 use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{Channel, Environment, Setup};
-use pibench_core::path::WorkspacePath;
 use pibench_core::progress::Progress;
 use pibench_core::record::{ChangeKind, FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
@@ -32,7 +31,7 @@ use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionCloc
 use pibench_sandbox::app::app_key;
 use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::SHELL;
-use pibench_sandbox::workspace::{Quota, Workspace, WorkspaceError};
+use pibench_sandbox::workspace::{Quota, Workspace, WorkspaceError, parse_path};
 use pibench_sandbox::{App, Documents, Grader, Shell};
 use pibench_suite::manifest::Person;
 use pibench_suite::suite::{Persona, USER_MD};
@@ -241,11 +240,7 @@ pub(super) fn stage(
     path: &str,
     content: &[u8],
 ) -> Result<(), WorkspaceError> {
-    let path = WorkspacePath::parse(path).map_err(|source| WorkspaceError::Path {
-        text: path.to_owned(),
-        source,
-    })?;
-    workspace.stage(&path, content)
+    workspace.stage(&parse_path(path)?, content)
 }
 
 impl<'a> Episode<'a> {

@@ -174,6 +174,14 @@ impl WorkspaceError {
     }
 }
 
+/// Reads a path; an error tells the text.
+pub fn parse_path(text: &str) -> Result<WorkspacePath, WorkspaceError> {
+    WorkspacePath::parse(text).map_err(|source| WorkspaceError::Path {
+        text: text.to_owned(),
+        source,
+    })
+}
+
 /// A session's files, to read and write.
 #[derive(Debug)]
 pub struct Workspace {

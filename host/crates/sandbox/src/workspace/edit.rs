@@ -8,7 +8,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use cap_std::fs::OpenOptions;
 
-use super::{Books, Entry, EntryKind, Workspace, WorkspaceError, WorkspacePath, view};
+use super::{Books, Entry, EntryKind, Workspace, WorkspaceError, WorkspacePath, parse_path, view};
 
 impl Workspace {
     /// Adds to the end of a file; makes the file, and the folders above it, if there is none.
@@ -142,9 +142,7 @@ impl Workspace {
             let Some(rest) = entry.path.as_str().strip_prefix(moved.path.as_str()) else {
                 continue;
             };
-            let text = format!("{}{rest}", to.as_str());
-            let target = WorkspacePath::parse(&text)
-                .map_err(|source| WorkspaceError::Path { text, source })?;
+            let target = parse_path(&format!("{}{rest}", to.as_str()))?;
             self.view.check_depth(&target)?;
             if entry.kind == EntryKind::File {
                 books.tracker.touch(&self.view, &entry.path)?;

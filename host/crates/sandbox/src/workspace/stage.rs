@@ -1,4 +1,5 @@
-//! What the host itself does to a workspace: it puts in what a session brings and what a journal remembers, and empties it.
+//! What the host itself does to a workspace: it puts in what a session brings, what a journal remembers and what the
+//! scaffold keeps as memory, and empties it.
 //! Neither the quota, which bounds the agent, nor anything that the agent left in the way keeps it from that.
 
 #[cfg(test)]
@@ -8,28 +9,19 @@ use std::ffi::OsStr;
 
 use cap_std::fs::Dir;
 
-use super::{EntryKind, Room, Usage, Workspace, WorkspaceError, WorkspacePath};
+use super::{EntryKind, Room, Usage, Workspace, WorkspaceError, WorkspacePath, parse_path};
 
 impl Workspace {
     /// Makes or replaces a file beyond the quota of the whole workspace. A folder that has its name, or a file that has the
     /// name of a folder above it, is renamed: `NAME.before`, or `NAME.before-2` and so on where that is taken. A link or
     /// device in its way is removed, since it counts as nothing.
     pub fn stage(&mut self, path: &WorkspacePath, content: &[u8]) -> Result<(), WorkspaceError> {
-        let mut folder = WorkspacePath::ROOT;
-        for component in path.components() {
-            folder = folder
-                .join(component)
-                .map_err(|source| WorkspaceError::Path {
-                    text: path.to_string(),
-                    source,
-                })?;
-            let kind = if folder == *path {
-                EntryKind::File
-            } else {
-                EntryKind::Directory
-            };
-            self.make_way(&folder, kind)?;
+        let above = std::iter::successors(path.parent(), WorkspacePath::parent);
+        let above: Vec<WorkspacePath> = above.filter(|folder| !folder.is_root()).collect();
+        for folder in above.iter().rev() {
+            self.make_way(folder, EntryKind::Directory)?;
         }
+        self.make_way(path, EntryKind::File)?;
         self.put(path, content, Room::Beyond)
     }
 
@@ -47,12 +39,10 @@ impl Workspace {
         }
         let mut number = 1;
         let free = loop {
-            let text = match number {
+            let name = parse_path(&match number {
                 1 => format!("{path}.before"),
                 _ => format!("{path}.before-{number}"),
-            };
-            let name = WorkspacePath::parse(&text)
-                .map_err(|source| WorkspaceError::Path { text, source })?;
+            })?;
             match self.stat(&name) {
                 Err(WorkspaceError::NotFound(_)) => break name,
                 _ => number += 1,
@@ -122,10 +112,7 @@ impl Workspace {
             }
         }
         for text in folders {
-            let folder = WorkspacePath::parse(text).map_err(|source| WorkspaceError::Path {
-                text: text.clone(),
-                source,
-            })?;
+            let folder = parse_path(text)?;
             let mut usage = self.usage();
             match self.make_directories(&mut usage, &folder) {
                 Ok(_) => self.books().usage = usage,
