@@ -76,7 +76,7 @@ fn products_are_sorted() {
     );
     check_found(json!({"sort_by": "-rating", "page_limit": 1}), &[LAMP]);
     check_found(
-        json!({"sort_by": "delivery_days", "page_limit": 2}),
+        json!({"sort_by": "+delivery_days", "page_limit": 2}),
         &[CLIP_LAMP, KETTLE],
     );
 }

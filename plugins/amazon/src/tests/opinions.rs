@@ -9,7 +9,7 @@ fn reviews_are_listed_filtered_and_sorted() {
     };
     assert_eq!(listed(json!({})), [2, 1]);
     assert_eq!(listed(json!({"sort_by": "+rating"})), [1, 2]);
-    assert_eq!(listed(json!({"sort_by": "created_at"})), [1, 2]);
+    assert_eq!(listed(json!({"sort_by": "+created_at"})), [1, 2]);
     assert_eq!(listed(json!({"query": "bending"})), [1]);
     assert_eq!(listed(json!({"user_email": "Cy@moor.test"})), [2]);
     assert_eq!(listed(json!({"min_rating": 5})), [2]);
