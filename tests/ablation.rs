@@ -305,3 +305,30 @@ fn every_final_of_the_embedded_suite_loses_proactivity_first() {
     }
     assert!(comp > 95.0, "{comp}");
 }
+
+#[test]
+fn a_choice_that_leaves_nothing_to_play_is_refused() {
+    let scene = Scene::new();
+    let suite = embedded();
+    let run = |args: &[&str]| {
+        let first = ["run", suite.to_str().unwrap(), "--agent", "nop"];
+        scene.run(&[&first, args].concat())
+    };
+    let first = ["--session", "desk-needs"];
+    expect(
+        &run(&[&first[..], &ABLATE].concat()),
+        2,
+        &[
+            "find anything to play: without dependencies",
+            "desk-needs is none",
+        ],
+    );
+    expect(
+        &run(&[&first[..], &["--persona", "law_trainee"]].concat()),
+        2,
+        &["desk-needs is of researcher, and persona law_trainee was asked for"],
+    );
+    assert!(!scene.path("runs").exists(), "nothing is made");
+    let last = ["--session", "desk-order", "--persona", "researcher"];
+    expect(&run(&[&last[..], &ABLATE].concat()), 0, &["1 session"]);
+}

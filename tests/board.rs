@@ -440,6 +440,11 @@ async fn runs_whose_judges_have_other_settings_are_not_ranked_against_each_other
     let rankings = board["rankings"].as_array().unwrap();
     let of = |ranking: &Value| ranking["rows"].as_array().unwrap().len();
     assert_eq!(rankings.iter().map(of).collect::<Vec<_>>(), [2, 1]);
+    for ranking in rankings {
+        assert_eq!(ranking["scaffold"], "nanobot-0.1.5");
+        let prompts = ranking["prompts"].as_str().unwrap();
+        assert!(prompts.starts_with("built in, version "), "{prompts}");
+    }
     let page = text(&scene, "site/index.html");
     let words = "which differs in the settings of the judge&#39;s model.";
     assert!(page.contains(words), "{page}");

@@ -29,6 +29,24 @@ fn a_finished_run_is_shown_with_its_table() {
 }
 
 #[test]
+fn runs_of_one_agent_are_told_apart_by_their_folders() {
+    let scene = Scene::new();
+    let session = ["--agent", "reactive", "--session", "corrie-extension"];
+    for run in ["both/one", "both/two"] {
+        scene.play(run, &session);
+    }
+    let said = String::from_utf8(scene.run(&["show", "both"]).stdout).unwrap();
+    for label in ["reactive (one) (scripted)", "reactive (two) (scripted)"] {
+        assert!(said.contains(label), "`{label}` is not in:\n{said}");
+    }
+    // One alone needs no other name.
+    let output = scene.run(&["show", "both/one"]);
+    expect(&output, 0, &["1 session, 1 finished before"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains("(one)"), "{said}");
+}
+
+#[test]
 fn a_run_that_was_cut_off_is_shown_as_far_as_it_is() {
     let scene = Scene::new();
     scene.play("run", &["--agent", "reactive"]);

@@ -6,7 +6,7 @@ import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, readJson, report, ROOT, run, shot } from "./scene.js";
+import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, readJson, report, ROOT, run, serveModel, shot } from "./scene.js";
 
 const SESSION = "#/session/1/law_trainee/1/saltmarsh-statement";
 const PAGES = ["#/", "#/sessions", SESSION, "#/tables", "#/compare/0/1", "#/compare/0/1/law_trainee/saltmarsh-statement"];
@@ -300,6 +300,47 @@ test("a sheet is filled in, kept and saved, and the program takes it", async () 
   assert.equal(human.checklist.judgements + human.intents.judgements, questions);
   assert.equal(human.checklist.disagreements + human.intents.disagreements, 0);
   assert.deepEqual(page.asked.filter((asked) => !asked.startsWith("file:") && !asked.startsWith("blob:")), []);
+  assert.deepEqual(page.troubles, []);
+});
+
+test("a board's rows are chosen by agent, prompt and scaffold, on a phone too", async () => {
+  run("suite", "new", "mine");
+  writeFileSync(at("board.toml"), 'version = 1\ntitle = "Spring"\nruns = 1\nunknown_cost = true\n');
+  const model = await serveModel();
+  const by = ["--user", "openai/u", "--judge", "openai/j", "--runs", "1"];
+  const sent = { first: [], second: ["--scaffold-prompt", "coached"], third: ["--scaffold", "nanobot-0.1.4"] };
+  for (const [name, more] of Object.entries(sent)) {
+    await model.runs("run", "mine/suite.toml", "--agent", "openai/" + name, ...by, ...more, "--out", name);
+    run("submit", "prepare", name, "--rules", "board.toml", "--out", `sent/${name}.submission`);
+  }
+  model.close();
+  run("board", "build", "sent", "--rules", "board.toml", "--suite", "mine/suite.toml", "--out", "site");
+  const page = await open(browser, pathToFileURL(at("site", "index.html")).href);
+  const shown = async () => (await page.locator("tbody tr:visible th a").allTextContents()).sort();
+  assert.deepEqual(await shown(), ["openai/first", "openai/second", "openai/third"]);
+  await page.fill("#agent", "SECOND");
+  assert.deepEqual(await shown(), ["openai/second"]);
+  await page.fill("#agent", "");
+  for (const [field, value, there] of [
+    ["prompt", "coached", ["openai/second"]],
+    ["scaffold", "nanobot-0.1.4", ["openai/third"]],
+    ["verified", "replayed", ["openai/first", "openai/second", "openai/third"]],
+    ["verified", "judged again", []],
+  ]) {
+    await page.selectOption("#" + field, value);
+    assert.deepEqual(await shown(), there, field);
+    await page.selectOption("#" + field, "");
+  }
+  await page.check("#signed");
+  assert.deepEqual(await shown(), []);
+  await page.uncheck("#signed");
+  await shot(page, "board");
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => window.axe.run());
+  assert.deepEqual(found.violations.map((one) => one.id), []);
+  await page.setViewportSize({ width: 390, height: 800 });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page itself does not scroll");
+  await shot(page, "board-phone");
   assert.deepEqual(page.troubles, []);
 });
 

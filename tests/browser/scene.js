@@ -1,10 +1,12 @@
 // What the browser tests stand on: runs of the embedded suite, reports of them, a browser with a fresh profile.
 
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
@@ -18,6 +20,36 @@ export const at = (...parts) => join(dir, ...parts);
 export function run(...args) {
   return execFileSync(PROGRAM, args, { cwd: dir, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, PIBENCH_CACHE: join(ROOT, "target/test-cache") } });
+}
+
+/** What a judge's or user agent's prompt wants said: that nothing is met, and that the user asks for the same again. */
+function judged(system, prompt) {
+  const lines = system.split("\n");
+  const message = lines.indexOf("<the message>");
+  if (message >= 0) return [lines[message - 1], "Is that all?", lines[message + 1]].join("\n");
+  const [, nonce] = system.match(/=== (\S+) ITEM/);
+  const items = [...prompt.split("\n# ").at(-1).matchAll(/^(\d+)\. (.+)$/gm)];
+  const end = system.includes("REASON:") ? "REASON: it comes first" : "EVIDENCE: none\nVERDICT: NO";
+  const blocks = items.map(([, number, text]) => `=== ${nonce} ITEM ${number} ===\nTEXT: ${text}\n${end}`);
+  return (system.includes("REASON:") ? blocks.slice(0, 1) : blocks).join("\n");
+}
+
+/** A model that plays all three roles: an agent that does nothing, whose work is found to be nothing. */
+export async function serveModel() {
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse((await request.toArray()).join(""));
+    const [system, prompt] = body.messages.map((message) => message.content);
+    const content = system.startsWith("This is a check") ? "OK" : body.tools?.length ? "Done." : judged(system, prompt);
+    const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
+    const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ id: "1", object: "chat.completion", created: 0, model: body.model, choices, usage }));
+  });
+  await new Promise((listens) => server.listen(0, "127.0.0.1", listens));
+  const env = { ...process.env, PIBENCH_CACHE: join(ROOT, "target/test-cache"), OPENAI_API_KEY: "none",
+    OPENAI_BASE_URL: `http://127.0.0.1:${server.address().port}/v1` };
+  const runs = (...args) => promisify(execFile)(PROGRAM, args, { cwd: dir, env });
+  return { runs, close: () => server.close() };
 }
 
 /** Plays one persona's episode twice. */

@@ -19,7 +19,7 @@ use pibench_record::results::RunResults;
 use pibench_report::follow::{Follow, state};
 use pibench_report::parts_table::parts_table;
 use pibench_report::progress::display;
-use pibench_report::run_record::{RecordError, RunRecord};
+use pibench_report::run_record::{RecordError, RunRecord, tell_apart};
 use pibench_report::table;
 
 /// Between two looks at a folder.
@@ -68,10 +68,11 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
             return Ok(Exit::Complete);
         }
     }
-    let results: Vec<&RunResults> = ended.iter().map(|run| &run.results).collect();
+    let results = ended.iter().map(|run| (run.label.as_str(), &run.results));
+    let results: Vec<(&str, &RunResults)> = results.collect();
     match results.as_slice() {
         _ if !parts.is_empty() => {}
-        [one] => println!("{}", table::results(one)),
+        [(_, one)] => println!("{}", table::results(one)),
         all => println!("{}", table::agents(all)),
     }
     if let Some(cut) = ended.iter().find(|run| !run.complete) {
@@ -110,5 +111,7 @@ fn read(dirs: &[Utf8PathBuf]) -> Result<Vec<RunRecord>, Failure> {
     let dirs = dirs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
     let runs: Result<Vec<RunRecord>, RecordError> =
         dirs.map(|dir| RunRecord::so_far(&dir)).collect();
-    runs.map_err(failure)
+    let mut runs = runs.map_err(failure)?;
+    tell_apart(&mut runs);
+    Ok(runs)
 }

@@ -12,9 +12,8 @@ const choose = () => {
       || (wanted("signed").checked && dataset.signed !== "true");
   }
   for (const section of document.querySelectorAll("section:has(tbody)")) {
-    const { suite, protocol } = section.dataset;
     section.hidden = !section.querySelector("tbody tr:not([hidden])")
-      || !["", suite].includes(wanted("suite").value) || !["", protocol].includes(wanted("protocol").value);
+      || ["suite", "protocol", "scaffold", "prompts"].some((id) => !["", section.dataset[id]].includes(wanted(id).value));
   }
 };
 document.querySelector(".filters").hidden = false;

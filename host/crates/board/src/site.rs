@@ -113,6 +113,9 @@ struct Ranking<'a> {
     suite_digest: &'a str,
     protocol: String,
     protocol_version: u32,
+    scaffold: String,
+    /// Of user agent and judge: `built in, version 3`, or `own 1f2e3d4c5b6a`.
+    prompts: String,
     user: &'a str,
     judge: &'a str,
     /// In what its runs differ from those of the first ranking, beside their agents; empty for the first.
@@ -256,19 +259,34 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
         .collect();
     let score = |row: &Row<'_>| row.proc.as_ref().map_or(-1.0, |proc| proc.score);
     rows.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    let prompts = match first.prompts_version {
+        Some(version) => format!("built in, version {version}"),
+        None => format!("own {}", short(&first.prompts_digest)),
+    };
     Ranking {
         suite: &first.suite,
         suite_digest: &first.suite_digest,
-        protocol: serde_json::to_value(first.protocol)
-            .ok()
-            .and_then(|name| name.as_str().map(str::to_owned))
-            .unwrap_or_default(),
+        protocol: word(&first.protocol),
         protocol_version: first.protocol_version,
+        scaffold: word(&first.scaffold),
+        prompts,
         user: &first.user,
         judge: &first.judge,
         apart: Vec::new(),
         rows,
     }
+}
+
+/// An enumerated value as the formats spell it.
+fn word(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).ok();
+    let word = value.as_ref().and_then(serde_json::Value::as_str);
+    word.unwrap_or_default().to_owned()
+}
+
+/// As much of a digest as people compare.
+fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 /// A score with its interval, in percent.
@@ -306,7 +324,15 @@ fn html(board: &Board<'_>) -> String {
     let refused = refused(board.refused);
     let suites = board.rankings.iter().map(|one| one.suite.to_owned());
     let protocols = board.rankings.iter().map(|one| one.protocol.clone());
-    let chosen = choice("Suite", &suites.collect()) + &choice("Protocol", &protocols.collect());
+    let scaffolds = board.rankings.iter().map(|one| one.scaffold.clone());
+    let prompts = board.rankings.iter().map(|one| one.prompts.clone());
+    let chosen = [
+        choice("Suite", "suite", &suites.collect()),
+        choice("Protocol", "protocol", &protocols.collect()),
+        choice("Scaffold", "scaffold", &scaffolds.collect()),
+        choice("Judge's prompts", "prompts", &prompts.collect()),
+    ]
+    .concat();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -332,12 +358,11 @@ fn html(board: &Board<'_>) -> String {
 }
 
 /// A field to choose one of the values that occur.
-fn choice(name: &str, values: &BTreeSet<String>) -> String {
+fn choice(name: &str, id: &str, values: &BTreeSet<String>) -> String {
     let options = values
         .iter()
         .map(|value| format!("<option>{}</option>", escape::html(value)));
     let options: String = options.collect();
-    let id = name.to_lowercase();
     format!(
         "<label>{name} <select id=\"{id}\"><option value=\"\">any</option>{options}</select></label>"
     )
@@ -349,13 +374,15 @@ fn section(ranking: &Ranking<'_>) -> String {
         suite_digest,
         protocol,
         protocol_version,
+        scaffold,
+        prompts,
         user,
         judge,
         apart,
         rows,
     } = ranking;
     let rows: String = rows.iter().map(row).collect();
-    let digest: String = suite_digest.chars().take(12).collect();
+    let digest = short(suite_digest);
     let [suite, user, judge, digest] = [suite, *user, judge, digest.as_str()].map(escape::html);
     let apart = if apart.is_empty() {
         String::new()
@@ -364,8 +391,9 @@ fn section(ranking: &Ranking<'_>) -> String {
         format!(" Not comparable with the first ranking, which differs in {words}.")
     };
     format!(
-        "<section data-suite=\"{suite}\" data-protocol=\"{protocol}\">\n<h2>{suite} <small>{digest}</small></h2>\n\
-         <p>Protocol {protocol}, version {protocol_version}; user agent {user}, judge {judge}.{apart}</p>\n\
+        "<section data-suite=\"{suite}\" data-protocol=\"{protocol}\" data-scaffold=\"{scaffold}\" data-prompts=\"{prompts}\">\n<h2>{suite} <small>{digest}</small></h2>\n\
+         <p>Protocol {protocol}, version {protocol_version}; scaffold {scaffold}; user agent {user}, judge {judge}, prompts \
+         {prompts}.{apart}</p>\n\
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Ranking of {suite}\"><table>\n<thead><tr><th>Rank</th><th>Agent</th>\
          <th>Proc</th><th>Comp</th><th>Runs</th><th>Cost, USD</th><th>Prompt</th><th>Verified</th><th>Signed by</th>\
          <th>To look at</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"

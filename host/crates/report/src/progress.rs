@@ -231,18 +231,22 @@ fn add((sum, count): &mut (f64, usize), score: Option<f64>) {
     }
 }
 
+fn count(sessions: usize) -> String {
+    match sessions {
+        1 => "1 session".into(),
+        _ => format!("{sessions} sessions"),
+    }
+}
+
 /// A line for logs; turns are too many for one each.
 fn line(event: &Progress) -> Option<String> {
     match event {
         Progress::Planned {
             sessions,
             finished: 0,
-        } => Some(match sessions {
-            1 => "1 session".to_owned(),
-            _ => format!("{sessions} sessions"),
-        }),
+        } => Some(count(*sessions)),
         Progress::Planned { sessions, finished } => {
-            Some(format!("{sessions} sessions, {finished} finished before"))
+            Some(format!("{}, {finished} finished before", count(*sessions)))
         }
         Progress::Preflight(said) => Some(format!("preflight: {}", escape::line(said))),
         Progress::Compiling { plugin } => Some(format!("compiling {plugin}, once")),

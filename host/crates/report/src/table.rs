@@ -56,13 +56,13 @@ pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
     (!lines.is_empty()).then(|| format!("Faults:\n{}", lines.join("\n")))
 }
 
-/// Several agents on one suite: Proc and Comp over all and by persona.
-pub fn agents(runs: &[&RunResults]) -> String {
+/// Several agents on one suite, or several runs of one, each with its label: Proc and Comp over all and by persona.
+pub fn agents(runs: &[(&str, &RunResults)]) -> String {
     let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
-    for run in runs {
+    for (label, run) in runs {
         let prompt = run.scaffold_prompt.as_ref();
         let prompt = prompt.map_or_else(String::new, |it| format!(" ({} prompt)", line(it)));
-        let mut name = line(&marked(&run.agent, run.players)) + &prompt;
+        let mut name = line(&marked(label, run.players)) + &prompt;
         for persona in &run.personas {
             table.add_row([
                 std::mem::take(&mut name),
@@ -83,11 +83,11 @@ pub fn agents(runs: &[&RunResults]) -> String {
     let mut parts = vec![table.to_string()];
     let marks = Mark::ALL.into_iter().filter(|mark| {
         let mut runs = runs.iter();
-        runs.any(|run| run.players.marks().contains(mark))
+        runs.any(|(_, run)| run.players.marks().contains(mark))
     });
     parts.extend(marks.map(|mark| mark.sentence().to_owned()));
-    let faults = runs.iter().flat_map(|run| {
-        let name = line(&run.agent);
+    let faults = runs.iter().flat_map(|(label, run)| {
+        let name = line(label);
         run.faults
             .iter()
             .map(move |one| format!("{name} {}", fault(one)))

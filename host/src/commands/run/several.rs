@@ -46,7 +46,8 @@ impl Several {
             if args.json {
                 println!("{}", serde_json::to_string(&results).or_exit(Exit::Bug)?);
             } else {
-                println!("{}", table::agents(&results));
+                let runs = results.iter().map(|&run| (run.agent.as_str(), run));
+                println!("{}", table::agents(&runs.collect::<Vec<_>>()));
             }
             pibench_report::tell!("Run folders: {}/", stored::name(folder.as_str()));
         }

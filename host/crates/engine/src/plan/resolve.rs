@@ -21,7 +21,7 @@ use crate::spending::Spending;
 use crate::tools::list_tools;
 use pibench_agent::AgentPrompts;
 use pibench_core::near::did_you_mean;
-use pibench_core::vocabulary::PROTOCOL_VERSION;
+use pibench_core::vocabulary::{Ablation, PROTOCOL_VERSION};
 use pibench_model::cassette::Tape;
 use pibench_model::client::Clients;
 use pibench_model::collector::Collector;
@@ -31,7 +31,7 @@ use pibench_record::folder::{PluginMark, Shard};
 use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{Assignment, LoadedPolicy, SCAFFOLD_PROMPT};
-use pibench_suite::suite::Suite;
+use pibench_suite::suite::{Session, Suite};
 use pibench_vault::keyring;
 
 /// What is asked of a run beside its suite's settings.
@@ -399,6 +399,41 @@ fn check_filter(suite: &Suite) -> Result<(), PlanError> {
             let told = format!("find {what} `{unknown}`{near}: {there}");
             return Err(PlanError::asked(told));
         }
+    }
+    check_any_left(suite)
+}
+
+/// Each name is there, and yet nothing would be played: a session of another persona, or an ablation of what ends no group.
+fn check_any_left(suite: &Suite) -> Result<(), PlanError> {
+    let filter = &suite.filter;
+    let is_wanted =
+        |session: &&Session| filter.sessions.is_empty() || filter.sessions.contains(&session.id);
+    let personas = suite.personas.iter();
+    let personas = personas
+        .filter(|persona| filter.personas.is_empty() || filter.personas.contains(&persona.id));
+    let sessions = personas.flat_map(|persona| persona.sessions.iter().filter(is_wanted));
+    let sessions: Vec<&Session> = sessions.collect();
+    let asked = filter.sessions.join(", ");
+    if sessions.is_empty() && !filter.sessions.is_empty() {
+        let owners = suite.personas.iter();
+        let owners = owners.filter(|persona| persona.sessions.iter().any(|one| is_wanted(&one)));
+        let owners: Vec<&str> = owners.map(|persona| persona.id.as_str()).collect();
+        let personas = filter.personas.join(", ");
+        return Err(PlanError::asked(format!(
+            "find anything to play: {asked} is of {}, and persona {personas} was asked for",
+            owners.join(", ")
+        )));
+    }
+    if suite.ablate == Some(Ablation::Dependencies)
+        && sessions.iter().all(|session| session.depends_on.is_empty())
+    {
+        let none = match asked.as_str() {
+            "" => "there is none".into(),
+            asked => format!("{asked} is none"),
+        };
+        return Err(PlanError::asked(format!(
+            "find anything to play: without dependencies the sessions that end a group are played, and {none}"
+        )));
     }
     Ok(())
 }
