@@ -2,6 +2,8 @@
 
 mod shape;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -93,6 +95,69 @@ fn needed(manifest: &toml::Table) -> Vec<String> {
     let tables = kinds.into_iter().chain(targets).flatten();
     let names = tables.filter_map(toml::Value::as_table);
     names.flat_map(toml::Table::keys).cloned().collect()
+}
+
+/// The sets of features with which each package is built, by name and version.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test asks cargo what it would build"
+)]
+fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "tree", "--locked", "--prefix", "none", "--format", "{p}|{f}", "--edges", edges,
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let mut found = BTreeMap::<String, BTreeSet<String>>::new();
+    let said = String::from_utf8(output.stdout).unwrap();
+    for line in said.lines().filter(|line| !line.is_empty()) {
+        let (package, features) = line.trim_end_matches(" (*)").split_once('|').unwrap();
+        let features = features.to_owned();
+        found
+            .entry(package.to_owned())
+            .or_default()
+            .insert(features);
+    }
+    found
+}
+
+/// A feature that the tests alone ask for would have that package, and all above it, compiled a second time.
+#[test]
+fn packages_have_the_same_features_with_and_without_the_tests() {
+    let (built, tested) = (features("normal,build"), features("normal,build,dev"));
+    for (package, features) in &built {
+        // Macros have it without the places in sources that a test reads.
+        if !package.starts_with("proc-macro2 ") {
+            assert_eq!(
+                features, &tested[package],
+                "{package}; name it in host/Cargo.toml"
+            );
+        }
+    }
+    assert!(built.len() > 300, "{}", built.len());
+}
+
+#[test]
+fn every_crate_of_the_host_is_named_in_the_profile_of_builds() {
+    let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml"))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let named = manifest["profile"]["release"]["package"]
+        .as_table()
+        .unwrap();
+    let crates = fs::read_dir(root().join("host/crates")).unwrap();
+    let crates = crates.map(|one| one.unwrap().path().join("Cargo.toml"));
+    for path in crates.chain([root().join("host/Cargo.toml")]) {
+        let own: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
+        let name = own["package"]["name"].as_str().unwrap();
+        assert_eq!(named[name]["opt-level"].as_integer(), Some(1), "{name}");
+    }
 }
 
 /// Cargo refuses circles; which floor may stand on which, and who may know what is heavy or dangerous, stands here.
@@ -220,11 +285,12 @@ const PARSERS: [(&str, &[&str]); 37] = [
 ];
 
 /// Crates that read no bytes of strangers.
-const OTHERS: [&str; 38] = [
+const OTHERS: [&str; 40] = [
     "aes-gcm-siv",
     "anyhow",
     "async-trait",
     "blake3",
+    "bstr",
     "bytes",
     "camino",
     "cap-std",
@@ -245,6 +311,7 @@ const OTHERS: [&str; 38] = [
     "rayon",
     "rustix",
     "schemars",
+    "semver",
     "sha2",
     "signal-hook",
     "similar",

@@ -314,7 +314,8 @@ fn html(board: &Board<'_>) -> String {
         hash(STYLE)
     );
     let title = escape::html(board.title);
-    let rankings: String = board.rankings.iter().map(section).collect();
+    let rankings = (1..).zip(&board.rankings);
+    let rankings: String = rankings.map(|(number, one)| section(number, one)).collect();
     let empty = "<p>No run stands here yet.</p>\n";
     let rankings = if rankings.is_empty() {
         empty
@@ -368,7 +369,7 @@ fn choice(name: &str, id: &str, values: &BTreeSet<String>) -> String {
     )
 }
 
-fn section(ranking: &Ranking<'_>) -> String {
+fn section(number: usize, ranking: &Ranking<'_>) -> String {
     let Ranking {
         suite,
         suite_digest,
@@ -394,7 +395,7 @@ fn section(ranking: &Ranking<'_>) -> String {
         "<section data-suite=\"{suite}\" data-protocol=\"{protocol}\" data-scaffold=\"{scaffold}\" data-prompts=\"{prompts}\">\n<h2>{suite} <small>{digest}</small></h2>\n\
          <p>Protocol {protocol}, version {protocol_version}; scaffold {scaffold}; user agent {user}, judge {judge}, prompts \
          {prompts}.{apart}</p>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Ranking of {suite}\"><table>\n<thead><tr><th>Rank</th><th>Agent</th>\
+         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Ranking {number}, of {suite}\"><table>\n<thead><tr><th>Rank</th><th>Agent</th>\
          <th>Proc</th><th>Comp</th><th>Runs</th><th>Cost, USD</th><th>Prompt</th><th>Verified</th><th>Signed by</th>\
          <th>To look at</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"
     )
