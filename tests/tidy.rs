@@ -3,7 +3,6 @@
 mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -86,6 +85,24 @@ fn eval_is_pure() {
     );
 }
 
+/// The Cargo.toml of a folder.
+fn manifest(folder: &str) -> toml::Table {
+    let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml"));
+    text.unwrap().parse().unwrap()
+}
+
+/// The host's crates by the names of their folders, the program itself as `host`.
+fn manifests() -> Vec<(String, toml::Table)> {
+    let mut all = vec![("host".to_owned(), manifest("host"))];
+    for entry in std::fs::read_dir(root().join("host/crates")).unwrap() {
+        let floor = entry.unwrap().file_name().into_string().unwrap();
+        let manifest = manifest(&format!("host/crates/{floor}"));
+        all.push((floor, manifest));
+    }
+    assert!(all.len() > 19);
+    all
+}
+
 /// What a crate is built of, on any target. Its tests may know more.
 fn needed(manifest: &toml::Table) -> Vec<String> {
     let kinds = ["dependencies", "build-dependencies"].map(|kind| manifest.get(kind));
@@ -144,18 +161,12 @@ fn packages_have_the_same_features_with_and_without_the_tests() {
 
 #[test]
 fn every_crate_of_the_host_is_named_in_the_profile_of_builds() {
-    let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml"))
-        .unwrap()
-        .parse()
-        .unwrap();
-    let named = manifest["profile"]["release"]["package"]
+    let workspace = manifest("");
+    let named = workspace["profile"]["release"]["package"]
         .as_table()
         .unwrap();
-    let crates = fs::read_dir(root().join("host/crates")).unwrap();
-    let crates = crates.map(|one| one.unwrap().path().join("Cargo.toml"));
-    for path in crates.chain([root().join("host/Cargo.toml")]) {
-        let own: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
-        let name = own["package"]["name"].as_str().unwrap();
+    for (_, manifest) in manifests() {
+        let name = manifest["package"]["name"].as_str().unwrap();
         assert_eq!(named[name]["opt-level"].as_integer(), Some(1), "{name}");
     }
 }
@@ -222,8 +233,7 @@ fn each_crate_stands_on_those_that_it_may() {
         .copied()
         .collect();
     for (name, below, own) in floors {
-        let path = root().join(format!("host/crates/{name}/Cargo.toml"));
-        let manifest: toml::Table = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+        let manifest = manifest(&format!("host/crates/{name}"));
         for dependency in &needed(&manifest) {
             let floor = dependency
                 .strip_prefix("pibench-")
@@ -339,15 +349,7 @@ fn dependencies(manifest: &toml::Table) -> Vec<&String> {
 
 #[test]
 fn what_reads_bytes_of_strangers_stands_where_it_may() {
-    let mut manifests = vec![("host".to_owned(), root().join("host/Cargo.toml"))];
-    for entry in std::fs::read_dir(root().join("host/crates")).unwrap() {
-        let entry = entry.unwrap();
-        let floor = entry.file_name().into_string().unwrap();
-        manifests.push((floor, entry.path().join("Cargo.toml")));
-    }
-    assert!(manifests.len() > 19);
-    for (floor, path) in manifests {
-        let manifest: toml::Table = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+    for (floor, manifest) in manifests() {
         for name in dependencies(&manifest) {
             let parser = PARSERS.iter().find(|(parser, _)| parser == name);
             if let Some((_, floors)) = parser {

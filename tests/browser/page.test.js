@@ -28,6 +28,14 @@ after(async () => {
   clean();
 });
 
+/** What axe-core finds wrong with a page, with its first places. */
+async function violations(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => axe.run());
+  const first = (one) => one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(" | ");
+  return found.violations.map((one) => one.id + ": " + first(one));
+}
+
 async function go(page, hash, selector = "main h1") {
   await page.evaluate((hash) => { location.hash = hash; }, hash);
   await page.waitForSelector(selector);
@@ -197,10 +205,7 @@ test("every page is readable in light, in dark and on a phone", async () => {
       assert.ok(wide <= window, look + " " + hash + " is " + wide + " wide");
       const poor = await page.evaluate(poorContrast);
       assert.deepEqual(poor, [], look + " " + hash);
-      await page.evaluate(AXE);
-      const found = await page.evaluate(() => axe.run());
-      const first = (one) => one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(" | ");
-      told.push(...found.violations.map((one) => look + " " + hash + " " + one.id + ": " + first(one)));
+      told.push(...(await violations(page)).map((one) => look + " " + hash + " " + one));
       await shot(page, look + "-" + number);
     }
     assert.deepEqual(page.troubles, []);
@@ -335,9 +340,7 @@ test("a board's rows are chosen by agent, prompt and scaffold, on a phone too", 
   assert.deepEqual(await shown(), []);
   await page.uncheck("#signed");
   await shot(page, "board");
-  await page.evaluate(AXE);
-  const found = await page.evaluate(() => window.axe.run());
-  assert.deepEqual(found.violations.map((one) => one.id), []);
+  assert.deepEqual(await violations(page), []);
   await page.setViewportSize({ width: 390, height: 800 });
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page itself does not scroll");
   await shot(page, "board-phone");

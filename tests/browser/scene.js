@@ -46,6 +46,8 @@ export async function serveModel() {
     response.end(JSON.stringify({ id: "1", object: "chat.completion", created: 0, model: body.model, choices, usage }));
   });
   await new Promise((listens) => server.listen(0, "127.0.0.1", listens));
+  // A test that fails before it closes the server ends all the same.
+  server.unref();
   const env = { ...process.env, PIBENCH_CACHE: join(ROOT, "target/test-cache"), OPENAI_API_KEY: "none",
     OPENAI_BASE_URL: `http://127.0.0.1:${server.address().port}/v1` };
   const runs = (...args) => promisify(execFile)(PROGRAM, args, { cwd: dir, env });

@@ -44,7 +44,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let bar = display(receiver, look());
     let mut follow = Follow::default();
-    let ended = loop {
+    let mut ended = loop {
         // Before the look: what is written after the last process has gone is seen.
         let played = are_worked_on(&dirs);
         let runs = read(&dirs)?;
@@ -68,6 +68,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
             return Ok(Exit::Complete);
         }
     }
+    tell_apart(&mut ended);
     let results = ended.iter().map(|run| (run.label.as_str(), &run.results));
     let results: Vec<(&str, &RunResults)> = results.collect();
     match results.as_slice() {
@@ -111,7 +112,5 @@ fn read(dirs: &[Utf8PathBuf]) -> Result<Vec<RunRecord>, Failure> {
     let dirs = dirs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
     let runs: Result<Vec<RunRecord>, RecordError> =
         dirs.map(|dir| RunRecord::so_far(&dir)).collect();
-    let mut runs = runs.map_err(failure)?;
-    tell_apart(&mut runs);
-    Ok(runs)
+    runs.map_err(failure)
 }

@@ -16,6 +16,7 @@ use pibench_report::escape;
 use pibench_report::measures::Measures;
 use pibench_report::report::Report;
 use pibench_report::run_record::RunRecord;
+use pibench_report::table;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -266,22 +267,15 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
     Ranking {
         suite: &first.suite,
         suite_digest: &first.suite_digest,
-        protocol: word(&first.protocol),
+        protocol: table::name(&first.protocol),
         protocol_version: first.protocol_version,
-        scaffold: word(&first.scaffold),
+        scaffold: table::name(&first.scaffold),
         prompts,
         user: &first.user,
         judge: &first.judge,
         apart: Vec::new(),
         rows,
     }
-}
-
-/// An enumerated value as the formats spell it.
-fn word(value: &impl Serialize) -> String {
-    let value = serde_json::to_value(value).ok();
-    let word = value.as_ref().and_then(serde_json::Value::as_str);
-    word.unwrap_or_default().to_owned()
 }
 
 /// As much of a digest as people compare.

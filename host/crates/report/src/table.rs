@@ -230,7 +230,7 @@ fn tally(tally: Tally) -> String {
 }
 
 /// A word as the record writes it.
-pub(super) fn name(value: &impl serde::Serialize) -> String {
+pub fn name(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
