@@ -69,11 +69,15 @@ impl Manifest {
         if authors.len() > AUTHORS_LIMIT {
             return Err(format!("more than {AUTHORS_LIMIT} authors"));
         }
-        if license.is_empty() {
-            return Err("`license` is empty; write an SPDX expression, such as CC-BY-4.0".into());
-        }
         for line in authors.iter().chain([title, license]) {
             check_line(line)?;
+        }
+        if let Err(error) = spdx::Expression::parse(license) {
+            return Err(format!(
+                "`license`: `{}` is no SPDX expression ({}); write one, such as CC-BY-4.0, or LicenseRef-NAME for terms of your own",
+                shown(license),
+                error.reason
+            ));
         }
         Ok(manifest)
     }
@@ -179,6 +183,10 @@ mod tests {
         }
         check(&text("a", "1.0.0", "host = \"new\""), "`host` is `new`");
         check(&text("a", "1.0.0", "colour = 1"), "unknown field `colour`");
+        for license in ["", "Apache 2", "free"] {
+            let text = text("a", "1.0.0", "").replace("MIT", license);
+            check(&text, "is no SPDX expression");
+        }
         check(&text("a", "1.0.0", "title = \"a\\u001b[31m\""), "U+001B");
         check(&text("a", "1.0.0", "title = \"a\\u202eb\""), "U+202E");
         check(
@@ -189,6 +197,14 @@ mod tests {
             &format!("a = {}1{}", "[".repeat(200_000), "]".repeat(200_000)),
             "nested",
         );
+    }
+
+    #[test]
+    fn a_license_is_an_spdx_expression() {
+        for license in ["Apache-2.0 OR MIT", "CC-BY-NC-4.0", "LicenseRef-Clinic"] {
+            let text = text("a", "1.0.0", "").replace("MIT", license);
+            assert_eq!(Manifest::parse(&text).unwrap().license, license);
+        }
     }
 
     #[test]
