@@ -124,7 +124,7 @@ fn an_unfinished_run_and_a_folder_that_is_there_are_refused() {
     scene.play("run", &["--agent", "nop", "--session", "corrie-extension"]);
     std::fs::create_dir(scene.path("there")).unwrap();
     let into = |out: &str| scene.run(&["export", "run", "--format", "parquet", "--out", out]);
-    expect(&into("there"), 4, &["write there"]);
+    expect(&into("there"), 4, &["write there: it is there already"]);
     expect(&into("new"), 0, &[]);
     std::fs::remove_file(scene.path("run/results.json")).unwrap();
     expect(
@@ -133,4 +133,7 @@ fn an_unfinished_run_and_a_folder_that_is_there_are_refused() {
         &["not played to its end", "--resume run"],
     );
     assert!(!scene.path("newer").exists());
+    let unfinished = std::fs::read_dir(scene.dir.path()).unwrap();
+    let mut names = unfinished.map(|entry| entry.unwrap().file_name());
+    assert!(!names.any(|name| name.to_string_lossy().starts_with(".new-")));
 }

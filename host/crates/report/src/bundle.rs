@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use super::draft::Draft;
 use super::figure::{Theme, figures};
 use super::format::{Format, csv_file, render};
 use super::page;
@@ -24,25 +24,9 @@ pub fn write(report: &Report, out: &Path) -> Result<(), WriteError> {
         path: path.display().to_string(),
         reason: error.to_string(),
     };
-    if out.exists() {
-        let reason = io::Error::other("it is there already; choose another --out");
-        return Err(failed(out, reason));
-    }
-    let above = out.parent().filter(|above| !above.as_os_str().is_empty());
-    let above = above.unwrap_or(Path::new("."));
-    let draft = fs::create_dir_all(above).and_then(|()| {
-        tempfile::Builder::new()
-            .prefix(".new-report-")
-            // As any other folder that a program makes.
-            .permissions(fs::Permissions::from_mode(0o777))
-            .tempdir_in(above)
-    });
-    let draft = draft.map_err(|error| failed(out, error))?;
+    let draft = Draft::of(out).map_err(|error| failed(out, error))?;
     fill(report, draft.path()).map_err(|(name, error)| failed(&out.join(name), error))?;
-    fs::rename(draft.path(), out).map_err(|error| failed(out, error))?;
-    // It has another name now.
-    let _ = draft.keep();
-    Ok(())
+    draft.publish().map_err(|error| failed(out, error))
 }
 
 /// Writes all files of a report into a folder; an error has the name of the file with it.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::draft::Draft;
 use super::run_record::RunRecord;
 use pibench_record::event::{Step, Turn};
 use pibench_record::folder::FolderError;
@@ -58,13 +59,23 @@ struct Played<'a> {
     trajectory: Trajectory,
 }
 
-/// Writes runs into a new folder; the files, in the order in which they were written.
+/// Writes runs into a new folder, which is there whole or not at all; the files, in the order in which they were written.
 pub fn export(runs: &[RunRecord], format: Format, out: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let failed = |source| ExportError::Write {
         path: out.to_owned(),
         source,
     };
-    fs::create_dir(out).map_err(failed)?;
+    let draft = Draft::of(out).map_err(failed)?;
+    let written = fill(runs, format, draft.path())?;
+    let named = written
+        .iter()
+        .map(|path| out.join(path.strip_prefix(draft.path()).unwrap_or(path)))
+        .collect();
+    draft.publish().map_err(failed)?;
+    Ok(named)
+}
+
+fn fill(runs: &[RunRecord], format: Format, out: &Path) -> Result<Vec<PathBuf>, ExportError> {
     match format {
         Format::Jsonl => lines(runs, out),
         Format::Parquet => {

@@ -7,6 +7,7 @@ pub mod category;
 pub mod check;
 pub mod comparison;
 pub mod cost;
+pub mod draft;
 pub mod escape;
 pub mod estimate;
 pub mod export;
