@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use pibench_board::submission::{self, List};
+use pibench_board::submission::{self, List, Submitter};
 use serde_json::{Value, json};
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
@@ -146,6 +146,16 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(found["signed"]["by"], format!("{name}@lab.example"));
         assert!(found["runs"][0]["rules"].as_u64().unwrap() > 0, "{found}");
+        let proc = &found["runs"][0]["proc"];
+        assert!(
+            proc["score"].as_f64() >= proc["interval"]["low"].as_f64(),
+            "{found}"
+        );
+        let said = expect_found(&maintain(&scene, &["submit", "check", &out], &SIGNERS), 0);
+        assert!(
+            said.contains(&format!("Proc {:.1}", proc["score"].as_f64().unwrap())),
+            "{said}"
+        );
     }
     cheat(&scene);
     let site = ["board", "build", "sent", "--out", "site"];
@@ -186,6 +196,48 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
     expect(&again, 4, &["it is there already"]);
 }
 
+/// Writes an archive as its sender likes it.
+fn send_list(scene: &Scene, list: &List, signer: &str, name: &str, runs: &[PathBuf]) {
+    let key = pibench_signature::SigningKey::read(&scene.path(signer), || None).unwrap();
+    let armored = pibench_signature::sign(&key, submission::NAMESPACE, list.text().as_bytes());
+    let out = scene.path(&format!("sent/{name}.submission"));
+    submission::write(&out, list, Some(&armored.unwrap()), runs).unwrap();
+}
+
+/// For whom a run was played is told by hosts of the board's own alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_hubs_word_names_a_submitter() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    let runs = [scene.path("one")];
+    let mut list = List::of(&runs).unwrap();
+    let submitter = Submitter {
+        name: "bo@lab.example".into(),
+        attempt: 3,
+    };
+    list.runs[0].submitter = Some(submitter);
+    send_list(&scene, &list, "ana", "ana", &runs);
+    for (rules, out, named) in [
+        (RULES.to_owned(), "site", Value::Null),
+        (
+            format!("{RULES}hubs = [\"ana@lab.example\"]\n"),
+            "hub",
+            json!({ "name": "bo@lab.example", "attempt": 3 }),
+        ),
+    ] {
+        scene.write("board.toml", &rules);
+        let site = ["board", "build", "sent", "--out", out];
+        expect(&maintain(&scene, &site, &SIGNERS), 0, &[]);
+        let board: Value =
+            serde_json::from_str(&text(&scene, &format!("{out}/board.json"))).unwrap();
+        assert_eq!(
+            board["rankings"][0]["rows"][0]["submitter"], named,
+            "{board}"
+        );
+    }
+}
+
 /// What somebody sends who changes a verdict, seals the folder anew and signs it.
 fn cheat(scene: &Scene) {
     let journal = scene.path("one/journal/law_trainee.r1.jsonl");
@@ -210,11 +262,7 @@ fn cheat(scene: &Scene) {
     let seal = serde_json::to_string_pretty(&seal).unwrap() + "\n";
     fs::write(scene.path("one/seal.json"), seal).unwrap();
     let runs: [PathBuf; 1] = [scene.path("one")];
-    let list = List::of(&runs).unwrap();
-    let key = pibench_signature::SigningKey::read(&scene.path("ana"), || None).unwrap();
-    let signed = pibench_signature::sign(&key, submission::NAMESPACE, list.text().as_bytes());
-    let out = scene.path("sent/cheat.submission");
-    submission::write(&out, &list, Some(&signed.unwrap()), &runs).unwrap();
+    send_list(scene, &List::of(&runs).unwrap(), "ana", "cheat", &runs);
     let check = ["submit", "check", "sent/cheat.submission"];
     let output = maintain(scene, &check, &SIGNERS);
     expect(&output, 3, &[]);

@@ -887,6 +887,10 @@ async fn a_result_is_signed_as_ssh_verifies_it_and_stands_on_the_board_as_played
     let board = build_board(&scene, &suite);
     let row = &board["rankings"][0]["rows"][0];
     assert_eq!(row["verified"], "played-by-board", "{board}");
+    let submitter = json!({ "name": "ana@lab.example", "attempt": 1 });
+    assert_eq!(row["submitter"], submitter, "{board}");
+    let page = std::fs::read_to_string(scene.path("site/index.html")).unwrap();
+    assert!(page.contains("for ana@lab.example, run 1 under this name"));
     assert!(board.to_string().contains("external:mine"), "{board}");
 }
 

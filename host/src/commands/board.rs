@@ -210,6 +210,7 @@ fn rank(archive: &str, checked: &mut Checked, rules: &Rules) -> (Vec<Standing>, 
         name: format!("{archive}/{}", run.name),
         record: run.record,
         signed: checked.signed.clone(),
+        submitter: run.submitter.filter(|_| by_hub),
         level: match (by_hub, judged, run.replayed) {
             (true, ..) => Level::PlayedByBoard,
             (false, Some(_), _) => Level::JudgedAgain,

@@ -10,13 +10,11 @@ use super::run::show;
 use super::{finished, machine, runtime, stored};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::plan::of_draft;
-use pibench_engine::{Plan, collect, is_whole, outline};
+use pibench_engine::{MergeError, Merged};
 use pibench_record::folder::{Manifest, read_manifest, read_results};
 use pibench_record::identity::differences;
 use pibench_record::parts::{MERGED, Part, holds_parts, parts_in};
 use pibench_record::results::RunResults;
-use pibench_record::shards::whole;
 use pibench_record::{RunFolder, journal};
 
 /// Merges run folders into a new one, or all parts of a folder into its own.
@@ -49,8 +47,8 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
         let opened = RunFolder::open(path.as_std_path()).or_exit(Exit::InvalidInput)?;
         folders.push((path.to_string(), opened.0, opened.1));
     }
-    let mut draft = draft_folder(&folders, out)?;
-    draft.publish()?;
+    let mut draft = draft(&folders, out)?;
+    draft.publish().or_exit(Exit::Io)?;
     show(&draft.results, *json, draft.plan.folder.root())?;
     if !draft.is_whole {
         let again = stored::name(out.as_str());
@@ -62,42 +60,23 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     Ok(finished([&draft.results]))
 }
 
-/// A merged run that has no name yet: dropped, it leaves nothing.
-struct Draft {
-    plan: Plan,
-    results: RunResults,
-    is_whole: bool,
-}
-
-impl Draft {
-    fn publish(&mut self) -> Result<(), Failure> {
-        self.plan.folder.publish().or_exit(Exit::Io)
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        let exit = match error {
+            MergeError::Plan(error) => return error.into(),
+            MergeError::Parts(_) => Exit::InvalidInput,
+            MergeError::Run(_) => Exit::Io,
+        };
+        Self {
+            exit,
+            error: error.into(),
+        }
     }
 }
 
 /// Parts, each with its name, as one run that will be in `out`.
-fn draft_folder(
-    folders: &[(String, RunFolder, Manifest)],
-    out: &Utf8Path,
-) -> Result<Draft, Failure> {
-    let manifests: Vec<_> = folders
-        .iter()
-        .map(|(path, _, manifest)| (path.as_str(), manifest))
-        .collect();
-    let whole = whole(&manifests).or_exit(Exit::InvalidInput)?;
-    let parts = folders.iter().map(|(_, folder, _)| folder);
-    let folder = RunFolder::draft(out.as_std_path(), &whole, parts).or_exit(Exit::Io)?;
-    let plan = of_draft(&machine()?, out, folder, whole)?;
-    let outline = runtime()?.block_on(outline(&plan)).or_exit(Exit::Io)?;
-    plan.folder.put_outline(&outline).or_exit(Exit::Io)?;
-    let results = collect(&plan).or_exit(Exit::Io)?;
-    plan.folder.put_results(&results).or_exit(Exit::Io)?;
-    let is_whole = is_whole(&plan).or_exit(Exit::Io)?;
-    Ok(Draft {
-        plan,
-        results,
-        is_whole,
-    })
+fn draft(parts: &[(String, RunFolder, Manifest)], out: &Utf8Path) -> Result<Merged, Failure> {
+    Ok(runtime()?.block_on(Merged::draft(&machine()?, out, parts))?)
 }
 
 /// Merges the parts of a folder, of each agent by itself. Done again, it shows what it made.
@@ -129,7 +108,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
             let (folder, manifest) = RunFolder::read(&part.dir).or_exit(Exit::Io)?;
             folders.push((part.dir.display().to_string(), folder, manifest));
         }
-        drafts.push((out.clone(), draft_folder(&folders, &out)?));
+        drafts.push((out.clone(), draft(&folders, &out)?));
         Ok(())
     });
     if let Err(failure) = made {
@@ -139,7 +118,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
         return Err(failure);
     }
     for (out, mut draft) in drafts {
-        draft.publish()?;
+        draft.publish().or_exit(Exit::Io)?;
         merged.push((out, draft.results));
     }
     merged.sort_by(|(one, _), (other, _)| one.cmp(other));

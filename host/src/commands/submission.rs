@@ -137,6 +137,7 @@ pub(super) fn check_archive(
         // A record by a stranger that cannot be followed is refused, whatever is wrong with it.
         match look(dir, &run.name, rules, reopen) {
             Ok(mut one) => {
+                one.submitter.clone_from(&run.submitter);
                 // Where they lie is this machine's.
                 for reason in &mut one.reasons {
                     *reason = reason.replace(&format!("{dir}/"), "");

@@ -7,11 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::rules::Judged;
+use crate::submission::Submitter;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use pibench_core::statistics::Estimate;
 use pibench_record::identity::{beside_agent, incomparable};
 use pibench_report::bundle;
+use pibench_report::draft::Draft;
 use pibench_report::escape;
 use pibench_report::measures::Measures;
 use pibench_report::report::Report;
@@ -72,6 +74,8 @@ pub struct Standing {
     pub name: String,
     pub record: RunRecord,
     pub signed: Option<Signed>,
+    /// For whom a host of the board's own played it.
+    pub submitter: Option<Submitter>,
     pub level: Level,
     pub judged: Option<Judged>,
     /// The simulator's moves that a person should look at.
@@ -98,6 +102,7 @@ struct Row<'a> {
     runs: u32,
     cost_usd: Option<f64>,
     signed: Option<&'a Signed>,
+    submitter: Option<&'a Submitter>,
     verified: Level,
     judged: Option<&'a Judged>,
     doubtful: usize,
@@ -145,18 +150,7 @@ pub fn write(
         path: out.to_owned(),
         source,
     };
-    if out.exists() {
-        let source = io::Error::other("it is there already; choose another --out");
-        return Err(failed(source));
-    }
-    let dir = out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let dir = dir.unwrap_or(Path::new("."));
-    fs::create_dir_all(dir).map_err(failed)?;
-    let draft = tempfile::Builder::new()
-        .prefix(".new-site-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .tempdir_in(dir)
-        .map_err(failed)?;
+    let draft = Draft::of(out).map_err(failed)?;
     let measures: Vec<Measures> = standing
         .iter()
         .map(|one| Measures::of(&one.record, seed))
@@ -175,10 +169,7 @@ pub fn write(
     let data = serde_json::to_string_pretty(&board).map_err(|error| failed(error.into()))?;
     fs::write(draft.path().join("board.json"), escape::json(&data)).map_err(failed)?;
     fs::write(draft.path().join("index.html"), html(&board)).map_err(failed)?;
-    fs::rename(draft.path(), out).map_err(failed)?;
-    // It has another name now.
-    let _ = draft.keep();
-    Ok(())
+    draft.publish().map_err(failed)
 }
 
 /// Where the report of a run lies.
@@ -236,6 +227,7 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
                 name,
                 record,
                 signed,
+                submitter,
                 level,
                 judged,
                 doubtful,
@@ -249,6 +241,7 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
                 runs: record.manifest.runs,
                 cost_usd: record.results.cost.map(pibench_core::cost::MicroUsd::usd),
                 signed: signed.as_ref(),
+                submitter: submitter.as_ref(),
                 verified: *level,
                 judged: judged.as_ref(),
                 doubtful: *doubtful,
@@ -403,6 +396,13 @@ fn row(row: &Row<'_>) -> String {
             format!("<span title=\"{key}\">{by}</span>")
         },
     );
+    let submitter = row.submitter.map_or_else(String::new, |one| {
+        let name = escape::html(&one.name);
+        format!(
+            "<br><small>for {name}, run {} under this name</small>",
+            one.attempt
+        )
+    });
     let cost = row
         .cost_usd
         .map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2}"));
@@ -412,7 +412,7 @@ fn row(row: &Row<'_>) -> String {
     format!(
         "<tr data-agent=\"{agent}\" data-verified=\"{verified}\" data-prompt=\"{prompt}\" data-signed=\"{is_signed}\">\
          <td>{}</td><th scope=\"row\"><a href=\"{}/index.html\">{agent}</a><br><small>{}</small></th>\
-         <td>{}</td><td>{}</td><td>{}</td><td>{cost}</td><td>{prompt}</td><td>{verified}{again}</td><td>{signer}</td><td>{}</td></tr>\n",
+         <td>{}</td><td>{}</td><td>{}</td><td>{cost}</td><td>{prompt}</td><td>{verified}{again}</td><td>{signer}{submitter}</td><td>{}</td></tr>\n",
         row.rank,
         row.report,
         escape::html(row.name),

@@ -76,6 +76,18 @@ pub struct Run {
     pub agent: String,
     /// BLAKE3 of `seal.json`, hex.
     pub seal: String,
+    /// For whom it was played, as a hub says. Nobody else's word counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitter: Option<Submitter>,
+}
+
+/// Whose agent a hub played.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submitter {
+    pub name: String,
+    /// The runs that were begun under this name, this one the last: of many, the best one is shown gladly.
+    pub attempt: u64,
 }
 
 impl List {
@@ -96,6 +108,7 @@ impl List {
                 name: format!("run-{}", number + 1),
                 agent: manifest.agent,
                 seal: folder.seal().map_err(|error| refused(&error))?,
+                submitter: None,
             });
         }
         Ok(list)
@@ -398,6 +411,7 @@ mod tests {
                 name: "run-1".into(),
                 agent: "a/b".into(),
                 seal: blake3::hash(b"{}").to_hex().to_string(),
+                submitter: None,
             }],
         }
     }

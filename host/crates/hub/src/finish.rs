@@ -10,13 +10,12 @@ use serde_json::json;
 use tokio::runtime::Handle;
 
 use crate::ledger::{Episode, Run, make_private};
-use pibench_board::submission::{self, List, SubmissionError};
-use pibench_engine::plan::{Machine, PlanError, of_draft};
-use pibench_engine::{RunError, collect, is_whole, outline};
+use pibench_board::submission::{self, List, SubmissionError, Submitter};
+use pibench_engine::plan::Machine;
+use pibench_engine::{MergeError, Merged};
+use pibench_record::RunFolder;
 use pibench_record::folder::{FolderError, Manifest, read_manifest, read_results};
 use pibench_record::parts::MERGED;
-use pibench_record::shards::{NoWhole, whole};
-use pibench_record::{JournalError, RunFolder};
 use pibench_signature::{SignatureError, SigningKey};
 
 /// Of signatures over statements.
@@ -35,17 +34,11 @@ pub(crate) enum FinishError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
-    Parts(#[from] NoWhole),
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    #[error(transparent)]
-    Run(#[from] RunError),
+    Merge(#[from] MergeError),
     #[error(transparent)]
     Archive(#[from] SubmissionError),
     #[error(transparent)]
     Sign(#[from] SignatureError),
-    #[error(transparent)]
-    Journal(#[from] JournalError),
     #[error("write {}: {source}", path.display())]
     Write {
         path: PathBuf,
@@ -113,7 +106,13 @@ pub(crate) fn finish(
         merge(machine, places, run, &merged)?;
     }
     let runs = [merged.clone().into_std_path_buf()];
-    let list = List::of(&runs)?;
+    let mut list = List::of(&runs)?;
+    for one in &mut list.runs {
+        one.submitter = Some(Submitter {
+            name: run.name.clone(),
+            attempt,
+        });
+    }
     let archive = places.archive(&run.id);
     if !archive.exists() {
         let text = list.text();
@@ -144,21 +143,11 @@ fn merge(machine: &Machine, places: &Places, run: &Run, out: &Utf8Path) -> Resul
         let (folder, manifest) = RunFolder::read(dir.as_std_path())?;
         parts.push((dir.into_string(), folder, manifest));
     }
-    let manifests: Vec<_> = parts
-        .iter()
-        .map(|(path, _, manifest)| (path.as_str(), manifest))
-        .collect();
-    let whole = whole(&manifests)?;
-    let folders = parts.iter().map(|(_, folder, _)| folder);
-    let folder = RunFolder::draft(out.as_std_path(), &whole, folders)?;
-    let mut plan = of_draft(machine, out, folder, whole)?;
-    let outline = Handle::current().block_on(outline(&plan));
-    plan.folder.put_outline(&outline.map_err(RunError::from)?)?;
-    plan.folder.put_results(&collect(&plan)?)?;
-    if !is_whole(&plan)? {
+    let mut merged = Handle::current().block_on(Merged::draft(machine, out, &parts))?;
+    if !merged.is_whole {
         return Err(FinishError::Cut(out.into()));
     }
-    Ok(plan.folder.publish()?)
+    Ok(merged.publish()?)
 }
 
 /// What may be told of a run: who played what, under which rules, and the sums. Of single sessions it says nothing.
@@ -193,7 +182,6 @@ fn state(
         "comp_std": results.comp_std,
         "scored": { "sessions": results.scored.scored, "of": results.scored.of },
         "faults": results.faults.len(),
-        // The runs that the submitter began, this one the last: of many, the best one is shown gladly.
         "attempt": attempt,
         // Each of them was played once more.
         "broken_turns": episodes.iter().map(|episode| episode.broken).sum::<u32>(),

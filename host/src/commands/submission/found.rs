@@ -9,18 +9,24 @@ use crate::commands::runtime;
 use crate::commands::verify::follow_imported;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
+use pibench_board::submission::Submitter;
+use pibench_core::statistics::Estimate;
 use pibench_engine::plan::PlanError;
 use pibench_engine::{Extent, Plan, Verified};
 use pibench_report::escape::line;
+use pibench_report::measures::Measures;
 use pibench_report::run_record::RunRecord;
+
+/// Of the resampling, as `board build` has it where nothing is said.
+const SEED: u64 = 1;
 
 /// What was found of a run.
 #[derive(Debug, Serialize)]
 pub(in crate::commands) struct Found {
     pub(in crate::commands) name: String,
     agent: String,
-    proc: Option<f64>,
-    comp: Option<f64>,
+    proc: Option<Estimate>,
+    comp: Option<Estimate>,
     sessions: usize,
     /// Rule verdicts that were made again.
     rules: usize,
@@ -28,6 +34,8 @@ pub(in crate::commands) struct Found {
     pub(in crate::commands) replayed: bool,
     /// The simulator's moves that a person should look at: `pibench-host review` lists them.
     pub(in crate::commands) doubtful: usize,
+    /// As the archive says: only a hub's word counts.
+    pub(in crate::commands) submitter: Option<Submitter>,
     /// Why it may not stand on the board; empty if it may.
     pub(in crate::commands) reasons: Vec<String>,
     /// How many of the last ones are of its record, and may quote it.
@@ -73,15 +81,17 @@ pub(in crate::commands) fn look(
     } = verified;
     let findings = problems.len();
     reasons.extend(problems);
+    let measures = Measures::of(&record, SEED);
     Ok(Found {
         name: name.to_owned(),
         agent: record.results.agent.clone(),
-        proc: record.results.proc,
-        comp: record.results.comp,
+        proc: measures.proc_estimate,
+        comp: measures.comp_estimate,
         sessions,
         rules: replayed,
         replayed: own,
         doubtful,
+        submitter: None,
         reasons,
         findings,
         dir: dir.to_owned(),
@@ -114,13 +124,21 @@ pub(in crate::commands) fn print_found(found: &Found) {
         rules,
         replayed: _,
         doubtful,
+        submitter: _,
         reasons,
         findings: _,
         dir: _,
         record: _,
     } = found;
-    let percent =
-        |score: &Option<f64>| score.map_or_else(|| "-".to_owned(), |score| format!("{score:.1}"));
+    let percent = |estimate: &Option<Estimate>| match estimate {
+        None => "-".to_owned(),
+        Some(Estimate {
+            score, interval, ..
+        }) => match interval {
+            None => format!("{score:.1}"),
+            Some(one) => format!("{score:.1} ({:.1} to {:.1})", one.low, one.high),
+        },
+    };
     println!(
         "{}: {}, Proc {}, Comp {}; {sessions} sessions, {rules} rule verdicts made again, {doubtful} doubtful moves",
         line(name),

@@ -1,0 +1,66 @@
+//! Parts of a run as one. Nothing is played, and what comes of it is an ordinary run folder.
+
+use camino::Utf8Path;
+
+use super::error::RunError;
+use super::outline::outline;
+use super::plan::{Machine, Plan, PlanError, of_draft};
+use super::results::{collect, is_whole};
+use pibench_record::RunFolder;
+use pibench_record::folder::{FolderError, Manifest};
+use pibench_record::results::RunResults;
+use pibench_record::shards::{NoWhole, whole};
+
+/// Why parts are not one run. Reads after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    #[error(transparent)]
+    Parts(#[from] NoWhole),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// A merged run that has no name yet: dropped, it leaves nothing.
+#[derive(Debug)]
+pub struct Merged {
+    pub plan: Plan,
+    pub results: RunResults,
+    /// Whether every part is played to its end.
+    pub is_whole: bool,
+}
+
+impl Merged {
+    /// Parts, each with its name, as one run that will be in `out`.
+    pub async fn draft(
+        machine: &Machine,
+        out: &Utf8Path,
+        parts: &[(String, RunFolder, Manifest)],
+    ) -> Result<Self, MergeError> {
+        let manifests: Vec<_> = parts
+            .iter()
+            .map(|(name, _, manifest)| (name.as_str(), manifest))
+            .collect();
+        let whole = whole(&manifests)?;
+        let folders = parts.iter().map(|(_, folder, _)| folder);
+        let folder =
+            RunFolder::draft(out.as_std_path(), &whole, folders).map_err(RunError::from)?;
+        let plan = of_draft(machine, out, folder, whole)?;
+        let outline = outline(&plan).await.map_err(RunError::from)?;
+        plan.folder.put_outline(&outline).map_err(RunError::from)?;
+        let results = collect(&plan)?;
+        plan.folder.put_results(&results).map_err(RunError::from)?;
+        let is_whole = is_whole(&plan).map_err(RunError::from)?;
+        Ok(Self {
+            plan,
+            results,
+            is_whole,
+        })
+    }
+
+    /// Gives it its name.
+    pub fn publish(&mut self) -> Result<(), FolderError> {
+        self.plan.folder.publish()
+    }
+}
