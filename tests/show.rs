@@ -137,6 +137,46 @@ async fn a_run_is_followed_while_it_plays() {
     let table =
         |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(table(&shown), table(&played));
+    assert!(!scene.path("run/pulse.json").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_now_is_shown_as_long_as_somebody_plays() {
+    let scene = Scene::new();
+    let slow = crate::models::server(|_| {
+        wiremock::ResponseTemplate::new(200).set_delay(std::time::Duration::from_mins(5))
+    })
+    .await;
+    let suite = crate::scene::short();
+    let begin = ["run", suite.to_str().unwrap(), "--agent", "openai/m"];
+    let more = ["--user", "lexical", "--judge", "lexical", "--runs", "1"];
+    let last = ["--no-preflight", "--out", "run"];
+    let args = [&begin[..], &more, &last].concat();
+    let mut playing = scene
+        .command(&args)
+        .env("OPENAI_BASE_URL", format!("{}/v1", slow.uri()))
+        .env("OPENAI_API_KEY", "k")
+        .stderr(std::process::Stdio::inherit())
+        .spawn()
+        .unwrap();
+    while !scene.path("run/pulse.json").exists() {
+        assert!(playing.try_wait().unwrap().is_none(), "it has ended");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let shown = || String::from_utf8(scene.run(&["show", "run", "--once"]).stdout).unwrap();
+    let said = shown();
+    assert!(
+        said.contains("Now: 1 call in flight; cost unknown"),
+        "{said}"
+    );
+    playing.kill().unwrap();
+    playing.wait().unwrap();
+    assert!(scene.path("run/pulse.json").exists());
+    let said = shown();
+    assert!(
+        said.contains("interrupted") && !said.contains("Now:"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What happens while a run is played, as data: the engine tells it, displays show it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::cost::MicroUsd;
 use crate::record::Outcome;
 
@@ -37,24 +39,45 @@ pub enum Progress {
         /// What the run has cost so far.
         spent: Spent,
     },
-    /// How the models are doing, once a second.
-    Pulse {
-        /// Calls that they are at work on.
-        calls: u64,
-        /// Tokens so far, of input and output.
-        tokens: u64,
-        spent: Spent,
-        /// What is waited for before it is asked again, each with its reason.
-        waits: Vec<String>,
-    },
+    /// Told once a second.
+    Pulse(Pulse),
+}
+
+/// How the models are doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pulse {
+    /// Calls that they are at work on.
+    pub calls: u64,
+    /// Tokens so far, of input and output.
+    pub tokens: u64,
+    pub spent: Spent,
+    /// What is waited for before it is asked again, each with its reason.
+    pub waits: Vec<String>,
 }
 
 /// What a run has cost so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Spent {
     /// Nobody is paid.
+    #[default]
     Nothing,
     Known(MicroUsd),
     /// The price of a call is not known.
     Unknown,
+}
+
+impl std::ops::Add for Spent {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, one) | (one, Self::Nothing) => one,
+            (Self::Known(mut sum), Self::Known(more)) => {
+                sum += more;
+                Self::Known(sum)
+            }
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+        }
+    }
 }

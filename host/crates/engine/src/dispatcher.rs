@@ -20,12 +20,13 @@ use super::session::spent;
 use super::stop::{INTERRUPTED, Scheduler};
 use super::{course, results};
 use pibench_core::message::{Role, Usage};
-use pibench_core::progress::Progress;
+use pibench_core::progress::{Progress, Pulse};
 use pibench_model::ModelError;
 use pibench_model::meter::Meter;
 use pibench_record::EpisodeState;
 use pibench_record::event::RoleUsage;
 use pibench_record::journal;
+use pibench_record::pulse::Teller;
 use pibench_record::results::RunResults;
 use pibench_record::standing::EpisodeResults;
 
@@ -247,19 +248,26 @@ async fn keep_in_bounds(plans: &[Arc<Plan>]) -> Infallible {
     }
 }
 
-/// Tells once a second how the models are doing.
+/// Tells once a second how the models are doing, in the folder too.
 async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) -> Infallible {
+    // Agents side by side have one meter.
+    let Some(plan) = plans.first() else {
+        return std::future::pending().await;
+    };
+    let mut teller = Teller::of(&plan.folder);
     loop {
         tokio::time::sleep(PULSE).await;
-        // Agents side by side have one meter.
-        let Some(plan) = plans.first() else { continue };
         let meter = &plan.spending.meter;
-        let _ = progress.send(Progress::Pulse {
+        let pulse = Pulse {
             calls: meter.in_flight(),
             tokens: meter.tokens(),
             spent: spent(plan),
             waits: meter.waits(),
-        });
+        };
+        if plan.roles.paid() {
+            teller.tell(&pulse);
+        }
+        let _ = progress.send(Progress::Pulse(pulse));
     }
 }
 

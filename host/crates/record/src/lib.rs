@@ -17,6 +17,7 @@ pub mod outline;
 pub mod parts;
 pub mod private;
 pub mod publish;
+pub mod pulse;
 pub mod results;
 mod same;
 mod seal;

@@ -15,6 +15,8 @@ const help = el("dialog", { "aria-label": "Keys" },
   el("dl", { class: "keys" }, KEYS.map(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])),
   el("form", { method: "dialog" }, el("button", {}, "Close")));
 const live = el("span", { class: "small", role: "status" });
+/** How the models are doing: it changes too often to be read out. */
+const doing = el("span", { class: "small doing" });
 
 /** The hash as steps and a query. */
 function place() {
@@ -164,7 +166,7 @@ async function start() {
     el("header", { class: "top" },
       link([], { class: "home" }, "π", el("span", {}, " pibench-host")),
       el("nav", { class: "places", "aria-label": "Places" }, PLACES.map(([name, parts]) => link(parts, { "data-place": parts[0] || "" }, name))),
-      live,
+      live, doing,
       el("button", { type: "button", title: "Light or dark (d)", "aria-label": "Light or dark", click: () => theme() }, "◐"),
       el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: () => help.showModal() }, "?")),
     main, help);
@@ -185,7 +187,7 @@ async function start() {
   follow((reached) => {
     live.textContent = reached ? "" : "The viewer does not answer.";
     if (reached && !document.activeElement.closest("input, select")) refreshed();
-  });
+  }, (words) => { doing.textContent = words; });
 }
 
 /** Shows newer data where the reader is. */

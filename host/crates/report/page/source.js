@@ -86,8 +86,8 @@ async function loadSession(session) {
   return record;
 }
 
-/** Looks again while a run still plays; `changed` is called with whether the server can be reached. */
-function follow(changed) {
+/** Looks again while a run still plays; `changed` is called with whether the server can be reached, `doing` with how the models are doing. */
+function follow(changed, doing) {
   if (!served()) return;
   let version = null;
   const ask = async () => {
@@ -100,6 +100,7 @@ function follow(changed) {
         changed(true);
       }
       version = now.version;
+      doing(now.doing || "");
       if (!now.complete) setTimeout(ask, Math.max(POLL_MS, 5 * (performance.now() - began)));
     } catch {
       changed(false);

@@ -2,18 +2,20 @@
 //! whole state at one moment. It reads only, and takes no lock.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comfy_table::CellAlignment;
 
 use super::escape::line;
 use super::grid::{fitting, keep_words};
+use super::progress::doing;
 use super::run_record::{RunRecord, State, marked};
 use super::table;
-use pibench_core::progress::{Progress, Spent};
+use pibench_core::progress::{Progress, Pulse, Spent};
 use pibench_core::record::Outcome;
 use pibench_record::Name;
 use pibench_record::folder_lock::is_worked_on;
+use pibench_record::pulse::read_pulse;
 use pibench_record::results::{RunResults, SessionLine};
 
 /// What was seen of runs so far.
@@ -57,8 +59,21 @@ impl Follow {
                 news.extend(new(one, persona(one), turns, now, spent(&run.results)));
             }
         }
+        let dirs = runs.iter().map(|run| &*run.dir);
+        news.extend(pulse(dirs).map(Progress::Pulse));
         news
     }
+}
+
+/// How the models of all these runs are doing; None where none is asked now.
+pub(super) fn pulse<'a>(dirs: impl Iterator<Item = &'a Path>) -> Option<Pulse> {
+    dirs.filter_map(read_pulse).reduce(|mut all, one| {
+        all.calls += one.calls;
+        all.tokens += one.tokens;
+        all.spent = all.spent + one.spent;
+        all.waits.extend(one.waits);
+        all
+    })
 }
 
 /// A session's trajectory is there a moment before the journal has its end.
@@ -190,6 +205,9 @@ pub fn state(run: &RunRecord) -> String {
             }
         ),
     ];
+    if let Some(pulse) = read_pulse(&run.dir) {
+        parts.push(format!("Now: {}", doing(&pulse).join("; ")));
+    }
     parts.extend(table::faults(&results.faults));
     parts.join("\n")
 }

@@ -9,7 +9,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::escape;
-pub use pibench_core::progress::{Progress, Spent};
+pub use pibench_core::progress::{Progress, Pulse, Spent};
 
 /// How long the display rests when it has shown something: it need not be woken by every event of hundreds of episodes.
 const REST: Duration = Duration::from_millis(10);
@@ -109,10 +109,7 @@ struct Standing {
     /// Sums of the sessions that have a score, and how many these are.
     proc: (f64, usize),
     comp: (f64, usize),
-    calls: u64,
-    tokens: u64,
-    spent: Option<Spent>,
-    waits: Vec<String>,
+    pulse: Pulse,
     /// A plugin, and since when.
     compiling: Option<(String, Instant)>,
 }
@@ -144,20 +141,11 @@ impl Standing {
             } => {
                 self.finished += 1;
                 self.playing.remove(&(persona.clone(), *run));
-                self.spent = Some(*spent);
+                self.pulse.spent = *spent;
                 add(&mut self.proc, *proc);
                 add(&mut self.comp, *comp);
             }
-            Progress::Pulse {
-                calls,
-                tokens,
-                spent,
-                waits,
-            } => {
-                (self.calls, self.tokens) = (*calls, *tokens);
-                self.spent = Some(*spent);
-                self.waits.clone_from(waits);
-            }
+            Progress::Pulse(pulse) => self.pulse.clone_from(pulse),
             Progress::Compiling { plugin } => {
                 self.compiling = Some((plugin.clone(), Instant::now()));
             }
@@ -182,32 +170,13 @@ impl Standing {
     /// What is at work, what is waited for, what was used, the mean scores of the sessions that ended.
     fn under_way(&self) -> String {
         let mut parts = Vec::new();
-        // What keeps everything up is seen first: a terminal cuts the end.
-        if let Some(first) = self.waits.first() {
-            let more = match self.waits.len() {
-                1 => String::new(),
-                all => format!(" and {} more", all - 1),
-            };
-            parts.push(format!("{}{more}", escape::line(first)));
-        }
         if let Some((plugin, begun)) = &self.compiling {
             parts.push(format!(
                 "compiling {plugin}, {} s",
                 begun.elapsed().as_secs()
             ));
         }
-        if self.calls > 0 {
-            let calls = if self.calls == 1 { "call" } else { "calls" };
-            parts.push(format!("{} {calls} in flight", self.calls));
-        }
-        if self.tokens > 0 {
-            parts.push(format!("{} tokens", self.tokens));
-        }
-        match self.spent {
-            Some(Spent::Known(spent)) => parts.push(spent.to_string()),
-            Some(Spent::Unknown) => parts.push("cost unknown".into()),
-            Some(Spent::Nothing) | None => {}
-        }
+        parts.extend(doing(&self.pulse));
         for (name, (sum, count)) in [("Proc", self.proc), ("Comp", self.comp)] {
             if count > 0 {
                 parts.push(format!("{name} {:.1} so far", sum / count as f64 * 100.0));
@@ -222,6 +191,38 @@ impl Standing {
         }
         parts.join("; ")
     }
+}
+
+/// How the models are doing, in words. What keeps everything up is seen first: a terminal cuts the end.
+pub(super) fn doing(pulse: &Pulse) -> Vec<String> {
+    let Pulse {
+        calls,
+        tokens,
+        spent,
+        waits,
+    } = pulse;
+    let mut parts = Vec::new();
+    if let Some(first) = waits.first() {
+        let more = match waits.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        parts.push(format!("{}{more}", escape::line(first)));
+    }
+    match calls {
+        0 => {}
+        1 => parts.push("1 call in flight".into()),
+        _ => parts.push(format!("{calls} calls in flight")),
+    }
+    if *tokens > 0 {
+        parts.push(format!("{tokens} tokens"));
+    }
+    match spent {
+        Spent::Known(spent) => parts.push(spent.to_string()),
+        Spent::Unknown => parts.push("cost unknown".into()),
+        Spent::Nothing => {}
+    }
+    parts
 }
 
 fn add((sum, count): &mut (f64, usize), score: Option<f64>) {
@@ -281,9 +282,9 @@ fn line(event: &Progress) -> Option<String> {
                 score(comp),
             ))
         }
-        Progress::SessionStarted { .. }
-        | Progress::TurnFinished { .. }
-        | Progress::Pulse { .. } => None,
+        Progress::SessionStarted { .. } | Progress::TurnFinished { .. } | Progress::Pulse(_) => {
+            None
+        }
     }
 }
 
@@ -340,7 +341,7 @@ mod tests {
             "1 of 3 sessions; cost unknown; 1 at work: q/s turn 1"
         );
         state.enter(&ended("q", Outcome::Complete, Some(0.5)));
-        state.enter(&Progress::Pulse {
+        state.enter(&Progress::Pulse(Pulse {
             calls: 2,
             tokens: 1200,
             spent: Spent::Known(MicroUsd(840_000)),
@@ -348,7 +349,7 @@ mod tests {
                 "openai: status 429, waiting 12 s, try 3 of 7".into(),
                 "b".into(),
             ],
-        });
+        }));
         assert_eq!(
             state.line(),
             "2 of 3 sessions; openai: status 429, waiting 12 s, try 3 of 7 and 1 more; 2 calls in flight; 1200 tokens; 0.84 USD; Proc 50.0 so far"

@@ -12,7 +12,9 @@ use axum::{Extension, Router};
 use pibench_door::{Door, DoorError, Guest};
 use serde_json::{Value, json};
 
+use super::follow::pulse;
 use super::page::{episode_chunks, index, shell};
+use super::progress::doing;
 use super::report::Report;
 use super::run_record::{RecordError, RunRecord};
 use pibench_record::folder_lock::is_worked_on;
@@ -132,6 +134,7 @@ impl Desk {
             "version" => json(&json!({
                 "version": self.version(),
                 "complete": self.report()?.runs.iter().all(|run| run.complete),
+                "doing": self.doing(),
             })),
             path => match path.strip_prefix("session/").map(str::parse) {
                 Some(Ok(place)) => json(&session(&*self.report()?, place)),
@@ -156,6 +159,13 @@ impl Desk {
         let report = Arc::new(Report::new(runs, &[], self.seed));
         *kept = Some((version, Arc::clone(&report)));
         Ok(report)
+    }
+
+    /// How the models are doing, in words; null where none is asked now.
+    fn doing(&self) -> Option<String> {
+        let dirs: Vec<PathBuf> = self.dirs.iter().flat_map(|dir| runs_in(dir)).collect();
+        let pulse = pulse(dirs.iter().map(PathBuf::as_path))?;
+        Some(doing(&pulse).join("; "))
     }
 
     /// Changes when a line is journaled, when a run ends, and when nobody plays it any more: journals only grow.
