@@ -417,7 +417,7 @@ impl App {
                 reason: format!("`{}` is no tool app", self.plugin.name),
             });
         };
-        let reach = super::state::Reach::default();
+        let reach = super::state::Reach::Nothing;
         self.plugin
             .start(self.limits, self.key, reach, async |store| {
                 pre.instantiate_async(store).await

@@ -62,7 +62,7 @@ fn instance(runtime: &Runtime, change: impl FnOnce(&mut Config)) -> LiveApp {
         grants: Grants::default(),
     };
     let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    let mut store = State::store(owner, Limits::APP, [1; 32], Reach::default(), permit);
+    let mut store = State::store(owner, Limits::APP, [1; 32], Reach::Nothing, permit);
     // Fails where nothing is metered.
     let _ = store.set_fuel(u64::MAX);
     // Nobody moves this engine's epoch.

@@ -151,7 +151,7 @@ impl Documents {
             return Err(host(&plugin.wrong_world(World::Document)));
         };
         let limits = plugin.capped(self.limits);
-        let made = plugin.start(limits, [0; 32], Reach::default(), async |store| {
+        let made = plugin.start(limits, [0; 32], Reach::Nothing, async |store| {
             pre.instantiate_async(store).await
         });
         let mut live: Live<DocumentReader> = made.await?;

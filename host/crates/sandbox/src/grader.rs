@@ -14,6 +14,7 @@ use super::fault::{GuestFault, bounded};
 use super::limits::Limits;
 use super::live::{Live, not_run};
 use super::plugin::{LoadError, Plugin, Pre, World};
+use super::state::Reach;
 use crate::workspace::View;
 use pibench_core::record::GuestCall;
 
@@ -197,9 +198,10 @@ impl Grader {
                 reason: format!("`{}` is no grader", self.plugin.name),
             });
         };
+        let reach = workspace.map_or(Reach::Nothing, Reach::View);
         // A grader draws nothing at random: the same evidence gives the same verdicts, whatever the seed.
         self.plugin
-            .start(limits, [0; 32], workspace, async |store| {
+            .start(limits, [0; 32], reach, async |store| {
                 pre.instantiate_async(store).await
             })
             .await

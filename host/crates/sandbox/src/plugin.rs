@@ -203,7 +203,7 @@ impl Plugin {
         &self,
         limits: Limits,
         key: [u8; 32],
-        reach: impl Into<Reach>,
+        reach: Reach,
         instantiate: impl AsyncFnOnce(&mut Store<State>) -> wasmtime::Result<G>,
     ) -> Result<Live<G>, GuestFault> {
         let permit = self.seats.take(limits.queue).await?;
@@ -214,7 +214,7 @@ impl Plugin {
             profile: self.profile,
             grants: self.grants,
         };
-        Live::new(owner, limits, key, reach.into(), permit, instantiate).await
+        Live::new(owner, limits, key, reach, permit, instantiate).await
     }
 
     fn engine(&self) -> &wasmtime::Engine {

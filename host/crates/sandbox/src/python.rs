@@ -120,11 +120,8 @@ async fn run(plugin: &Plugin, share: Share) -> (Result<Outcome, GuestFault>, Use
         return (Err(host(reason)), unused);
     };
     let streams = Stdio::new(stdin);
-    let reach = Reach {
-        files,
-        stdio: Some(streams.clone()),
-        ..Reach::default()
-    };
+    let stdio = streams.clone();
+    let reach = Reach::Program { files, stdio };
     let made = plugin.start(limits, key, reach, async |store| {
         pre.instantiate_async(store).await
     });

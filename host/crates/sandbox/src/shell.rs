@@ -88,11 +88,8 @@ impl Shell {
             return Err(host(&plugin.wrong_world(World::Shell)));
         };
         let limits = scaled(plugin.capped(self.limits), command.timeout);
-        let reach = Reach {
-            files: Some(workspace.share()),
-            python: Some(python),
-            ..Reach::default()
-        };
+        let files = workspace.share();
+        let reach = Reach::Shell { files, python };
         let key = command_key(&self.key, command.now);
         let began = Instant::now();
         let made = plugin

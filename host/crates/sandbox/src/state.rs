@@ -89,12 +89,12 @@ impl State {
         reach: Reach,
         permit: OwnedSemaphorePermit,
     ) -> Store<Self> {
-        let Reach {
-            view,
-            files,
-            python,
-            stdio,
-        } = reach;
+        let (view, files, python, stdio) = match reach {
+            Reach::Nothing => (None, None, None, None),
+            Reach::View(view) => (Some(view), None, None, None),
+            Reach::Shell { files, python } => (None, Some(files), Some(python), None),
+            Reach::Program { files, stdio } => (None, files, None, Some(stdio)),
+        };
         let Limits {
             memory,
             log_bytes,
@@ -224,23 +224,21 @@ struct Random {
     drawing: Option<ChaCha12Rng>,
 }
 
-/// What a guest may reach beside what its plugin was granted; nothing by default.
-#[derive(Default)]
-pub(super) struct Reach {
-    pub(super) view: Option<View>,
-    pub(super) files: Option<Workspace>,
-    pub(super) python: Option<Python>,
-    /// Standard streams of its own, in place of the log.
-    pub(super) stdio: Option<Stdio>,
-}
-
-impl From<Option<View>> for Reach {
-    fn from(view: Option<View>) -> Self {
-        Self {
-            view,
-            ..Self::default()
-        }
-    }
+/// What a guest may reach beside what its plugin was granted.
+pub(super) enum Reach {
+    Nothing,
+    /// A grader's: the workspace at the moment of grading.
+    View(View),
+    /// The shell's: the workspace, and how Python programs are started.
+    Shell {
+        files: Workspace,
+        python: Python,
+    },
+    /// A Python program's: the shell's workspace if it was started there, and streams of its own in place of the log.
+    Program {
+        files: Option<Workspace>,
+        stdio: Stdio,
+    },
 }
 
 impl State {
