@@ -120,10 +120,14 @@ PROFILE ?= release
 wheel: $(HOST)
 	sh host/packages/wheel.sh $(PROFILE)
 
-# An archive with completions, manual pages, licence notices and digests, unpacked and tried again.
+# An archive with a small program that holds its own C library, for any Linux, with completions, manual pages, licence notices and
+# digests, unpacked and tried again.
+STATIC := $(shell uname -m)-unknown-linux-musl
 dist: $(HOST)
-	cargo build --profile $(PROFILE) --locked --bins
-	sh host/packages/dist.sh target/$(PROFILE)/pibench-host
+	rustup target list --installed | grep -qx $(STATIC) || rustup target add $(STATIC)
+	command -v musl-gcc >/dev/null || apt-get install -y -qq musl-tools >/dev/null
+	cargo build --profile dist --locked --target $(STATIC) --bins
+	sh host/packages/dist.sh target/$(STATIC)/dist/pibench-host
 
 # In memory where there is such a folder: on a disk that many files were deleted from lately, the disk is measured.
 BENCH_DIR ?= $(firstword $(wildcard /dev/shm) /tmp)
