@@ -84,7 +84,8 @@ fn shell(scene: &Scene, server: &MockServer, lines: &str) -> Command {
         .args(["-eu", "lines.sh"])
         .env("PATH", format!("{}:{path}", folder.display()))
         .env("OPENAI_BASE_URL", format!("{}/v1", server.uri()))
-        .env("OPENAI_API_KEY", KEY);
+        .env("OPENAI_API_KEY", KEY)
+        .env("TMPDIR", scene.path("tmp"));
     command
 }
 
@@ -141,6 +142,29 @@ fn cheat(scene: &Scene, run: &str, out: &str, name: &str) {
     submission::write(&scene.path(out), &list, Some(&signed), &runs).unwrap();
 }
 
+/// Texts of more than a few words in a value.
+fn texts(value: &toml::Value) -> Vec<String> {
+    match value {
+        toml::Value::String(text) if text.len() >= 20 => vec![text.clone()],
+        toml::Value::Array(entries) => entries.iter().flat_map(texts).collect(),
+        toml::Value::Table(fields) => fields.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// All that a session file says of what is hidden: intents and items with their patterns and examples, rules, references.
+fn all_hidden(scene: &Scene, session: &str) -> Vec<String> {
+    let path = format!("clinic/personas/first/sessions/{session}/session.toml");
+    let file: toml::Table = fs::read_to_string(scene.path(&path))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let parts = ["intents", "checklist", "reference"].map(|key| file.get(key).map(texts));
+    let all: Vec<String> = parts.into_iter().flatten().flatten().collect();
+    assert!(all.len() > 3, "{session}");
+    all
+}
+
 /// Nothing that is hidden stands in clear in any file below a folder.
 fn assert_nothing_shown(scene: &Scene, folder: &str) {
     let suite = scene.path("clinic/suite.toml");
@@ -151,6 +175,9 @@ fn assert_nothing_shown(scene: &Scene, folder: &str) {
         let text = String::from_utf8_lossy(&bytes);
         for session in &suite.personas[0].sessions {
             assert_hidden(&text, &name, session);
+            for secret in all_hidden(scene, &session.id) {
+                assert!(!text.contains(&secret), "{folder}/{name} shows {secret}");
+            }
         }
     }
 }
@@ -162,6 +189,7 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     }
     let scene = Scene::new();
     let server = server(play).await;
+    fs::create_dir(scene.path("tmp")).unwrap();
     write_pack(&scene);
     let blocks = blocks();
     let [sign, take, measure, host, hub, rank] = blocks.as_slice() else {
@@ -197,6 +225,11 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     let said = run(shell(rank));
     assert!(said.contains("2 runs ranked, 2 submissions not"), "{said}");
     assert_nothing_shown(&scene, "site");
+    assert_eq!(
+        files(&scene.path("tmp")),
+        [],
+        "what was unpacked for a moment is gone"
+    );
     assert_ranked(&scene);
     // Who has a key is told what it is.
     let check = [

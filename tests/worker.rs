@@ -477,12 +477,12 @@ async fn parts_that_play_at_once_exceed_their_bound_by_a_turn_each_at_most() {
     let scene = Scene::new();
     let server = server(play).await;
     let url = format!("{}/v1", server.uri());
-    let most = 500_000;
+    let most = 400_000;
     let outputs = tokio::task::block_in_place(|| {
         std::thread::scope(|scope| {
             let play = |part| {
                 let (scene, url) = (&scene, url.as_str());
-                scope.spawn(move || play_priced(scene, url, part, "0.5"))
+                scope.spawn(move || play_priced(scene, url, part, "0.4"))
             };
             [play("1"), play("2")].map(|part| part.join().unwrap())
         })
