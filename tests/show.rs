@@ -155,8 +155,9 @@ async fn what_is_asked_now_is_shown_as_long_as_somebody_plays() {
     let mut playing = scene
         .command(&args)
         .env("OPENAI_BASE_URL", format!("{}/v1", slow.uri()))
-        .env("OPENAI_API_KEY", "k")
-        .stderr(std::process::Stdio::inherit())
+        .env("OPENAI_API_KEY", crate::models::KEY)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
     while !scene.path("run/pulse.json").exists() {
