@@ -197,7 +197,7 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
 }
 
 /// Writes an archive as its sender likes it.
-fn send_list(scene: &Scene, list: &List, signer: &str, name: &str, runs: &[PathBuf]) {
+pub(crate) fn send_list(scene: &Scene, list: &List, signer: &str, name: &str, runs: &[PathBuf]) {
     let key = pibench_signature::SigningKey::read(&scene.path(signer), || None).unwrap();
     let armored = pibench_signature::sign(&key, submission::NAMESPACE, list.text().as_bytes());
     let out = scene.path(&format!("sent/{name}.submission"));

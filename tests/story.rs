@@ -10,12 +10,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use camino::Utf8Path;
 use pibench_board::submission::{self, List};
-use pibench_signature::SigningKey;
 use pibench_suite::load::load;
 use pibench_vault::{Identities, Key};
 use serde_json::Value;
 use wiremock::MockServer;
 
+use crate::board::send_list;
 use crate::hidden::assert_hidden;
 use crate::hub::Hub;
 use crate::models::{KEY, play, server};
@@ -99,7 +99,7 @@ fn run(mut command: Command) -> String {
 
 /// What a recipient does who would have liked to be found better: a verdict is changed, and all that follows from it is made
 /// anew, with the key that the recipient has.
-fn cheat(scene: &Scene, run: &str, out: &str, name: &str) {
+fn cheat(scene: &Scene, run: &str, name: &str) {
     let mut identities = Identities::default();
     identities.add(&scene.path(name), None).unwrap();
     let encrypted = fs::read(scene.path(&format!("{run}/key.age"))).unwrap();
@@ -134,12 +134,8 @@ fn cheat(scene: &Scene, run: &str, out: &str, name: &str) {
         blake3::hash(lines.as_bytes()).to_hex().to_string().into();
     fs::write(&seal, serde_json::to_string_pretty(&sealed).unwrap() + "\n").unwrap();
     let runs = [scene.path(run)];
-    let list = List::of(&runs).unwrap();
-    let own = SigningKey::read(&scene.path(name), || None).unwrap();
-    let signed = pibench_signature::sign(&own, submission::NAMESPACE, list.text().as_bytes());
-    let signed = signed.unwrap();
-    fs::remove_file(scene.path(out)).unwrap();
-    submission::write(&scene.path(out), &list, Some(&signed), &runs).unwrap();
+    fs::remove_file(scene.path(&format!("sent/{name}.submission"))).unwrap();
+    send_list(scene, &List::of(&runs).unwrap(), name, name, &runs);
 }
 
 /// Texts of more than a few words in a value.
@@ -206,7 +202,7 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     );
     run(shell(measure));
     assert_nothing_shown(&scene, "packs");
-    cheat(&scene, "dan-run", "sent/dan.submission", "dan");
+    cheat(&scene, "dan-run", "dan");
     assert_nothing_shown(&scene, "ben-run");
     run(shell(host));
     let hub = Hub::started(shell(&format!("exec {hub}")));

@@ -16,7 +16,7 @@ use pibench_engine::plan::{Places, Purpose, reopen_foreign};
 use pibench_signature::AllowedSigners;
 use pibench_vault::keyring;
 
-pub(super) use found::{Found, look, print_found};
+pub(super) use found::{Found, Told, look, print_told};
 
 pub(super) fn read_rules(path: Option<&Utf8Path>) -> Result<Rules, Failure> {
     path.map_or_else(

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 
 use super::signing::{read_key, read_signers};
-use super::submission::{Checked, Readers, check_archive, look, print_found, read_rules};
+use super::submission::{Checked, Readers, Told, check_archive, look, print_told, read_rules};
 use super::{machine, runtime};
 use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
 use crate::exit::{Exit, Failure, OrExit};
@@ -17,6 +17,9 @@ use pibench_engine::plan::{Answers, Places, Purpose, reopen, reopen_foreign};
 use pibench_engine::{Plan, Sample};
 use pibench_record::RunFolder;
 use pibench_report::escape::line;
+
+/// Of the resampling, as `submit check` and `board build` have it where nothing is said.
+const SEED: u64 = 1;
 
 const WORKFLOW: &str = include_str!("../../templates/board/workflow.yaml");
 
@@ -62,7 +65,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
             };
             reopen(&machine, run, look)
         })?;
-        print_found(&found);
+        print_told(&Told::of(&found, SEED));
         may &= found.reasons.is_empty();
     }
     if !may {
@@ -115,14 +118,16 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
         Some(judge) if may => Some(judge_again(&checked, judge, again, places)?),
         _ => None,
     };
+    let told = checked.runs.iter().map(|run| Told::of(run, again.seed));
+    let told: Vec<Told<'_>> = told.collect();
     if *json {
         let found = serde_json::json!({
             "version": 1, "archive": archive, "digest": checked.digest, "may_be_ranked": may, "signed": checked.signed,
-            "reasons": checked.reasons, "runs": checked.runs, "judged": judged,
+            "reasons": checked.reasons, "runs": told, "judged": judged,
         });
         println!("{found}");
     } else {
-        print_checked(archive, &checked, may);
+        print_checked(archive, &checked, &told, may);
         if let (Some(judged), Some(digest)) = (judged, checked.digest) {
             println!("\nFor the board's rules:\n");
             let judged = BTreeMap::from([("judged", BTreeMap::from([(digest, judged)]))]);
@@ -136,9 +141,9 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn print_checked(archive: &Utf8Path, checked: &Checked, may: bool) {
-    for run in &checked.runs {
-        print_found(run);
+fn print_checked(archive: &Utf8Path, checked: &Checked, told: &[Told<'_>], may: bool) {
+    for run in told {
+        print_told(run);
     }
     for reason in &checked.reasons {
         println!("{archive}: {}", line(reason));

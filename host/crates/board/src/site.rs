@@ -151,14 +151,13 @@ pub fn write(
         source,
     };
     let draft = Draft::of(out).map_err(failed)?;
-    let measures: Vec<Measures> = standing
-        .iter()
-        .map(|one| Measures::of(&one.record, seed))
-        .collect();
     fs::create_dir(draft.path().join("runs")).map_err(failed)?;
+    // One for each run, as its report has them.
+    let mut measures = Vec::new();
     for (place, one) in standing.iter().enumerate() {
         let report = Report::new(vec![one.record.clone()], &[], seed);
         bundle::write(&report, &draft.path().join(folder(place)))?;
+        measures.extend(report.measures);
     }
     let board = Board {
         version: 1,

@@ -29,7 +29,8 @@ impl Teller {
         }
     }
 
-    /// Writes what is new. A run does not end because this cannot be written.
+    /// Writes what is new; not by the folder's `Disk`, which would send it to an object store every second. A run does not end
+    /// because this cannot be written.
     pub fn tell(&mut self, pulse: &Pulse) {
         if self.told == *pulse {
             return;

@@ -13,6 +13,7 @@ use crate::cli::ScriptArgs;
 use crate::commands::run::folder_of;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::parts::MERGED;
+use pibench_report::draft::Draft;
 use pibench_store::is_stored;
 
 const KUBERNETES: &str = include_str!("../../../templates/cluster/kubernetes.yaml");
@@ -112,11 +113,8 @@ pub(super) fn kustomize(
             name => args.out.file_name(), image => json!(name).to_string(), volume => !is_stored(args.out.as_str()),
         },
     )?;
-    let above = dir.parent().filter(|above| !above.as_str().is_empty());
-    let above = above.unwrap_or(Utf8Path::new("."));
     let written = || -> std::io::Result<()> {
-        fs::create_dir_all(above)?;
-        let draft = tempfile::tempdir_in(above)?;
+        let draft = Draft::of(dir.as_std_path())?;
         for (path, text) in [
             ("base/run.yaml", run.as_str()),
             ("base/kustomization.yaml", BASE),
@@ -127,9 +125,7 @@ pub(super) fn kustomize(
             fs::write(path, text)?;
         }
         fs::set_permissions(draft.path(), fs::Permissions::from_mode(0o755))?;
-        fs::rename(draft.path(), dir)?;
-        let _ = draft.keep();
-        Ok(())
+        draft.publish()
     };
     written()
         .with_context(|| format!("write {dir}"))

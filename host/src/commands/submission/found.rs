@@ -17,16 +17,11 @@ use pibench_report::escape::line;
 use pibench_report::measures::Measures;
 use pibench_report::run_record::RunRecord;
 
-/// Of the resampling, as `board build` has it where nothing is said.
-const SEED: u64 = 1;
-
 /// What was found of a run.
 #[derive(Debug, Serialize)]
 pub(in crate::commands) struct Found {
     pub(in crate::commands) name: String,
     agent: String,
-    proc: Option<Estimate>,
-    comp: Option<Estimate>,
     sessions: usize,
     /// Rule verdicts that were made again.
     rules: usize,
@@ -81,12 +76,9 @@ pub(in crate::commands) fn look(
     } = verified;
     let findings = problems.len();
     reasons.extend(problems);
-    let measures = Measures::of(&record, SEED);
     Ok(Found {
         name: name.to_owned(),
         agent: record.results.agent.clone(),
-        proc: measures.proc_estimate,
-        comp: measures.comp_estimate,
         sessions,
         rules: replayed,
         replayed: own,
@@ -114,12 +106,32 @@ impl Found {
     }
 }
 
-pub(in crate::commands) fn print_found(found: &Found) {
+/// A run as who checks it is told of it.
+#[derive(Debug, Serialize)]
+pub(in crate::commands) struct Told<'a> {
+    #[serde(flatten)]
+    found: &'a Found,
+    proc: Option<Estimate>,
+    comp: Option<Estimate>,
+}
+
+impl<'a> Told<'a> {
+    /// `seed` is that of the resampling.
+    pub(in crate::commands) fn of(found: &'a Found, seed: u64) -> Self {
+        let measures = Measures::of(&found.record, seed);
+        Self {
+            found,
+            proc: measures.proc_estimate,
+            comp: measures.comp_estimate,
+        }
+    }
+}
+
+pub(in crate::commands) fn print_told(told: &Told<'_>) {
+    let Told { found, proc, comp } = told;
     let Found {
         name,
         agent,
-        proc,
-        comp,
         sessions,
         rules,
         replayed: _,
