@@ -15,7 +15,7 @@ use ssh_key::{LineEnding, PrivateKey};
 use crate::hidden::{assert_hidden, fold, spans};
 use crate::models::{play, run as run_at, server};
 use crate::openssh::made;
-use crate::scene::{Scene, copy, expect, files, first_persona, root, short, stderr};
+use crate::scene::{Scene, copy, expect, files, first_persona, output, root, short, stderr};
 
 const MANIFEST: &str =
     "version = 1\nname = \"clinic\"\nrelease = \"1.0.0\"\nlicense = \"CC-BY-4.0\"\n";
@@ -124,6 +124,28 @@ async fn no_byte_of_a_private_pack_or_its_runs_tells_a_secret_and_those_of_an_op
         &[],
     );
     assert_eq!(output.stdout, open.stdout);
+}
+
+#[test]
+fn what_a_private_run_leaves_beside_its_folder_tells_no_secret() {
+    let scene = installed();
+    std::fs::create_dir(scene.path("tmp")).unwrap();
+    let args = ["run", SUITE, "--identity", "ana", "--out", "out"];
+    let mut run = scene.command(&[&args[..], &["--session", "corrie-extension"]].concat());
+    run.env("PIBENCH_CACHE", scene.path("cache"));
+    run.env("TMPDIR", scene.path("tmp"));
+    expect(&output(&mut run), 0, &[]);
+    // Compiled code, which is of plugins alone.
+    for (name, _) in files(&scene.path("cache")) {
+        if Path::new(&name)
+            .extension()
+            .is_some_and(|kind| kind == "aot")
+        {
+            std::fs::remove_file(scene.path("cache").join(name)).unwrap();
+        }
+    }
+    assert_nothing_shown(&scene.path("cache"));
+    assert_eq!(files(&scene.path("tmp")), []);
 }
 
 /// What a rule's script prints and raises may be of the rule.

@@ -133,7 +133,7 @@ fn scores_so_far_are_the_scores_once_everything_is_played() {
             out,
             &[&["--agent", "cheat", "--runs", "2"], part].concat(),
         );
-        let finished = RunRecord::finished(&scene.path(out)).unwrap();
+        let finished = RunRecord::read_finished(&scene.path(out)).unwrap();
         fs::remove_file(scene.path(out).join("results.json")).unwrap();
         let so_far = RunRecord::so_far(&scene.path(out)).unwrap();
         assert!(!so_far.complete && finished.complete);
@@ -180,7 +180,7 @@ fn what_woke_the_agent_before_a_session_stands_with_it() {
     let wake = json!({ "event": "wake", "by": "job-1", "message": "It is due.", "steps": [], "changes": [] });
     let text = format!("{}{wake}\n{}", &text[..at], &text[at..]);
     fs::write(&journal, text).unwrap();
-    let run = RunRecord::finished(&scene.path("run")).unwrap();
+    let run = RunRecord::read_finished(&scene.path("run")).unwrap();
     let first = &run.results.sessions[0];
     let times = run.times(&first.persona, first.run);
     let chunks: Vec<Value> = episode_chunks(&run, &run.results.sessions, times).collect();

@@ -225,7 +225,7 @@ fn each_crate_stands_on_those_that_it_may() {
         for dependency in &needed(&manifest) {
             let floor = dependency
                 .strip_prefix("pibench-")
-                .filter(|floor| *floor != "sdk");
+                .filter(|floor| *floor != "search");
             assert!(
                 floor.is_none_or(|floor| below.contains(&floor)),
                 "{name} may not know {dependency}"

@@ -112,7 +112,7 @@ fn show(run: &mut Found, is_secret: bool) -> Result<(), Failure> {
 
 fn read_published(run: &Utf8Path, shown: &Utf8Path) -> Result<RunRecord, Failure> {
     publish(run.as_std_path(), shown.as_std_path(), Transcripts::None)?;
-    RunRecord::finished(shown.as_std_path()).or_exit(Exit::InvalidInput)
+    RunRecord::read_finished(shown.as_std_path()).or_exit(Exit::InvalidInput)
 }
 
 /// Of runs that several archives hold, one stands or none: that of a host of the board's own, of whoever `owners` names, or of the one

@@ -14,7 +14,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let records: Result<Vec<RunRecord>, RecordError> = runs
         .iter()
         .flat_map(|dir| runs_in(dir.as_std_path()))
-        .map(|dir| RunRecord::finished(&dir))
+        .map(|dir| RunRecord::read_finished(&dir))
         .collect();
     let records = records.map_err(failure)?;
     let written = write(&records, (*format).into(), out.as_std_path());

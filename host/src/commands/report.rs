@@ -40,7 +40,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let records: Result<Vec<RunRecord>, RecordError> = runs
         .iter()
         .flat_map(|dir| runs_in(dir.as_std_path()))
-        .map(|dir| RunRecord::finished(&dir))
+        .map(|dir| RunRecord::read_finished(&dir))
         .collect();
     let records = records.map_err(failure)?;
     let mut changed = Vec::new();

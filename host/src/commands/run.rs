@@ -48,14 +48,14 @@ fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
         if let Some(several) = several::resume(dir, args)? {
             return several.play(args);
         }
-        (resumed(dir, args)?, true)
+        (resume(dir, args)?, true)
     } else {
         let suite = load_wanted(args)?;
         let agents = agents(&suite)?;
         if agents.len() > 1 {
             return several::begin(&suite, &agents, args)?.play(args);
         }
-        begun(&suite, args)?
+        begin(&suite, args)?
     };
     if let AgentRole::External(_) = plan.roles.agent {
         let folder = plan.folder.root().display();
@@ -76,17 +76,17 @@ fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
 pub(super) fn plan_of(args: &RunArgs) -> Result<(Plan, bool), Failure> {
     let args = &part::place(args)?;
     match &args.resume {
-        Some(dir) => Ok((resumed(dir, args)?, true)),
-        None => begun(&load_wanted(args)?, args),
+        Some(dir) => Ok((resume(dir, args)?, true)),
+        None => begin(&load_wanted(args)?, args),
     }
 }
 
 /// The plan in a new folder, or in that of a part that was begun before.
-fn begun(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
+fn begin(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
     let (machine, wanted) = (machine()?, wanted(args)?);
     if let Some(out) = part::begun(args) {
         same_plan(&machine, suite, &wanted, &suite.agent, out)?;
-        return Ok((resumed(out, args)?, true));
+        return Ok((resume(out, args)?, true));
     }
     let seat = Seat {
         agent: suite.agent.clone(),
@@ -97,7 +97,7 @@ fn begun(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
     Ok((plan, false))
 }
 
-fn resumed(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
+fn resume(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
     let answers = args.tape.answers();
     let how = going_on(args, false);
     Ok(go_on(

@@ -74,7 +74,7 @@ impl Thing {
                 let (contents, _) = Contents::of(path).or_exit(Exit::InvalidInput)?;
                 contents.text().into_bytes()
             }
-            Self::Archive(path) => unpacked(path)?.1.contents.text().into_bytes(),
+            Self::Archive(path) => unpack(path)?.1.contents.text().into_bytes(),
             Self::Run(path) => {
                 let folder = RunFolder::read(path.as_std_path()).or_exit(Exit::Io)?.0;
                 folder.seal_text().or_exit(Exit::InvalidInput)?
@@ -97,7 +97,7 @@ impl Thing {
     pub(super) fn signature(&self) -> Result<Option<String>, Failure> {
         use std::io::Read;
         if let Self::Archive(path) = self {
-            return Ok(unpacked(path)?.1.signature);
+            return Ok(unpack(path)?.1.signature);
         }
         let place = self.place();
         // A link or a pipe is no signature, and may have no end.
@@ -128,7 +128,7 @@ impl Thing {
         let dir = place.parent().filter(|dir| !dir.as_str().is_empty());
         let dir = dir.unwrap_or(Utf8Path::new("."));
         if let Self::Archive(path) = self {
-            let (folder, unpacked) = unpacked(path)?;
+            let (folder, unpacked) = unpack(path)?;
             let root = Utf8Path::from_path(folder.path()).unwrap_or(Utf8Path::new(""));
             // The same files with this signature, whole or not at all.
             let new = tempfile::tempdir_in(dir).or_exit(Exit::Io)?;
@@ -185,7 +185,7 @@ impl Thing {
 }
 
 /// A pack's archive, taken apart as a stranger's.
-fn unpacked(path: &Utf8Path) -> Result<(TempDir, Unpacked), Failure> {
+fn unpack(path: &Utf8Path) -> Result<(TempDir, Unpacked), Failure> {
     let folder = tempfile::tempdir().or_exit(Exit::Io)?;
     let unpacked = archive::unpack(path.as_std_path(), folder.path())?;
     Ok((folder, unpacked))

@@ -95,7 +95,7 @@ fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Exit, Failure> {
     if is_private && let Err(closed) = keyring::key_of(run.as_std_path()) {
         return verify_closed(run, &closed);
     }
-    let plan = Arc::new(reopened(run, args)?);
+    let plan = Arc::new(reopen_named(run, args)?);
     // The agent's files are not left lying open.
     let extent = if is_private {
         Extent::Sent
@@ -111,7 +111,7 @@ fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Exit, Failure> {
 }
 
 /// The plan of a run: by the places that its record names, or by those of the command line alone.
-fn reopened(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
+fn reopen_named(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
     let machine = machine()?;
     let suite = args.suite.as_deref();
     if !args.foreign {

@@ -283,7 +283,7 @@ impl Amazon {
             .orders
             .get(&order_id)
             .ok_or_else(|| ToolError::conflict("order", order_id))?;
-        own("Order", order_id, &order.owner, me)?;
+        check_own("Order", order_id, &order.owner, me)?;
         Ok(self.view_order(order))
     }
 
@@ -346,7 +346,7 @@ impl Amazon {
             .addresses
             .get(&id)
             .ok_or_else(|| ToolError::conflict("address", id))?;
-        own("Address", id, &address.owner, me)?;
+        check_own("Address", id, &address.owner, me)?;
         Ok(address)
     }
 
@@ -356,12 +356,12 @@ impl Amazon {
             .cards
             .get(&id)
             .ok_or_else(|| ToolError::conflict("payment card", id))?;
-        own("Payment card", id, &card.owner, me)?;
+        check_own("Payment card", id, &card.owner, me)?;
         Ok(card)
     }
 }
 
-fn own(what: &str, id: u32, owner: &Email, me: &Email) -> Result<(), ToolError> {
+fn check_own(what: &str, id: u32, owner: &Email, me: &Email) -> Result<(), ToolError> {
     if owner == me {
         return Ok(());
     }

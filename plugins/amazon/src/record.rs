@@ -277,7 +277,7 @@ impl Amazon {
         each(records, "answers", |record| self.add_answer(record))
     }
 
-    fn known(&self, field: &str, email: &Email) -> Result<(), String> {
+    fn check_known(&self, field: &str, email: &Email) -> Result<(), String> {
         if self.accounts.contains(email) {
             return Ok(());
         }
@@ -431,7 +431,7 @@ impl Amazon {
             track_browsing_history,
             promo_code,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         if let Some(code) = promo_code
             .as_ref()
             .filter(|code| !self.promo_codes.contains_key(*code))
@@ -458,7 +458,7 @@ impl Amazon {
             country,
             zip_code,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         let id = self.next_address();
         let address = checked_address(Address {
             id,
@@ -485,7 +485,7 @@ impl Amazon {
             expiry_month,
             cvv_number,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         let in_range = [
             (
                 "card_number",
@@ -536,7 +536,7 @@ impl Amazon {
             paid_amount,
             created_at,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         let created_at = created_at.unwrap_or_else(clock::now);
         let address = self.keys.addresses.find("address", &address)?;
         let address = self.address(&owner, address).map_err(told)?;
@@ -595,7 +595,7 @@ impl Amazon {
             delivered_at,
         } = record;
         let product = self.product("product", &product)?;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         if returned > quantity || gift_wrapped > quantity {
             return Err("returned and gift_wrapped must not be above quantity".to_owned());
         }
@@ -623,9 +623,9 @@ impl Amazon {
             quantity,
             gift_wrapped,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         let product = self.product("product", &product)?.id;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         if gift_wrapped > quantity {
             return Err("gift_wrapped must not be above quantity".to_owned());
         }
@@ -645,9 +645,9 @@ impl Amazon {
             product,
             quantity,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         let product = self.product("product", &product)?.id;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         let mut customer = self.customer(&owner);
         self.put_on_wish_list(&mut customer, product, quantity)
             .map_err(told)?;
@@ -661,7 +661,7 @@ impl Amazon {
             product,
             viewed_at,
         } = record;
-        self.known("owner", &owner)?;
+        self.check_known("owner", &owner)?;
         let product = self.product("product", &product)?.id;
         let viewed_at = viewed_at.unwrap_or_else(clock::now);
         self.customer_mut(&owner).history.insert(product, viewed_at);
@@ -679,7 +679,7 @@ impl Amazon {
             created_at,
         } = record;
         let product = self.product("product", &product)?.id;
-        self.known("author", &author)?;
+        self.check_known("author", &author)?;
         if self.feedback.review_by(product, &author).is_some() {
             return Err(format!(
                 "author: {author} has reviewed this product already"
@@ -708,7 +708,7 @@ impl Amazon {
             created_at,
         } = record;
         let product = self.product("product", &product)?.id;
-        self.known("author", &author)?;
+        self.check_known("author", &author)?;
         let id = self.feedback.next_question();
         self.feedback.insert_question(Question {
             id,
@@ -730,7 +730,7 @@ impl Amazon {
             created_at,
         } = record;
         let question = self.keys.questions.find("question", &question)?;
-        self.known("author", &author)?;
+        self.check_known("author", &author)?;
         let asked = self.feedback.questions.get(&question);
         let bought = asked.is_some_and(|asked| self.has_bought(&author, asked.product));
         self.feedback.insert_answer(Answer {
@@ -780,7 +780,7 @@ fn checked_days(days: u32) -> Result<u32, String> {
     Ok(days)
 }
 
-fn checked_quantity(quantity: u32) -> Result<(), String> {
+fn check_quantity(quantity: u32) -> Result<(), String> {
     if (1..=MAX_QUANTITY).contains(&quantity) {
         return Ok(());
     }

@@ -126,7 +126,7 @@ impl Amazon {
             quantity,
             clear_cart_first,
         } = arguments;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         let mut customer = self.customer(me);
         if clear_cart_first {
             customer.cart.clear();
@@ -198,7 +198,7 @@ impl Amazon {
             quantity,
             clear_wish_list_first,
         } = arguments;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         let mut customer = self.customer(me);
         if clear_wish_list_first {
             customer.wish_list.clear();
@@ -219,7 +219,7 @@ impl Amazon {
             product_id,
             quantity,
         } = arguments;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         let mut customer = self.customer(me);
         let there = self.at_least_in_cart(&customer, product_id, quantity)?;
         let total = customer.on_wish_list(product_id).saturating_add(quantity);
@@ -240,7 +240,7 @@ impl Amazon {
             product_id,
             quantity,
         } = arguments;
-        checked_quantity(quantity)?;
+        check_quantity(quantity)?;
         self.catalogue.product(product_id)?;
         let mut customer = self.customer(me);
         let there = customer.on_wish_list(product_id);
@@ -318,7 +318,7 @@ fn enough(place: &str, product_id: ProductId, there: u32, quantity: u32) -> Resu
     }))
 }
 
-fn checked_quantity(quantity: u32) -> Result<(), ToolError> {
+fn check_quantity(quantity: u32) -> Result<(), ToolError> {
     if quantity == 0 {
         return Err(ToolError::invalid("The quantity must be at least 1."));
     }

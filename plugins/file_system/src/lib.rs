@@ -211,7 +211,7 @@ impl FileSystem {
         let now = clock::now();
         let Some(entry) = self.tree.find(me, &path) else {
             let (around, name) = path.split().ok_or_else(root)?;
-            self.check_room(1 + self.missing(me, &around)?.1.len(), content.len())?;
+            self.check_room(1 + self.find_missing(me, &around)?.1.len(), content.len())?;
             let directory = self.make_directories(me, &around, Dates::both(now))?;
             self.tree.insert(
                 directory,
@@ -258,7 +258,7 @@ impl FileSystem {
         path: &Path,
         dates: Dates,
     ) -> Result<u32, ToolError> {
-        let (directory, missing) = self.missing(me, path)?;
+        let (directory, missing) = self.find_missing(me, path)?;
         self.check_room(missing.len(), 0)?;
         let make = |around, name: &String| {
             self.tree
@@ -269,7 +269,11 @@ impl FileSystem {
 
     /// The last directory on the way to a path that is there, and the names of those that are missing behind it, the
     /// last one first. 422 if a file is in the way.
-    pub(crate) fn missing(&self, me: &Email, path: &Path) -> Result<(u32, Vec<String>), ToolError> {
+    pub(crate) fn find_missing(
+        &self,
+        me: &Email,
+        path: &Path,
+    ) -> Result<(u32, Vec<String>), ToolError> {
         let mut missing = Vec::new();
         let mut there = path.clone();
         while self.tree.find(me, &there).is_none()

@@ -247,7 +247,7 @@ impl FileSystem {
             )));
         }
         let (around, name) = destination.split().ok_or_else(root)?;
-        let (directory, missing) = self.missing(me, &around)?;
+        let (directory, missing) = self.find_missing(me, &around)?;
         let replaced = self
             .tree
             .child(directory, name)

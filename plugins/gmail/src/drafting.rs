@@ -107,7 +107,7 @@ impl Gmail {
         };
         let scheduled_send_at = scheduled_send_at.as_deref().map(future).transpose()?;
         may_be_scheduled(scheduled_send_at, &content)?;
-        content.attachments = self.attached(files);
+        content.attachments = self.attach(files);
         let id = self.save_draft(me, content);
         if let Some(draft) = self.mail.drafts.get_mut(&id) {
             (draft.thread, draft.response_to, draft.scheduled_send_at) =

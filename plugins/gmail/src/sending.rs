@@ -79,7 +79,7 @@ impl Gmail {
             to,
             subject: checked_subject(subject)?,
             body: checked_body(body)?,
-            attachments: self.attached(files),
+            attachments: self.attach(files),
         };
         let sent = self.send(me, content, Position::default(), clock::now());
         Ok(json!({
@@ -121,14 +121,14 @@ impl Gmail {
             to: at_least_one(to)?,
             subject: reply_subject(&email.message.subject),
             body: checked_body(body)?,
-            attachments: self.attached(files),
+            attachments: self.attach(files),
         };
         let sent = self.send(me, content, position, clock::now());
         Ok(json!({"message": "The reply is sent.", "sent_email_id": sent.email}))
     }
 
     /// The attachments of an email that is written now, each with an id of its own.
-    pub(crate) fn attached(&mut self, files: Vec<File>) -> Vec<Attachment> {
+    pub(crate) fn attach(&mut self, files: Vec<File>) -> Vec<Attachment> {
         let attach = |file: File| {
             let name = file.name().to_owned();
             self.mail.attach(name, Some(file.content))

@@ -76,7 +76,7 @@ impl App {
         let none = Lists::new();
         let state = scene.apps.iter().find(|state| state.name() == self.name);
         let (before, now) = state.map_or(Ok((&none, &none)), ParsedApp::lists)?;
-        self.known_lists(before, now)?;
+        self.check_lists(before, now)?;
         let mut pairs = pairs(before, now);
         pairs.retain(|pair| self.looks_at(pair.list));
         let fitting: Vec<&Pair> = pairs.iter().filter(|pair| self.fits(pair)).collect();
@@ -111,7 +111,7 @@ impl App {
     }
 
     /// A list that the state has never had is a slip of the author.
-    pub(crate) fn known_lists(&self, before: &Lists, now: &Lists) -> Result<(), Undecided> {
+    pub(crate) fn check_lists(&self, before: &Lists, now: &Lists) -> Result<(), Undecided> {
         if before.is_empty() && now.is_empty() {
             return Ok(());
         }

@@ -62,7 +62,7 @@ impl Unchanged {
     fn unexpected(&self, app: &str, before: &Lists, now: &Lists) -> Result<Vec<String>, Undecided> {
         let exceptions: Vec<&App> = self.except.iter().filter(|it| it.is_about(app)).collect();
         for exception in &exceptions {
-            exception.known_lists(before, now)?;
+            exception.check_lists(before, now)?;
         }
         let pairs = pairs(before, now);
         let unexpected = pairs

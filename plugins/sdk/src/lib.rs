@@ -23,7 +23,6 @@ pub mod log;
 pub mod random;
 pub mod records;
 mod refusal;
-pub mod search;
 #[cfg(not(target_family = "wasm"))]
 mod stand_in;
 pub mod table;
@@ -32,6 +31,8 @@ pub mod testkit;
 pub mod text;
 pub mod time;
 pub mod tool;
+
+pub use pibench_search as search;
 
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]

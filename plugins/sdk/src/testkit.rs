@@ -77,7 +77,7 @@ impl<A: ToolApp> Session<A> {
     pub fn log_in(&mut self, username: &str, password: &str) {
         let answer = self.ok("login", json!({"username": username, "password": password}));
         self.token = answer["access_token"].as_str().map(str::to_owned);
-        self.life.logged_in();
+        self.life.log_in();
     }
 
     /// Calls a tool. To private ones goes the token.
@@ -95,7 +95,7 @@ impl<A: ToolApp> Session<A> {
         let answer = app::call(&mut self.app, name, &arguments.to_string())
             .map(|answer| serde_json::from_str(&answer).expect("an answer is json"));
         self.life
-            .called(name, arguments, self.token.as_deref(), &answer);
+            .record_call(name, arguments, self.token.as_deref(), &answer);
         answer
     }
 
@@ -104,7 +104,7 @@ impl<A: ToolApp> Session<A> {
     pub fn ok(&mut self, name: &str, arguments: Value) -> Value {
         let told = shortened(&arguments);
         let answer = self.call(name, arguments);
-        cases::shown(name, answer.is_ok(), &self.life);
+        cases::show(name, answer.is_ok(), &self.life);
         answer.unwrap_or_else(|error| panic!("{name}({told}) is refused: {error}"))
     }
 
@@ -115,7 +115,7 @@ impl<A: ToolApp> Session<A> {
         let Err(error) = self.call(name, arguments) else {
             panic!("{name}({told}) is not refused")
         };
-        cases::shown(name, false, &self.life);
+        cases::show(name, false, &self.life);
         assert_eq!(
             self.state(),
             before,

@@ -122,7 +122,7 @@ impl Splitwise {
     /// 409 for an address without an account.
     fn somebody(&self, email: &str) -> Result<Email, ToolError> {
         let person = Email::parse(email)?;
-        self.known(&person)?;
+        self.check_known(&person)?;
         Ok(person)
     }
 

@@ -255,7 +255,7 @@ impl Splitwise {
         let members = group.map(|id| self.group(creator, id)).transpose()?;
         let shares = shares(paid_amount, debtors.clone(), debts, rounding)?;
         for person in debtors.iter().chain([&payer, creator]) {
-            self.known(person)?;
+            self.check_known(person)?;
         }
         if let Some(group) = members {
             // Who paid for a group may stand outside of it.
@@ -318,7 +318,7 @@ impl Splitwise {
     /// 409 for an address without an account, 422 for somebody outside the group.
     pub(crate) fn member_of(&self, group: &Group, email: &str) -> Result<Email, ToolError> {
         let person = Email::parse(email)?;
-        self.known(&person)?;
+        self.check_known(&person)?;
         each_is_member(group, [&person])?;
         Ok(person)
     }

@@ -94,7 +94,7 @@ impl Splitwise {
     ) -> Result<Group, ToolError> {
         let mut members: Vec<Email> = Vec::new();
         for person in std::iter::once(creator.clone()).chain(others) {
-            self.known(&person)?;
+            self.check_known(&person)?;
             if !members.contains(&person) {
                 members.push(person);
             }
@@ -125,7 +125,7 @@ impl Splitwise {
         } = arguments;
         let group = self.open_group(me, group_id)?;
         let person = Email::parse(&user_email)?;
-        self.known(&person)?;
+        self.check_known(&person)?;
         if group.has(&person) {
             return Err(ToolError::invalid(format!(
                 "{person} is a member of group {group_id} already."
@@ -190,7 +190,7 @@ impl Splitwise {
     }
 
     /// 409 for an address without an account.
-    pub(crate) fn known(&self, person: &Email) -> Result<(), ToolError> {
+    pub(crate) fn check_known(&self, person: &Email) -> Result<(), ToolError> {
         if self.accounts.contains(person) {
             Ok(())
         } else {

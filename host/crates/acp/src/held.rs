@@ -23,8 +23,8 @@ pub(super) fn hoarded(process: u32, bytes: u64) -> Option<String> {
     let mut files = BTreeMap::new();
     let mut away = 0;
     for folder in processes {
-        away += opened(&folder, &mut files);
-        mapped(&folder, &mut files);
+        away += count_opened(&folder, &mut files);
+        count_mapped(&folder, &mut files);
     }
     let held: u64 = files.values().sum();
     if held > bytes {
@@ -93,7 +93,7 @@ fn names(folder: &Path) -> impl Iterator<Item = std::ffi::OsString> {
 }
 
 /// Takes account of the deleted files that are open; how many more lie in sockets and the like.
-fn opened(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) -> u64 {
+fn count_opened(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) -> u64 {
     let mut away = 0;
     for name in names(&process.join("fd")) {
         let Ok(data) = fs::metadata(process.join("fd").join(&name)) else {
@@ -128,7 +128,7 @@ fn count(data: &fs::Metadata, files: &mut BTreeMap<(u64, u64), u64>) {
 }
 
 /// The same of deleted files that are mapped and may be open no more. Whoever is not root sees of them what is mapped.
-fn mapped(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) {
+fn count_mapped(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) {
     let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
     for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
         let mut words = line.split_ascii_whitespace();

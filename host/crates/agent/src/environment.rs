@@ -141,14 +141,14 @@ impl Environment {
         request: Request<'_>,
         deadline: Instant,
     ) -> Called {
-        let ran = caught(&request.call.name, async {
+        let ran = catch_panic(&request.call.name, async {
             match self.read(&request) {
                 Ok(tool) => self.run(tool, deadline).await,
                 Err(refusal) => refusal.into(),
             }
         });
         let ran = ran.await;
-        self.called(turn, request, ran)
+        self.record_call(turn, request, ran)
     }
 
     /// The tool that a call is for, and its arguments.
@@ -245,7 +245,7 @@ impl Environment {
             let started = some.iter().map(|(place, name, asked)| async move {
                 (
                     *place,
-                    caught(name, fetch(door, documents, asked, deadline)).await,
+                    catch_panic(name, fetch(door, documents, asked, deadline)).await,
                 )
             });
             fetched.extend(join_all(started).await);
@@ -254,7 +254,7 @@ impl Environment {
     }
 
     /// Records a call that was carried out.
-    pub(super) fn called(&mut self, turn: u32, request: Request<'_>, ran: Ran) -> Called {
+    pub(super) fn record_call(&mut self, turn: u32, request: Request<'_>, ran: Ran) -> Called {
         let (status, code, result, effect, fault) = match ran {
             Ran::Done { result, effect } => (CallStatus::Ok, 0, result, effect, None),
             Ran::Refused { code, message } => (CallStatus::ToolError, code, message, None, None),
@@ -284,7 +284,7 @@ impl Environment {
     }
 
     /// A call that an agent from outside carried out by itself.
-    pub(super) fn done_elsewhere(
+    pub(super) fn record_elsewhere(
         &mut self,
         turn: u32,
         request: Request<'_>,
@@ -296,12 +296,12 @@ impl Environment {
         } else {
             Refusal::new(text.to_owned()).into()
         };
-        self.called(turn, request, ran)
+        self.record_call(turn, request, ran)
     }
 
     /// A call that no tool is run for.
     pub(super) fn refuse(&mut self, turn: u32, request: Request<'_>, why: &str) -> Called {
-        self.called(turn, request, Refusal::new(why.into()).into())
+        self.record_call(turn, request, Refusal::new(why.into()).into())
     }
 
     /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
@@ -376,7 +376,7 @@ impl Environment {
 
 /// A tool's result, also where it panics: then that call has failed by a bug of ours, and the turn goes on. It is not the
 /// machine's fault, which would leave the session unscored: no model may come to that by what it writes.
-async fn caught(tool: &str, running: impl Future<Output = Ran>) -> Ran {
+async fn catch_panic(tool: &str, running: impl Future<Output = Ran>) -> Ran {
     let panic = match AssertUnwindSafe(running).catch_unwind().await {
         Ok(ran) => return ran,
         Err(panic) => panic,
@@ -495,7 +495,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_a_tool_is_a_fault_of_that_call() {
         let text = "one too many".to_owned();
-        let Ran::Broke(fault) = caught("grep", async { panic!("{text}") }).await else {
+        let Ran::Broke(fault) = catch_panic("grep", async { panic!("{text}") }).await else {
             panic!("not caught")
         };
         assert_eq!(
@@ -506,7 +506,7 @@ mod tests {
             fault.message,
             "grep broke by a bug of the host: one too many"
         );
-        let granted = caught("grep", async { Ran::done("found".into()) }).await;
+        let granted = catch_panic("grep", async { Ran::done("found".into()) }).await;
         assert!(matches!(granted, Ran::Done { result, .. } if result == "found"));
     }
 }

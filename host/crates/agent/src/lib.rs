@@ -34,7 +34,7 @@ use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::{Model, ModelError, told};
 use pibench_record::event::{Fault, FaultKind, Step, Turn};
-use pibench_sandbox::counting_waits;
+use pibench_sandbox::count_waits;
 
 /// How often the same call may be made in a row, in one turn: after any other call its answer may be a new one.
 const SAME_CALL: usize = 3;
@@ -329,16 +329,16 @@ impl<'a> Agent<'a> {
             let span = tracing::info_span!("call", tool = %request.call.name, %id, error = Empty);
             let called =
                 if let Some(Done { ok, text, .. }) = elsewhere.iter().find(|done| done.id == id) {
-                    environment.done_elsewhere(turn, request, *ok, text)
+                    environment.record_elsewhere(turn, request, *ok, text)
                 } else if let Some(why) = answer.objection(place, &request, *deadline, done) {
                     environment.refuse(turn, request, &why)
                 } else if let Some(ran) = fetched.remove(&place) {
-                    span.in_scope(|| environment.called(turn, request, ran))
+                    span.in_scope(|| environment.record_call(turn, request, ran))
                 } else {
                     let call = environment.call(turn, request, *deadline);
                     // Boxed: it is by far the largest part of a turn's future.
                     let call = Box::pin(call.instrument(span.clone()));
-                    let (called, waited) = counting_waits(call).await;
+                    let (called, waited) = count_waits(call).await;
                     *deadline += waited;
                     called
                 };

@@ -48,10 +48,10 @@ pub(super) async fn remember(
     let tools = environment.toolbox.specs();
     let saved = match ask(model, chat, tools, &memory, &mut done).await {
         Ok(Some(saved)) => saved,
-        Ok(None) => lost(chat, "it saved no memory, asked twice", &mut done),
+        Ok(None) => give_up(chat, "it saved no memory, asked twice", &mut done),
         Err(error @ ModelError::Refused { .. }) => {
             done.usage += error.usage();
-            lost(chat, &error.to_string(), &mut done)
+            give_up(chat, &error.to_string(), &mut done)
         }
         Err(error) => return Err(error),
     };
@@ -119,7 +119,7 @@ async fn ask(
     Ok(None)
 }
 
-fn lost(chat: &[Message], reason: &str, done: &mut Remembered) -> Saved {
+fn give_up(chat: &[Message], reason: &str, done: &mut Remembered) -> Saved {
     done.fault = Some(fault(reason));
     let lines = chat.iter().filter_map(|message| match message {
         Message::User { text } => Some(format!("User: {text}")),

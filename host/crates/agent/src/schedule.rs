@@ -310,7 +310,7 @@ fn last_of(crontab: &Crontab, first: DateTime, until: DateTime) -> (DateTime, u3
 }
 
 /// A job has fired: it is due again after `until`, or gone.
-pub fn fired(jobs: &mut Jobs, id: &str, until: DateTime) {
+pub fn mark_fired(jobs: &mut Jobs, id: &str, until: DateTime) {
     let Some(place) = jobs.open.iter().position(|job| job.id == id) else {
         return;
     };
@@ -461,7 +461,7 @@ mod tests {
         while let Some(Due { job, .. }) = due(&jobs, until) {
             let Job { id, message, .. } = job.clone();
             fired_messages.push(message);
-            fired(&mut jobs, &id, until);
+            mark_fired(&mut jobs, &id, until);
         }
         assert_eq!(fired_messages, ["first", "second"]);
         assert!(jobs.open.is_empty());
@@ -483,7 +483,7 @@ mod tests {
             } = due(&jobs, until).unwrap();
             assert_eq!((at.to_string().as_str(), folded), expected);
             assert_eq!(or_more, is_uncounted);
-            fired(&mut jobs, "job-1", until);
+            mark_fired(&mut jobs, "job-1", until);
             assert!(due(&jobs, until).is_none() && jobs.open[0].next > until);
         };
         let thursday = date(2026, 3, 5).at(9, 0, 0, 0);

@@ -159,7 +159,7 @@ impl Matcher {
             return Err(MatcherError::NoGroups);
         }
         let patterns = within.len() + none.len() + all.iter().map(Vec::len).sum::<usize>();
-        bounded(patterns, "patterns", PATTERNS)?;
+        check_bound(patterns, "patterns", PATTERNS)?;
         let within = numbered(within, "within", |text, place| Within::new(text, place))?;
         let units = Cell::new(0);
         let patterns = Patterns {
@@ -278,7 +278,7 @@ impl Within {
     }
 }
 
-fn bounded(found: usize, what: &'static str, most: usize) -> Result<(), MatcherError> {
+fn check_bound(found: usize, what: &'static str, most: usize) -> Result<(), MatcherError> {
     if found > most {
         return Err(MatcherError::TooLarge { found, what, most });
     }
@@ -334,7 +334,7 @@ fn pattern(text: &str, place: String, units: &Cell<usize>) -> Result<Pattern, Ma
     let found = found.checked();
     if let Ok(found) = &found {
         units.set(units.get() + found.units());
-        bounded(units.get(), "states", UNITS)?;
+        check_bound(units.get(), "states", UNITS)?;
     }
     match found {
         Ok(found) if found.is_match("") => Err(MatcherError::MatchesEmpty {

@@ -15,9 +15,9 @@ use crate::vocabulary::Protocol;
 pub enum Next {
     /// The agent plays this turn (1, 2, 3, ...); then [`Tracker::turn_done`].
     AgentTurn { turn: u32 },
-    /// Stage 1: did the turn satisfy each of these, unstated? Then [`Tracker::satisfied`].
+    /// Stage 1: did the turn satisfy each of these, unstated? Then [`Tracker::judge_satisfaction`].
     JudgeSatisfaction { open: Vec<usize> },
-    /// Stage 2: does the response ask for each of these? Then [`Tracker::asked`].
+    /// Stage 2: does the response ask for each of these? Then [`Tracker::judge_questions`].
     JudgeQuestions { open: Vec<usize> },
     /// The user chooses one of these to tell; then [`Tracker::reveal`]. In `pi-bench` there is no choice.
     Reveal { among: Vec<usize> },
@@ -216,7 +216,7 @@ impl Tracker {
     }
 
     /// Stage 1: one judgement per open intent, in the order of [`Next::JudgeSatisfaction`].
-    pub fn satisfied(&mut self, judgements: &[bool]) -> Result<&Next, SessionError> {
+    pub fn judge_satisfaction(&mut self, judgements: &[bool]) -> Result<&Next, SessionError> {
         let Next::JudgeSatisfaction { open } = &self.next else {
             return Err(self.out_of_order("take judgements of stage 1"));
         };
@@ -240,7 +240,11 @@ impl Tracker {
 
     /// Stage 2: one judgement per open intent, in the order of [`Next::JudgeQuestions`]; `fact`: whether the response asks
     /// for a plain fact that the user knows. In `paper` it is answered before an intent is told.
-    pub fn asked(&mut self, judgements: &[Asked], fact: bool) -> Result<&Next, SessionError> {
+    pub fn judge_questions(
+        &mut self,
+        judgements: &[Asked],
+        fact: bool,
+    ) -> Result<&Next, SessionError> {
         let Next::JudgeQuestions { open } = &self.next else {
             return Err(self.out_of_order("take judgements of stage 2"));
         };
@@ -384,7 +388,7 @@ impl Tracker {
             match self.next.clone() {
                 Next::JudgeSatisfaction { open } => {
                     let completed = |intent| recorded(intent, Status::Completed).is_some();
-                    self.satisfied(&open.into_iter().map(completed).collect::<Vec<_>>())?;
+                    self.judge_satisfaction(&open.into_iter().map(completed).collect::<Vec<_>>())?;
                 }
                 Next::JudgeQuestions { open } => {
                     let asked = |intent| match recorded(intent, Status::Inferred) {
@@ -394,7 +398,7 @@ impl Tracker {
                         None => Asked::No,
                     };
                     let asked: Vec<Asked> = open.into_iter().map(asked).collect();
-                    self.asked(&asked, facts.contains(&turn))?;
+                    self.judge_questions(&asked, facts.contains(&turn))?;
                 }
                 Next::Reveal { among } => {
                     let provided = |&intent: &usize| recorded(intent, Status::Provided).is_some();

@@ -145,7 +145,7 @@ impl Steer<'_> {
                         running.answer_request(done);
                     }
                 }
-                happened = next(&mut self.running) => asked.extend(self.happened(happened).await),
+                happened = next(&mut self.running) => asked.extend(self.take_up(happened).await),
             }
         }
     }
@@ -293,10 +293,7 @@ impl Steer<'_> {
     }
 
     /// Takes what a process did; the work that it makes.
-    async fn happened(
-        &mut self,
-        happened: Result<running::Happened, String>,
-    ) -> Vec<request::Work> {
+    async fn take_up(&mut self, happened: Result<running::Happened, String>) -> Vec<request::Work> {
         let Some(running) = self.running.as_mut() else {
             return Vec::new();
         };

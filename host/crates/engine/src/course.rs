@@ -54,7 +54,7 @@ pub(super) async fn play(
     let employed = acp::employ(plan, &persona.id, run).await?;
     let mut episode = Episode::open(plan, persona, run, &past, journal, tally, progress).await?;
     if let Some(employed) = &employed {
-        episode.played_by(employed.external.clone());
+        episode.set_player(employed.external.clone());
     }
     drop(opening);
     // The agent's process ends with the episode, whatever ends that, and hears of a turn that was cut off before.

@@ -274,7 +274,7 @@ impl<'a> Episode<'a> {
     }
 
     /// Its agent is a process of its own.
-    pub(super) fn played_by(&mut self, external: External) {
+    pub(super) fn set_player(&mut self, external: External) {
         self.external = Some(external);
     }
 

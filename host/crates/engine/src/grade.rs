@@ -158,7 +158,7 @@ impl<'a> Episode<'a> {
                     Some(Event::Turn(known)) => (**known).clone(),
                     _ => self.turn(turn).await?,
                 };
-                self.replay.regraded(&graded);
+                self.replay.regrade(&graded);
                 Event::Turn(Box::new(graded))
             }
             Event::SessionFinished(finished) => {

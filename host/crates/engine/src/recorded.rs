@@ -145,10 +145,10 @@ impl<'a> RecordedSession<'a> {
     pub(super) fn own_words(&self, plan: &Plan) -> Result<Vec<Vec<Piece>>, FolderError> {
         let mut words = OwnWords::new(plan.protocol);
         let shown = |name: &str| plan.folder.blob(name);
-        words.shown(&String::from_utf8_lossy(&shown(&self.started.system)?));
+        words.show(&String::from_utf8_lossy(&shown(&self.started.system)?));
         for file in &self.session.files {
             if let Some(blob) = self.staged.get(&file.path) {
-                words.shown(&String::from_utf8_lossy(&shown(blob)?));
+                words.show(&String::from_utf8_lossy(&shown(blob)?));
             }
         }
         let turns = self.turns.iter();

@@ -206,7 +206,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Puts a turn with other verdicts in the place of the one that is looked at.
-    pub(super) fn regraded(&mut self, turn: &Turn) {
+    pub(super) fn regrade(&mut self, turn: &Turn) {
         self.take(&turn.items);
         let open = self.state.open_session();
         if let Some(last) = open.and_then(|open| open.turns.last_mut()) {

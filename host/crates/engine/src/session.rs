@@ -295,9 +295,9 @@ impl<'e, 'a> Play<'e, 'a> {
         if let Some(words) = &mut episode.words {
             words::prepare(session);
             words.clear();
-            words.shown(system);
+            words.show(system);
             for file in &session.files {
-                words.shown(&String::from_utf8_lossy(&file.content));
+                words.show(&String::from_utf8_lossy(&file.content));
             }
         }
         Self {
@@ -326,7 +326,7 @@ impl<'e, 'a> Play<'e, 'a> {
     fn replay(&mut self, turns: &[Turn], opening: String) -> Result<String, EpisodeError> {
         let mut message = opening;
         for turn in turns {
-            let pieces = self.own_words(turn);
+            let pieces = self.take_own_words(turn);
             Arc::make_mut(&mut self.pieces).extend(pieces);
             self.usage += turn.usage;
             self.marks.extend(turn.apps.clone());
@@ -357,7 +357,7 @@ impl<'e, 'a> Play<'e, 'a> {
         }
     }
 
-    fn own_words(&mut self, turn: &Turn) -> Vec<Piece> {
+    fn take_own_words(&mut self, turn: &Turn) -> Vec<Piece> {
         if self.session.matchers().next().is_none() {
             return Vec::new();
         }
@@ -386,7 +386,7 @@ impl<'e, 'a> Play<'e, 'a> {
         let mut turn = self.turn_of(number, clock, message, &done).await?;
         let now = &self.episode.environment.jobs;
         turn.jobs = (*now != jobs).then(|| now.clone());
-        let pieces = self.own_words(&turn);
+        let pieces = self.take_own_words(&turn);
         self.keep(&turn);
         self.end_of_turn(&done, number)?;
         let evidence = self.evidence(&mut turn, pieces).await?;

@@ -108,7 +108,7 @@ impl Stages<'_> {
         let yes: Vec<bool> = found.iter().map(|found| found.yes).collect();
         let found = found.into_iter().map(|found| (found.yes, found.reason));
         self.note(turn, Stage::Satisfaction, open, found, exchange.as_deref());
-        let told = self.tracker.satisfied(&yes).map(drop);
+        let told = self.tracker.judge_satisfaction(&yes).map(drop);
         Ok(self.check(told)?)
     }
 
@@ -126,7 +126,7 @@ impl Stages<'_> {
             .into_iter()
             .map(|found| (found.asked != Asked::No, found.reason));
         self.note(turn, Stage::Question, open, found, exchange.as_deref());
-        let told = self.tracker.asked(&asked, fact).map(drop);
+        let told = self.tracker.judge_questions(&asked, fact).map(drop);
         Ok(self.check(told)?)
     }
 

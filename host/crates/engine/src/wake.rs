@@ -139,7 +139,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
     environment.clock = SessionClock::new(at);
     environment.calls = 0;
     environment.woken += 1;
-    schedule::fired(&mut environment.jobs, &by, until);
+    schedule::mark_fired(&mut environment.jobs, &by, until);
     let system = Agent::system_prompt(environment)?;
     let blob = episode.plan.folder.put_blob(system.as_bytes())?;
     let limits = episode.plan.suite.session;

@@ -44,23 +44,23 @@ impl OwnWords {
     }
 
     /// The agent was shown a text.
-    pub(super) fn shown(&mut self, text: &str) {
+    pub(super) fn show(&mut self, text: &str) {
         self.later.push(text.to_owned());
     }
 
     /// What of a text the agent had not been shown.
-    fn own(&mut self, written: &str) -> String {
-        self.seen_for(written.len()).own_words(written)
+    fn take_own(&mut self, written: &str) -> String {
+        self.look_for(written.len()).own_words(written)
     }
 
     /// The same of a call's arguments.
-    fn own_arguments(&mut self, arguments: &Value) -> String {
+    fn take_own_arguments(&mut self, arguments: &Value) -> String {
         let length = arguments_text(arguments).len();
-        self.seen_for(length).own_arguments(arguments)
+        self.look_for(length).own_arguments(arguments)
     }
 
     /// What was shown, as far as a text of so many bytes could be a copy of it.
-    fn seen_for(&mut self, length: usize) -> &Seen {
+    fn look_for(&mut self, length: usize) -> &Seen {
         // Anything shorter is its own, whatever it was shown.
         if length >= SPAN {
             for shown in self.later.drain(..) {
@@ -72,7 +72,7 @@ impl OwnWords {
 
     /// The agent's own pieces of a turn, each measured against what it had been shown when it wrote it.
     pub(super) fn pieces(&mut self, turn: &Turn) -> Vec<Piece> {
-        self.shown(&turn.message);
+        self.show(&turn.message);
         let mut pieces = Vec::new();
         let mut response = Vec::new();
         // What the agent reads of its own new files is not shown to it before the files are looked at.
@@ -87,7 +87,7 @@ impl OwnWords {
                 // Text beside other calls than a question is the model talking to itself; it is sent to nobody.
                 Step::Reply { calls, .. } if !calls.is_empty() && !asks(&turn.steps[at + 1..]) => {}
                 Step::Reply { text, .. } | Step::Notice { text } => {
-                    response.push(self.own(text));
+                    response.push(self.take_own(text));
                 }
                 // What the scaffold tells the model is nobody's words, and a summary repeats what was said before.
                 Step::Nudge { .. } | Step::Consolidated { .. } | Step::Picture { .. } => {}
@@ -95,22 +95,22 @@ impl OwnWords {
                     for record in step.calls() {
                         // A refused call did nothing, whatever it says.
                         if record.status != CallStatus::Ok {
-                            self.shown(&record.result);
+                            self.show(&record.result);
                             continue;
                         }
                         let own = if record.tool == MESSAGE || record.tool == ASK_USER {
-                            let said = self.own(&arguments_text(&record.arguments));
+                            let said = self.take_own(&arguments_text(&record.arguments));
                             response.push(said.clone());
                             said
                         } else {
-                            self.own_arguments(&record.arguments)
+                            self.take_own_arguments(&record.arguments)
                         };
                         let tool = record.tool.clone();
                         pieces.push(Piece::new(Place::Arguments { tool }, &own));
                         if shows_own(record, &written) {
                             later.push(&record.result);
                         } else {
-                            self.shown(&record.result);
+                            self.show(&record.result);
                         }
                     }
                 }
@@ -120,10 +120,10 @@ impl OwnWords {
             let place = Place::File {
                 path: change.path.clone(),
             };
-            pieces.push(Piece::new(place, &self.own(&change.added)));
+            pieces.push(Piece::new(place, &self.take_own(&change.added)));
         }
         for result in later {
-            self.shown(result);
+            self.show(result);
         }
         // The released code looks at the last text alone.
         if self.protocol == Protocol::PiBench {
@@ -216,12 +216,12 @@ mod tests {
     #[test]
     fn a_copy_is_found_however_late_it_is_written() {
         let mut words = OwnWords::new(Protocol::Paper);
-        words.shown(LONG);
-        assert_eq!(words.own("Short."), "Short.");
-        words.shown("Anything else.");
-        assert_eq!(words.own(LONG), "");
+        words.show(LONG);
+        assert_eq!(words.take_own("Short."), "Short.");
+        words.show("Anything else.");
+        assert_eq!(words.take_own(LONG), "");
         words.clear();
-        assert_eq!(words.own(LONG), LONG);
+        assert_eq!(words.take_own(LONG), LONG);
     }
 
     #[test]

@@ -247,7 +247,7 @@ impl Hub {
                     self.settle(ended)?;
                 }
                 Some(done) = chores.join_next() => if let Ok((run, done)) = done {
-                    self.finished(&run, done, &mut unfinished)?;
+                    self.note_finished(&run, done, &mut unfinished)?;
                 },
                 () = self.queued.notified() => {}
                 () = sleep(TICK) => {
@@ -611,7 +611,7 @@ impl Hub {
         Ok(())
     }
 
-    fn finished(
+    fn note_finished(
         &self,
         run: &Run,
         done: Result<(), FinishError>,

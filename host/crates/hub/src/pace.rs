@@ -82,7 +82,7 @@ pub(crate) struct Guesses(Mutex<HashMap<IpAddr, (Instant, u32)>>);
 
 impl Guesses {
     /// Counts a wrong token; how long its answer takes, and None for an address that has shown more than `most` in a minute.
-    pub(crate) fn wrong(&self, address: IpAddr, most: u32, now: Instant) -> Option<Duration> {
+    pub(crate) fn count_wrong(&self, address: IpAddr, most: u32, now: Instant) -> Option<Duration> {
         let address = network(address);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= ADDRESSES && !all.contains_key(&address) {
@@ -153,7 +153,7 @@ mod tests {
     fn each_guess_takes_longer_than_the_one_before_until_none_is_looked_at() {
         let (guesses, now) = (Guesses::default(), Instant::now());
         let [one, other] = [[1, 2, 3, 4], [1, 2, 3, 5]].map(IpAddr::from);
-        let wrong = |address, now| guesses.wrong(address, 6, now);
+        let wrong = |address, now| guesses.count_wrong(address, 6, now);
         let waits: Vec<_> = (0..7).map(|_| wrong(one, now)).collect();
         let ms = |ms| Some(Duration::from_millis(ms));
         assert_eq!(
@@ -177,10 +177,10 @@ mod tests {
         let (guesses, now) = (Guesses::default(), Instant::now());
         let of = |d, h| IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, d, 0, 0, 0, h));
         for h in 0..10 {
-            assert_eq!(guesses.wrong(of(1, h), 3, now).is_some(), h < 3);
+            assert_eq!(guesses.count_wrong(of(1, h), 3, now).is_some(), h < 3);
         }
         for number in 0..30_000_u32 {
-            guesses.wrong(IpAddr::from(number.to_be_bytes()), 3, now);
+            guesses.count_wrong(IpAddr::from(number.to_be_bytes()), 3, now);
         }
         assert!(guesses.0.lock().unwrap().len() <= ADDRESSES);
     }

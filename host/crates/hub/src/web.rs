@@ -191,7 +191,7 @@ async fn admit(
         .unwrap_or_default();
     let name = match hub.ledger.recognise(given) {
         Ok(Some(name)) => name,
-        Ok(None) => return wrong(&hub, asking(&hub, peer, request.headers())).await,
+        Ok(None) => return refuse_token(&hub, asking(&hub, peer, request.headers())).await,
         Err(error) => return Refused::from(error).into_response(),
     };
     let quotas = hub.quotas(&name);
@@ -236,9 +236,9 @@ impl Drop for Entered {
     }
 }
 
-async fn wrong(hub: &Hub, address: IpAddr) -> Response {
+async fn refuse_token(hub: &Hub, address: IpAddr) -> Response {
     let most = hub.file.limits.guesses_a_minute;
-    match hub.guesses.wrong(address, most, Instant::now()) {
+    match hub.guesses.count_wrong(address, most, Instant::now()) {
         Some(wait) => {
             tokio::time::sleep(wait).await;
             Refused::new(StatusCode::UNAUTHORIZED, "a valid bearer token is needed").into_response()
@@ -441,7 +441,7 @@ async fn play(
     has_bytes(&hub, &name)?;
     let most = hub.file.limits.request_kib as usize * 1024;
     let (parts, body) = request.into_parts();
-    let (bytes, room) = arrived(&hub, &parts.headers, body, most).await?;
+    let (bytes, room) = receive(&hub, &parts.headers, body, most).await?;
     hub.add_bytes(&name, bytes.len());
     let standing = hub.seat(&Spot { run: id, number }, &name).await?;
     let presence = standing.seat.enter();
@@ -522,7 +522,7 @@ fn has_bytes(hub: &Hub, name: &str) -> Result<(), Refused> {
 /// A small JSON object; one without anything where nothing was sent.
 async fn small(hub: &Hub, request: Request) -> Result<Value, Refused> {
     let (parts, body) = request.into_parts();
-    let (bytes, _) = arrived(hub, &parts.headers, body, SMALL).await?;
+    let (bytes, _) = receive(hub, &parts.headers, body, SMALL).await?;
     object(&bytes)
 }
 
@@ -537,7 +537,7 @@ fn object(bytes: &[u8]) -> Result<Value, Refused> {
 }
 
 /// The bytes of a request, and the room that they take until they are done with.
-async fn arrived(
+async fn receive(
     hub: &Hub,
     headers: &HeaderMap,
     body: Body,

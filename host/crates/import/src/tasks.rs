@@ -279,7 +279,7 @@ impl Importer<'_> {
             episode: sessions,
             metadata: self.metadata(user, Map::new(), ours),
         };
-        self.made(&format!("personas/{id}"), user, None);
+        self.make(&format!("personas/{id}"), user, None);
         Ok(Some(persona))
     }
 
@@ -299,7 +299,7 @@ impl Importer<'_> {
             let copied = self.copy(&path, &out, &[])?;
             files += copied.len();
             if copied.iter().any(|file| file == "SKILL.md") {
-                self.made(&out, &path, None);
+                self.make(&out, &path, None);
                 skills.insert(id, name);
             } else {
                 self.leave_out(&path, "it has no SKILL.md, so the persona does not have it");
@@ -326,7 +326,7 @@ impl Importer<'_> {
         }
     }
 
-    fn made(&mut self, folder: &str, source: &str, session: Option<SessionFile>) {
+    fn make(&mut self, folder: &str, source: &str, session: Option<SessionFile>) {
         let source = source.to_owned();
         self.made
             .insert(folder.to_owned(), Made { source, session });

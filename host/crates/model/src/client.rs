@@ -648,7 +648,7 @@ impl Client {
             let _told = self.shared.meter.flight();
             time.work(self.attempt(body.clone())).await
         };
-        entry.done(match &result {
+        entry.finish(match &result {
             Ok(_) => Load::Answered,
             Err(Failure::Trouble { busy: true, .. }) => Load::TooMuch,
             Err(_) => Load::Unknown,

@@ -160,7 +160,7 @@ fn pace(next: &mut Option<Instant>, takes: f64, now: Instant) -> Duration {
 
 impl Entry<'_> {
     /// The call is over.
-    pub(super) fn done(self, load: Load) {
+    pub(super) fn finish(self, load: Load) {
         self.gate.leave(self.cuts, load);
         // Its room is made already.
         std::mem::forget(self);
@@ -192,16 +192,16 @@ mod tests {
             let entries = fill(&gate);
             assert_eq!(entries.len(), expected);
             for entry in entries {
-                entry.done(Load::Answered);
+                entry.finish(Load::Answered);
             }
         }
         let entries = fill(&gate);
         for entry in entries {
-            entry.done(Load::TooMuch);
+            entry.finish(Load::TooMuch);
         }
         assert!((window(&gate) - 32.0).abs() < 1e-9, "one round cuts once");
         for entry in fill(&gate) {
-            entry.done(Load::Answered);
+            entry.finish(Load::Answered);
         }
         assert!((32.9..33.0).contains(&window(&gate)), "one more in a round");
     }
@@ -210,7 +210,7 @@ mod tests {
     fn it_is_never_narrower_than_one_call() {
         let gate = Gate::new(RateLimits::default());
         for _ in 0..20 {
-            gate.try_enter().unwrap().done(Load::TooMuch);
+            gate.try_enter().unwrap().finish(Load::TooMuch);
         }
         assert_eq!(fill(&gate).len(), 1);
     }
@@ -225,7 +225,7 @@ mod tests {
             let entries = fill(&gate);
             assert_eq!(entries.len(), 3);
             for entry in entries {
-                entry.done(Load::Answered);
+                entry.finish(Load::Answered);
             }
         }
     }
@@ -241,7 +241,7 @@ mod tests {
         let mut second = std::pin::pin!(second);
         assert!(futures::poll!(second.as_mut()).is_pending());
         drop(first);
-        second.await.done(Load::Answered);
+        second.await.finish(Load::Answered);
     }
 
     #[test]

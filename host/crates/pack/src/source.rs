@@ -346,7 +346,7 @@ async fn pull(
         reason,
     };
     let url = image.url(&format!("manifests/sha256:{}", image.sha256));
-    let answer = net.pulled(image, url).await?;
+    let answer = net.pull(image, url).await?;
     let bytes = net.read(answer, MANIFEST_LIMIT).await?;
     let found = sha256(&bytes);
     if found != image.sha256 {
@@ -385,7 +385,7 @@ async fn pull(
         ))
     })?;
     let (url, digest) = image.blob(thing, wanted.limit).map_err(failed)?;
-    let answer = net.pulled(image, url).await?;
+    let answer = net.pull(image, url).await?;
     let found = net.save(answer, thing.size, to).await?;
     if found != digest {
         let _ = std::fs::remove_file(to);
@@ -398,7 +398,7 @@ async fn pull(
     let signature = match layer(SIGNATURE_TYPE)? {
         Some(layer) if wanted.signature => {
             let (url, digest) = image.blob(layer, SIGNATURE_LIMIT).map_err(failed)?;
-            let answer = net.pulled(image, url).await?;
+            let answer = net.pull(image, url).await?;
             let bytes = net.read(answer, SIGNATURE_LIMIT).await?;
             if sha256(&bytes) != digest {
                 return Err(failed("its signature is not that of its manifest".into()));
@@ -519,7 +519,7 @@ impl<'a> Net<'a> {
     }
 
     /// From a registry, which may want a token of who has no name.
-    async fn pulled(&mut self, image: &Image, url: Url) -> Result<Response, SourceError> {
+    async fn pull(&mut self, image: &Image, url: Url) -> Result<Response, SourceError> {
         let answer = self.ask(url.clone(), &MANIFESTS).await?;
         if answer.status() == StatusCode::UNAUTHORIZED && self.token.is_none() {
             let wanted = answer.headers().get(WWW_AUTHENTICATE);

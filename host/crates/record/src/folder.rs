@@ -410,7 +410,7 @@ impl RunFolder {
             path: path.to_owned(),
             reason: error.to_string(),
         })?;
-        let lock = Lock::shared(&root)?;
+        let lock = Lock::share(&root)?;
         let folder = Self {
             root,
             held: lock,

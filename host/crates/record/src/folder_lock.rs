@@ -62,7 +62,7 @@ impl Lock {
     }
 
     /// For those that look, of whom there may be several; None for a copy that has no file to lock.
-    pub(super) fn shared(root: &Path) -> Result<Option<Self>, FolderError> {
+    pub(super) fn share(root: &Path) -> Result<Option<Self>, FolderError> {
         let failed = |error: io::Error| FolderError::Read {
             path: root.join(LOCK),
             reason: error.to_string(),

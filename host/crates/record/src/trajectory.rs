@@ -218,7 +218,7 @@ fn diff(change: &FileChange, folder: &RunFolder, room: &mut Room) -> Result<File
     let diff = if repeated {
         None
     } else {
-        unified(&old, &new, &change.path, room)
+        write_diff(&old, &new, &change.path, room)
     };
     Ok(FileDiff {
         diff,
@@ -226,7 +226,7 @@ fn diff(change: &FileChange, folder: &RunFolder, room: &mut Room) -> Result<File
     })
 }
 
-fn unified(old: &[u8], new: &[u8], path: &str, room: &mut Room) -> Option<String> {
+fn write_diff(old: &[u8], new: &[u8], path: &str, room: &mut Room) -> Option<String> {
     if old.len().max(new.len()) > MAX_BYTES {
         return None;
     }
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     fn unified(old: &[u8], new: &[u8], path: &str) -> Option<String> {
-        super::unified(old, new, path, &mut Room::default())
+        super::write_diff(old, new, path, &mut Room::default())
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         );
         let mut room = Room::default();
         let mut shown = |old: &str, new: &str| {
-            super::unified(old.as_bytes(), new.as_bytes(), "a", &mut room).is_some()
+            super::write_diff(old.as_bytes(), new.as_bytes(), "a", &mut room).is_some()
         };
         assert!(shown(&old, &old));
         assert!(shown(&old, &old));
@@ -273,7 +273,7 @@ mod tests {
             shown: 10,
             ..Room::default()
         };
-        assert_eq!(super::unified(b"", b"one\n", "a", &mut full), None);
+        assert_eq!(super::write_diff(b"", b"one\n", "a", &mut full), None);
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub struct RunRecord {
 
 impl RunRecord {
     /// Reads a finished run.
-    pub fn finished(dir: &Path) -> Result<Self, RecordError> {
+    pub fn read_finished(dir: &Path) -> Result<Self, RecordError> {
         let manifest = read_manifest(dir)?;
         if !dir.join("results.json").exists() {
             return Err(RecordError::Unfinished {
@@ -86,7 +86,7 @@ impl RunRecord {
     /// Reads a run that may still be playing.
     pub fn so_far(dir: &Path) -> Result<Self, RecordError> {
         if dir.join("results.json").exists() {
-            return Self::finished(dir);
+            return Self::read_finished(dir);
         }
         let manifest = read_manifest(dir)?;
         let outline = read_outline(dir)?.ok_or_else(|| RecordError::NoOutline {
@@ -107,12 +107,12 @@ impl RunRecord {
         }
         parts
             .values()
-            .map(|parts| Self::added_up(path, parts))
+            .map(|parts| Self::add_up(path, parts))
             .collect()
     }
 
     /// Parts of one agent's run, before they are merged.
-    fn added_up(path: &Path, parts: &[Part]) -> Result<Self, RecordError> {
+    fn add_up(path: &Path, parts: &[Part]) -> Result<Self, RecordError> {
         let mut outline = None;
         for part in parts {
             outline = match outline {

@@ -229,8 +229,8 @@ impl<'s> Walk<'s> {
                 Below::Data => walk.data(value),
                 Below::Schema => walk.schema(value),
                 Below::Schemas => walk.list(value),
-                Below::Named => walk.named(value, false),
-                Below::ByPattern => walk.named(value, true),
+                Below::Named => walk.walk_named(value, false),
+                Below::ByPattern => walk.walk_named(value, true),
                 Below::Pattern => {
                     walk.pattern(value.as_str().unwrap_or_default())?;
                     walk.data(value)
@@ -269,7 +269,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn named(&mut self, schemas: &'s Value, by_pattern: bool) -> Result<(), String> {
+    fn walk_named(&mut self, schemas: &'s Value, by_pattern: bool) -> Result<(), String> {
         let Value::Object(schemas) = schemas else {
             return self.data(schemas);
         };

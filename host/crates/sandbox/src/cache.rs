@@ -65,7 +65,7 @@ impl Cache {
     }
 
     /// Removes quickly compiled code, once there is better. Who runs it has it mapped.
-    pub(super) fn replaced(&self, engine: &Engine, profile: Profile, sha256: &str) {
+    pub(super) fn remove_replaced(&self, engine: &Engine, profile: Profile, sha256: &str) {
         if let Some(opened) = &self.0 {
             let file = format!("{}.aot", name(engine, profile, Effort::Quick, sha256));
             let _ = fs::remove_file(opened.dir.join(file));

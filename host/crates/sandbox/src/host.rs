@@ -14,14 +14,14 @@ impl types::Host for State {}
 
 impl clock::Host for State {
     fn now(&mut self) -> clock::Datetime {
-        self.granted(Grant::Clock);
+        self.may_use(Grant::Clock);
         super::convert::datetime(self.clocks.moment())
     }
 }
 
 impl random::Host for State {
     fn next(&mut self) -> u64 {
-        self.granted(Grant::Random);
+        self.may_use(Grant::Random);
         self.draw()
     }
 }
@@ -29,7 +29,7 @@ impl random::Host for State {
 impl log::Host for State {
     fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
         self.charge(message.len())?;
-        if !self.granted(Grant::Log) {
+        if !self.may_use(Grant::Log) {
             return Ok(());
         }
         let level = match level {

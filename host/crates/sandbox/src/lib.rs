@@ -45,5 +45,5 @@ pub use limits::{GuestLimits, Limits, LoadLimits};
 pub use load::{Plugins, Terms};
 pub use plugin::{LoadError, Plugin, World};
 pub use profile::Profile;
-pub use seats::counting_waits;
+pub use seats::count_waits;
 pub use shell::Shell;

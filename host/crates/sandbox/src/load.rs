@@ -163,11 +163,11 @@ impl Plugins {
         }
         let path = self.find(name)?;
         let wasm = self.read(name, &path)?;
-        let judged = self.judged(name, &path, examined(name, &path, &wasm)?)?;
-        self.compiled(name, &path, &wasm, &judged, Effort::Full)?;
+        let judged = self.judge(name, &path, examine(name, &path, &wasm)?)?;
+        self.compile(name, &path, &wasm, &judged, Effort::Full)?;
         let (profile, sha256) = (judged.kind.profile(), &judged.papers.sha256);
         if let Ok(engine) = self.engines.get(profile) {
-            self.cache.replaced(&engine, profile, sha256);
+            self.cache.remove_replaced(&engine, profile, sha256);
         }
         held(&self.hurried).remove(name);
         Ok(())
@@ -195,8 +195,8 @@ impl Plugins {
         let mut apps = Vec::new();
         for name in names {
             let path = self.find(&name)?;
-            let known = self.known(&name, &path)?;
-            if self.judged(&name, &path, known)?.world == World::ToolApp {
+            let known = self.know(&name, &path)?;
+            if self.judge(&name, &path, known)?.world == World::ToolApp {
                 apps.push(name);
             }
         }
@@ -233,8 +233,8 @@ impl Plugins {
     /// What is known of a plugin before it is compiled: for one that is loaded when it is first used.
     pub fn papers(&self, name: &str) -> Result<Papers, LoadError> {
         let path = self.find(name)?;
-        let known = self.known(name, &path)?;
-        let papers = self.judged(name, &path, known)?.papers;
+        let known = self.know(name, &path)?;
+        let papers = self.judge(name, &path, known)?.papers;
         held(&self.told).insert(name.to_owned(), papers.sha256.clone());
         Ok(papers)
     }
@@ -251,8 +251,8 @@ impl Plugins {
 
     fn has(&self, name: &str, efforts: &[Effort]) -> bool {
         let judged = self.find(name).and_then(|path| {
-            let known = self.known(name, &path)?;
-            self.judged(name, &path, known)
+            let known = self.know(name, &path)?;
+            self.judge(name, &path, known)
         });
         let Ok(Judged { kind, papers, .. }) = judged else {
             return false;
@@ -267,7 +267,7 @@ impl Plugins {
 
     /// Refuses a plugin of others that asks for what the policy does not speak of: whether it plays without is for the
     /// operator to say, as a grader that finds every path denied would score 0 without a word.
-    pub fn decided(&self, name: &str, papers: &Papers) -> Result<(), LoadError> {
+    pub fn decide(&self, name: &str, papers: &Papers) -> Result<(), LoadError> {
         let Some(policy) = &self.terms.policy else {
             return Ok(());
         };
@@ -290,7 +290,7 @@ impl Plugins {
 
     fn load(&self, name: &str, path: &Path, effort: Effort) -> Result<Plugin, LoadError> {
         let wasm = self.read(name, path)?;
-        let judged = self.judged(name, path, examined(name, path, &wasm)?)?;
+        let judged = self.judge(name, path, examine(name, path, &wasm)?)?;
         let told = held(&self.told).get(name).cloned();
         if told.is_some_and(|told| told != judged.papers.sha256) {
             return Err(LoadError::Changed {
@@ -298,7 +298,7 @@ impl Plugins {
                 path: path.to_owned(),
             });
         }
-        let (component, (pre, interpreter)) = self.compiled(name, path, &wasm, &judged, effort)?;
+        let (component, (pre, interpreter)) = self.compile(name, path, &wasm, &judged, effort)?;
         let Judged { kind, papers, .. } = judged;
         let Papers {
             sha256,
@@ -333,12 +333,12 @@ impl Plugins {
     }
 
     /// What a component file holds, from the cache where it was read before and has not changed since.
-    fn known(&self, name: &str, path: &Path) -> Result<Known, LoadError> {
+    fn know(&self, name: &str, path: &Path) -> Result<Known, LoadError> {
         let stamp = Stamp::of(path);
         if let Some(known) = stamp.and_then(|stamp| self.cache.known(&stamp)) {
             return Ok(known);
         }
-        let known = examined(name, path, &self.read(name, path)?)?;
+        let known = examine(name, path, &self.read(name, path)?)?;
         if let Some(stamp) = stamp
             && Stamp::of(path) == Some(stamp)
         {
@@ -348,7 +348,7 @@ impl Plugins {
     }
 
     /// Decides what a component file may be and use.
-    fn judged(&self, name: &str, path: &Path, known: Known) -> Result<Judged, LoadError> {
+    fn judge(&self, name: &str, path: &Path, known: Known) -> Result<Judged, LoadError> {
         let Known {
             sha256,
             size,
@@ -383,7 +383,7 @@ impl Plugins {
         };
         let signed = match (&self.terms.policy, origin) {
             (Some(policy), Origin::Others) => {
-                signed::signed(policy, self.terms.signers.as_ref(), name, path, statement)?
+                signed::check_signature(policy, self.terms.signers.as_ref(), name, path, statement)?
             }
             _ => None,
         };
@@ -408,7 +408,7 @@ impl Plugins {
 
     /// The component, compiled or from the cache, and linked. What nobody vouches for is compiled in a process of its
     /// own.
-    fn compiled(
+    fn compile(
         &self,
         name: &str,
         path: &Path,
@@ -522,7 +522,7 @@ impl Plugins {
 }
 
 /// Reads what a component says of itself.
-fn examined(name: &str, path: &Path, wasm: &[u8]) -> Result<Known, LoadError> {
+fn examine(name: &str, path: &Path, wasm: &[u8]) -> Result<Known, LoadError> {
     let facts = Facts::of(wasm).map_err(|reason| not_component(name, path, &reason))?;
     Ok(Known {
         sha256: hex(&Sha256::digest(wasm)),

@@ -86,16 +86,16 @@ pub(super) fn beside(component: &Path) -> Result<Option<Lock>, LockError> {
     let path = component.with_file_name(FILE);
     match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        text => parsed(&path, text).map(Some),
+        text => parse(&path, text).map(Some),
     }
 }
 
 /// The lock that a suite names.
 pub fn read(path: &Path) -> Result<Lock, LockError> {
-    parsed(path, std::fs::read_to_string(path))
+    parse(path, std::fs::read_to_string(path))
 }
 
-fn parsed(path: &Path, text: std::io::Result<String>) -> Result<Lock, LockError> {
+fn parse(path: &Path, text: std::io::Result<String>) -> Result<Lock, LockError> {
     let lock = text
         .map_err(|error| error.to_string())
         .and_then(|text| Lock::parse(&text));

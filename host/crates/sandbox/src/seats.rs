@@ -33,7 +33,7 @@ tokio::task_local! {
 
 /// Also says how long the work waited for places, whichever and how deep inside: what a machine lacks is none of a
 /// session's time.
-pub async fn counting_waits<T>(work: impl Future<Output = T>) -> (T, Duration) {
+pub async fn count_waits<T>(work: impl Future<Output = T>) -> (T, Duration) {
     let counted = async {
         let done = work.await;
         (done, WAITED.with(Cell::get))
@@ -165,7 +165,7 @@ mod tests {
     async fn only_waiting_for_a_place_is_counted() {
         let seats: Seats<()> = Seats::new(1);
         let minute = Duration::from_mins(1);
-        let (held, waited) = counting_waits(async {
+        let (held, waited) = count_waits(async {
             tokio::time::sleep(SOON).await;
             seats.take(minute).await.unwrap()
         })
@@ -176,7 +176,7 @@ mod tests {
             tokio::time::sleep(SOON).await;
             drop(held);
         };
-        let asking = counting_waits(async {
+        let asking = count_waits(async {
             let place = seats.take(minute).await;
             let got = began.elapsed();
             tokio::time::sleep(SOON).await;
@@ -184,7 +184,7 @@ mod tests {
         });
         let ((), ((place, got), waited)) = tokio::join!(holder, asking);
         assert!(waited >= SOON / 2 && waited <= got, "{waited:?}, {got:?}");
-        let (full, waited) = counting_waits(seats.take(SOON)).await;
+        let (full, waited) = count_waits(seats.take(SOON)).await;
         assert!(full.is_err(), "{place:?} is held");
         assert!(waited >= SOON / 2, "{waited:?}");
     }

@@ -151,7 +151,7 @@ pub fn beside(component: &Path) -> Result<Option<String>, SignedError> {
 
 /// Who of those that the policy names signed a plugin of others. One whose signature does not hold is refused, whatever else
 /// the policy says; one that nobody signed, or who may not, only where the policy wants it signed.
-pub(super) fn signed(
+pub(super) fn check_signature(
     policy: &PolicyFile,
     signers: Option<&Signers>,
     name: &str,

@@ -157,7 +157,7 @@ impl State {
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(handles);
         store.epoch_deadline_callback(|mut context| context.data_mut().tick());
-        store.call_hook(|mut context, hook| context.data_mut().crossed(hook));
+        store.call_hook(|mut context, hook| context.data_mut().charge_crossing(hook));
         store
     }
 
@@ -172,7 +172,7 @@ impl State {
     }
 
     /// Charges each call of the host, whichever it is, when it returns. Not that of a tick, which real time decides.
-    fn crossed(&mut self, hook: CallHook) -> wasmtime::Result<()> {
+    fn charge_crossing(&mut self, hook: CallHook) -> wasmtime::Result<()> {
         match hook {
             CallHook::ReturningFromHost if std::mem::take(&mut self.ticked) => Ok(()),
             CallHook::ReturningFromHost => self.work.spend(CROSSING),
@@ -208,7 +208,7 @@ impl State {
     }
 
     /// Whether the guest may use an interface; that it may not is noted.
-    pub(super) fn granted(&mut self, grant: Grant) -> bool {
+    pub(super) fn may_use(&mut self, grant: Grant) -> bool {
         let granted = self.grants.has(grant);
         if !granted {
             self.denied = Some(grant);

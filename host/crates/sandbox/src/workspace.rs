@@ -337,7 +337,7 @@ impl Workspace {
             directory
                 .remove_file(name)
                 .map_err(|source| WorkspaceError::io(path, source))?;
-            books.tracker.gone(path);
+            books.tracker.note_gone(path);
             books.usage.resize(found.len(), 0);
         }
         books.usage.files = books.usage.files.saturating_sub(1);

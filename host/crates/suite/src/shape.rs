@@ -126,7 +126,7 @@ impl<'a> Comparison<'a, '_> {
             let word: &str = key.get_ref();
             match (known.get(word), &schema["additionalProperties"]) {
                 (None, Value::Bool(false)) => {
-                    self.unknown_key(key.span(), word, known.keys().map(String::as_str));
+                    self.refuse_key(key.span(), word, known.keys().map(String::as_str));
                 }
                 (Some(part), _) | (None, part) => self.value(value, part, word),
             }
@@ -155,7 +155,7 @@ impl<'a> Comparison<'a, '_> {
         }
     }
 
-    fn unknown_key<'k>(
+    fn refuse_key<'k>(
         &mut self,
         span: Range<usize>,
         word: &str,

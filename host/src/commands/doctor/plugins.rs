@@ -16,7 +16,7 @@ pub(super) fn look(suite: &Suite, guests: &Guests) -> Vec<Finding> {
     let (mut findings, mut there) = (Vec::new(), Vec::new());
     for name in &names {
         let papers = plugins.papers(name).and_then(|papers| {
-            plugins.decided(name, &papers)?;
+            plugins.decide(name, &papers)?;
             Ok(papers)
         });
         match papers {

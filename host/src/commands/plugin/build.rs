@@ -113,7 +113,7 @@ fn with_componentize_py(dir: &Utf8Path, venv: Option<&Utf8Path>) -> anyhow::Resu
         Some(venv) => venv
             .canonicalize_utf8()
             .with_context(|| format!("find {venv}"))?,
-        None => own_venv(dir)?,
+        None => make_venv(dir)?,
     };
     let name = format!("{}.wasm", project.name);
     let unfinished = format!("{name}.new");
@@ -156,7 +156,7 @@ fn of_python(said: &str) -> (String, &str) {
 }
 
 /// The project's virtual environment with what `requirements.txt` pins; made when it is missing.
-fn own_venv(dir: &Utf8Path) -> anyhow::Result<Utf8PathBuf> {
+fn make_venv(dir: &Utf8Path) -> anyhow::Result<Utf8PathBuf> {
     let dir = dir.canonicalize_utf8()?;
     let venv = dir.join(".venv");
     if !venv.join("bin/componentize-py").is_file() {

@@ -87,7 +87,7 @@ pub(super) fn begin(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<
     }
     let (machine, wanted) = (machine()?, wanted(args)?);
     if is_begun {
-        return begun_before(&machine, suite, folder, seats, args);
+        return begin_again(&machine, suite, folder, seats, args);
     }
     let plans = runtime()?.block_on(resolve_all(&machine, suite, &wanted, &seats))?;
     Ok(Several {
@@ -98,7 +98,7 @@ pub(super) fn begin(suite: &Suite, agents: &[String], args: &RunArgs) -> Result<
 }
 
 /// The plans of a part that was begun before. A process may have been killed before it had made the folders of all agents.
-fn begun_before(
+fn begin_again(
     machine: &Machine,
     suite: &Suite,
     folder: Utf8PathBuf,

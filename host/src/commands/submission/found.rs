@@ -50,7 +50,7 @@ pub(in crate::commands) fn look(
     rules: &Rules,
     reopen: impl FnOnce() -> Result<Plan, PlanError>,
 ) -> Result<Found, Failure> {
-    let record = RunRecord::finished(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
+    let record = RunRecord::read_finished(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
     let mut reasons = rules.objections(&record.manifest, &record.results);
     let own = record.manifest.imported.is_none();
     let mut doubtful = 0;

@@ -55,7 +55,7 @@ impl Life {
     }
 
     /// The last call was the login whose token goes with the calls to come.
-    pub(super) fn logged_in(&mut self) {
+    pub(super) fn log_in(&mut self) {
         if let Some(call) = self.calls.last_mut() {
             let mut login = (**call).clone();
             login["keep_token"] = json!(true);
@@ -63,7 +63,7 @@ impl Life {
         }
     }
 
-    pub(super) fn called(
+    pub(super) fn record_call(
         &mut self,
         tool: &str,
         mut arguments: Value,
@@ -114,7 +114,7 @@ fn without_chance(mut answer: Value) -> Value {
 }
 
 /// Tells of a call that a test asserts.
-pub(super) fn shown(tool: &str, ok: bool, life: &Life) {
+pub(super) fn show(tool: &str, ok: bool, life: &Life) {
     if *TELLING {
         // At once: other threads write too.
         let text = format!("{MARK}{} {}\n", last(tool, ok), life.told());

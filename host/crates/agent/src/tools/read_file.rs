@@ -86,7 +86,7 @@ pub async fn read(
         let text = pages::run(documents, workspace, &path, format, arguments).await?;
         return Ok(Read::Text(text));
     }
-    match picture::shown(workspace, &path)? {
+    match picture::show(workspace, &path)? {
         Some(picture) => Ok(picture),
         None => Ok(Read::Text(run(workspace, arguments)?)),
     }

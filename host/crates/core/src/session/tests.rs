@@ -28,8 +28,10 @@ fn change(turn: u32, intent: usize, status: Status) -> IntentChange {
 fn idle_turn(session: &mut Tracker, intent: usize) {
     session.turn_done().unwrap();
     let open = session.open().len();
-    session.satisfied(&vec![false; open]).unwrap();
-    session.asked(&vec![Asked::No; open], false).unwrap();
+    session.judge_satisfaction(&vec![false; open]).unwrap();
+    session
+        .judge_questions(&vec![Asked::No; open], false)
+        .unwrap();
     session.reveal(intent).unwrap();
     session.message_sent().unwrap();
 }
@@ -40,7 +42,7 @@ fn a_turn_that_satisfies_everything_ends_the_session_at_once() {
     assert_eq!(session.next(), &Next::AgentTurn { turn: 1 });
     let next = session.turn_done().unwrap();
     assert_eq!(next, &Next::JudgeSatisfaction { open: vec![0, 1] });
-    let next = session.satisfied(&[true, true]).unwrap();
+    let next = session.judge_satisfaction(&[true, true]).unwrap();
     assert_eq!(next, &Next::End(Outcome::Complete));
     assert_eq!((session.turns(), session.counts().proc()), (1, Some(1.0)));
 }
@@ -49,9 +51,9 @@ fn a_turn_that_satisfies_everything_ends_the_session_at_once() {
 fn stage_two_sees_only_what_stage_one_left_open() {
     let mut session = paper(3, 30);
     session.turn_done().unwrap();
-    let next = session.satisfied(&[false, true, false]).unwrap();
+    let next = session.judge_satisfaction(&[false, true, false]).unwrap();
     assert_eq!(next, &Next::JudgeQuestions { open: vec![0, 2] });
-    let next = session.asked(&[MATCHED, MATCHED], false).unwrap();
+    let next = session.judge_questions(&[MATCHED, MATCHED], false).unwrap();
     let message = Next::UserMessage {
         intents: vec![0, 2],
         status: Status::Inferred,
@@ -80,8 +82,10 @@ fn the_paper_s_user_may_reveal_any_open_intent() {
         [Status::Open, Status::Open, Status::Provided]
     );
     session.turn_done().unwrap();
-    session.satisfied(&[false, false]).unwrap();
-    session.asked(&[Asked::No, Asked::No], false).unwrap();
+    session.judge_satisfaction(&[false, false]).unwrap();
+    session
+        .judge_questions(&[Asked::No, Asked::No], false)
+        .unwrap();
     let refused = SessionError::NotAmong {
         intent: 2,
         among: vec![0, 1],
@@ -94,8 +98,10 @@ fn the_paper_s_user_may_reveal_any_open_intent() {
 fn pi_bench_reveals_the_first_open_intent() {
     let mut session = pi_bench(3, 30);
     session.turn_done().unwrap();
-    session.satisfied(&[true, false, false]).unwrap();
-    let next = session.asked(&[Asked::No, Asked::No], false).unwrap();
+    session.judge_satisfaction(&[true, false, false]).unwrap();
+    let next = session
+        .judge_questions(&[Asked::No, Asked::No], false)
+        .unwrap();
     assert_eq!(next, &Next::Reveal { among: vec![1] });
     assert!(session.reveal(2).is_err());
     assert!(session.reveal(1).is_ok());
@@ -105,20 +111,20 @@ fn pi_bench_reveals_the_first_open_intent() {
 fn only_pi_bench_records_a_style() {
     let mut session = pi_bench(1, 30);
     session.turn_done().unwrap();
-    session.satisfied(&[false]).unwrap();
-    assert!(session.asked(&[MATCHED], false).is_err());
+    session.judge_satisfaction(&[false]).unwrap();
+    assert!(session.judge_questions(&[MATCHED], false).is_err());
     assert_eq!(
         session.next(),
         &Next::JudgeQuestions { open: vec![0] },
         "a refusal changes nothing"
     );
-    session.asked(&[CLARIFY], false).unwrap();
+    session.judge_questions(&[CLARIFY], false).unwrap();
     assert_eq!(session.changes()[0].style, Some(Style::Clarify));
 
     let mut session = paper(1, 30);
     session.turn_done().unwrap();
-    session.satisfied(&[false]).unwrap();
-    let refused = session.asked(&[CLARIFY], false).unwrap_err();
+    session.judge_satisfaction(&[false]).unwrap();
+    let refused = session.judge_questions(&[CLARIFY], false).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "take a targeted question for intent 0: Paper records no style"
@@ -130,7 +136,7 @@ fn the_turn_limit_ends_the_paper_s_session_after_stage_one() {
     let mut session = paper(3, 2);
     idle_turn(&mut session, 0);
     session.turn_done().unwrap();
-    let next = session.satisfied(&[true, false]).unwrap();
+    let next = session.judge_satisfaction(&[true, false]).unwrap();
     assert_eq!(next, &Next::End(Outcome::MaxTurns));
     assert_eq!(
         session.statuses(),
@@ -142,15 +148,17 @@ fn the_turn_limit_ends_the_paper_s_session_after_stage_one() {
 fn the_turn_limit_ends_pi_bench_s_session_after_stage_two() {
     let mut session = pi_bench(2, 1);
     session.turn_done().unwrap();
-    session.satisfied(&[false, false]).unwrap();
-    let next = session.asked(&[Asked::No, CLARIFY], false).unwrap();
+    session.judge_satisfaction(&[false, false]).unwrap();
+    let next = session
+        .judge_questions(&[Asked::No, CLARIFY], false)
+        .unwrap();
     assert_eq!(next, &Next::End(Outcome::MaxTurns));
     assert_eq!(session.statuses(), [Status::Open, Status::Inferred]);
 
     let mut session = pi_bench(1, 1);
     session.turn_done().unwrap();
-    session.satisfied(&[false]).unwrap();
-    let next = session.asked(&[Asked::No], false).unwrap();
+    session.judge_satisfaction(&[false]).unwrap();
+    let next = session.judge_questions(&[Asked::No], false).unwrap();
     assert_eq!(next, &Next::End(Outcome::MaxTurns), "nothing is revealed");
 }
 
@@ -161,7 +169,7 @@ fn a_last_turn_without_open_intents_is_complete() {
     assert_eq!(session.turn_done().unwrap(), &Next::End(Outcome::Complete));
     let mut session = paper(1, 1);
     session.turn_done().unwrap();
-    let next = session.satisfied(&[true]).unwrap();
+    let next = session.judge_satisfaction(&[true]).unwrap();
     assert_eq!(next, &Next::End(Outcome::Complete));
 }
 
@@ -192,17 +200,17 @@ fn a_break_leaves_open_intents_open() {
 fn steps_out_of_order_say_what_is_awaited() {
     let mut session = paper(1, 30);
     assert_eq!(
-        session.satisfied(&[true]).unwrap_err().to_string(),
+        session.judge_satisfaction(&[true]).unwrap_err().to_string(),
         "take judgements of stage 1: the session waits for the agent's turn"
     );
-    assert!(session.asked(&[MATCHED], false).is_err());
+    assert!(session.judge_questions(&[MATCHED], false).is_err());
     assert!(session.reveal(0).is_err());
     assert!(session.message_sent().is_err());
     session.turn_done().unwrap();
     assert!(session.turn_done().is_err());
     let refused = SessionError::JudgementCount { given: 2, open: 1 };
-    assert_eq!(session.satisfied(&[true, true]), Err(refused));
-    session.satisfied(&[true]).unwrap();
+    assert_eq!(session.judge_satisfaction(&[true, true]), Err(refused));
+    session.judge_satisfaction(&[true]).unwrap();
     assert!(session.turn_done().is_err(), "it is over");
 }
 
@@ -235,8 +243,8 @@ fn a_question_for_a_plain_fact_is_answered_without_telling_an_intent() {
     let mut session = paper(1, 30);
     let ask = |session: &mut Tracker| {
         session.turn_done().unwrap();
-        session.satisfied(&[false]).unwrap();
-        session.asked(&[Asked::No], true).unwrap().clone()
+        session.judge_satisfaction(&[false]).unwrap();
+        session.judge_questions(&[Asked::No], true).unwrap().clone()
     };
     for _ in 0..FACT_MESSAGES {
         assert_eq!(ask(&mut session), Next::FactMessage);
@@ -248,9 +256,9 @@ fn a_question_for_a_plain_fact_is_answered_without_telling_an_intent() {
     // Where an intent is asked for too, the message answers both.
     let mut both = paper(1, 30);
     both.turn_done().unwrap();
-    both.satisfied(&[false]).unwrap();
+    both.judge_satisfaction(&[false]).unwrap();
     assert!(matches!(
-        both.asked(&[MATCHED], true).unwrap(),
+        both.judge_questions(&[MATCHED], true).unwrap(),
         Next::UserMessage { .. }
     ));
     // The released code knows no such answer.
@@ -298,12 +306,12 @@ impl Tape {
             Next::AgentTurn { .. } => session.turn_done(),
             Next::JudgeSatisfaction { open } => {
                 let judgements: Vec<bool> = open.iter().map(|_| self.read() % 4 == 1).collect();
-                session.satisfied(&judgements)
+                session.judge_satisfaction(&judgements)
             }
             Next::JudgeQuestions { open } => {
                 let judgements: Vec<Asked> =
                     open.iter().map(|_| asked(protocol, self.read())).collect();
-                session.asked(&judgements, self.read() % 3 == 1)
+                session.judge_questions(&judgements, self.read() % 3 == 1)
             }
             Next::Reveal { among } => session.reveal(among[self.read() as usize % among.len()]),
             Next::UserMessage { .. } | Next::FactMessage => session.message_sent(),

@@ -383,7 +383,7 @@ impl Running {
             }
             Some(Incoming::Answer { id, result }) if Some(id) == self.prompt => {
                 self.prompt = None;
-                Happened::Ended(self.ended(result)?)
+                Happened::Ended(self.read_end(result)?)
             }
             None | Some(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
                 Happened::Nothing
@@ -415,7 +415,7 @@ impl Running {
         }
     }
 
-    fn ended(&mut self, result: Result<Value, Error>) -> Result<Ended, String> {
+    fn read_end(&mut self, result: Result<Value, Error>) -> Result<Ended, String> {
         let result = match result {
             Ok(result) => result,
             Err(error) => return Ok(Ended::Failed(refusal("session/prompt", &error))),

@@ -46,7 +46,7 @@ impl There {
 /// The tools of a plugin that a run would take; a grader has none.
 async fn tools_of(plugins: &Plugins, name: &str, is_app: bool) -> Result<Vec<ToolSpec>, LoadError> {
     let plugin = plugins.get(name)?;
-    plugins.decided(name, &plugin.papers())?;
+    plugins.decide(name, &plugin.papers())?;
     if is_app {
         return App::list_tools(&plugin, Limits::APP).await;
     }

@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
                         self.blob(&turn.session, exchange);
                     }
                 }
-                Event::SessionFinished(finished) => self.finished(finished)?,
+                Event::SessionFinished(finished) => self.check_finished(finished)?,
                 Event::Wake(wake) => self.problem(&wake.by, "no imported run is woken"),
                 Event::EpisodeFinished => {}
             }
@@ -117,7 +117,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn finished(&mut self, finished: &SessionFinished) -> Result<(), FolderError> {
+    fn check_finished(&mut self, finished: &SessionFinished) -> Result<(), FolderError> {
         self.verified.sessions += 1;
         let id = &finished.session;
         let persona = self.persona;

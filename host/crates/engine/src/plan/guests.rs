@@ -130,13 +130,13 @@ impl Guests {
     }
 
     /// Refuses plugins of others that no policy speaks of, before anything is played or graded.
-    pub(super) fn decided(&self, suite: &Suite) -> Result<(), PlanError> {
+    pub(super) fn decide(&self, suite: &Suite) -> Result<(), PlanError> {
         let own = OF_TOOLS.into_iter().map(str::to_owned);
         for name in suite.plugin_names().into_iter().chain(own) {
             // One that is missing was told, if it is needed.
             if self.plugins.is_there(&name) {
                 let papers = self.plugins.papers(&name);
-                let decided = papers.and_then(|papers| self.plugins.decided(&name, &papers));
+                let decided = papers.and_then(|papers| self.plugins.decide(&name, &papers));
                 decided.map_err(PlanError::input)?;
             }
         }

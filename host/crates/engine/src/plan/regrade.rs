@@ -52,11 +52,11 @@ pub fn regrade(
     let own_prompts = was.prompts.as_deref().map(Utf8Path::new);
     let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
     let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;
-    let policy = by.chosen_policy(suite.policy.as_deref())?;
+    let policy = by.choose_policy(suite.policy.as_deref())?;
     let own = by.plugins.map(|dir| dir.as_std_path().to_owned());
     let dirs = own.into_iter().chain(plugin_dirs(machine, &was)).collect();
     let guests = Guests::of(machine, &suite, dirs, policy.as_deref())?;
-    guests.decided(&suite)?;
+    guests.decide(&suite)?;
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),
@@ -77,7 +77,7 @@ pub fn regrade(
         policy_digest: guests.policy.as_ref().map(|policy| policy.digest.clone()),
         plugins: guests.load_marks(machine, &suite, false)?,
         limits: guests.recorded_limits(),
-        graded: Some(graded(dir, &played, &was)?),
+        graded: Some(read_graded(dir, &played, &was)?),
         ..was.clone()
     };
     let folder = folder(out, &manifest, &played)?;
@@ -163,7 +163,7 @@ fn cast_judges(
 
 impl Grading<'_> {
     /// The policy in effect, absolute: that of the run may be gone, and is told where it is read.
-    fn chosen_policy(&self, policy: Option<&Utf8Path>) -> Result<Option<Utf8PathBuf>, PlanError> {
+    fn choose_policy(&self, policy: Option<&Utf8Path>) -> Result<Option<Utf8PathBuf>, PlanError> {
         let is_own = |one: &Assignment| {
             matches!(
                 one,
@@ -207,7 +207,7 @@ fn check_whole(path: &Utf8Path, played: &RunFolder) -> Result<(), PlanError> {
 }
 
 /// Where the verdicts come from.
-fn graded(dir: &Utf8Path, played: &RunFolder, was: &Manifest) -> Result<Graded, PlanError> {
+fn read_graded(dir: &Utf8Path, played: &RunFolder, was: &Manifest) -> Result<Graded, PlanError> {
     // Of a run that was graded before: as it was played.
     let before = was.graded.as_ref();
     Ok(Graded {

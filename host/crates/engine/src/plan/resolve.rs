@@ -282,7 +282,7 @@ impl Ground {
             roles,
             spending,
         } = decided;
-        self.guests.decided(suite)?;
+        self.guests.decide(suite)?;
         if let Some(playing) = &wanted.playing {
             playing.check_messages(suite)?;
         }

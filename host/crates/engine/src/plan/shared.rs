@@ -45,7 +45,7 @@ impl Shared {
         playing: Playing,
     ) -> Result<Self, PlanError> {
         let ground = Ground::of(&machine, &suite, &wanted)?;
-        ground.guests.decided(&suite)?;
+        ground.guests.decide(&suite)?;
         for name in OF_TOOLS {
             match ground.guests.plugins.get(name) {
                 // The shell says so where a command needs it.

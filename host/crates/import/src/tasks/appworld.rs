@@ -241,7 +241,7 @@ impl Users {
         let known = ids.iter().filter_map(|id| self.emails.get(id));
         let known: Vec<Value> = known.map(|email| json!(email)).collect();
         if known.len() < ids.len() {
-            row.lost(column, "not whole: somebody without an account");
+            row.note_loss(column, "not whole: somebody without an account");
         }
         known
     }

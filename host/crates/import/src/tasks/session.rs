@@ -104,7 +104,7 @@ impl Importer<'_> {
         let has_items = !session.checklist.is_empty();
         self.staging
             .write_toml(&format!("{out}/session.toml"), &session)?;
-        self.made(&out, &path, Some(session));
+        self.make(&out, &path, Some(session));
         Ok(Some(Imported {
             has_criteria,
             has_items,

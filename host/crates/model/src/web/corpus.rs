@@ -1,7 +1,7 @@
 //! The suite's own web: pages in the pack, found by full text. The search is the one of the tool apps
 //! (stemmed words, BM25): a search engine with files and threads of its own would be the larger part of the program.
 
-use pibench_sdk::search::rank;
+use pibench_search::rank;
 
 use super::{ExtractMode, Hit, WebError};
 use pibench_suite::suite::Page;

@@ -172,18 +172,18 @@ impl Subject<'_> {
         let unknown = json!({ "no_such_list_of_records": [{ "id": 1 }] });
         let mut seed = self.seed.clone();
         seed["records"] = unknown.clone();
-        refused_with_words(
+        check_refusal(
             "open with unknown records",
             self.open_on(&seed).await.map(drop),
         )?;
         seed = self.seed.clone();
         seed["people"] = json!("nobody");
-        refused_with_words(
+        check_refusal(
             "open with a text for people",
             self.open_on(&seed).await.map(drop),
         )?;
         let before = state(app).await?;
-        refused_with_words("add unknown records", app.add(&unknown, START).await)?;
+        check_refusal("add unknown records", app.add(&unknown, START).await)?;
         app.add(&json!({}), START)
             .await
             .map_err(|error| format!("adding no records: {error}"))?;
@@ -646,7 +646,7 @@ fn sound(refusal: &Refusal) -> Result<(), String> {
     Ok(())
 }
 
-fn refused_with_words(what: &str, result: Result<(), OpenError>) -> Result<(), String> {
+fn check_refusal(what: &str, result: Result<(), OpenError>) -> Result<(), String> {
     match result {
         Ok(()) => Err(format!("{what}: it is not refused")),
         Err(OpenError::Records { reason, .. }) if !reason.trim().is_empty() => Ok(()),

@@ -22,7 +22,7 @@ impl State {
     ) -> Answer<T> {
         self.charge(bytes)?;
         self.charge_path(path)?;
-        if !self.granted(Grant::Workspace) {
+        if !self.may_use(Grant::Workspace) {
             let reason = "the policy grants this plugin no workspace".into();
             return Ok(Err(FileError::Denied(reason)));
         }

@@ -56,7 +56,7 @@ struct Entries {
 }
 
 impl State {
-    fn opened(&mut self, open: Open) -> wasmtime::Result<Descriptor> {
+    fn push_open(&mut self, open: Open) -> wasmtime::Result<Descriptor> {
         let own = self.table_mut().push(open)?;
         Ok(Resource::new_own(own.rep()))
     }
@@ -198,14 +198,14 @@ impl exit::Host for State {
 
 impl preopens::Host for State {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Descriptor, String)>> {
-        if self.open_view().is_none() || !self.granted(Grant::Workspace) {
+        if self.open_view().is_none() || !self.may_use(Grant::Workspace) {
             return Ok(Vec::new());
         }
         let mut flags = DescriptorFlags::READ;
         if self.files.is_some() {
             flags |= DescriptorFlags::MUTATE_DIRECTORY;
         }
-        let root = self.opened(Open {
+        let root = self.push_open(Open {
             path: WorkspacePath::ROOT,
             directory: true,
             flags,
@@ -434,7 +434,7 @@ impl types::HostDescriptor for State {
             directory,
             flags,
         };
-        self.opened(open).map_err(FsError::trap)
+        self.push_open(open).map_err(FsError::trap)
     }
 
     fn drop(&mut self, descriptor: Descriptor) -> wasmtime::Result<()> {

@@ -43,7 +43,7 @@ impl State {
     }
 
     fn view(&mut self) -> Result<&View, workspace::WorkspaceError> {
-        if !self.granted(Grant::Workspace) {
+        if !self.may_use(Grant::Workspace) {
             let why = "the policy grants this plugin no workspace";
             return Err(workspace::WorkspaceError::Denied(why.into()));
         }

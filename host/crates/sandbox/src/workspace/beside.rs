@@ -36,7 +36,7 @@ impl Workspace {
         } = self.look()?;
         let mut books = self.books();
         for path in &files {
-            books.tracker.appeared(path);
+            books.tracker.note_new(path);
         }
         for path in &large {
             books.tracker.leave_out(path);

@@ -92,7 +92,7 @@ impl Tracker {
     }
 
     /// A file that nobody touched was not there at the start of a period in which all are watched.
-    pub(super) fn appeared(&mut self, path: &WorkspacePath) {
+    pub(super) fn note_new(&mut self, path: &WorkspacePath) {
         self.before.entry(path.clone()).or_insert(Before::Absent);
     }
 
@@ -103,7 +103,7 @@ impl Tracker {
 
     /// A file is no longer there: if it was not there before this period either, nothing is to be remembered of it. So no
     /// one fills the memory with names that come and go.
-    pub(super) fn gone(&mut self, path: &WorkspacePath) {
+    pub(super) fn note_gone(&mut self, path: &WorkspacePath) {
         if matches!(self.before.get(path), Some(Before::Absent)) {
             self.before.remove(path);
         }

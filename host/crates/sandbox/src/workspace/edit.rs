@@ -119,7 +119,7 @@ impl Workspace {
             books.usage.resize(replaced.size, 0);
         }
         for file in &files {
-            books.tracker.gone(file);
+            books.tracker.note_gone(file);
         }
         Ok(files.len())
     }

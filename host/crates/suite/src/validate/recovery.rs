@@ -65,16 +65,16 @@ fn find(
                 ),
                 "name a file that is in the workspace when the session opens",
             )),
-            Some(text) => quoted(quote, text, &format!("`{path}`")),
+            Some(text) => find_quote(quote, text, &format!("`{path}`")),
         },
         FoundIn::App { app, quote } => match shown.records(app) {
             None => Err((
                 format!("there are no records of `{app}` up to here"),
                 "name an app that the persona or a session has records for",
             )),
-            Some(text) => quoted(quote, text, &format!("the records of `{app}`")),
+            Some(text) => find_quote(quote, text, &format!("the records of `{app}`")),
         },
-        FoundIn::Memory { quote } => quoted(quote, shown.user_md(), "`USER.md`"),
+        FoundIn::Memory { quote } => find_quote(quote, shown.user_md(), "`USER.md`"),
         FoundIn::Session {
             session,
             intent,
@@ -126,7 +126,7 @@ fn find_in_session(
         }
     }
     match quote {
-        Some(quote) => quoted(
+        Some(quote) => find_quote(
             quote,
             &opening(&earlier[at]),
             &format!("the request of `{id}`"),
@@ -135,7 +135,7 @@ fn find_in_session(
     }
 }
 
-fn quoted(quote: &str, text: &str, place: &str) -> Result<(), Missing> {
+fn find_quote(quote: &str, text: &str, place: &str) -> Result<(), Missing> {
     if stands_in(quote, text) {
         return Ok(());
     }

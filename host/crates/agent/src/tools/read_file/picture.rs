@@ -8,7 +8,7 @@ use pibench_record::event::Step;
 use pibench_sandbox::workspace::Workspace;
 
 /// The picture that a file is; None where it is none.
-pub(super) fn shown(workspace: &Workspace, path: &WorkspacePath) -> Result<Option<Read>, Refusal> {
+pub(super) fn show(workspace: &Workspace, path: &WorkspacePath) -> Result<Option<Read>, Refusal> {
     let head = workspace
         .view()
         .read_range(path, 0, 16)
@@ -49,7 +49,7 @@ mod tests {
         let (_folder, mut workspace) = workspace();
         let path = WorkspacePath::parse("a.bin").unwrap();
         workspace.write(&path, content).unwrap();
-        shown(&workspace, &path)
+        show(&workspace, &path)
     }
 
     #[test]

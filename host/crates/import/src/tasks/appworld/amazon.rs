@@ -132,7 +132,7 @@ fn sellers(database: &mut Database, _: &Users, known: &mut Known) -> Vec<Value> 
         let rating = row.number("rating").unwrap_or_default();
         let taken = rating.clamp(0.0, 5.0);
         if taken.to_bits() != rating.to_bits() {
-            row.lost("rating", "changed to the nearest from 0 to 5");
+            row.note_loss("rating", "changed to the nearest from 0 to 5");
         }
         sellers.push(json!({ "id": key("seller", id), "name": name, "rating": taken }));
     }
@@ -205,7 +205,7 @@ fn measure(row: &Row, column: &str, unit: f64) -> f64 {
     };
     let measure = (measure * unit * 100.0).round() / 100.0;
     if measure < LEAST {
-        row.lost(column, "changed to the least that the app takes");
+        row.note_loss(column, "changed to the least that the app takes");
     }
     measure.max(LEAST)
 }
@@ -217,7 +217,7 @@ fn promo_codes(database: &mut Database, _: &Users, _: &mut Known) -> Vec<Value> 
             .number("discount")
             .filter(|_| row.text("type").as_deref() == Some("percent"));
         if percent.is_some_and(|percent| percent.fract() != 0.0) {
-            row.lost("discount", "changed to whole percent");
+            row.note_loss("discount", "changed to whole percent");
         }
         #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
         let percent = percent.map(|percent| percent.round() as i64);

@@ -124,7 +124,7 @@ fn threads(
                     && conversation(id) == conversation(&first))
         };
         if !ids.iter().all(inside) {
-            row.lost(
+            row.note_loss(
                 "email_ids",
                 "not whole: emails of another conversation, or not there",
             );

@@ -143,7 +143,7 @@ fn time(row: &Row) -> Option<String> {
         return Some(text);
     };
     if time.second() != 0 {
-        row.lost("time", "changed: its seconds are not kept");
+        row.note_loss("time", "changed: its seconds are not kept");
     }
     Some(time.strftime("%H:%M").to_string())
 }
@@ -165,7 +165,7 @@ fn days(row: &Row) -> Vec<String> {
         if DAYS.contains(&day.as_str()) {
             days.push(day);
         } else {
-            row.lost("repeat_days", "not whole: no day of the week");
+            row.note_loss("repeat_days", "not whole: no day of the week");
         }
     }
     days

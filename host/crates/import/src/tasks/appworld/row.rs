@@ -39,19 +39,19 @@ impl Row {
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => Number::from_f64(number).map_or_else(
                 || {
-                    self.lost(column, "no finite number");
+                    self.note_loss(column, "no finite number");
                     Value::Null
                 },
                 Value::Number,
             ),
             ValueRef::Text(text) => {
                 if std::str::from_utf8(text).is_err() {
-                    self.lost(column, "changed: not UTF-8");
+                    self.note_loss(column, "changed: not UTF-8");
                 }
                 String::from_utf8_lossy(text).into_owned().into()
             }
             ValueRef::Blob(_) => {
-                self.lost(column, "bytes and no text");
+                self.note_loss(column, "bytes and no text");
                 Value::Null
             }
         };
@@ -59,7 +59,7 @@ impl Row {
     }
 
     /// A value of this row is dropped or changed.
-    pub(super) fn lost(&self, column: &str, reason: &'static str) {
+    pub(super) fn note_loss(&self, column: &str, reason: &'static str) {
         let key = (Rc::clone(&self.table), column.to_owned(), reason);
         self.losses
             .borrow_mut()
@@ -76,7 +76,7 @@ impl Row {
         reason: &'static str,
     ) -> Option<T> {
         if value.is_none() && self.says(column) {
-            self.lost(column, reason);
+            self.note_loss(column, reason);
         }
         value
     }
@@ -106,7 +106,7 @@ impl Row {
     pub(super) fn within(&self, column: &str, least: i64, most: i64) -> Option<i64> {
         let number = self.integer(column)?;
         if !(least..=most).contains(&number) {
-            self.lost(column, "changed to the nearest that the app takes");
+            self.note_loss(column, "changed to the nearest that the app takes");
         }
         Some(number.clamp(least, most))
     }
@@ -146,7 +146,7 @@ impl Row {
     fn civil(&self, column: &str) -> Option<DateTime> {
         let text = self.text(column)?.replacen(' ', "T", 1);
         if text.parse::<Timestamp>().is_ok() {
-            self.lost(column, "changed: its offset from UTC is not kept");
+            self.note_loss(column, "changed: its offset from UTC is not kept");
         }
         // Without the offset: apps know the time of their users alone.
         let moment = text.trim_end_matches(['Z', 'z']).parse();
@@ -163,7 +163,7 @@ impl Row {
     pub(super) fn day(&self, column: &str) -> Option<String> {
         let moment = self.civil(column)?;
         if moment.time() != jiff::civil::Time::midnight() {
-            self.lost(column, "changed: its time of day is not kept");
+            self.note_loss(column, "changed: its time of day is not kept");
         }
         Some(moment.strftime("%Y-%m-%d").to_string())
     }
@@ -186,7 +186,7 @@ impl Row {
         let items = self.list(column);
         let numbers: Vec<i64> = items.iter().filter_map(Value::as_i64).collect();
         if numbers.len() < items.len() {
-            self.lost(column, "not whole: an item is no number");
+            self.note_loss(column, "not whole: an item is no number");
         }
         numbers
     }

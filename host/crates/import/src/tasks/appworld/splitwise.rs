@@ -200,7 +200,7 @@ fn expense(
     let creator = match group.map(|group| members.get(&group)) {
         None if creator == payer || part(&creator) => creator,
         None => {
-            row.lost("user_id", "changed to the payer");
+            row.note_loss("user_id", "changed to the payer");
             payer.clone()
         }
         Some(None) => return Err("no known group"),

@@ -95,9 +95,9 @@ fn performers(row: &Row, artists: &Known) -> Vec<String> {
     let mut ids: Vec<i64> = Vec::new();
     for id in row.integers("artist_ids") {
         if !artists.contains(&id) {
-            row.lost("artist_ids", "not whole: an artist that is not there");
+            row.note_loss("artist_ids", "not whole: an artist that is not there");
         } else if ids.len() == ARTISTS && !ids.contains(&id) {
-            row.lost("artist_ids", "not whole: more than 5 artists");
+            row.note_loss("artist_ids", "not whole: more than 5 artists");
         } else if !ids.contains(&id) {
             ids.push(id);
         }
@@ -127,7 +127,7 @@ fn rating(row: &Row) -> (Option<f64>, Option<i64>) {
     if let Some(rating) = rating
         && !(count.is_some() && (1.0..=5.0).contains(&rating))
     {
-        row.lost("rating", "not from 1 to 5, or of no reviews");
+        row.note_loss("rating", "not from 1 to 5, or of no reviews");
         return (None, None);
     }
     (rating, count.filter(|_| rating.is_some()))

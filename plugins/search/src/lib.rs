@@ -1,10 +1,11 @@
 //! Full-text search over a handful of texts: stemmed terms, any of which may match, ranked by BM25.
 //!
 //! [`rank`] needs no preparation, which is enough for a few texts. What is searched again and again while single records
-//! change, such as a mailbox, keeps the [`Words`] of each record ([`Layer::words`] does); what is large and seldom
+//! change, such as a mailbox, keeps the [`Words`] of each record (the SDK's `Layer::words` does); what is large and seldom
 //! changed, such as a catalogue, has an [`Index`]. Neither is ever part of a snapshot.
 //!
-//! [`Layer::words`]: crate::layer::Layer::words
+//! Apps search their records with it, as `pibench_sdk::search`, and the host the suite's web. It reads no file and
+//! knows neither.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
