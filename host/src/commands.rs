@@ -20,6 +20,7 @@ mod man;
 mod merge;
 mod newest;
 mod pack;
+mod part;
 mod plugin;
 mod publish;
 mod report;

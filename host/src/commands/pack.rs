@@ -6,6 +6,7 @@ mod list;
 mod make;
 mod private;
 mod stranger;
+mod write;
 
 pub(super) use install::check_digest;
 

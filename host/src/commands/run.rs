@@ -2,7 +2,6 @@
 
 mod config;
 mod estimate;
-mod part;
 mod play;
 mod several;
 
@@ -12,7 +11,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use tracing::level_filters::LevelFilter;
 
-use super::{load_suite, machine, runtime};
+use super::{load_suite, machine, part, runtime};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::near::did_you_mean;
@@ -27,7 +26,6 @@ use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
-pub(super) use part::place;
 pub(super) use play::{Output, play_plan, show};
 pub(super) use several::folder_of;
 

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use camino::Utf8PathBuf;
 use pibench_store::{Checkout, Wanted, is_stored};
 
-use super::run::place;
+use super::part::place;
 use crate::cli::Command;
 use crate::exit::{Exit, Failure, OrExit};
 

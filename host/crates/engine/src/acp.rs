@@ -9,6 +9,7 @@ mod desk;
 mod ready;
 mod request;
 mod running;
+mod terminal;
 
 use std::time::Duration;
 

@@ -124,7 +124,7 @@ async fn by_model(
         Protocol::Paper => PromptName::Rubric,
         Protocol::PiBench => PromptName::PiBenchRubric,
     };
-    let nonce = evidence.delimiter(name);
+    let nonce = evidence.delimiter(name.file());
     let texts: Vec<&str> = items.iter().map(|item| item.criterion.as_str()).collect();
     let view = |vision| View::new(evidence, &nonce, subject(items, selection), vision);
     let shown = match evidence.protocol {

@@ -179,7 +179,7 @@ async fn satisfied(
         Protocol::Paper => PromptName::Satisfaction,
         Protocol::PiBench => PromptName::PiBenchSatisfaction,
     };
-    let nonce = evidence.delimiter(name);
+    let nonce = evidence.delimiter(name.file());
     let view = |vision| View::new(evidence, &nonce, subject(open), vision);
     let shown = match evidence.protocol {
         Protocol::Paper => view(model.client().has_vision()).turn(),
@@ -212,7 +212,7 @@ async fn asked(
         Protocol::Paper => PromptName::Question,
         Protocol::PiBench => PromptName::PiBenchQuestion,
     };
-    let nonce = evidence.delimiter(name);
+    let nonce = evidence.delimiter(name.file());
     let view = View::new(evidence, &nonce, Subject::default(), false);
     let shown = match evidence.protocol {
         Protocol::Paper => view.dialogue(),
@@ -284,7 +284,7 @@ async fn choose(
     evidence: &TurnEvidence,
 ) -> Result<(usize, Exchange), RoleError> {
     let name = PromptName::Reveal;
-    let nonce = evidence.delimiter(name);
+    let nonce = evidence.delimiter(name.file());
     let items = list(open);
     let fields = Fields {
         items: items.clone(),
@@ -303,7 +303,7 @@ async fn message(
     asked: bool,
 ) -> Result<(String, Exchange), RoleError> {
     let name = PromptName::Answer;
-    let nonce = evidence.delimiter(name);
+    let nonce = evidence.delimiter(name.file());
     let fields = Fields {
         items: list(intents),
         shown: View::new(evidence, &nonce, subject(intents), false).turn(),

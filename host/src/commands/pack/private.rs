@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::make::write;
+use super::write::write;
 use crate::cli::pack::TraceArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::trace::{self, LEDGER, LEDGER_LIMIT, Ledger, WORDINGS, WORDINGS_LIMIT};

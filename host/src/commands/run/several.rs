@@ -5,9 +5,9 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::play::{play_shown, print_end};
-use super::{going_on, open_playing, part, wanted};
+use super::{going_on, open_playing, wanted};
 use crate::cli::RunArgs;
-use crate::commands::{machine, runtime, stored};
+use crate::commands::{machine, part, runtime, stored};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{
     Answers, Machine, Seat, default_out, go_on_all, resolve_all, same_plan,

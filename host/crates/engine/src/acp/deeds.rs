@@ -7,8 +7,7 @@ use agent_client_protocol_schema::v1::{
 };
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Served};
-use super::running::SERVER;
+use super::desk::{Desk, SERVER, Served};
 use pibench_acp::WORKSPACE;
 
 /// Calls that are open at the same time.

@@ -18,6 +18,9 @@ use pibench_core::message::ToolSpec;
 use pibench_model::external::{Called, Outside, Said};
 use pibench_suite::manifest::AgentTools;
 
+/// The name of our MCP server among the agent's.
+pub(super) const SERVER: &str = "pibench";
+
 /// Tools of the scaffold's own: an agent has its own memory and its own subagents.
 const OF_SCAFFOLD: [&str; 2] = ["spawn", "save_memory"];
 

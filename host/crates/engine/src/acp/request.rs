@@ -1,16 +1,15 @@
 //! What an agent asks of its client: files and commands, which the tools of the scaffold do in the sandbox, by the same door
 //! and into the same record as a model's calls; and permissions, which are granted within the workspace and refused outside.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use agent_client_protocol_schema::v1::{
     CreateTerminalRequest, CreateTerminalResponse, Error, PermissionOption, PermissionOptionKind,
     ReadTextFileRequest, ReadTextFileResponse, RequestId, RequestPermissionOutcome,
     RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-    TerminalExitStatus, TerminalOutputRequest, TerminalOutputResponse, ToolCallContent, ToolKind,
+    TerminalOutputRequest, TerminalOutputResponse, ToolCallContent, ToolKind,
     WaitForTerminalExitRequest, WriteTextFileRequest,
 };
 use futures::FutureExt;
@@ -22,7 +21,8 @@ use tokio::sync::watch;
 use super::deeds::Deeds;
 use super::desk::{Desk, Served};
 use super::ready::Prepared;
-use super::running::Running;
+use super::running::{Done, Running};
+use super::terminal::{Output, Terminals, exit_status};
 use pibench_acp::Incoming;
 use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::View;
@@ -30,25 +30,8 @@ use pibench_sandbox::workspace::View;
 /// Work on a request, which goes on while others are seen to; what is to be answered, where it ends with that.
 pub(super) type Work = BoxFuture<'static, Option<Done>>;
 
-/// What came of a request.
-pub(super) struct Done {
-    pub(super) id: RequestId,
-    pub(super) result: Result<Value, Error>,
-}
-
-/// The commands of a session by their id, and what each has come to: None while it runs.
-pub(super) type Terminals = Arc<Lock<BTreeMap<String, watch::Receiver<Option<Output>>>>>;
-
 /// Commands that are kept at the same time.
 const TERMINALS: usize = 64;
-
-/// What a command came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Output {
-    text: String,
-    /// None for one that was stopped, or refused.
-    code: Option<u32>,
-}
 
 /// The longest that a command may take, in seconds.
 const TIMEOUT: u32 = 600;
@@ -194,7 +177,7 @@ impl Client {
         let (desk, served) = (self.desk, Served::Terminal(id.clone()));
         let command = async move {
             let output = match desk.call("exec", &arguments, served).await {
-                Ok(text) => output(&text),
+                Ok(text) => Output::of_exec(&text),
                 Err(text) => Output { text, code: None },
             };
             // It may have been released.
@@ -220,7 +203,7 @@ impl Client {
         to_value(&match told {
             None => TerminalOutputResponse::new("", false),
             Some(Output { text, code }) => {
-                TerminalOutputResponse::new(text, false).exit_status(status(code))
+                TerminalOutputResponse::new(text, false).exit_status(exit_status(code))
             }
         })
     }
@@ -230,7 +213,7 @@ impl Client {
         let _: WaitForTerminalExitRequest = Incoming::params(params)?;
         let ended = told.wait_for(Option::is_some).await;
         let ended = ended.map_err(|_| refused("the command was not run to its end".into()))?;
-        to_value(&status(ended.as_ref().and_then(|output| output.code)))
+        to_value(&exit_status(ended.as_ref().and_then(|output| output.code)))
     }
 
     fn release(&self, params: &Value) -> Result<Value, Error> {
@@ -368,29 +351,6 @@ fn choose(options: &[PermissionOption], grant: bool) -> Option<&PermissionOption
     kinds.into_iter().find_map(of)
 }
 
-/// What the tool `exec` says, taken apart: its last line has the exit code.
-fn output(text: &str) -> Output {
-    let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
-    match last.strip_prefix("Exit code: ") {
-        Some(code) => Output {
-            text: before.to_owned(),
-            code: code.trim().parse().ok(),
-        },
-        None => Output {
-            text: text.to_owned(),
-            code: None,
-        },
-    }
-}
-
-fn status(code: Option<u32>) -> TerminalExitStatus {
-    let status = TerminalExitStatus::new();
-    match code {
-        Some(code) => status.exit_code(code),
-        None => status.signal("TERM".to_owned()),
-    }
-}
-
 /// A word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -423,17 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_exec_is_taken_apart() {
-        let whole = output("a\nb\nExit code: 3");
-        assert_eq!(
-            whole,
-            Output {
-                text: "a\nb".into(),
-                code: Some(3)
-            }
-        );
-        assert_eq!(output("Exit code: 0").code, Some(0));
-        assert_eq!(output("stopped").code, None);
+    fn a_word_for_the_shell_is_quoted() {
         assert_eq!(quoted("it's"), "'it'\\''s'");
     }
 }

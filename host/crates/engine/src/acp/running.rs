@@ -15,8 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::deeds::Deeds;
+use super::desk::SERVER;
 use super::ready::{Prepared, Refusal};
-use super::request::Done;
+use super::terminal::Terminals;
 use super::unknown;
 use pibench_acp::{Event, Incoming, Outgoing, Process, read};
 use pibench_core::cost::MicroUsd;
@@ -27,9 +28,6 @@ use pibench_record::folder::Product;
 /// How long an agent may take until its session is open: some look for a newer version of themselves first.
 const START: Duration = Duration::from_mins(2);
 
-/// The name of our MCP server among the agent's.
-pub(super) const SERVER: &str = "pibench";
-
 /// Lines that may be no messages: some programs greet on standard output.
 const ODD: usize = 100;
 
@@ -39,6 +37,12 @@ pub const BRIDGE: &str = "mcp-bridge";
 /// The variables that tell the bridge where to and who it is.
 pub const BRIDGE_URL: &str = "PIBENCH_BRIDGE_URL";
 pub const BRIDGE_TOKEN: &str = "PIBENCH_BRIDGE_TOKEN";
+
+/// What came of a request.
+pub(super) struct Done {
+    pub(super) id: RequestId,
+    pub(super) result: Result<Value, Error>,
+}
 
 /// A process whose session is open.
 pub(super) struct Running {
@@ -57,7 +61,7 @@ pub(super) struct Running {
     /// The request of the prompt that is open.
     prompt: Option<i64>,
     pub(super) deeds: Deeds,
-    pub(super) terminals: super::request::Terminals,
+    pub(super) terminals: Terminals,
     /// Lines that were no messages, and what was wrong with the last one.
     odd: usize,
     /// What its work has taken, as the agent tells it.
@@ -119,7 +123,7 @@ impl Running {
             asked: 0,
             prompt: None,
             deeds: Deeds::new(prepared.launch.root()),
-            terminals: super::request::Terminals::default(),
+            terminals: Terminals::default(),
             odd: 0,
             told: Told::default(),
         };
@@ -223,7 +227,7 @@ impl Running {
     /// Opens the next session in the same process: nothing of the one before counts in it. Whether that went well.
     pub(super) async fn open_another(&mut self, prepared: &Prepared, server: (&str, &str)) -> bool {
         self.process.begin();
-        self.terminals = super::request::Terminals::default();
+        self.terminals = Terminals::default();
         self.odd = 0;
         self.told = Told::default();
         matches!(

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fence::{Draw, Nonce};
-use super::prompts::PromptName;
 use pibench_core::matcher::Piece;
 use pibench_core::message::Image;
 use pibench_core::record::{CallRecord, FileChange, Speaker, Utterance};
@@ -92,9 +91,9 @@ impl Content {
 }
 
 impl TurnEvidence {
-    /// The delimiter of one prompt's texts.
-    pub(crate) fn delimiter(&self, prompt: PromptName) -> Nonce {
-        let mut nonce = Draw::new(&self.nonce, prompt.file());
+    /// The delimiter of the texts of one prompt, by its file.
+    pub(crate) fn delimiter(&self, prompt: &str) -> Nonce {
+        let mut nonce = Draw::new(&self.nonce, prompt);
         self.texts(|text| nonce.add(text));
         nonce.nonce()
     }

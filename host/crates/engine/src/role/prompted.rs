@@ -365,7 +365,7 @@ impl Prompted {
             attempts,
             keeps,
         } = Rules::of(name);
-        let nonce = &evidence.delimiter(name);
+        let nonce = &evidence.delimiter(name.file());
         let known = known::item(evidence, texts, asks, nonce);
         let questions = Questions::new(evidence.protocol, texts, &known, self.client.spec(), nonce);
         let items = questions.items();

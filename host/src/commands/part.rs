@@ -19,7 +19,7 @@ const SLURM: [&str; 4] = [
 const KUBERNETES: &str = "JOB_COMPLETION_INDEX";
 
 /// The command line with `--shard auto` in the words of the task that this is.
-pub(in crate::commands) fn place(args: &RunArgs) -> Result<RunArgs, Failure> {
+pub(super) fn place(args: &RunArgs) -> Result<RunArgs, Failure> {
     let mut args = args.clone();
     if args.shard != Some(ShardArg::Auto) {
         return Ok(args);
