@@ -366,7 +366,7 @@ async fn patterns_are_held_against_the_verdicts_of_models() {
     assert!(text.contains(&said), "`{said}` is not in:\n{text}");
     assert!(text.contains("corrie-extension, run 1, gauge-log: met, by patterns not met"));
 
-    // What it came to is kept beside the suite, and two plays that met nothing say so.
+    // What it came to is kept beside the suite, and three plays that met nothing say so; two agree by chance.
     let one = ["check", "tasks", "--session", "corrie-extension"];
     let output = scene.run(&[&one[..], &["--against", "run", "--pilot", "a"]].concat());
     let text = String::from_utf8(output.stdout).unwrap();
@@ -374,14 +374,18 @@ async fn patterns_are_held_against_the_verdicts_of_models() {
     let to = text.find("tasks: 0 errors").unwrap();
     let pilot = &text[from..to];
     let (_, again) = pilot.split_once('\n').unwrap();
-    let again = again.replace("id = \"a\"", "id = \"b\"");
-    scene.write("tasks/pilots.toml", &format!("{pilot}\n{again}"));
-    let output = scene.run(&one);
+    let named = |id: &str| again.replace("id = \"a\"", &format!("id = \"{id}\""));
     let warned = "was met in no pilot: it tells no agents apart; and";
+    let two = format!("{pilot}\n{}", named("b"));
+    scene.write("tasks/pilots.toml", &two);
+    let output = scene.run(&one);
+    expect(&output, 0, &[]);
+    assert!(!stderr(&output).contains(warned));
+    scene.write("tasks/pilots.toml", &format!("{two}\n{}", named("c")));
+    let output = scene.run(&one);
     expect(&output, 0, &[warned, "pilots.toml"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let line =
-        "| law_trainee/corrie-extension | 2 | 6, 6 | 0 of 5, 0 of 5 | 0.0, 0.0 | 60.0, 60.0 |";
+    let line = "| law_trainee/corrie-extension | 3 | 6, 6, 6 | 0 of 5, 0 of 5, 0 of 5 | 0.0, 0.0, 0.0 | 60.0, 60.0, 60.0 |";
     assert!(text.contains(line), "`{line}` is not in:\n{text}");
     std::fs::remove_file(scene.path("tasks/pilots.toml")).unwrap();
 

@@ -19,9 +19,12 @@ use crate::vocabulary::MatcherFile;
 /// Characters of one question. Long enough for a question with its reason and the choices that it offers.
 const QUESTION_LIMIT: usize = 400;
 
-/// A sentence: up to a mark that ends one and a blank after it, so that numbers and file names stay whole.
+/// Marks that close what a sentence stands in: bold type, quotes, brackets.
+const CLOSING: &[char] = &['*', '_', '"', '\'', '’', '”', '»', ')', ']'];
+
+/// A sentence: up to a mark that ends one, what closes it, and a blank after it, so that numbers and file names stay whole.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?s).*?(?:[.!?]+(?:\s|$)|$)")
+    Regex::new(r#"(?s).*?(?:[.!?]+[*_"'’”»)\]]*(?:\s|$)|$)"#)
         .expect("the pattern is part of the program, and tests use it")
 });
 
@@ -74,7 +77,8 @@ impl Piece {
         sentences
             .map(|sentence| sentence.as_str().trim())
             .filter(|sentence| {
-                sentence.ends_with('?') && sentence.chars().count() <= QUESTION_LIMIT
+                sentence.trim_end_matches(CLOSING).ends_with('?')
+                    && sentence.chars().count() <= QUESTION_LIMIT
             })
             .map(|sentence| Self {
                 place: self.place.clone(),
@@ -401,6 +405,18 @@ mod tests {
         let pieces = [response("I did not write a draft."), response("A draft.")];
         check(&wanted, &pieces, Some(1));
         check(&wanted, &pieces[..1], None);
+    }
+
+    #[test]
+    fn a_question_may_stand_in_bold_type_or_quotes() {
+        let questions = |text: &str| {
+            let found = response(text).questions();
+            let texts = found.into_iter().map(|piece| piece.spans.concat());
+            texts.collect::<Vec<_>>()
+        };
+        let bold = "**Who reads it first?** Mireille wants it. (By Friday?) It is v1.2.";
+        assert_eq!(questions(bold), ["**Who reads it first?**", "(By Friday?)"]);
+        assert_eq!(questions("It asks *which day*. See a?b."), [""; 0]);
     }
 
     #[test]

@@ -54,12 +54,11 @@ pub fn by_session<'a>(
         .collect()
 }
 
-/// Intents that say nothing of who is better: met by every pilot without being told, or by none. Of a session that was
-/// played once nothing can be said.
+/// Plays of a session that say something of an intent: two agree on most by chance.
+const FEW: usize = 3;
+
+/// Intents that say nothing of who is better: met by every pilot without being told, or by none.
 pub fn undecided<'a>(session: &'a Session, plays: &[&PilotSession]) -> Vec<(&'a str, bool)> {
-    if plays.len() < 2 {
-        return Vec::new();
-    }
     let known = |play: &&&PilotSession, id: &str| play.all().any(|one| one == id);
     let intents = session.intents.iter().map(|intent| intent.id.as_str());
     intents
@@ -70,7 +69,7 @@ pub fn undecided<'a>(session: &'a Session, plays: &[&PilotSession]) -> Vec<(&'a 
             let [all] = met.into_iter().collect::<Vec<_>>()[..] else {
                 return None;
             };
-            (plays.len() > 1).then_some((id, all))
+            (plays.len() >= FEW).then_some((id, all))
         })
         .collect()
 }
