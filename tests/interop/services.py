@@ -1,6 +1,6 @@
-"""The same random calls to an app of ours and to the service that it stands in for: `services.py PROGRAM PLUGINS`.
+"""The same random calls to an app of ours and to the service that it stands in for: `services.py PROGRAM PLUGINS [APP...]`.
 
-Both begin empty, with the same people, and see the same clock. A call agrees when both answer or both refuse with the same status.
+Both begin with the same people and, where no tool makes them, the same goods and songs, and see the same clock. A call agrees when both answer or both refuse with the same status.
 Ids may differ: an id of ours is known by the answer that told it. An episode ends where one side changed and the other did not, since
 nothing after it can be compared. Exits with 1 where an app agrees less than it did.
 """
@@ -9,6 +9,7 @@ import collections
 import datetime
 import importlib
 import json
+import math
 import random
 import subprocess
 import sys
@@ -18,11 +19,37 @@ from appworld.common.datetime import DateTime
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-PROGRAM, PLUGINS = sys.argv[1:3]
+PROGRAM, PLUGINS, *ONLY = sys.argv[1:]
 # What agreed at the least when this was written, in percent. What is left are differences of plugins/README.md.
-AT_LEAST = {"simple_note": 99.5, "todoist": 98, "gmail": 96.5, "splitwise": 90, "phone": 96, "file_system": 93}
+AT_LEAST = {"simple_note": 99.5, "todoist": 98, "gmail": 96.5, "splitwise": 96, "phone": 98, "file_system": 93, "amazon": 98.5, "spotify": 97}
 EPISODES, CALLS = 20, 100
 BEGIN = datetime.datetime(2026, 3, 2, 9)
+# What both sides have to sell and to play: no tool makes it.
+SHOP = {
+    "sellers": [{"id": name, "name": name, "rating": rating} for name, rating in [("Lumen", 4.5), ("Harrow", 3.0)]],
+    "products": [
+        {"id": f"p{number}", "seller": ("Lumen", "Harrow")[number % 2], "type": ("desk lamp", "mug", "kettle")[number % 3],
+         "name": f"{('Arc', 'Bell', 'Court')[number // 3]} {('lamp', 'mug', 'kettle')[number % 3]}", "description": "plain and good",
+         "price": 12.5 * (number + 1), "stock": (40, 3, 0, 90)[number % 4], "delivery_days": 1 + number % 4, "weight": 1.5,
+         "length": 10.0, "width": 8.0, "height": 20.0 + number, "color": ("blue", "red")[number % 2],
+         "relative_size": ("small", "large")[number % 2]}
+        for number in range(9)
+    ],
+    "promo_codes": [{"code": "SPR10", "percent": 10}],
+}
+MUSIC = {
+    "artists": [{"id": name, "name": name, "genre": genre, "created_at": "2019-04-01"} for name, genre in [("Marrow", "folk"), ("Quill", "jazz")]],
+    "albums": [
+        {"id": f"a{number}", "title": f"Harbour {number}", "artists": [("Marrow", "Quill")[number % 2]], "genre": ("folk", "jazz")[number % 2],
+         "release_date": f"202{number}-05-14"}
+        for number in range(3)
+    ],
+    "songs": [
+        {"id": f"s{number}", "title": f"Ferry {number}", "album": f"a{number // 3}", "duration": 100 + 30 * number, "plays": 10 * number}
+        for number in range(9)
+    ],
+}
+RECORDS = {"amazon": SHOP, "spotify": MUSIC}
 PEOPLE = [
     {"first_name": first, "last_name": last, "email": f"{first.lower()}@{last.lower()}.com", "phone_number": number, "password": "pass-12"}
     for first, last, number in [("Ida", "Vale", "5550100001"), ("Bo", "Lind", "5550100002"), ("Cy", "Moor", "5550100003")]
@@ -30,11 +57,23 @@ PEOPLE = [
 # Of accounts, which both have from the start; and what the service answers with an error of its own.
 LEFT_OUT = {"login", "logout", "signup", "delete_account", "reset_password", "show_account", "show_profile", "update_account_name",
             "verify_account", "send_verification_code", "send_password_reset_code", "get_current_date_and_time", "add_contact"}
-CREATE = ("create", "add", "send", "post", "record", "reply", "forward")
+CREATE = ("create", "add", "send", "post", "record", "reply", "forward", "place", "move", "write", "review", "play")
 LOOK = ("show", "search")
 # The same id under another name.
 SAME_ID = {"response_to_email_id": "email_id", "sent_email_id": "email_id", "belongs_to_email_thread_id": "email_thread_id",
            "sent_email_thread_id": "email_thread_id"}
+# Values that random ones would hardly be.
+DRAWN = {
+    "card_number": [4000123412341234, 4000123412341235, 12],
+    "expiry_year": [2027, 2029, 2020],
+    "expiry_month": [1, 12, 13],
+    "cvv_number": [123, 456, 7],
+    "zip_code": [97001, 12345],
+    "rating": [1, 3, 5, 5, 9],
+    "quantity": [1, 2, 3],
+    "promo_code": ["SPR10", "SPR10", "AUT10"],
+    "volume": [10, 80, 120],
+}
 # Of time and of chance, and words.
 NOT_COMPARED = {"message", "access_token", "created_at", "updated_at", "registered_at", "invitation_code"}
 
@@ -52,7 +91,8 @@ class Service:
         server = importlib.import_module(f"appworld.apps.{app}.apis").app
         self.client = TestClient(server, raise_server_exceptions=False)
         self.routes = {route.name: route for route in server.routes if isinstance(route, APIRoute)}
-        users = importlib.import_module(f"appworld.apps.{app}.models").User
+        models = importlib.import_module(f"appworld.apps.{app}.models")
+        users = models.User
         key = user_key(app)
         for person in PEOPLE:
             wanted = {field.name for field in self.routes["signup"].dependant.body_params}
@@ -61,6 +101,7 @@ class Service:
             if hasattr(user, "verified"):
                 user.verified = True
                 user.save()
+        fill(app, models)
 
     def set_clock(self, now):
         set_local_date_and_time(DateTime.fromisoformat(now.isoformat()))
@@ -89,11 +130,46 @@ class Service:
         return answer.status_code, answer.json() if answer.status_code < 500 else None
 
 
+def fill(app, models):
+    """Puts an app's records into the service's database; they are told apart by their order."""
+    if app == "amazon":
+        sellers = {one["id"]: made(models.Seller, name=one["name"], rating=one["rating"]) for one in SHOP["sellers"]}
+        for one in SHOP["products"]:
+            rest = {name: one[name] for name in ("name", "description", "price", "delivery_days", "weight", "length", "width", "height", "color", "relative_size")}
+            seller = sellers[one["seller"]]
+            made(models.Product, product_type=one["type"], seller_id=seller.id, inventory_quantity=one["stock"], rating=0.0,
+                 seller_rating=seller.rating, has_variations=False, **rest)
+        for one in SHOP["promo_codes"]:
+            made(models.Promo, type="percent", code=one["code"], min_amount=0, discount=one["percent"])
+        for name in ("UPS", "USPS", "FedEx"):
+            made(models.Deliverer, name=name)
+    if app == "spotify":
+        artists = {one["id"]: made(models.Artist, name=one["name"], genre=one["genre"], created_at=at(one["created_at"])) for one in MUSIC["artists"]}
+        albums = {}
+        for one in MUSIC["albums"]:
+            albums[one["id"]] = made(models.Album, title=one["title"], artist_ids=[artists[name].id for name in one["artists"]],
+                                     release_date=at(one["release_date"]), genre=one["genre"], rating=0.0, like_count=0, review_count=0)
+        for one in MUSIC["songs"]:
+            album = albums[one["album"]]
+            made(models.Song, title=one["title"], artist_ids=album.artist_ids, album_id=album.id, duration=one["duration"], release_date=album.release_date,
+                 genre=album.genre, play_count=one["plays"], rating=0.0, like_count=0, review_count=0)
+
+
+def made(model, **fields):
+    row = model(**fields)
+    row.save()
+    return row
+
+
+def at(day):
+    return DateTime.fromisoformat(day)
+
+
 class Ours:
     """Our app, through `plugin call`; lists leave nothing out, as the service's do."""
 
     def __init__(self, app):
-        seed = json.dumps({"people": PEOPLE, "records": {}, "world": False, "all_rows": True})
+        seed = json.dumps({"people": PEOPLE, "records": RECORDS.get(app, {}), "world": False, "all_rows": True})
         with open("target/services-seed.json", "w", encoding="utf-8") as file:
             file.write(seed)
         command = [PROGRAM, "-q", "plugin", "call", f"{PLUGINS}/{app}.wasm", "--seed", file.name]
@@ -167,8 +243,10 @@ def draw(rng, name, schema, ids):
     if name.endswith("_id"):
         known = list(ids.known[kind(name)])
         return rng.choice(known[-4:]) if known and rng.random() < 0.92 else 99
-    if kinds[0] in ("integer", "number"):
-        return rng.choice([1, 2, 5, 10, 30])
+    if name in DRAWN or kinds[0] in ("integer", "number"):
+        # Outside of the schema's bounds no call gets to an app.
+        least, most = schema.get("minimum", 0), schema.get("maximum", math.inf)
+        return rng.choice([value for value in DRAWN.get(name, [1, 2, 5, 10, 30]) if isinstance(value, str) or least <= value <= most])
     if "email" in name:
         return rng.choice([person["email"] for person in PEOPLE] * 5 + ["no@body.com"])
     if "phone" in name:
@@ -194,7 +272,7 @@ def compared(value):
     return [compared(one) for one in value] if isinstance(value, list) else value
 
 
-def episode(app, tools, seed, counts):
+def episode(app, tools, seed, counts, examples):
     rng = random.Random(f"{app}{seed}")
     service, ours, ids = Service(app), Ours(app), Ids()
     tokens = []
@@ -203,6 +281,9 @@ def episode(app, tools, seed, counts):
         tokens.append([side.call("login", login)[1]["access_token"] for side in (service, ours)])
     names = [tool for tool in tools if tool not in LEFT_OUT and tool in service.routes]
     creators = [tool for tool in names if tool.startswith(CREATE)]
+    # Numbered from 1 on both sides, in the order of the records.
+    for plural, rows in RECORDS.get(app, {}).items():
+        ids.known[f"{plural.removesuffix('s')}_id"].update({number: number for number in range(1, len(rows) + 1)})
     if app == "file_system":
         # A new account has no home yet.
         home = {"directory_path": "~/docs", "recursive": True}
@@ -238,6 +319,7 @@ def episode(app, tools, seed, counts):
                 counts["same"] += compared(theirs) == compared(ids.theirs(answer))
             continue
         counts[(tool, status, our_status)] += 1
+        examples.setdefault((tool, status, our_status), (arguments, theirs if status != 200 else answer))
         if (status == 200) != (our_status == 200) and not tool.startswith(LOOK):
             break
     ours.close()
@@ -246,15 +328,20 @@ def episode(app, tools, seed, counts):
 def main():
     worse = []
     for app, least in AT_LEAST.items():
+        if ONLY and app not in ONLY:
+            continue
         inspected = subprocess.run([PROGRAM, "plugin", "inspect", f"{PLUGINS}/{app}.wasm", "--json"], check=True, capture_output=True)
         tools = {tool["name"].split("__", 1)[1]: tool["parameters"] for tool in json.loads(inspected.stdout)["tools"]}
-        counts = collections.Counter()
+        counts, examples = collections.Counter(), {}
         for seed in range(EPISODES):
-            episode(app, tools, seed, counts)
+            episode(app, tools, seed, counts, examples)
         share = 100 * counts["agree"] / counts["calls"]
         print(f"{app}: {counts['agree']} of {counts['calls']} calls agree, {share:.1f}%; of {counts['answered']} answers {counts['same']} are the same")
-        for (tool, theirs, ours), count in sorted((item for item in counts.items() if isinstance(item[0], tuple)), key=lambda item: -item[1])[:5]:
+        for key, count in sorted((item for item in counts.items() if isinstance(item[0], tuple)), key=lambda item: -item[1])[:5]:
+            tool, theirs, ours = key
+            arguments, refusal = examples[key]
             print(f"  {count} times {tool}: the service {theirs}, ours {ours}")
+            print(f"    first with {json.dumps(arguments)}: {json.dumps(refusal)[:200]}")
         if share < least:
             worse.append(f"{app} below {least}%")
     sys.exit(f"agrees less than it did: {', '.join(worse)}" if worse else 0)

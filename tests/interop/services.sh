@@ -1,5 +1,5 @@
 #!/bin/sh
-# Six of our apps beside the services that they stand in for: the same random calls go to both, and their answers are compared. Called by
+# Our apps beside the services that they stand in for: the same random calls go to both, and their answers are compared. Called by
 # `make interop-services`, from the project's root, after a build. The services come from PyPI and are asked through their own doors.
 set -eu
 

@@ -145,8 +145,7 @@ impl Amazon {
         Ok(page.iter().map(|offer| self.view_product(offer)).collect())
     }
 
-    /// What a product must be. 422 for a type that there is not, or for bounds in the wrong order; 409 for an unknown
-    /// seller.
+    /// What a product must be. 422 for bounds in the wrong order, or of ratings that there are not.
     fn filter<'a>(
         &'a self,
         arguments: &'a SearchProducts,
@@ -158,11 +157,6 @@ impl Amazon {
             seller_id,
             ..
         } = arguments;
-        let product_type = product_type
-            .as_deref()
-            .map(|name| self.catalogue.product_type(name))
-            .transpose()?;
-        seller_id.map(|id| self.catalogue.seller(id)).transpose()?;
         let price = bounds("price", arguments.min_price, arguments.max_price)?;
         let rating = bounds(
             "product_rating",
@@ -178,7 +172,9 @@ impl Amazon {
             let product = offer.product;
             let seller = self.catalogue.seller(product.seller);
             let its_color = product.color.as_deref();
-            product_type.is_none_or(|wanted| same(wanted, &product.kind))
+            product_type
+                .as_deref()
+                .is_none_or(|wanted| same(wanted, &product.kind))
                 && color
                     .as_deref()
                     .is_none_or(|wanted| its_color.is_some_and(|color| same(wanted, color)))
@@ -194,10 +190,7 @@ impl Amazon {
         &mut self,
         arguments: FeatureChoices,
     ) -> Result<Value, ToolError> {
-        let wanted = arguments
-            .product_type
-            .map(|name| self.catalogue.product_type(&name))
-            .transpose()?;
+        let wanted = arguments.product_type.as_deref();
         let products: Vec<&Product> = self
             .catalogue
             .products()
@@ -298,6 +291,12 @@ fn bounds(
         min.unwrap_or(f64::NEG_INFINITY),
         max.unwrap_or(f64::INFINITY),
     );
+    let given = [min, max].into_iter().flatten();
+    if what != "price" && !given.into_iter().all(|bound| (0.0..=5.0).contains(&bound)) {
+        return Err(ToolError::invalid(format!(
+            "min_{what} and max_{what} must be from 0 to 5."
+        )));
+    }
     if low > high {
         return Err(ToolError::invalid(format!(
             "min_{what} must not be above max_{what}."

@@ -144,6 +144,12 @@ impl Catalogue {
         self.products.get(&id)
     }
 
+    /// A product that something new is to be about: 422 if there is none.
+    pub(crate) fn product_meant(&self, id: ProductId) -> Result<&Product, ToolError> {
+        let none = |error: ToolError| ToolError::invalid(error.message);
+        self.product(id).map_err(none)
+    }
+
     /// 409 if there is none.
     pub(crate) fn product(&self, id: ProductId) -> Result<&Product, ToolError> {
         self.get(id)
@@ -189,17 +195,6 @@ impl Catalogue {
         self.products()
             .map(|product| product.kind.as_str())
             .collect()
-    }
-
-    /// The type of this name in the catalogue's spelling. 422 if there is none.
-    pub(crate) fn product_type(&self, name: &str) -> Result<&str, ToolError> {
-        let is_it = |product: &&Product| same(&product.kind, name);
-        let found = self.products().find(is_it);
-        found.map(|product| product.kind.as_str()).ok_or_else(|| {
-            ToolError::invalid(format!(
-                "There is no product type {name:?}. search_product_types lists them."
-            ))
-        })
     }
 
     /// The products that match a query, best first; all by id without one.

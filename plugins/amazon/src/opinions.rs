@@ -99,9 +99,14 @@ impl Amazon {
             is_verified,
             list,
         } = arguments;
+        let (min, max) = (min_rating.unwrap_or(1), max_rating.unwrap_or(5));
+        if !(1..=5).contains(&min) || !(1..=5).contains(&max) {
+            return Err(ToolError::invalid(
+                "min_rating and max_rating must be from 1 to 5.",
+            ));
+        }
         self.catalogue.product(product_id)?;
         let author = self.accounts.named_by(user_email.as_deref())?;
-        let (min, max) = (min_rating.unwrap_or(1), max_rating.unwrap_or(5));
         if min > max {
             return Err(ToolError::invalid(
                 "min_rating must not be above max_rating.",
@@ -138,7 +143,7 @@ impl Amazon {
             title,
             text,
         } = arguments;
-        self.catalogue.product(product_id)?;
+        self.catalogue.product_meant(product_id)?;
         let review = checked_review(Review {
             id: self.feedback.next_review(),
             product: product_id,
@@ -150,7 +155,7 @@ impl Amazon {
             created_at: clock::now(),
         })?;
         if let Some(earlier) = self.feedback.review_by(product_id, me) {
-            return Err(ToolError::invalid(format!(
+            return Err(ToolError::taken(format!(
                 "You have reviewed product {product_id} already: review {}.",
                 earlier.id
             )));
@@ -200,12 +205,20 @@ impl Amazon {
             question,
         } = arguments;
         self.catalogue.product(product_id)?;
+        let question = checked_text("question", question)?;
+        let same = |earlier: &&Question| earlier.author == *me && earlier.text == question;
+        if let Some(earlier) = self.feedback.questions_of(product_id).find(same) {
+            return Err(ToolError::taken(format!(
+                "You have asked this about product {product_id} already: question {}.",
+                earlier.id
+            )));
+        }
         let id = self.feedback.next_question();
         self.feedback.insert_question(Question {
             id,
             product: product_id,
             author: me.clone(),
-            text: checked_text("question", question)?,
+            text: question,
             created_at: clock::now(),
             answers: List::default(),
         });

@@ -203,6 +203,8 @@ impl Amazon {
         if clear_wish_list_first {
             customer.wish_list.clear();
         }
+        let stock = self.catalogue.product(product_id)?.sale.stock;
+        in_stock(product_id, stock, quantity)?;
         let total = customer.on_wish_list(product_id).saturating_add(quantity);
         self.put_on_wish_list(&mut customer, product_id, total)?;
         self.save(me, customer);

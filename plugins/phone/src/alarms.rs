@@ -123,6 +123,19 @@ impl Phone {
         };
         let mut alarm = Alarm::new(me.clone(), clock::now());
         alarm.apply(change)?;
+        let same = |earlier: &Alarm| {
+            earlier.owner == alarm.owner
+                && earlier.time == alarm.time
+                && earlier.repeat_days == alarm.repeat_days
+                && earlier.label == alarm.label
+        };
+        // Those without a label may be the same.
+        if !alarm.label.is_empty() && self.alarms.iter().any(|(_, earlier)| same(earlier)) {
+            return Err(ToolError::taken(format!(
+                "You have an alarm at {} on these days with this label already.",
+                alarm.time
+            )));
+        }
         let alarm_id = self.alarms.insert(alarm);
         Ok(json!({"message": format!("Alarm {alarm_id} is created."), "alarm_id": alarm_id}))
     }

@@ -127,7 +127,7 @@ impl Splitwise {
         let person = Email::parse(&user_email)?;
         self.check_known(&person)?;
         if group.has(&person) {
-            return Err(ToolError::invalid(format!(
+            return Err(ToolError::taken(format!(
                 "{person} is a member of group {group_id} already."
             )));
         }

@@ -1,5 +1,6 @@
 //! What tools of several topics take. The comments are what a model reads.
 
+use pibench_sdk::tool::ToolError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,6 +13,17 @@ pub(crate) fn no_bound() -> u64 {
 
 pub(crate) fn best_rating() -> f64 {
     5.0
+}
+
+/// 422 for bounds of ratings that no rating has.
+pub(crate) fn check_ratings(bounds: [f64; 2], least: u8) -> Result<(), ToolError> {
+    let has = |bound: &f64| (f64::from(least)..=best_rating()).contains(bound);
+    if bounds.iter().all(has) {
+        return Ok(());
+    }
+    Err(ToolError::invalid(format!(
+        "min_rating and max_rating must be from {least} to 5."
+    )))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

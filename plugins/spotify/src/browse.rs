@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
-use crate::arguments::{self, AlbumIdOnly, ArtistIdOnly, SongIdOnly};
+use crate::arguments::{self, AlbumIdOnly, ArtistIdOnly, SongIdOnly, check_ratings};
 use crate::catalogue::{Album, Artist, Song};
 use crate::rows::{ArtistRow, fields};
 
@@ -100,8 +100,7 @@ impl Spotify {
             max_play_count,
             list,
         } = arguments;
-        artist_id.map(|id| self.artist(id)).transpose()?;
-        album_id.map(|id| self.album(id)).transpose()?;
+        check_ratings([min_rating, max_rating], 0)?;
         let released = min_release_date.0..=max_release_date.0;
         let wanted = |song: &&Song| {
             artist_id.is_none_or(|id| song.artists.contains(&id))
@@ -139,6 +138,7 @@ impl Spotify {
             genre,
             list,
         } = arguments;
+        check_ratings([min_rating, max_rating], 0)?;
         let released = min_release_date.0..=max_release_date.0;
         let wanted = |album: &&Album| {
             is_genre(&album.genre, genre.as_deref())
@@ -217,6 +217,12 @@ impl Spotify {
         self.catalogue
             .song(id)
             .ok_or_else(|| ToolError::conflict("song", id))
+    }
+
+    /// A song that something new is to be about, or that is to be in a list: 422 if there is none.
+    pub(crate) fn song_meant(&self, id: u32) -> Result<&Song, ToolError> {
+        let none = |error: ToolError| ToolError::invalid(error.message);
+        self.song(id).map_err(none)
     }
 
     pub(crate) fn album(&self, id: u32) -> Result<&Album, ToolError> {

@@ -146,7 +146,7 @@ impl Spotify {
         me: &Email,
         SongIdOnly { song_id }: SongIdOnly,
     ) -> Result<Value, ToolError> {
-        let title = self.song(song_id)?.title.clone();
+        let title = self.song_meant(song_id)?.title.clone();
         if self.downloaded_songs.remove(song_id, me) {
             Ok(told(format!(
                 "Song {song_id} ({title}) is no longer downloaded."

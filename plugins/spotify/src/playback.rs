@@ -186,11 +186,12 @@ impl Spotify {
 
     pub(crate) fn previous_song(&mut self, me: &Email, _: NoArguments) -> Result<Value, ToolError> {
         let player = self.players.get(me).ok_or_else(empty_queue)?;
-        let previous = player.position().checked_sub(1).ok_or_else(|| {
-            ToolError::invalid(
-                "There is no previous song: the current one is the first of the queue.",
-            )
-        })?;
+        let last = player.queue().len() - 1;
+        if last == 0 {
+            return Err(ToolError::invalid("Your queue has only one song."));
+        }
+        // Before the first comes the last.
+        let previous = player.position().checked_sub(1).unwrap_or(last);
         self.play(me, previous)
     }
 

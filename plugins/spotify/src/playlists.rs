@@ -81,6 +81,7 @@ impl Spotify {
             owner_email,
             list,
         } = arguments;
+        arguments::check_ratings([min_rating, max_rating], 0)?;
         let owner = self.accounts.named_by(owner_email.as_deref())?;
         let wanted = |playlist: &&Playlist| {
             (playlist.public || Some(&playlist.owner) == me)
@@ -142,6 +143,13 @@ impl Spotify {
     ) -> Result<Value, ToolError> {
         let CreatePlaylist { title, is_public } = arguments;
         let title = checked_title("title", title)?;
+        let mine = |playlist: &&Playlist| playlist.owner == *me && playlist.title == *title;
+        if let Some(earlier) = self.playlists.values().find(mine) {
+            return Err(ToolError::taken(format!(
+                "Your playlist {} has the title {title:?} already.",
+                earlier.id
+            )));
+        }
         let message = format!("The playlist {title:?} is created.");
         let id = self.playlists.next_id();
         let playlist = Playlist {
@@ -169,7 +177,7 @@ impl Spotify {
             song_id,
         } = arguments;
         let playlist = self.own_playlist(me, playlist_id)?;
-        let title = &self.song(song_id)?.title;
+        let title = &self.song_meant(song_id)?.title;
         if playlist.songs.contains(&song_id) {
             return Err(ToolError::invalid(format!(
                 "Song {song_id} ({title}) is in playlist {playlist_id} already."

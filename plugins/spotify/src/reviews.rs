@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Spotify;
+use crate::arguments::check_ratings;
 use crate::catalogue::SongId;
 use crate::made::Review;
 use crate::rows::{ReviewRow, fields};
@@ -90,7 +91,7 @@ impl Spotify {
             title,
             text,
         } = arguments;
-        self.song(song_id)?;
+        self.song_meant(song_id)?;
         let review = self.new_review(rating, title, text, clock::now())?;
         let id = self.keep_review(song_id, me, review)?;
         let title = &self.song(song_id)?.title;
@@ -143,6 +144,7 @@ impl Spotify {
             max_rating,
             list,
         } = arguments;
+        check_ratings([min_rating, max_rating].map(f64::from), 1)?;
         self.song(song_id)?;
         let user = self.accounts.named_by(user_email.as_deref())?;
         let mut rows: Vec<ReviewRow> = self
@@ -175,7 +177,7 @@ impl Spotify {
         })
     }
 
-    /// Keeps a new review: 422 if this person has reviewed this song.
+    /// Keeps a new review: 409 if this person has reviewed this song.
     pub(crate) fn keep_review(
         &mut self,
         song: SongId,
@@ -184,7 +186,7 @@ impl Spotify {
     ) -> Result<u32, ToolError> {
         let place = (song, user.clone());
         if let Some(earlier) = self.reviews.get(&place) {
-            return Err(ToolError::invalid(format!(
+            return Err(ToolError::taken(format!(
                 "{user} has reviewed song {song} already: review {} can be updated.",
                 earlier.id
             )));

@@ -247,7 +247,6 @@ fn what_does_not_exist_is_named() {
         "add_to_queue",
         "like_song",
         "play_music",
-        "remove_downloaded_song",
         "show_song",
         "show_song_reviews",
     ] {
@@ -256,7 +255,13 @@ fn what_does_not_exist_is_named() {
     check_refused(
         "review_song",
         json!({"song_id": 99, "rating": 1}),
-        409,
+        422,
+        "There is no song 99.",
+    );
+    check_refused(
+        "add_song_to_playlist",
+        json!({"playlist_id": 1, "song_id": 99}),
+        422,
         "There is no song 99.",
     );
     for tool in [
@@ -264,17 +269,11 @@ fn what_does_not_exist_is_named() {
         "add_to_queue",
         "like_album",
         "play_music",
-        "search_songs",
         "show_album",
     ] {
         check_refused(tool, json!({"album_id": 99}), 409, "There is no album 99.");
     }
-    for tool in [
-        "follow_artist",
-        "search_songs",
-        "show_artist",
-        "show_artist_following",
-    ] {
+    for tool in ["follow_artist", "show_artist", "show_artist_following"] {
         check_refused(
             tool,
             json!({"artist_id": 99}),
@@ -302,12 +301,21 @@ fn what_does_not_exist_is_named() {
             409,
             "There is no playlist 99.",
         );
-        check_refused(
-            tool,
-            json!({"playlist_id": 1, "song_id": 99}),
-            409,
-            "There is no song 99.",
-        );
+    }
+    check_refused(
+        "remove_song_from_playlist",
+        json!({"playlist_id": 1, "song_id": 99}),
+        409,
+        "There is no song 99.",
+    );
+    check_refused(
+        "remove_downloaded_song",
+        json!({"song_id": 99}),
+        422,
+        "There is no song 99.",
+    );
+    for of in ["artist_id", "album_id"] {
+        assert_eq!(ida().ok("search_songs", json!({of: 99})), json!([]));
     }
     for tool in ["show_song_review", "update_song_review"] {
         check_refused(
@@ -316,6 +324,27 @@ fn what_does_not_exist_is_named() {
             409,
             "There is no review 99.",
         );
+    }
+}
+
+#[test]
+fn bounds_of_ratings_are_ratings() {
+    for (tool, least) in [
+        ("search_songs", 0),
+        ("search_albums", 0),
+        ("search_playlists", 0),
+        ("show_song_reviews", 1),
+    ] {
+        let bounds = |least: i32, most: i32| {
+            let mut bounds = json!({"min_rating": least, "max_rating": most});
+            if tool == "show_song_reviews" {
+                bounds["song_id"] = json!(1);
+            }
+            bounds
+        };
+        ida().ok(tool, bounds(least, 5));
+        let message = format!("min_rating and max_rating must be from {least} to 5.");
+        check_refused(tool, bounds(least, 6), 422, &message);
     }
 }
 

@@ -177,6 +177,7 @@ impl Model {
                 if first {
                     next.wish_list.clear();
                 }
+                (n <= *next.stock.get(&id)?).then_some(())?;
                 next.put_on_wish_list(id, n)?;
             }
             Step::Set(id, n) => {

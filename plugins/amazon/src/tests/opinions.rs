@@ -43,6 +43,8 @@ fn a_list_of_reviews_that_breaks_a_rule_is_refused() {
     );
     let message = "min_rating must not be above max_rating.";
     check_refused(tool, list("min_rating", json!(4)), 422, message);
+    let message = "min_rating and max_rating must be from 1 to 5.";
+    check_refused(tool, list("max_rating", json!(6)), 422, message);
     check_refused(
         tool,
         list("user_email", json!("bo")),
@@ -92,7 +94,7 @@ fn a_review_counts_for_the_product() {
 fn a_review_that_breaks_a_rule_is_refused() {
     let review = |product_id: u32, rating: u32| json!({"product_id": product_id, "rating": rating});
     let tool = "write_product_review";
-    check_refused(tool, review(UNKNOWN, 3), 409, "There is no product 99.");
+    check_refused(tool, review(UNKNOWN, 3), 422, "There is no product 99.");
     check_refused(
         tool,
         review(LAMP, 0),
@@ -106,7 +108,7 @@ fn a_review_that_breaks_a_rule_is_refused() {
         "The rating must be from 1 to 5, not 6.",
     );
     let message = "You have reviewed product 1 already: review 1.";
-    refused(bo(), tool, review(LAMP, 3), (422, message));
+    refused(bo(), tool, review(LAMP, 3), (409, message));
     let long = json!({"product_id": LAMP, "rating": 3, "text": "x".repeat(8193)});
     check_refused(
         tool,
@@ -152,6 +154,11 @@ fn a_question_that_breaks_a_rule_is_refused() {
     let ask = |product_id: u32, text: &str| json!({"product_id": product_id, "question": text});
     let tool = "write_product_question";
     check_refused(tool, ask(UNKNOWN, "?"), 409, "There is no product 99.");
+    let mut session = ida();
+    session.ok(tool, ask(LAMP, "Is it warm?"));
+    let again = session.refused(tool, ask(LAMP, "Is it warm?"));
+    let message = "You have asked this about product 1 already: question 2.";
+    assert_eq!((again.status, again.message.as_str()), (409, message));
     check_refused(tool, ask(LAMP, " "), 422, "The question must not be empty.");
     let message = "The question has 8193 bytes; at most 8192 fit.";
     check_refused(tool, ask(LAMP, &"x".repeat(8193)), 422, message);

@@ -155,19 +155,22 @@ fn a_quantity_in_the_cart_is_set() {
 }
 
 #[test]
-fn a_wish_list_shows_what_it_holds_in_stock_or_not() {
+fn a_wish_list_takes_what_is_in_stock_and_shows_what_it_holds_in_stock_or_not() {
     let mut session = ida();
+    let wished =
+        json!({"wish_list_items": [{"owner": "ida@vale.test", "product": "mug", "quantity": 6}]});
+    app::add(&mut session.app, &wished.to_string()).unwrap();
     let answer = session.ok(
         "add_product_to_wish_list",
-        json!({"product_id": MUG, "quantity": 6}),
+        json!({"product_id": RED_LAMP, "quantity": 2}),
     );
     assert_eq!(
         answer,
-        json!({"message": "Product 4 is on your wish list, 6 of it."})
+        json!({"message": "Product 2 is on your wish list, 4 of it."})
     );
     let expected = json!([
         {"product_id": 2, "product_name": "Arc Desk Lamp", "product_type": "desk lamp", "rating": 0.0,
-         "relative_size": "medium", "color": "red", "quantity": 2, "price": 24.99, "inventory_quantity": 3},
+         "relative_size": "medium", "color": "red", "quantity": 4, "price": 24.99, "inventory_quantity": 3},
         {"product_id": 4, "product_name": "Tall Mug", "product_type": "mug", "rating": 0.0,
          "relative_size": "small", "color": "white", "quantity": 6, "price": 8.0, "inventory_quantity": 0},
     ]);
@@ -180,11 +183,12 @@ fn a_wish_list_shows_what_it_holds_in_stock_or_not() {
     let tool = "add_product_to_wish_list";
     check_refused(tool, add(UNKNOWN, 1), 409, "There is no product 99.");
     check_refused(tool, add(MUG, 0), 422, "The quantity must be at least 1.");
+    check_refused(tool, add(MUG, 1), 422, "Product 4 is out of stock.");
     check_refused(
         tool,
-        add(RED_LAMP, 998),
+        add(RED_LAMP, 4),
         422,
-        "At most 999 of one product fit, not 1000.",
+        "Product 2: only 3 in stock, not 4.",
     );
 }
 
@@ -237,7 +241,8 @@ fn products_move_from_the_wish_list_to_the_cart() {
     let expected = (422, "Product 2: only 3 in stock, not 4.");
     refused(ida_with(&[(RED_LAMP, 2)]), tool, go(RED_LAMP, 2), expected);
     let mut session = ida();
-    session.ok("add_product_to_wish_list", json!({"product_id": MUG}));
+    let wished = json!({"wish_list_items": [{"owner": "ida@vale.test", "product": "mug"}]});
+    app::add(&mut session.app, &wished.to_string()).unwrap();
     refused(
         session,
         tool,

@@ -32,6 +32,19 @@ fn an_alarm_is_set_as_told() {
 }
 
 #[test]
+fn an_alarm_of_a_time_its_days_and_a_label_is_set_once() {
+    let mut session = ida();
+    let alarm = |label: &str| json!({"time": "22:00", "repeat_days": ["sunday"], "label": label});
+    session.ok("create_alarm", alarm("Sleep"));
+    let refusal = session.refused("create_alarm", alarm("Sleep"));
+    let message = "You have an alarm at 22:00 on these days with this label already.";
+    assert_eq!((refusal.status, refusal.message.as_str()), (409, message));
+    for label in ["Tea", "", ""] {
+        session.ok("create_alarm", alarm(label));
+    }
+}
+
+#[test]
 fn an_alarm_is_changed_where_told() {
     let mut session = ida();
     let change = json!({"alarm_id": 1, "time": "08:00", "repeat_days": [], "enabled": false});

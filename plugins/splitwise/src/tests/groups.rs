@@ -134,7 +134,7 @@ fn a_member_who_cannot_join_is_refused() {
         (add(1, "di"), 422, "\"di\" is no email address."),
         (
             add(1, BO),
-            422,
+            409,
             "bo@lind.test is a member of group 1 already.",
         ),
     ] {

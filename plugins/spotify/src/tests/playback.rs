@@ -191,7 +191,7 @@ fn a_song_that_begins_from_rest_is_a_play() {
 }
 
 #[test]
-fn the_previous_song_plays_and_the_first_has_none() {
+fn the_previous_song_plays_and_before_the_first_the_last() {
     let mut session = bo();
     let answer = session.ok("previous_song", json!({}));
     assert_eq!(
@@ -199,11 +199,12 @@ fn the_previous_song_plays_and_the_first_has_none() {
         json!({"message": "Song 1 (First Ferry) is playing.", "song_id": 1})
     );
     check_queue(&mut session, &[1, 2, 1, 3], 0, true);
+    session.ok("previous_song", json!({}));
+    check_queue(&mut session, &[1, 2, 1, 3], 3, true);
+    let mut session = ida();
+    session.ok("play_music", json!({"song_id": 1}));
     let refusal = session.refused("previous_song", json!({}));
-    assert_eq!(
-        refusal,
-        ToolError::invalid("There is no previous song: the current one is the first of the queue.")
-    );
+    assert_eq!(refusal, ToolError::invalid("Your queue has only one song."));
 }
 
 #[test]

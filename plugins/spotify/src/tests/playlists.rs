@@ -29,6 +29,13 @@ fn a_playlist_is_created_as_told() {
 
 #[test]
 fn a_playlist_without_a_good_title_is_refused() {
+    let mut session = ida();
+    session.ok("create_playlist", json!({"title": "Rain"}));
+    let refusal = session.refused("create_playlist", json!({"title": " Rain"}));
+    let message = "Your playlist 5 has the title \"Rain\" already.";
+    assert_eq!((refusal.status, refusal.message.as_str()), (409, message));
+    // Somebody else's may.
+    bo().ok("create_playlist", json!({"title": "Rain"}));
     check_refused(
         "create_playlist",
         json!({"title": " "}),

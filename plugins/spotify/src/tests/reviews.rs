@@ -57,7 +57,7 @@ fn a_review_that_breaks_a_rule_is_refused() {
 fn a_song_is_reviewed_once_by_each() {
     let refusal = bo().refused("review_song", json!({"song_id": 1, "rating": 1}));
     let message = "bo@lind.test has reviewed song 1 already: review 1 can be updated.";
-    assert_eq!((refusal.status, refusal.message.as_str()), (422, message));
+    assert_eq!((refusal.status, refusal.message.as_str()), (409, message));
 }
 
 #[test]
