@@ -308,15 +308,6 @@ fn what_does_not_exist_is_named() {
         409,
         "There is no song 99.",
     );
-    check_refused(
-        "remove_downloaded_song",
-        json!({"song_id": 99}),
-        422,
-        "There is no song 99.",
-    );
-    for of in ["artist_id", "album_id"] {
-        assert_eq!(ida().ok("search_songs", json!({of: 99})), json!([]));
-    }
     for tool in ["show_song_review", "update_song_review"] {
         check_refused(
             tool,
@@ -324,6 +315,23 @@ fn what_does_not_exist_is_named() {
             409,
             "There is no review 99.",
         );
+    }
+}
+
+#[test]
+fn what_is_not_among_the_downloads_cannot_be_removed() {
+    check_refused(
+        "remove_downloaded_song",
+        json!({"song_id": 99}),
+        422,
+        "There is no song 99.",
+    );
+}
+
+#[test]
+fn an_unknown_artist_or_album_finds_nothing() {
+    for of in ["artist_id", "album_id"] {
+        assert_eq!(ida().ok("search_songs", json!({of: 99})), json!([]));
     }
 }
 

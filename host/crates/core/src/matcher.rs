@@ -20,11 +20,12 @@ use crate::vocabulary::MatcherFile;
 const QUESTION_LIMIT: usize = 400;
 
 /// Marks that close what a sentence stands in: bold type, quotes, brackets.
-const CLOSING: &[char] = &['*', '_', '"', '\'', '’', '”', '»', ')', ']'];
+const CLOSING: &str = "*_\"'’”»)]";
 
 /// A sentence: up to a mark that ends one, what closes it, and a blank after it, so that numbers and file names stay whole.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?s).*?(?:[.!?]+[*_"'’”»)\]]*(?:\s|$)|$)"#)
+    let closing = regex::escape(CLOSING);
+    Regex::new(&format!(r"(?s).*?(?:[.!?]+[{closing}]*(?:\s|$)|$)"))
         .expect("the pattern is part of the program, and tests use it")
 });
 
@@ -77,7 +78,9 @@ impl Piece {
         sentences
             .map(|sentence| sentence.as_str().trim())
             .filter(|sentence| {
-                sentence.trim_end_matches(CLOSING).ends_with('?')
+                sentence
+                    .trim_end_matches(|mark| CLOSING.contains(mark))
+                    .ends_with('?')
                     && sentence.chars().count() <= QUESTION_LIMIT
             })
             .map(|sentence| Self {
