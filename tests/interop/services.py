@@ -1,8 +1,8 @@
 """The same random calls to an app of ours and to the service that it stands in for: `services.py PROGRAM PLUGINS [APP...]`.
 
-Both begin with the same people and, where no tool makes them, the same goods and songs, and see the same clock. A call agrees when both answer or both refuse with the same status.
-Ids may differ: an id of ours is known by the answer that told it. An episode ends where one side changed and the other did not, since
-nothing after it can be compared. Exits with 1 where an app agrees less than it did.
+Both begin with the same people and, where no tool makes them, the same goods and songs, and see the same clock. A call agrees when
+both answer or both refuse with the same status. Ids may differ: an id of ours is known by the answer that told it. An episode ends
+where one side changed and the other did not, since nothing after it can be compared. Exits with 1 where an app agrees less than it did.
 """
 
 import collections

@@ -64,6 +64,8 @@ pub(crate) struct SellerIdOnly {
     pub seller_id: u32,
 }
 
+const BEST_RATING: f64 = 5.0;
+
 /// How much a product of a type says about interest in the type.
 const BOUGHT: u32 = 3;
 const WANTED: u32 = 2;
@@ -157,16 +159,18 @@ impl Amazon {
             seller_id,
             ..
         } = arguments;
-        let price = bounds("price", arguments.min_price, arguments.max_price)?;
+        let price = bounds("price", arguments.min_price, arguments.max_price, None)?;
         let rating = bounds(
             "product_rating",
             arguments.min_product_rating,
             arguments.max_product_rating,
+            Some(BEST_RATING),
         )?;
         let seller_rating = bounds(
             "seller_rating",
             arguments.min_seller_rating,
             arguments.max_seller_rating,
+            Some(BEST_RATING),
         )?;
         Ok(move |offer: &Offer| {
             let product = offer.product;
@@ -281,20 +285,24 @@ impl Amazon {
     }
 }
 
-/// Whether a value lies within; a bound that is not given does not hold.
+/// Whether a value lies within; a bound that is not given does not hold. 422 for one of a value that there is not, or where
+/// they stand in the wrong order.
 fn bounds(
     what: &str,
     min: Option<f64>,
     max: Option<f64>,
+    most: Option<f64>,
 ) -> Result<impl Fn(f64) -> bool + use<>, ToolError> {
     let (low, high) = (
         min.unwrap_or(f64::NEG_INFINITY),
         max.unwrap_or(f64::INFINITY),
     );
-    let given = [min, max].into_iter().flatten();
-    if what != "price" && !given.into_iter().all(|bound| (0.0..=5.0).contains(&bound)) {
+    let mut given = [min, max].into_iter().flatten();
+    if let Some(most) = most
+        && !given.all(|bound| (0.0..=most).contains(&bound))
+    {
         return Err(ToolError::invalid(format!(
-            "min_{what} and max_{what} must be from 0 to 5."
+            "min_{what} and max_{what} must be from 0 to {most}."
         )));
     }
     if low > high {
