@@ -1,6 +1,6 @@
 //! What the agent and the apps can read holds no hidden intent, no checklist item and no word of a grader.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use camino::Utf8Path;
 use pibench_suite::load::load;
@@ -59,16 +59,51 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
 }
 
 pub(crate) fn assert_hidden(shown: &str, place: &str, session: &Session) {
-    let shown = fold(shown);
-    for secret in secrets(session) {
-        let leaked = spans(&secret)
-            .into_iter()
-            .find(|span| shown.contains(span.as_str()));
-        assert_eq!(
-            leaked, None,
-            "{place} shows a secret of {}: {secret}",
-            session.id
-        );
+    Secrets::of(std::slice::from_ref(session)).assert_hidden(shown, place);
+}
+
+/// Every span of what some sessions keep secret, with the session and the secret that it is of: a text is gone through
+/// once, however many there are.
+struct Secrets {
+    spans: HashMap<String, String>,
+    /// Those of less than a span.
+    short: Vec<(String, String)>,
+}
+
+impl Secrets {
+    fn of(sessions: &[Session]) -> Secrets {
+        let mut all = Secrets {
+            spans: HashMap::new(),
+            short: Vec::new(),
+        };
+        for session in sessions {
+            for secret in secrets(session) {
+                let source = format!("{}: {secret}", session.id);
+                for span in spans(&secret) {
+                    if span.chars().count() < SPAN {
+                        all.short.push((span, source.clone()));
+                    } else {
+                        all.spans.insert(span, source.clone());
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn assert_hidden(&self, shown: &str, place: &str) {
+        let shown = fold(shown);
+        let starts = shown.char_indices().map(|(start, _)| start);
+        let ends = starts.clone().chain([shown.len()]).skip(SPAN);
+        let long = starts
+            .zip(ends)
+            .find_map(|(start, end)| self.spans.get(&shown[start..end]));
+        let short = || {
+            let mut short = self.short.iter();
+            short.find_map(|(span, source)| shown.contains(span).then_some(source))
+        };
+        let leaked = long.or_else(short);
+        assert_eq!(leaked, None, "{place} shows a secret");
     }
 }
 
@@ -77,12 +112,9 @@ pub(crate) fn assert_hidden(shown: &str, place: &str, session: &Session) {
 #[test]
 fn nothing_that_the_agent_or_an_app_can_read_tells_a_secret() {
     let suite = suite();
-    // Side by side: the search takes most of the time.
-    std::thread::scope(|scope| {
-        for persona in &suite.personas {
-            scope.spawn(|| assert_persona_hidden(persona));
-        }
-    });
+    for persona in &suite.personas {
+        assert_persona_hidden(persona);
+    }
 }
 
 fn assert_persona_hidden(persona: &Persona) {
@@ -91,37 +123,34 @@ fn assert_persona_hidden(persona: &Persona) {
         scene.play_all(agent, &["--agent", agent, "--persona", &persona.id]);
     }
     let read = |path: &str| std::fs::read_to_string(scene.path(path)).unwrap();
-    let mut places: Vec<(String, String)> = Vec::new();
+    // What is shown again in a later session is looked at once.
+    let mut places: HashMap<String, String> = HashMap::new();
     for agent in ["nop", "cheat"] {
         for line in read(&format!("{agent}/journal/{}.r1.jsonl", persona.id)).lines() {
             let event: Value = serde_json::from_str(line).unwrap();
             match event["event"].as_str().unwrap() {
                 "session_started" => {
-                    places.push((
-                        "the first message".into(),
-                        event["message"].as_str().unwrap().into(),
-                    ));
+                    let message = event["message"].as_str().unwrap();
+                    places.insert(message.into(), "the first message".into());
                     let system = read(&format!(
                         "{agent}/blobs/{}",
                         event["system"].as_str().unwrap()
                     ));
-                    places.push(("the system prompt".into(), system));
+                    places.insert(system, "the system prompt".into());
                     for mark in event["apps"].as_object().unwrap().values() {
                         let snapshot = read(&format!(
                             "{agent}/blobs/{}",
                             mark["snapshot"].as_str().unwrap()
                         ));
-                        places.push(("an app's state".into(), snapshot));
+                        places.insert(snapshot, "an app's state".into());
                     }
                     for change in event["changes"].as_array().into_iter().flatten() {
                         let blob = std::fs::read(scene.path(&format!(
                             "{agent}/blobs/{}",
                             change["blob"].as_str().unwrap()
                         )));
-                        places.push((
-                            change["path"].to_string(),
-                            String::from_utf8_lossy(&blob.unwrap()).into(),
-                        ));
+                        let text = String::from_utf8_lossy(&blob.unwrap()).into();
+                        places.insert(text, change["path"].to_string());
                     }
                 }
                 "turn" if event["turn"] == 1 => {
@@ -132,7 +161,7 @@ fn assert_persona_hidden(persona: &Persona) {
                         .filter(|step| step["step"] == "call")
                     {
                         let text = step["record"]["result"].as_str().unwrap();
-                        places.push((step["record"]["tool"].to_string(), text.into()));
+                        places.insert(text.into(), step["record"]["tool"].to_string());
                     }
                 }
                 _ => {}
@@ -140,10 +169,9 @@ fn assert_persona_hidden(persona: &Persona) {
         }
     }
     assert!(places.len() > 40, "{}", places.len());
-    for session in &persona.sessions {
-        for (place, shown) in &places {
-            assert_hidden(shown, place, session);
-        }
+    let secrets = Secrets::of(&persona.sessions);
+    for (shown, place) in &places {
+        secrets.assert_hidden(shown, place);
     }
 }
 
