@@ -128,7 +128,7 @@ fn an_intent_in_the_request_is_a_leak() {
         "The exhibit's mark is TO1 and its sheets are numbered straight through.",
         3,
         &[
-            "session.toml:19:",
+            "session.toml:22:",
             "the request of `saltmarsh-exhibit` has this in the same words",
         ],
     );
@@ -221,6 +221,10 @@ fn a_group_whose_last_session_needs_nothing_of_another_is_no_group() {
             "{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"kit-has-originals\" }",
             // A file that it stages is there without it, too.
             "{ kind = \"file\", path = \"saltmarsh/documents-2.md\", quote = \"the\" }",
+        )
+        .replace(
+            "{ kind = \"session\", session = \"saltmarsh-exhibit\", quote = \"has no name there\" }",
+            other,
         );
     scene.write(&path, &text);
     expect(
@@ -254,21 +258,21 @@ fn examples_are_tried() {
 
 #[test]
 fn items_that_look_like_several_or_alike_are_hinted_at() {
-    let old = "criterion = \"By the statement the call logs show no alarm call to Tamsin, Kit Orrell or Olu Bassey in the night of 28 June 2025\"";
+    let old = "criterion = \"By the statement the call logs show no alarm call in the night of 28 June 2025, and as the first call in them the head baker's to Kit at 04:55, which he did not hear, before Tamsin's at 05:10\"";
     let file = session("saltmarsh-statement");
     check(
         &file,
         old,
         "criterion = \"By the statement the call logs show no alarm call. The night is that of 28 June 2025\"",
         0,
-        &["warning: the item `nobody-rung` looks like several: 2 sentences"],
+        &["warning: the item `night-in-the-logs` looks like several: 2 sentences"],
     );
     check(
         &file,
         old,
         "criterion = \"The loss is stated in three heads with the sums of its papers: GBP 11,340, 6,875 and 3,120\"",
         0,
-        &["warning: `three-heads` and `nobody-rung` look alike"],
+        &["warning: `three-heads` and `night-in-the-logs` look alike"],
     );
 }
 
@@ -492,8 +496,8 @@ fn a_plugin_that_is_missing_hides_nothing_else() {
     );
     scene.replace(
         &session("saltmarsh-statement"),
-        "Tamsin's story closes",
-        "It closes",
+        "Dean Sollis is not named",
+        "He is not named",
     );
     let output = scene.run(&["check", SUITE]);
     expect(
@@ -501,7 +505,7 @@ fn a_plugin_that_is_missing_hides_nothing_else() {
         3,
         &[
             "cannot find plugin `nosuch`",
-            "the intent `stops-at-denial` does not stand alone",
+            "the intent `engineer-unnamed` does not stand alone",
         ],
     );
     let text = String::from_utf8(output.stdout).unwrap();
@@ -602,10 +606,12 @@ fn a_session_that_no_episode_names_is_hinted_at() {
 fn an_item_or_intent_that_leans_on_another_is_hinted_at() {
     check(
         &session("saltmarsh-statement"),
-        "criterion = \"By the statement the call logs show no alarm call to Tamsin, Kit Orrell or Olu Bassey in the night of 28 June 2025\"",
+        "criterion = \"By the statement the call logs show no alarm call in the night of 28 June 2025, and as the first call in them the head baker's to Kit at 04:55, which he did not hear, before Tamsin's at 05:10\"",
         "criterion = \"It shows no alarm call\"",
         0,
-        &["warning: the item `nobody-rung` does not stand alone: \"it\" needs a text before it"],
+        &[
+            "warning: the item `night-in-the-logs` does not stand alone: \"it\" needs a text before it",
+        ],
     );
 }
 
@@ -619,11 +625,11 @@ fn a_matcher_looks_only_at_what_the_judge_is_shown() {
             "`call:gmail__update_draft` of `new-date`: the judge is shown no call of this tool",
         ),
         (
-            "id = \"report\"\ncriterion = \"Dorothea is told what the draft agrees to and that the client's authority for it came on 20 March\"\n\
+            "id = \"both-authorities\"\ncriterion = \"Dorothea is told all that the draft gives away and who said so: the time until 21 April, by Bettina's mail of 20 March, and the frame on a Thursday, by her text of 24 March\"\n\
              [checklist.met]\nwithin = [\"call:gmail__send_email\"]\n",
-            "id = \"report\"\ncriterion = \"Dorothea is told what the draft agrees to and that the client's authority for it came on 20 March\"\n\
+            "id = \"both-authorities\"\ncriterion = \"Dorothea is told all that the draft gives away and who said so: the time until 21 April, by Bettina's mail of 20 March, and the frame on a Thursday, by her text of 24 March\"\n\
              [checklist.met]\n",
-            "the matcher of `report` looks everywhere",
+            "the matcher of `both-authorities` looks everywhere",
         ),
         (
             "call = [\"email_addresses\", \"subject\", \"body\"]",

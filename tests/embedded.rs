@@ -17,7 +17,8 @@ fn scores(agent: &str, protocol: &str) -> (f64, f64, Value) {
     )
 }
 
-fn check(agent: &str, protocol: &str, expected: (f64, f64)) {
+/// What the play says else.
+fn check(agent: &str, protocol: &str, expected: (f64, f64)) -> Value {
     let (proc, comp, results) = scores(agent, protocol);
     assert_eq!(
         (proc, comp),
@@ -25,16 +26,26 @@ fn check(agent: &str, protocol: &str, expected: (f64, f64)) {
         "{agent} {protocol}: {:#}",
         results["sessions"]
     );
+    results
 }
 
 #[test]
-fn the_reference_scores_everything() {
-    check("reference", "paper", (100.0, 100.0));
+fn the_reference_scores_everything_and_its_results_have_the_documented_shape() {
+    let results = check("reference", "paper", (100.0, 100.0));
+    assert_documented_shape(&results);
 }
 
 #[test]
-fn a_reactive_agent_completes_and_is_never_proactive() {
-    check("reactive", "paper", (0.0, 100.0));
+fn a_reactive_agent_completes_in_a_turn_for_each_intent_and_one_more_and_is_never_proactive() {
+    let results = check("reactive", "paper", (0.0, 100.0));
+    for session in results["sessions"].as_array().unwrap() {
+        let provided = session["intents"]["provided"].as_u64().unwrap();
+        assert_eq!(
+            session["turns"].as_u64().unwrap(),
+            provided + 1,
+            "{session}"
+        );
+    }
 }
 
 #[test]
@@ -51,19 +62,6 @@ fn a_cheating_agent_stays_under_five() {
             proc < 5.0 && comp < 5.0,
             "{proc} / {comp}: {:#}",
             results["sessions"]
-        );
-    }
-}
-
-#[test]
-fn a_reactive_agent_takes_a_turn_for_each_intent_and_one_more() {
-    let (_, _, results) = scores("reactive", "paper");
-    for session in results["sessions"].as_array().unwrap() {
-        let provided = session["intents"]["provided"].as_u64().unwrap();
-        assert_eq!(
-            session["turns"].as_u64().unwrap(),
-            provided + 1,
-            "{session}"
         );
     }
 }
@@ -115,9 +113,7 @@ fn one_session_brings_those_that_it_depends_on() {
     );
 }
 
-#[test]
-fn the_results_have_the_documented_shape() {
-    let (_, _, results) = scores("reference", "paper");
+fn assert_documented_shape(results: &Value) {
     for key in [
         "proc", "comp", "proc_std", "comp_std", "scripted", "runs", "personas", "sessions",
         "faults",
