@@ -301,6 +301,19 @@ fn the_embedded_suite_is_counted() {
     }
 }
 
+/// Told before anything is compiled or played, with the option that names another place.
+#[test]
+fn a_run_folder_that_cannot_be_made_is_named_with_its_option() {
+    let scene = Scene::new();
+    let out = |place: &str| scene.run(&["run", short().to_str().unwrap(), "--out", place]);
+    let said = [
+        "failed to write /dev/null/run (--out names another place): ",
+        "not a directory",
+    ];
+    expect(&out("/dev/null/run"), 4, &said);
+    expect(&out("new/run"), 0, &[]);
+}
+
 #[test]
 fn a_run_whose_messages_nobody_reads_is_played_to_its_end() {
     let scene = Scene::new();

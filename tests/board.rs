@@ -162,7 +162,7 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
     let output = maintain(&scene, &site, &SIGNERS);
     expect(&output, 0, &[]);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("2 runs ranked, 1 submissions not"), "{said}");
+    assert!(said.contains("2 runs ranked, 1 submission not"), "{said}");
     let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
     let rows = board["rankings"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{board}");

@@ -59,7 +59,7 @@ fn a_folder_that_cannot_be_written_ends_the_run_with_its_name() {
     expect(
         &scene.run(&args),
         4,
-        &["error: failed to write file: File exists (os error 17)\n"],
+        &["error: failed to write file/run (--out names another place): not a directory\n"],
     );
     assert_eq!(files(scene.dir.path()), [("file".to_owned(), Vec::new())]);
 

@@ -70,7 +70,7 @@ fn a_run_is_verified_where_everything_lies_elsewhere() {
         said.contains("manifest.json: it was changed after the run"),
         "{said}"
     );
-    assert!(said.ends_with("1 problems\n"), "{said}");
+    assert!(said.ends_with("1 problem\n"), "{said}");
 }
 
 #[test]

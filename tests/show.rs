@@ -167,7 +167,11 @@ async fn what_is_asked_now_is_shown_as_long_as_somebody_plays() {
     let shown = || String::from_utf8(scene.run(&["show", "run", "--once"]).stdout).unwrap();
     let said = shown();
     assert!(
-        said.contains("Now: 1 call in flight; cost unknown"),
+        said.contains("Now: 1 at work: law_trainee/saltmarsh-chronology turn 1; 1 call in flight; cost unknown"),
+        "{said}"
+    );
+    assert!(
+        said.contains("playing │") && said.contains(", 1 playing."),
         "{said}"
     );
     playing.kill().unwrap();

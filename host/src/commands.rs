@@ -337,12 +337,14 @@ async fn offered_tools(
 
 /// The user's cache folder (XDG base directory specification); `PIBENCH_CACHE` names another one.
 fn cache_dir() -> PathBuf {
-    let named = std::env::var_os("PIBENCH_CACHE").map(PathBuf::from);
-    let xdg =
-        || std::env::var_os("XDG_CACHE_HOME").map(|dir| PathBuf::from(dir).join("pibench-host"));
-    let home =
-        || std::env::var_os("HOME").map(|dir| PathBuf::from(dir).join(".cache/pibench-host"));
-    named
+    // One that is empty is as one that is not set.
+    let folder = |name| {
+        let named = std::env::var_os(name).filter(|dir| !dir.is_empty());
+        named.map(PathBuf::from)
+    };
+    let xdg = || folder("XDG_CACHE_HOME").map(|dir| dir.join("pibench-host"));
+    let home = || folder("HOME").map(|dir| dir.join(".cache/pibench-host"));
+    folder("PIBENCH_CACHE")
         .or_else(xdg)
         .or_else(home)
         .unwrap_or_else(|| std::env::temp_dir().join("pibench-host-cache"))

@@ -7,6 +7,7 @@ use super::publish::refuse_in_clear;
 use super::{machine, runtime};
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::plan::{Purpose, reopen};
 use pibench_engine::{Audited, Plan, Sample};
 use pibench_record::ballot::Votes;
@@ -141,9 +142,10 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
         .or_exit(Exit::Io)?;
     let questions: usize = ballot.sessions.iter().map(|one| one.questions.len()).sum();
     println!(
-        "{file}: {} sessions, {questions} questions. Open it in a browser, answer all, save, and give the saved files of all \
+        "{file}: {}, {}. Open it in a browser, answer all, save, and give the saved files of all \
          people to `pibench-host audit RUN... --human FILE...`, with the same runs, --sample and --seed.",
-        ballot.sessions.len()
+        count(ballot.sessions.len(), "session"),
+        count(questions, "question")
     );
     Ok(Exit::Complete)
 }

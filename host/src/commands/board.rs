@@ -12,6 +12,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
 use pibench_board::site::{self, Level, Refused, Standing};
 use pibench_board::submission;
+use pibench_core::count::count;
 use pibench_record::folder::Transcripts;
 use pibench_record::publish::publish;
 use pibench_report::escape::line;
@@ -70,9 +71,9 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     }
     site::write(&rules.title, &standing, &refused, *seed, out.as_std_path()).or_exit(Exit::Io)?;
     println!(
-        "{out}/index.html: {} runs ranked, {} submissions not",
-        standing.len(),
-        refused.len()
+        "{out}/index.html: {} ranked, {} not",
+        count(standing.len(), "run"),
+        count(refused.len(), "submission")
     );
     Ok(Exit::Complete)
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::show_problems;
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure};
+use pibench_core::count::count;
 use pibench_engine::check::CheckError;
 use pibench_suite::check::{Checked, check as check_task};
 use pibench_suite::problem::{Problem, grouped};
@@ -54,7 +55,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
             }));
         } else {
             print!("{}", found.text);
-            println!("{path}: {errors} errors, {warnings} warnings");
+            let (errors, warnings) = (count(errors, "error"), count(warnings, "warning"));
+            println!("{path}: {errors}, {warnings}");
         }
     }
     if args.json {

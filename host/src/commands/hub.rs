@@ -11,6 +11,7 @@ use super::{load_suite, machine, runtime, talk};
 use crate::cli::hub::{HubArgs, HubCommand, TokenCommand};
 use crate::cli::{RunArgs, SettingArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::AgentRole;
 use pibench_engine::plan::Shared;
 use pibench_hub::{Hub, HubError, HubFile, Ledger, LedgerError, PreflightError, serve};
@@ -49,11 +50,11 @@ fn tokens(file: &HubFile, command: &TokenCommand) -> Result<Exit, Failure> {
                     None => "valid".into(),
                 };
                 println!(
-                    "{}  {}  made {}  {state}  {} runs, {} finished",
+                    "{}  {}  made {}  {state}  {}, {} finished",
                     line(&known.name),
                     known.id,
                     known.made,
-                    known.runs,
+                    count(known.runs, "run"),
                     known.finished
                 );
             }

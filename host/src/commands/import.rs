@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{machine, runtime, show_problems};
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::app_seed;
 use pibench_engine::plan::{open, search};
 use pibench_import::tasks::{
@@ -137,8 +138,14 @@ fn show(report: &Report, out: &str) -> Exit {
     }
     show_left_out(left_out);
     println!(
-        "{out}/suite.toml: {personas} personas, {sessions} sessions, {intents} hidden intents, {rubrics} rubrics, \
-         {rules} rules, {files} files, {people} people and {records} records of apps; {} left out",
+        "{out}/suite.toml: {}, {}, {}, {}, {}, {}, {people} people and {} of apps; {} left out",
+        count(*personas, "persona"),
+        count(*sessions, "session"),
+        count(*intents, "hidden intent"),
+        count(*rubrics, "rubric"),
+        count(*rules, "rule"),
+        count(*files, "file"),
+        count(*records, "record"),
         left_out.len()
     );
     if left_out.is_empty() {

@@ -6,6 +6,7 @@ use camino::Utf8Path;
 use super::signing::{Thing, read_key};
 use crate::cli::pack::{PublishArgs, TranscriptsArg};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_record::folder::{FolderError, Transcripts};
 use pibench_record::publish::{PublishError, check};
 use pibench_vault::keyring;
@@ -62,17 +63,17 @@ pub(super) fn verify(dir: &Utf8Path) -> Result<Exit, Failure> {
     for problem in &problems {
         println!("{}", pibench_report::escape::line(problem));
     }
-    let sessions = results.sessions.len();
+    let sessions = count(results.sessions.len(), "session");
     if problems.is_empty() {
         println!(
-            "{dir}: published, {sessions} sessions; its seal and chains hold, and its scores follow from the statuses and verdicts \
+            "{dir}: published, {sessions}; its seal and chains hold, and its scores follow from the statuses and verdicts \
              that it shows; whether these are what was played, its owner can tell"
         );
         return Ok(Exit::Complete);
     }
     println!(
-        "{dir}: published, {sessions} sessions; {} problems",
-        problems.len()
+        "{dir}: published, {sessions}; {}",
+        count(problems.len(), "problem")
     );
     Ok(Exit::InvalidInput)
 }

@@ -3,6 +3,7 @@
 use super::machine;
 use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::Doubtful;
 use pibench_engine::plan::{Purpose, reopen};
 
@@ -21,9 +22,10 @@ pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
         println!("{}", line(one));
     }
     println!(
-        "{}: {sessions} sessions, {} doubtful moves",
+        "{}: {}, {}",
         args.run,
-        doubtful.len()
+        count(sessions, "session"),
+        count(doubtful.len(), "doubtful move")
     );
     Ok(Exit::Complete)
 }

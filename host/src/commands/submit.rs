@@ -13,6 +13,7 @@ use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs,
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Judged;
 use pibench_board::submission::{self, List, NAMESPACE};
+use pibench_core::count::count;
 use pibench_engine::plan::{Answers, Places, Purpose, reopen, reopen_foreign};
 use pibench_engine::{Plan, Sample};
 use pibench_record::RunFolder;
@@ -89,7 +90,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         || "unsigned".to_owned(),
         |key| format!("signed by {}", key.fingerprint()),
     );
-    println!("{out}: {} runs, {by}", runs.len());
+    println!("{out}: {}, {by}", count(runs.len(), "run"));
     Ok(Exit::Complete)
 }
 

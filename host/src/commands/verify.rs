@@ -10,6 +10,7 @@ use super::signing::{Thing, read_signers, signer_line};
 use super::{machine, publish, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::plan::{Places, Purpose, reopen, reopen_foreign};
 use pibench_engine::{Extent, Plan, Verified};
 use pibench_report::escape::line;
@@ -105,7 +106,7 @@ fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Exit, Failure> {
     let verified = runtime()?
         .block_on(pibench_engine::verify(&plan, extent))
         .or_exit(Exit::Io)?;
-    let rules = format!("{} rule verdicts made again", verified.rules);
+    let rules = format!("{} made again", count(verified.rules, "rule verdict"));
     let sound = "every score follows from the record";
     Ok(print_verified(run, &verified, &rules, sound))
 }
@@ -149,10 +150,12 @@ fn verify_closed(run: &Utf8Path, closed: &VaultError) -> Result<Exit, Failure> {
     let found = if problems.is_empty() {
         "its seal and their chains hold".to_owned()
     } else {
-        format!("{} problems", problems.len())
+        count(problems.len(), "problem")
     };
     println!(
-        "{dir}: private, {journals} journals of {lines} lines; {found}. Nothing else was looked at: failed to {closed}"
+        "{dir}: private, {} of {}; {found}. Nothing else was looked at: failed to {closed}",
+        count(journals, "journal"),
+        count(lines, "line")
     );
     Ok(if problems.is_empty() {
         Exit::Complete
@@ -192,10 +195,11 @@ fn print_verified(dir: &Utf8Path, verified: &Verified, rules: &str, sound: &str)
     let found = if problems.is_empty() {
         sound.into()
     } else {
-        format!("{} problems", problems.len())
+        count(problems.len(), "problem")
     };
     let dir = stored::name(dir.as_str());
-    println!("{dir}: {sessions} sessions, {turns} turns, {rules}; {found}");
+    let (sessions, turns) = (count(*sessions, "session"), count(*turns, "turn"));
+    println!("{dir}: {sessions}, {turns}, {rules}; {found}");
     if problems.is_empty() {
         Exit::Complete
     } else {

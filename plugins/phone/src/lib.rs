@@ -231,7 +231,7 @@ impl Phone {
 fn get_current_date_and_time(_: &mut Phone, _: NoArguments) -> Result<Value, ToolError> {
     let now = clock::now();
     Ok(json!({
-        "date": now.strftime("%A, %B %-d, %Y").to_string(),
+        "date": now.strftime("%A, %B %d, %Y").to_string(),
         "time": now.strftime("%I:%M %p").to_string(),
     }))
 }

@@ -152,7 +152,7 @@ fn the_phone_tells_the_time_of_the_session() {
     for (hour, time) in [(9, "09:05 AM"), (0, "12:05 AM"), (23, "11:05 PM")] {
         testkit::set_clock(jiff::civil::date(2026, 3, 2).at(hour, 5, 59, 0));
         let now = Session::<Phone>::open(&seed()).ok("get_current_date_and_time", json!({}));
-        assert_eq!(now, json!({"date": "Monday, March 2, 2026", "time": time}));
+        assert_eq!(now, json!({"date": "Monday, March 02, 2026", "time": time}));
     }
     let zone = Session::<Phone>::open(&seed())
         .refused("get_current_date_and_time", json!({"zone": "UTC"}));

@@ -2,7 +2,7 @@
 //! them off.
 
 use pibench_sdk::account::Email;
-use pibench_sdk::listing::Search;
+use pibench_sdk::listing::{NO_LIMIT, Search};
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub(crate) struct SearchLabels {
     #[serde(default = "yes")]
     pub task_attached: bool,
     #[serde(flatten)]
-    pub search: Search,
+    pub search: Search<NO_LIMIT>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

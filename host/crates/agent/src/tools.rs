@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::schedule;
+use pibench_core::count::count;
 use pibench_core::message::ToolSpec;
 use pibench_core::path::{PathError, WorkspacePath};
 use pibench_model::web::{FetchArguments, SearchArguments};
@@ -37,7 +38,7 @@ pub const ASK_USER: &str = "ask_user";
 const MAX_CHARACTERS: usize = 128_000;
 
 /// Files of a message and options of a question. More are left out, and the one who wrote them is told.
-const MOST_LISTED: usize = 100;
+pub const MOST_LISTED: usize = 100;
 
 /// Bytes of one text to the user or a subagent.
 const MOST_SAID: usize = 256 << 10;
@@ -354,11 +355,6 @@ fn bounded(text: String) -> String {
 /// The beginning of a foreign text, for messages.
 pub(crate) fn excerpt(text: &str) -> String {
     text.chars().take(200).collect()
-}
-
-/// `1 line`, `2 lines`.
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 pub mod aggregate;
 pub mod cost;
+pub mod count;
 pub mod estimate;
 pub mod failure;
 pub mod lexical;

@@ -263,6 +263,7 @@ async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) 
             tokens: meter.tokens(),
             spent: spent(plan),
             waits: meter.waits(),
+            playing: meter.at_work(),
         };
         if plan.roles.paid() {
             teller.tell(&pulse);

@@ -244,6 +244,13 @@ pub(super) fn stage(
 }
 
 impl<'a> Episode<'a> {
+    /// Tells the displays, of this process and of those who follow the run from its folder.
+    pub(super) fn tell(&self, event: Progress) {
+        self.plan.spending.meter.enter(&event);
+        // Nobody may be listening.
+        let _ = self.progress.send(event);
+    }
+
     /// Opens it as `past` left it, with the journal in which it goes on.
     pub(super) async fn open(
         plan: &'a Plan,

@@ -174,6 +174,12 @@ impl Service {
         if name != CONVERSE {
             return self.call(name, arguments).await;
         }
+        if let Some(other) = arguments.keys().find(|key| *key != "answer") {
+            let other: String = other.chars().take(80).collect();
+            return refused(&format!(
+                "`{CONVERSE}` has no argument `{other}`: the turn's answer is its `answer`"
+            ));
+        }
         let answer = match arguments.get("answer") {
             None | Some(Value::Null) => None,
             Some(Value::String(answer)) => Some(answer.clone()),

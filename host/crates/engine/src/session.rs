@@ -72,7 +72,7 @@ pub(super) async fn play<'a>(
     in_flight: Option<SessionState>,
     follows: bool,
 ) -> Result<(), EpisodeError> {
-    let _ = episode.progress.send(Progress::SessionStarted {
+    episode.tell(Progress::SessionStarted {
         persona: episode.plan.shown(&episode.persona.id),
         run: episode.run,
         session: session.id.clone(),
@@ -567,17 +567,14 @@ impl<'e, 'a> Play<'e, 'a> {
     fn report(&mut self, turn: u32, began: Instant) -> Result<(), EpisodeError> {
         let guests = self.episode.take_measured();
         let Episode {
-            plan,
-            persona,
-            run,
-            progress,
-            ..
+            plan, persona, run, ..
         } = &*self.episode;
-        let _ = progress.send(Progress::TurnFinished {
+        self.episode.tell(Progress::TurnFinished {
             persona: plan.shown(&persona.id),
             run: *run,
             session: self.session.id.clone(),
             turn,
+            is_last: self.tracker.outcome().is_some(),
         });
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let timing = Timing {
@@ -623,11 +620,7 @@ impl<'e, 'a> Play<'e, 'a> {
             usage: self.usage,
         };
         let Episode {
-            plan,
-            persona,
-            run,
-            progress,
-            ..
+            plan, persona, run, ..
         } = &*self.episode;
         let place = Place {
             suite: &plan.suite.id,
@@ -646,7 +639,7 @@ impl<'e, 'a> Play<'e, 'a> {
         // Before the journal's line: a finished session never lacks its trajectory.
         plan.folder
             .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
-        let _ = progress.send(Progress::SessionFinished {
+        self.episode.tell(Progress::SessionFinished {
             persona: plan.shown(&persona.id),
             run: *run,
             session: self.session.id.clone(),

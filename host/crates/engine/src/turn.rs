@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use pibench_agent::RESULTS_FOLDER;
-use pibench_agent::tools::{ASK_USER, MESSAGE};
+use pibench_agent::tools::{ASK_USER, MESSAGE, MOST_LISTED};
 use pibench_core::record::{CallRecord, CallStatus, Speaker, Utterance};
 use pibench_record::event::{Step, Turn};
 
@@ -46,18 +46,41 @@ pub(super) fn final_text(turn: &Turn) -> String {
     let Some(last) = told.last() else {
         return String::new();
     };
-    let text = |key: &str| last.arguments[key].as_str().unwrap_or_default().to_owned();
-    let options = last.arguments["options"].as_array().into_iter().flatten();
-    let options = options.filter_map(Value::as_str);
-    let asked = options.fold(text("content") + &text("question"), |text, option| {
-        format!("{text}\n- {option}")
-    });
-    let media = last.arguments["media"].as_array().into_iter().flatten();
-    let media = media.filter_map(Value::as_str);
-    media.fold(asked, |text, file| format!("{text}\n[file: {file}]"))
+    told_by(&last.arguments)
+}
+
+/// What the user reads of a message or a question: as much of it as the tools write.
+fn told_by(arguments: &Value) -> String {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default();
+    let mut told = [text("content"), text("question")].concat();
+    for (key, before, after) in [("options", "\n- ", ""), ("media", "\n[file: ", "]")] {
+        let listed = arguments[key].as_array().map_or(&[][..], Vec::as_slice);
+        for one in listed.iter().take(MOST_LISTED).filter_map(Value::as_str) {
+            told.extend([before, one, after]);
+        }
+    }
+    told
 }
 
 /// A file of the scaffold's own, which repeats what a call gave.
 pub(super) fn is_kept_result(path: &str) -> bool {
     path.split('/').next() == Some(RESULTS_FOLDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_is_read_with_as_many_options_as_its_tool_takes() {
+        let few = json!({"question": "Which?", "options": ["a", 2, "b"]});
+        assert_eq!(told_by(&few), "Which?\n- a\n- b");
+        let message = json!({"content": "Here.", "media": ["a.md"]});
+        assert_eq!(told_by(&message), "Here.\n[file: a.md]");
+        let options: Vec<String> = (0..400_000).map(|number| number.to_string()).collect();
+        let many = told_by(&json!({"question": "Which?", "options": options}));
+        assert_eq!(many.lines().count(), 1 + MOST_LISTED);
+    }
 }

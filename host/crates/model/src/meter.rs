@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
+use pibench_core::progress::{AtWork, Progress};
 
 /// A running total, shared by all models of a run.
 #[derive(Debug, Default)]
@@ -18,6 +19,7 @@ pub struct Meter {
     tokens: AtomicU64,
     in_flight: AtomicU64,
     waits: Mutex<Waits>,
+    at_work: Mutex<AtWork>,
     payee: Option<Payee>,
 }
 
@@ -89,6 +91,18 @@ impl Meter {
     pub fn waits(&self) -> Vec<String> {
         let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.told.values().cloned().collect()
+    }
+
+    /// Who is at work changes with this.
+    pub fn enter(&self, event: &Progress) {
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        at_work.enter(event);
+    }
+
+    /// The episodes that are being played.
+    pub fn at_work(&self) -> Vec<String> {
+        let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        at_work.names()
     }
 
     pub(super) fn flight(&self) -> Flight<'_> {

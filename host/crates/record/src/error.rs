@@ -17,6 +17,11 @@ pub enum FolderError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("write {} (--out names another place): {source}", path.display())]
+    Place {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("read {}: {reason}", path.display())]
     Read { path: PathBuf, reason: String },
     #[error(

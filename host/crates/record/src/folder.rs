@@ -882,6 +882,22 @@ fn remove_lock_last(dir: &Path) -> std::io::Result<()> {
     fs::remove_dir(dir)
 }
 
+/// Whether a new folder can be made in this place: the nearest folder above it that there is can be written to.
+pub fn check_place(path: &Path) -> Result<(), FolderError> {
+    let of_place = |source| FolderError::Place {
+        path: path.to_owned(),
+        source,
+    };
+    let whole = std::path::absolute(path).map_err(of_place)?;
+    let there = whole.ancestors().skip(1).find(|above| above.exists());
+    let there = there.unwrap_or(Path::new("/"));
+    if !there.is_dir() {
+        return Err(of_place(std::io::ErrorKind::NotADirectory.into()));
+    }
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(there, access).map_err(|error| of_place(error.into()))
+}
+
 /// Removes what killed processes left of run folders that they made here. One that is being made holds its lock.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {

@@ -87,7 +87,7 @@ fn better(measures: &[(&str, &MeasureComparison)]) -> String {
 /// The smallest difference that can be told shrinks with the root of the runs, at best: what differs between sessions stays.
 fn runs_that_could(overall: &Difference) -> String {
     let Some(detectable) = overall.smallest_detectable else {
-        return String::new();
+        return " (several runs of each side could, from two on: `--runs`)".into();
     };
     let times = (detectable / overall.difference.abs()).powi(2).ceil();
     if times > MANY_RUNS {
@@ -291,7 +291,7 @@ Proc: The suite cannot tell differences below 26.3 points (alpha 0.05, power 0.8
 
 Comp: The sessions are too few or too alike to say which differences the suite can tell; the measured one is -25.0.
 
-In short: in Proc it cannot be told (some 2 times as many runs could, at the least); in Comp it cannot be told.";
+In short: in Proc it cannot be told (some 2 times as many runs could, at the least); in Comp it cannot be told (several runs of each side could, from two on: `--runs`).";
         assert_eq!(text, expected);
     }
 

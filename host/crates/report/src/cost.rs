@@ -56,7 +56,9 @@ fn money(cost: Option<MicroUsd>) -> String {
 /// Mean and dearest of the sessions whose cost is known.
 fn by_session(sessions: &[SessionLine]) -> Option<String> {
     let known = || {
-        let costs = sessions.iter().map(|line| (line.cost, line));
+        // One that nobody played cost nothing.
+        let played = sessions.iter().filter(|line| line.turns > 0);
+        let costs = played.map(|line| (line.cost, line));
         costs.filter_map(|(cost, line)| Some((cost?, line)))
     };
     let (dearest, line) = known().max_by_key(|(cost, _)| *cost)?;

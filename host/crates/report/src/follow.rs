@@ -11,7 +11,7 @@ use super::grid::{fitting, keep_words};
 use super::progress::doing;
 use super::run_record::{RunRecord, State, marked};
 use super::table;
-use pibench_core::progress::{Progress, Pulse, Spent};
+use pibench_core::progress::{Progress, Pulse, Spent, is_at_work};
 use pibench_core::record::Outcome;
 use pibench_record::Name;
 use pibench_record::folder_lock::is_worked_on;
@@ -72,6 +72,7 @@ pub(super) fn pulse<'a>(dirs: impl Iterator<Item = &'a Path>) -> Option<Pulse> {
         all.tokens += one.tokens;
         all.spent = all.spent + one.spent;
         all.waits.extend(one.waits);
+        all.playing.extend(one.playing);
         all
     })
 }
@@ -125,6 +126,7 @@ fn new(
                 run,
                 session,
                 turn,
+                is_last: false,
             })
         }
         (State::Playing | State::Interrupted | State::Waiting, _) => None,
@@ -157,10 +159,16 @@ pub fn state(run: &RunRecord) -> String {
     for column in sessions.column_iter_mut().skip(1).take(4) {
         column.set_cell_alignment(CellAlignment::Right);
     }
+    let pulse = read_pulse(&run.dir);
+    // A session's first turn leaves nothing in the folder before its end.
+    let at_work = pulse.as_ref().map_or(&[][..], |pulse| &pulse.playing);
     let mut states = Vec::new();
     let mut last = None;
     for one in &results.sessions {
-        let state = state_of(run, one);
+        let state = match state_of(run, one) {
+            State::Waiting if is_at_work(at_work, &one.persona, one.run, &one.id) => State::Playing,
+            state => state,
+        };
         states.push(state);
         // A persona has a line of its own, where its sessions begin.
         let begins = Some((&one.persona, one.run));
@@ -205,7 +213,7 @@ pub fn state(run: &RunRecord) -> String {
             }
         ),
     ];
-    if let Some(pulse) = read_pulse(&run.dir) {
+    if let Some(pulse) = pulse {
         parts.push(format!("Now: {}", doing(&pulse).join("; ")));
     }
     parts.extend(table::faults(&results.faults));

@@ -1,6 +1,6 @@
 //! Live progress on stderr: a bar on a terminal, plain lines elsewhere.
 
-use std::collections::BTreeMap;
+use pibench_core::count::count;
 use std::fmt::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -104,8 +104,6 @@ fn show(bar: &ProgressBar, event: &Progress, line: Option<String>, state: &Stand
 struct Standing {
     sessions: usize,
     finished: usize,
-    /// The session and turn that each episode is at.
-    playing: BTreeMap<(String, u32), (String, u32)>,
     /// Sums of the sessions that have a score, and how many these are.
     proc: (f64, usize),
     comp: (f64, usize),
@@ -120,27 +118,10 @@ impl Standing {
             Progress::Planned { sessions, finished } => {
                 (self.sessions, self.finished) = (*sessions, *finished);
             }
-            Progress::SessionStarted {
-                persona,
-                run,
-                session,
-            } => self.at(persona, *run, session, 1),
-            Progress::TurnFinished {
-                persona,
-                run,
-                session,
-                turn,
-            } => self.at(persona, *run, session, turn + 1),
             Progress::SessionFinished {
-                persona,
-                run,
-                proc,
-                comp,
-                spent,
-                ..
+                proc, comp, spent, ..
             } => {
                 self.finished += 1;
-                self.playing.remove(&(persona.clone(), *run));
                 self.pulse.spent = *spent;
                 add(&mut self.proc, *proc);
                 add(&mut self.comp, *comp);
@@ -150,13 +131,10 @@ impl Standing {
                 self.compiling = Some((plugin.clone(), Instant::now()));
             }
             Progress::Compiled { .. } => self.compiling = None,
-            Progress::Preflight(_) => {}
+            Progress::Preflight(_)
+            | Progress::SessionStarted { .. }
+            | Progress::TurnFinished { .. } => {}
         }
-    }
-
-    fn at(&mut self, persona: &str, run: u32, session: &str, turn: u32) {
-        let place = (persona.to_owned(), run);
-        self.playing.insert(place, (session.to_owned(), turn));
     }
 
     /// A line where nothing ended for a while.
@@ -182,13 +160,6 @@ impl Standing {
                 parts.push(format!("{name} {:.1} so far", sum / count as f64 * 100.0));
             }
         }
-        let at = self.playing.iter();
-        let at =
-            at.map(|((persona, _), (session, turn))| format!("{persona}/{session} turn {turn}"));
-        let at: Vec<String> = at.collect();
-        if !at.is_empty() {
-            parts.push(format!("{} at work: {}", at.len(), at.join(", ")));
-        }
         parts.join("; ")
     }
 }
@@ -200,19 +171,22 @@ pub(super) fn doing(pulse: &Pulse) -> Vec<String> {
         tokens,
         spent,
         waits,
+        playing,
     } = pulse;
     let mut parts = Vec::new();
     if let Some(first) = waits.first() {
         let more = match waits.len() {
             1 => String::new(),
-            all => format!(" and {} more", all - 1),
+            all => format!(" ({} more waiting)", all - 1),
         };
         parts.push(format!("{}{more}", escape::line(first)));
     }
-    match calls {
-        0 => {}
-        1 => parts.push("1 call in flight".into()),
-        _ => parts.push(format!("{calls} calls in flight")),
+    if !playing.is_empty() {
+        let names = escape::line(&playing.join(", "));
+        parts.push(format!("{} at work: {names}", playing.len()));
+    }
+    if *calls > 0 {
+        parts.push(format!("{} in flight", count(*calls, "call")));
     }
     if *tokens > 0 {
         parts.push(format!("{tokens} tokens"));
@@ -232,23 +206,17 @@ fn add((sum, count): &mut (f64, usize), score: Option<f64>) {
     }
 }
 
-fn count(sessions: usize) -> String {
-    match sessions {
-        1 => "1 session".into(),
-        _ => format!("{sessions} sessions"),
-    }
-}
-
 /// A line for logs; turns are too many for one each.
 fn line(event: &Progress) -> Option<String> {
     match event {
         Progress::Planned {
             sessions,
             finished: 0,
-        } => Some(count(*sessions)),
-        Progress::Planned { sessions, finished } => {
-            Some(format!("{}, {finished} finished before", count(*sessions)))
-        }
+        } => Some(count(*sessions, "session")),
+        Progress::Planned { sessions, finished } => Some(format!(
+            "{}, {finished} finished before",
+            count(*sessions, "session")
+        )),
         Progress::Preflight(said) => Some(format!("preflight: {}", escape::line(said))),
         Progress::Compiling { plugin } => Some(format!("compiling {plugin}, once")),
         Progress::Compiled { plugin, ms } => {
@@ -318,13 +286,6 @@ mod tests {
         let mut state = Standing::default();
         let (sessions, finished) = (3, 0);
         state.enter(&Progress::Planned { sessions, finished });
-        let started = |persona: &str| Progress::SessionStarted {
-            persona: persona.into(),
-            run: 1,
-            session: "s".into(),
-        };
-        state.enter(&started("p"));
-        state.enter(&started("q"));
         let ended = |persona: &str, outcome, proc| Progress::SessionFinished {
             persona: persona.into(),
             run: 1,
@@ -336,10 +297,7 @@ mod tests {
             spent: Spent::Unknown,
         };
         state.enter(&ended("p", Outcome::JudgeFault, None));
-        assert_eq!(
-            state.line(),
-            "1 of 3 sessions; cost unknown; 1 at work: q/s turn 1"
-        );
+        assert_eq!(state.line(), "1 of 3 sessions; cost unknown");
         state.enter(&ended("q", Outcome::Complete, Some(0.5)));
         state.enter(&Progress::Pulse(Pulse {
             calls: 2,
@@ -349,10 +307,11 @@ mod tests {
                 "openai: status 429, waiting 12 s, try 3 of 7".into(),
                 "b".into(),
             ],
+            playing: vec!["q/s turn 2".into(), "r/s turn 1".into()],
         }));
         assert_eq!(
             state.line(),
-            "2 of 3 sessions; openai: status 429, waiting 12 s, try 3 of 7 and 1 more; 2 calls in flight; 1200 tokens; 0.84 USD; Proc 50.0 so far"
+            "2 of 3 sessions; openai: status 429, waiting 12 s, try 3 of 7 (1 more waiting); 2 at work: q/s turn 2, r/s turn 1; 2 calls in flight; 1200 tokens; 0.84 USD; Proc 50.0 so far"
         );
         let one = line(&ended("p", Outcome::JudgeFault, None)).unwrap();
         assert_eq!(

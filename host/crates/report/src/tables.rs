@@ -93,10 +93,11 @@ fn name(run: &RunRecord) -> String {
 
 /// Whose run it is, and in which block of a table it stands.
 pub(super) fn origin(run: &RunRecord) -> Origin {
-    if run.is_apart() {
-        Origin::Apart
-    } else if run.results.ablate.is_some() {
+    // Also of a scripted agent: what it plays without its groups is no rival of what it plays with them.
+    if run.results.ablate.is_some() {
         Origin::Ablated
+    } else if run.is_apart() {
+        Origin::Apart
     } else {
         Origin::Measured
     }

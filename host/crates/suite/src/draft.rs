@@ -45,8 +45,8 @@ pub enum DraftError {
         path: Utf8PathBuf,
         source: std::io::Error,
     },
-    #[error(transparent)]
-    Read(#[from] ReadError),
+    #[error("{source} in {dir}")]
+    Read { dir: Utf8PathBuf, source: ReadError },
     #[error("read {path}: {reason}")]
     Text { path: Utf8PathBuf, reason: String },
 }
@@ -165,7 +165,12 @@ fn read(dir: &Utf8Path, path: &str) -> Result<String, DraftError> {
         path: dir.to_owned(),
         source,
     };
-    let content = Pack::open(dir).map_err(open)?.read(path, TEXT_LIMIT)?;
+    let read = |source| DraftError::Read {
+        dir: dir.to_owned(),
+        source,
+    };
+    let mut pack = Pack::open(dir).map_err(open)?;
+    let content = pack.read(path, TEXT_LIMIT).map_err(read)?;
     String::from_utf8(content).map_err(|_| DraftError::Text {
         path: dir.join(path),
         reason: "it is no UTF-8".into(),

@@ -9,6 +9,7 @@ use super::Found;
 use crate::cli::CheckArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::Failure;
+use pibench_core::count::count;
 use pibench_engine::plan::{open, read_policy};
 use pibench_sandbox::policy::Grants;
 use pibench_sandbox::{App, GuestLimits, Limits, Plugin, World};
@@ -46,8 +47,8 @@ pub(super) fn check(path: &Utf8Path, args: &CheckArgs) -> Result<Found, Failure>
         Ok(tools) => Ok(Found {
             problems: Vec::new(),
             text: format!(
-                "{path}: tool app, {} tools, {} bytes; {}\n",
-                tools.len(),
+                "{path}: tool app, {}, {} bytes; {}\n",
+                count(tools.len(), "tool"),
                 plugin.size,
                 asks(&plugin)
             ),

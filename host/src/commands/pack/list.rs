@@ -5,6 +5,7 @@ use serde_json::json;
 use super::store;
 use crate::cli::pack::ListPacksArgs;
 use crate::exit::{Exit, Failure};
+use pibench_core::count::count;
 use pibench_pack::store::Installed;
 
 /// Prints a line for each pack.
@@ -31,10 +32,10 @@ pub(super) fn list(args: &ListPacksArgs) -> Result<Exit, Failure> {
         } = pack;
         let signed = if is_signed { "signed" } else { "unsigned" };
         println!(
-            "{}@{}: {} files, {signed}, {}/suite.toml",
+            "{}@{}: {}, {signed}, {}/suite.toml",
             contents.name,
             contents.release,
-            contents.files.len(),
+            count(contents.files.len(), "file"),
             folder.display()
         );
     }

@@ -5,6 +5,7 @@ use camino::Utf8Path;
 
 use crate::commands::signing::Thing;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_pack::{Contents, NAMESPACE, archive};
 use pibench_signature::SigningKey;
 
@@ -39,10 +40,10 @@ pub(super) fn write(
         "unsigned"
     };
     Ok(format!(
-        "{out}: {} {}, {} files, {signed}; its list has SHA-256 {}",
+        "{out}: {} {}, {}, {signed}; its list has SHA-256 {}",
         contents.name,
         contents.release,
-        contents.files.len(),
+        count(contents.files.len(), "file"),
         contents.digest()
     ))
 }

@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use crate::cli::PluginLockArgs;
 use crate::commands::machine;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_report::escape::line;
 use pibench_sandbox::lock;
 
@@ -31,7 +32,11 @@ pub(super) fn lock(args: &PluginLockArgs) -> Result<Exit, Failure> {
             line(&format!("{name} {version} {sha256} {size} bytes"))
         );
     }
-    println!("{dir}/{}: {} plugins", lock::FILE, lock.plugins.len());
+    println!(
+        "{dir}/{}: {}",
+        lock::FILE,
+        count(lock.plugins.len(), "plugin")
+    );
     Ok(Exit::Complete)
 }
 

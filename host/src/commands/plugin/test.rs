@@ -7,6 +7,7 @@ use super::{config, load};
 use crate::cli::PluginTestArgs;
 use crate::commands::runtime;
 use crate::exit::{Exit, Failure, OrExit as _};
+use pibench_core::count::count;
 use pibench_sandbox::conformance::{Finding, examine, repeat};
 
 /// Runs the suite on one plugin; a check that fails makes its input a wrong one.
@@ -38,9 +39,9 @@ pub(super) fn test(args: &PluginTestArgs) -> Result<Exit, Failure> {
         }
     }
     println!(
-        "{}: {} checks, {failed} failed",
+        "{}: {}, {failed} failed",
         args.file,
-        findings.len() + 1
+        count(findings.len() + 1, "check")
     );
     Ok(if failed == 0 {
         Exit::Complete

@@ -10,6 +10,7 @@ use crate::commands::verify::follow_imported;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
 use pibench_board::submission::Submitter;
+use pibench_core::count::count;
 use pibench_core::statistics::Estimate;
 use pibench_engine::plan::PlanError;
 use pibench_engine::{Extent, Plan, Verified};
@@ -152,11 +153,14 @@ pub(in crate::commands) fn print_told(told: &Told<'_>) {
         },
     };
     println!(
-        "{}: {}, Proc {}, Comp {}; {sessions} sessions, {rules} rule verdicts made again, {doubtful} doubtful moves",
+        "{}: {}, Proc {}, Comp {}; {}, {} made again, {}",
         line(name),
         line(agent),
         percent(proc),
-        percent(comp)
+        percent(comp),
+        count(*sessions, "session"),
+        count(*rules, "rule verdict"),
+        count(*doubtful, "doubtful move")
     );
     for reason in reasons {
         println!("  {}", line(reason));

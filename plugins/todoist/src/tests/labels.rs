@@ -18,6 +18,9 @@ fn labels_are_ones_own_by_name() {
     let expected = json!({
         "name": "urgent", "color": "red", "label_id": 1, "creator": {"name": "Ida Vale", "email": IDA},
     });
+    // As the service has it, without a limit.
+    let all = ida().ok("search_labels", json!({"page_limit": 21}));
+    assert_eq!(all, ida().ok("search_labels", json!({})));
     assert_eq!(
         ida().ok("search_labels", json!({"query": "urgent"})),
         json!([expected])

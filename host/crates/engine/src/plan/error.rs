@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use camino::Utf8PathBuf;
+use pibench_core::count::count;
 use pibench_suite::problem::{Problem, Problems};
 
 /// Anything that says what is wrong.
@@ -50,8 +51,5 @@ impl PlanError {
 
 fn counted(problems: &Problems) -> String {
     let errors = problems.0.iter().filter(|one| Problem::is_error(one));
-    match errors.count() {
-        1 => "1 error".into(),
-        count => format!("{count} errors"),
-    }
+    count(errors.count(), "error")
 }

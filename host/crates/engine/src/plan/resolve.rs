@@ -2,7 +2,7 @@
 //! mistake leaves none behind.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use pibench_model::client::Clients;
 use pibench_model::collector::Collector;
 use pibench_model::web::Web;
 use pibench_record::event::VERSION;
-use pibench_record::folder::{PluginMark, Shard};
+use pibench_record::folder::{PluginMark, Shard, check_place};
 use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{Assignment, LoadedPolicy, SCAFFOLD_PROMPT};
@@ -142,6 +142,12 @@ pub async fn resolve_all(
     let tape = |seat: &Seat| seat.answers.tape(suite, false);
     let first = seats.first().map(tape).transpose()?;
     let mut clients = clients(suite, first.unwrap_or_default());
+    for Seat { out, .. } in seats {
+        // Before plugins are compiled, which takes a while on a new machine.
+        let out = out.as_ref().map(|out| out.as_std_path());
+        let usual = Path::new(RUNS).join(&suite.id);
+        check_place(out.unwrap_or(&usual)).map_err(PlanError::disk)?;
+    }
     let ground = Ground::of(machine, suite, wanted)?;
     let mut decided = Vec::new();
     for (at, seat) in seats.iter().enumerate() {
@@ -491,15 +497,18 @@ pub fn absolute(path: &Utf8Path) -> Result<String, PlanError> {
     Ok(found.into_string())
 }
 
+/// Where runs go without `--out`.
+const RUNS: &str = "runs";
+
 /// A folder by the time of day, with a number where that is taken: two short runs can begin in one second.
 pub fn default_out(suite: &str) -> PathBuf {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let mut out = PathBuf::from(format!("runs/{suite}-{now}"));
+    let mut out = PathBuf::from(format!("{RUNS}/{suite}-{now}"));
     for number in 2.. {
         if !out.exists() {
             break;
         }
-        out = PathBuf::from(format!("runs/{suite}-{now}-{number}"));
+        out = PathBuf::from(format!("{RUNS}/{suite}-{now}-{number}"));
     }
     out
 }

@@ -492,6 +492,18 @@ async fn a_question_for_a_plain_fact_is_found_and_answered_with_it() {
 }
 
 #[tokio::test]
+async fn the_released_code_knows_no_plain_facts() {
+    let script = Script::new(&[&(block(1, "Send it by Friday.", "NO"))]).await;
+    let [_, second] = intents();
+    let mut turn = with_facts("What is your password?");
+    turn.protocol = Protocol::PiBench;
+    let found = script.user().asked(&[&second], &turn).await.unwrap();
+    assert!(!found.fact);
+    let [asking] = script.prompts().await.try_into().unwrap();
+    assert!(!asking.concat().contains("gmail password"));
+}
+
+#[tokio::test]
 async fn who_has_no_plain_facts_is_asked_for_none() {
     let script = Script::new(&[&block(1, "Send it by Friday.", "YES")]).await;
     let [_, second] = intents();

@@ -170,7 +170,12 @@ impl<'t> Reader<'t> {
 
     fn unreadable(&mut self, error: &ScanError) -> YamlError {
         let at = error.marker().byte_offset().unwrap_or_default();
-        if matches!(error.kind(), ErrorKind::InvalidQuotedScalarIndent) {
+        // The second: a line of it that begins with a tab.
+        let kinds = [
+            ErrorKind::InvalidQuotedScalarIndent,
+            ErrorKind::TabInIndentation,
+        ];
+        if kinds.contains(error.kind()) {
             self.unindented = Some(at);
         }
         YamlError {

@@ -25,6 +25,11 @@ fn a_quoted_text_goes_on_at_any_column() {
         &json!({"a": {"b": "one two\nthree four", "c": "it's\n\nlong"}}),
     );
     reads("- [\"x\ny\"]\n", &json!([["x y"]]));
+    reads("title: \"x\n\ty\"\n", &json!({"title": "x y"}));
+    reads(
+        "a:\n  b: 'one\n \t two\n\n\tthree'\n",
+        &json!({"a": {"b": "one two\nthree"}}),
+    );
 }
 
 #[test]
