@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// `1 session`, `2 sessions`: of a noun that takes an s.
-pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let end = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{end}")
 }

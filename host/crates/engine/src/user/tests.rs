@@ -493,7 +493,8 @@ async fn a_question_for_a_plain_fact_is_found_and_answered_with_it() {
 
 #[tokio::test]
 async fn the_released_code_knows_no_plain_facts() {
-    let script = Script::new(&[&(block(1, "Send it by Friday.", "NO"))]).await;
+    let answer = block(1, "Send it by Friday.", "NO") + "STYLE: NONE";
+    let script = Script::new(&[&answer]).await;
     let [_, second] = intents();
     let mut turn = with_facts("What is your password?");
     turn.protocol = Protocol::PiBench;
