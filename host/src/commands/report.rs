@@ -9,6 +9,7 @@ use super::newest::or_newest;
 use super::publish::refuse_in_clear;
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_record::RunFolder;
 use pibench_record::folder::FolderError;
 use pibench_record::parts::runs_in;
@@ -85,8 +86,7 @@ fn rest(report: &Report, audited: bool) -> String {
     let broken = report.runs.iter().filter_map(|run| {
         let what = match run.results.faults.len() {
             0 => return None,
-            1 => "1 fault".to_owned(),
-            faults => format!("{faults} faults"),
+            faults => count(faults, "fault"),
         };
         let (label, dir) = (escape::line(&run.label), run.dir.display());
         Some(format!(

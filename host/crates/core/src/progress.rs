@@ -1,6 +1,7 @@
 //! What happens while a run is played, as data: the engine tells it, displays show it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,66 +58,77 @@ pub struct Pulse {
     pub spent: Spent,
     /// What is waited for before it is asked again, each with its reason.
     pub waits: Vec<String>,
-    /// Who is at work, as [`AtWork::names`] has it.
+    /// The episodes that are being played.
     #[serde(default)]
-    pub playing: Vec<String>,
+    pub playing: Vec<Playing>,
 }
 
-/// `nina/nina-plan`, and the run from the second on.
-fn place(persona: &str, run: u32, session: &str) -> String {
-    match run {
-        1 => format!("{persona}/{session}"),
-        _ => format!("{persona}/{session} run {run}"),
+/// Where an episode stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Playing {
+    pub persona: String,
+    pub run: u32,
+    pub session: String,
+    /// The one that is played; of a session that has had its last one, that.
+    pub turn: u32,
+    pub is_ending: bool,
+}
+
+/// `nina/nina-plan turn 3`, and the run from the second on.
+impl fmt::Display for Playing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            persona,
+            run,
+            session,
+            turn,
+            is_ending,
+        } = self;
+        write!(formatter, "{persona}/{session}")?;
+        if *run > 1 {
+            write!(formatter, " run {run}")?;
+        }
+        let after = if *is_ending { " after" } else { "" };
+        write!(formatter, "{after} turn {turn}")
     }
 }
 
-/// Whether this session is one of [`AtWork::names`].
-pub fn is_at_work(names: &[String], persona: &str, run: u32, session: &str) -> bool {
-    let place = place(persona, run, session);
-    names.iter().any(|name| {
-        let now = name.strip_prefix(&place);
-        now.is_some_and(|now| now.starts_with(" turn ") || now.starts_with(" after "))
-    })
-}
-
-/// Where each episode stands that is being played.
+/// The episodes that are being played, by persona and run.
 #[derive(Debug, Default)]
-pub struct AtWork(BTreeMap<(String, u32), String>);
+pub struct AtWork(BTreeMap<(String, u32), Playing>);
 
 impl AtWork {
     pub fn enter(&mut self, event: &Progress) {
-        match event {
+        let (persona, run, session, turn, is_ending) = match event {
             Progress::SessionStarted {
                 persona,
                 run,
                 session,
-            } => self.at(persona, *run, place(persona, *run, session) + " turn 1"),
+            } => (persona, *run, session, 1, false),
             Progress::TurnFinished {
                 persona,
                 run,
                 session,
                 turn,
                 is_last,
-            } => {
-                let now = match is_last {
-                    true => format!(" after turn {turn}"),
-                    false => format!(" turn {}", turn + 1),
-                };
-                self.at(persona, *run, place(persona, *run, session) + &now);
-            }
+            } => (persona, *run, session, turn + u32::from(!is_last), *is_last),
             Progress::SessionFinished { persona, run, .. } => {
                 self.0.remove(&(persona.clone(), *run));
+                return;
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        let playing = Playing {
+            persona: persona.clone(),
+            run,
+            session: session.clone(),
+            turn,
+            is_ending,
+        };
+        self.0.insert((persona.clone(), run), playing);
     }
 
-    fn at(&mut self, persona: &str, run: u32, place: String) {
-        self.0.insert((persona.to_owned(), run), place);
-    }
-
-    /// `nina/nina-plan turn 3`, one for each episode.
-    pub fn names(&self) -> Vec<String> {
+    pub fn all(&self) -> Vec<Playing> {
         self.0.values().cloned().collect()
     }
 }
@@ -170,16 +182,18 @@ mod tests {
             turn: 1,
             is_last,
         };
+        let names = |at_work: &AtWork| -> Vec<String> {
+            at_work.all().iter().map(Playing::to_string).collect()
+        };
         assert_eq!(
-            at_work.names(),
+            names(&at_work),
             ["nina/plan turn 1", "nina/plan run 2 turn 1"]
         );
         at_work.enter(&turn(1, true));
         at_work.enter(&turn(2, false));
-        let names = at_work.names();
-        assert_eq!(names, ["nina/plan after turn 1", "nina/plan run 2 turn 2"]);
-        let is_there = |run, session| is_at_work(&names, "nina", run, session);
-        assert!(is_there(1, "plan") && is_there(2, "plan"));
-        assert!(!is_there(3, "plan") && !is_there(1, "plan-b") && !is_there(1, "pla"));
+        assert_eq!(
+            names(&at_work),
+            ["nina/plan after turn 1", "nina/plan run 2 turn 2"]
+        );
     }
 }

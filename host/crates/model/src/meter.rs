@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
-use pibench_core::progress::{AtWork, Progress};
+use pibench_core::progress::{AtWork, Playing, Progress};
 
 /// A running total, shared by all models of a run.
 #[derive(Debug, Default)]
@@ -100,9 +100,9 @@ impl Meter {
     }
 
     /// The episodes that are being played.
-    pub fn at_work(&self) -> Vec<String> {
+    pub fn at_work(&self) -> Vec<Playing> {
         let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        at_work.names()
+        at_work.all()
     }
 
     pub(super) fn flight(&self) -> Flight<'_> {

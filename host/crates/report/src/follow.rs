@@ -11,7 +11,7 @@ use super::grid::{fitting, keep_words};
 use super::progress::doing;
 use super::run_record::{RunRecord, State, marked};
 use super::table;
-use pibench_core::progress::{Progress, Pulse, Spent, is_at_work};
+use pibench_core::progress::{Playing, Progress, Pulse, Spent};
 use pibench_core::record::Outcome;
 use pibench_record::Name;
 use pibench_record::folder_lock::is_worked_on;
@@ -165,8 +165,11 @@ pub fn state(run: &RunRecord) -> String {
     let mut states = Vec::new();
     let mut last = None;
     for one in &results.sessions {
+        let is_it = |at: &Playing| {
+            (&*at.persona, at.run, &*at.session) == (&*one.persona, one.run, &*one.id)
+        };
         let state = match state_of(run, one) {
-            State::Waiting if is_at_work(at_work, &one.persona, one.run, &one.id) => State::Playing,
+            State::Waiting if at_work.iter().any(is_it) => State::Playing,
             state => state,
         };
         states.push(state);

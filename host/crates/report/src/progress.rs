@@ -1,6 +1,5 @@
 //! Live progress on stderr: a bar on a terminal, plain lines elsewhere.
 
-use pibench_core::count::count;
 use std::fmt::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -9,6 +8,8 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::escape;
+use pibench_core::count::count;
+use pibench_core::progress::{AtWork, Playing};
 pub use pibench_core::progress::{Progress, Pulse, Spent};
 
 /// How long the display rests when it has shown something: it need not be woken by every event of hundreds of episodes.
@@ -108,12 +109,15 @@ struct Standing {
     proc: (f64, usize),
     comp: (f64, usize),
     pulse: Pulse,
+    /// What the journals tell of it, for who follows a run that has no pulse here.
+    at_work: AtWork,
     /// A plugin, and since when.
     compiling: Option<(String, Instant)>,
 }
 
 impl Standing {
     fn enter(&mut self, event: &Progress) {
+        self.at_work.enter(event);
         match event {
             Progress::Planned { sessions, finished } => {
                 (self.sessions, self.finished) = (*sessions, *finished);
@@ -154,7 +158,11 @@ impl Standing {
                 begun.elapsed().as_secs()
             ));
         }
-        parts.extend(doing(&self.pulse));
+        let mut pulse = self.pulse.clone();
+        if pulse.playing.is_empty() {
+            pulse.playing = self.at_work.all();
+        }
+        parts.extend(doing(&pulse));
         for (name, (sum, count)) in [("Proc", self.proc), ("Comp", self.comp)] {
             if count > 0 {
                 parts.push(format!("{name} {:.1} so far", sum / count as f64 * 100.0));
@@ -182,7 +190,8 @@ pub(super) fn doing(pulse: &Pulse) -> Vec<String> {
         parts.push(format!("{}{more}", escape::line(first)));
     }
     if !playing.is_empty() {
-        let names = escape::line(&playing.join(", "));
+        let names: Vec<String> = playing.iter().map(Playing::to_string).collect();
+        let names = escape::line(&names.join(", "));
         parts.push(format!("{} at work: {names}", playing.len()));
     }
     if *calls > 0 {
@@ -286,6 +295,13 @@ mod tests {
         let mut state = Standing::default();
         let (sessions, finished) = (3, 0);
         state.enter(&Progress::Planned { sessions, finished });
+        let started = |persona: &str| Progress::SessionStarted {
+            persona: persona.into(),
+            run: 1,
+            session: "s".into(),
+        };
+        state.enter(&started("p"));
+        state.enter(&started("q"));
         let ended = |persona: &str, outcome, proc| Progress::SessionFinished {
             persona: persona.into(),
             run: 1,
@@ -297,8 +313,18 @@ mod tests {
             spent: Spent::Unknown,
         };
         state.enter(&ended("p", Outcome::JudgeFault, None));
-        assert_eq!(state.line(), "1 of 3 sessions; cost unknown");
+        assert_eq!(
+            state.line(),
+            "1 of 3 sessions; 1 at work: q/s turn 1; cost unknown"
+        );
         state.enter(&ended("q", Outcome::Complete, Some(0.5)));
+        let playing = |persona: &str, turn| Playing {
+            persona: persona.into(),
+            run: 1,
+            session: "s".into(),
+            turn,
+            is_ending: false,
+        };
         state.enter(&Progress::Pulse(Pulse {
             calls: 2,
             tokens: 1200,
@@ -307,7 +333,7 @@ mod tests {
                 "openai: status 429, waiting 12 s, try 3 of 7".into(),
                 "b".into(),
             ],
-            playing: vec!["q/s turn 2".into(), "r/s turn 1".into()],
+            playing: vec![playing("q", 2), playing("r", 1)],
         }));
         assert_eq!(
             state.line(),
