@@ -14,7 +14,7 @@ use super::parse::ListItem;
 
 /// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
 /// change of their texts, and of how much is shown by them.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
 const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(5));
+        assert_eq!(prompts.version(), Some(6));
         assert_eq!(
             prompts.digest(),
             "cfcb814f6ccacf8e171e3fea3281eac2df61012292131d9501adcc58b35b0bd3"
@@ -516,7 +516,7 @@ mod tests {
             .replace("fact.value", "fact.text");
         check_error(
             &[("answer.md", &old)],
-            "never shows `{{ facts }}`, which the built-in prompts of version 5 do",
+            "never shows `{{ facts }}`, which the built-in prompts of version 6 do",
         );
     }
 
