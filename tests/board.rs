@@ -4,14 +4,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use pibench_board::rules::Rules;
 use pibench_board::submission::{self, List, Submitter};
+use pibench_report::run_record::RunRecord;
 use serde_json::{Value, json};
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
 use wiremock::MockServer;
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, expect, short};
+use crate::scene::{Scene, expect, root, short};
 
 /// As the short suite is played: once, by a model without a price.
 const RULES: &str =
@@ -518,6 +520,162 @@ async fn an_archive_that_cannot_be_shown_is_refused_and_the_others_are_built() {
     let (rows, refused) = built(&scene, "site");
     assert_eq!(rows, ["ana/run-1"]);
     assert_eq!(refused.len(), 1, "{refused:?}");
+}
+
+/// Each rule, by what a run says of itself: refused by its reason, and taken by a board that asks otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_rule_of_a_board_refuses_by_name_and_has_a_twin_that_takes() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "plain", &[]);
+    let prompt = root().join("host/crates/engine/prompts/rubric.md");
+    let own = fs::read_to_string(prompt).unwrap() + "\n";
+    scene.write("own/rubric.md", &own);
+    play_suite(&scene, &server, "openai/m", "worded", &["--prompts", "own"]);
+    let released = ["--protocol", "pi-bench"];
+    play_suite(&scene, &server, "openai/m", "released", &released);
+    let ablated = ["--ablate", "dependencies"];
+    play_suite(&scene, &server, "openai/m", "ablated", &ablated);
+    let manifest = |run: &str| -> Value {
+        serde_json::from_str(&text(&scene, &format!("{run}/manifest.json"))).unwrap()
+    };
+    let (suite, words) = (manifest("plain"), manifest("worded"));
+    let suites = format!("suites = [{}]", suite["suite_digest"]);
+    let prompts = format!("prompts = [{}]", words["prompts_digest"]);
+    let least = "version = 1\nruns = 1\nunknown_cost = true\n";
+    let prepare = |run: &str, rules: &str, number: usize| {
+        scene.write("these.toml", &format!("{least}{rules}"));
+        let out = format!("{number}.submission");
+        let args = [
+            "submit",
+            "prepare",
+            run,
+            "--rules",
+            "these.toml",
+            "--out",
+            &out,
+        ];
+        scene.run(&args)
+    };
+    // The run, rules that refuse it, the reason, and rules that take it.
+    let rows = [
+        "plain|suites = ['x']|is none of this board's|SUITES",
+        "plain|users = ['openai/u']|its user agent is openai/m|users = ['openai/m']",
+        "plain|judges = ['openai/j']|its judge is openai/m|judges = ['openai/m']",
+        "released||it follows the protocol|protocol = 'pi-bench'",
+        "worded|prompts = ['x']|in other words than the built-in ones|PROMPTS",
+        "worded||in other words than the built-in ones|own_prompts = true",
+    ];
+    for (number, row) in rows.into_iter().enumerate() {
+        let row = row.replace("SUITES", &suites).replace("PROMPTS", &prompts);
+        let [run, refusing, reason, taking] = row.split('|').collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let said = expect_found(&prepare(run, refusing, 2 * number), 3);
+        assert!(said.contains(reason), "{reason}: {said}");
+        expect_found(&prepare(run, taking, 2 * number + 1), 0);
+    }
+    // Nothing takes these.
+    let said = expect_found(&prepare("ablated", "", 20), 3);
+    assert!(said.contains("was taken away from its agent"), "{said}");
+    scene.write("these.toml", "version = 1\nruns = 1\n");
+    let args = [
+        "submit",
+        "prepare",
+        "plain",
+        "--rules",
+        "these.toml",
+        "--out",
+        "21.submission",
+    ];
+    let said = expect_found(&scene.run(&args), 3);
+    assert!(said.contains("what it cost is not known"), "{said}");
+    assert_patterns_and_open_sessions_are_refused(&scene, &server);
+}
+
+/// A judge that matches patterns, and a session that has no score.
+fn assert_patterns_and_open_sessions_are_refused(scene: &Scene, server: &MockServer) {
+    let suite = short();
+    let played = [
+        "run",
+        suite.to_str().unwrap(),
+        "--runs",
+        "1",
+        "--out",
+        "matched",
+    ];
+    let players = [
+        "--agent", "openai/m", "--user", "lexical", "--judge", "lexical",
+    ];
+    expect(
+        &run(scene, &[&played[..], &players].concat(), server),
+        0,
+        &[],
+    );
+    let args = ["submit", "prepare", "matched", "--out", "m.submission"];
+    let said = expect_found(&scene.run(&[&args[..], &BY].concat()), 3);
+    assert!(said.contains("it is judged by patterns"), "{said}");
+    let rules = Rules::read(&scene.path("board.toml")).unwrap();
+    let RunRecord {
+        manifest,
+        mut results,
+        ..
+    } = RunRecord::read_finished(&scene.path("plain")).unwrap();
+    assert_eq!(rules.objections(&manifest, &results), Vec::<String>::new());
+    results.scored.scored -= 1;
+    let found = rules.objections(&manifest, &results);
+    assert!(
+        found[0].starts_with("1 of its sessions have no score"),
+        "{found:?}"
+    );
+}
+
+/// What is prepared has a name that boards read, and holds each run once, as it was played.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_board_would_not_read_is_not_prepared_and_the_operators_mistake_is_no_submitters() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    expect(&scene.run(&["publish", "one", "--out", "shown"]), 0, &[]);
+    let again = scene.run(&["publish", "one", "--out", "shown"]);
+    expect(&again, 4, &["it is there already; choose another --out"]);
+    for (runs, out, code, reason) in [
+        (&["one"][..], "a.tar", 2, "end in `.submission`"),
+        (&["one", "./one"], "a.submission", 2, "it is named twice"),
+        (&["shown"], "a.submission", 3, "name the run itself"),
+    ] {
+        let args = [&["submit", "prepare", "--out", out][..], &BY, runs].concat();
+        expect(&scene.run(&args), code, &[reason]);
+        assert!(!scene.path(out).exists());
+    }
+    send(&scene, &["one"], Some("ana"), "sent/ana.submission");
+    scene.write("odd.toml", "version = 1\nno = 1\n");
+    let suite = short();
+    let (file, folder) = (suite.to_str().unwrap(), suite.parent().unwrap());
+    let folder = folder.to_str().unwrap();
+    for (wrong, reason) in [
+        (["--suite", "nowhere.toml"], "nowhere.toml"),
+        (["--plugins", "nowhere"], "read nowhere: it is no folder"),
+        (["--prompts", "nowhere"], "read nowhere: it is no folder"),
+        (["--policy", "odd.toml"], "odd.toml"),
+    ] {
+        let own: &[&str] = if wrong[0] == "--suite" {
+            &[]
+        } else {
+            &["--suite", file]
+        };
+        for command in [
+            &["board", "build", "sent", "--out", "site"][..],
+            &["submit", "check", "sent/ana.submission"],
+        ] {
+            let args = [command, &wrong, own, &BY, &SIGNERS].concat();
+            expect(&scene.run(&args), 3, &[reason]);
+        }
+        assert!(!scene.path("site").exists());
+    }
+    // A suite may be named by its folder.
+    let build = ["board", "build", "sent", "--out", "site", "--suite", folder];
+    expect_found(&scene.run(&[&build[..], &BY, &SIGNERS].concat()), 0);
 }
 
 #[test]

@@ -380,6 +380,34 @@ async fn a_turn_that_a_killed_hub_lost_is_begun_anew_and_nothing_else_is_lost() 
 
 /// Each kind of quota, with a submitter that has it and one that has not.
 #[tokio::test(flavor = "multi_thread")]
+async fn a_second_hub_over_the_same_books_is_refused_and_the_first_plays_on() {
+    let scene = scene("");
+    let list = ["hub", "token", "list"];
+    expect(
+        &scene.run(&list),
+        3,
+        &["read the hub's books in", "there is no such folder"],
+    );
+    let token = add(&scene, "ana");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&token);
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    ana.converse(&mcp, json!({})).await;
+    expect(
+        &scene.run(&["hub"]),
+        4,
+        &["another hub hosts by these books", "`data`"],
+    );
+    ana.play(&mcp).await;
+    assert_eq!(ana.ended(&run).await["state"], "finished");
+    // Tokens are made beside it; and the next hub finds the books free.
+    expect(&scene.run(&list), 0, &[]);
+    assert_eq!(hub.end(), Some(0));
+    assert_eq!(Hub::start(&scene).end(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_quota_ends_at_its_number_and_leaves_the_other_submitter_alone() {
     let scene = scene(
         "runs = 3\n[quotas_of.day]\nepisodes_a_day = 1\n[quotas_of.once]\nepisodes_at_once = 1\n\
@@ -883,12 +911,26 @@ async fn a_result_is_signed_as_ssh_verifies_it_and_stands_on_the_board_as_played
         (&json!(1), &json!(0))
     );
     assert_signed(&scene, &statement, &signature);
+    // An agent of somebody else that answers alike is no copy of it.
+    let bo = hub.as_of(&add(&scene, "bo@lab.example"));
+    let other = bo.begin().await;
+    let (one, two) = (bo.open(&other).await, bo.open(&other).await);
+    tokio::join!(bo.play(&one), bo.play(&two));
+    assert_eq!(bo.ended(&other).await["state"], "finished");
     assert_eq!(hub.end(), Some(0));
     let board = build_board(&scene, &suite);
-    let row = &board["rankings"][0]["rows"][0];
-    assert_eq!(row["verified"], "played-by-board", "{board}");
-    let submitter = json!({ "name": "ana@lab.example", "attempt": 1 });
-    assert_eq!(row["submitter"], submitter, "{board}");
+    assert_eq!(board["refused"], json!([]), "{board}");
+    let rows = board["rankings"][0]["rows"].as_array().unwrap();
+    let mut names: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row["submitter"]["name"].as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["ana@lab.example", "bo@lab.example"], "{board}");
+    for row in rows {
+        assert_eq!(row["verified"], "played-by-board", "{board}");
+        assert_eq!(row["submitter"]["attempt"], 1, "{board}");
+    }
     let page = std::fs::read_to_string(scene.path("site/index.html")).unwrap();
     assert!(page.contains("for ana@lab.example, run 1 under this name"));
     assert!(board.to_string().contains("external:mine"), "{board}");

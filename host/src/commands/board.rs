@@ -20,7 +20,7 @@ use pibench_report::run_record::RunRecord;
 use pibench_vault::keyring;
 
 /// How the names of archives end.
-const ARCHIVE: &str = "submission";
+pub(super) const ARCHIVE: &str = "submission";
 
 pub(super) fn board(args: &BoardArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -44,6 +44,7 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Io);
     }
     let (rules, signers) = (read_rules(by.rules.as_deref())?, read_signers(signers)?);
+    places.check()?;
     let is_secret = places.suite.as_deref().is_some_and(is_secret);
     let mut sent = Vec::new();
     for archive in archives_in(dir)? {
@@ -116,7 +117,7 @@ fn read_published(run: &Utf8Path, shown: &Utf8Path) -> Result<RunRecord, Failure
     RunRecord::read_finished(shown.as_std_path()).or_exit(Exit::InvalidInput)
 }
 
-/// Of runs that several archives hold, one stands or none: that of a host of the board's own, of whoever `owners` names, or of the one
+/// Of a run that several archives hold, one stands or none: that of a host of the board's own, of whoever `owners` names, or of the one
 /// person who signed it. What an archive is called says nothing of whose its runs are, and one that is refused takes no one's place.
 fn refuse_copies(sent: &mut [(Utf8PathBuf, Checked)], rules: &Rules) -> Result<(), Failure> {
     // Archive and run, by the digest of the journals.
@@ -132,13 +133,25 @@ fn refuse_copies(sent: &mut [(Utf8PathBuf, Checked)], rules: &Rules) -> Result<(
     for (digest, held) in holders.into_iter().filter(|(_, held)| held.len() > 1) {
         let signer = |&(a, _): &(usize, usize)| sent[a].1.signed.as_ref().map(|one| &*one.by);
         let signers: BTreeSet<&str> = held.iter().filter_map(signer).collect();
-        let first = match find_owner(&signers, rules.owners.get(&digest), &rules.hubs) {
-            Some(owner) => held.iter().find(|copy| signer(copy) == Some(owner)),
+        let owner = find_owner(&signers, rules.owners.get(&digest), &rules.hubs);
+        let mut standing: Vec<(usize, usize)> = match owner {
+            Some(owner) => held
+                .iter()
+                .filter(|copy| signer(copy) == Some(owner))
+                .copied()
+                .collect(),
             // They say the same, and nothing of whose it is.
-            None if signers.is_empty() => held.first(),
-            None => None,
+            None if signers.is_empty() => held.clone(),
+            None => Vec::new(),
         };
-        let reason = match first {
+        // Agents that answer alike play alike: a host of the board's own says which of its runs are others.
+        let is_hub = owner.is_some_and(|owner| rules.hubs.contains(owner));
+        let mut submitters = BTreeSet::new();
+        standing.retain(|&(a, r)| {
+            let submitter = sent[a].1.runs[r].submitter.as_ref().filter(|_| is_hub);
+            submitters.insert(submitter.map(|one| (one.name.clone(), one.attempt)))
+        });
+        let reason = match standing.first() {
             Some(&(a, r)) => {
                 let name = sent[a].0.file_stem().unwrap_or_default();
                 format!(
@@ -151,8 +164,7 @@ fn refuse_copies(sent: &mut [(Utf8PathBuf, Checked)], rules: &Rules) -> Result<(
                 Vec::from_iter(signers).join(" and ")
             ),
         };
-        let first = first.copied();
-        for (a, r) in held.into_iter().filter(|&copy| Some(copy) != first) {
+        for (a, r) in held.into_iter().filter(|copy| !standing.contains(copy)) {
             sent[a].1.runs[r].reasons.push(reason.clone());
         }
     }

@@ -31,6 +31,13 @@ pub(super) fn hub(args: &HubArgs) -> Result<Exit, Failure> {
 }
 
 fn tokens(file: &HubFile, command: &TokenCommand) -> Result<Exit, Failure> {
+    if !matches!(command, TokenCommand::Add { .. }) && !file.data.exists() {
+        return Err(anyhow!(
+            "read the hub's books in {}: there is no such folder; the first token that is added makes it",
+            file.data
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
     let ledger = Ledger::open(file.data.as_std_path())?;
     match command {
         TokenCommand::Add { name } => {

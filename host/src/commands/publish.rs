@@ -19,6 +19,12 @@ pub(super) fn publish(args: &PublishArgs) -> Result<Exit, Failure> {
         transcripts,
         key,
     } = args;
+    if out.exists() {
+        return Err(anyhow!(
+            "write {out}: it is there already; choose another --out"
+        ))
+        .or_exit(Exit::Io);
+    }
     // Asked for before the work is done.
     let key = key.as_deref().map(read_key).transpose()?;
     let transcripts = match transcripts {

@@ -2,6 +2,7 @@
 
 mod found;
 
+use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -12,7 +13,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
 use pibench_board::site::Signed;
 use pibench_board::submission::{self, NAMESPACE, SubmissionError, Unpacked};
-use pibench_engine::plan::{Places, Purpose, reopen_foreign};
+use pibench_engine::plan::{Places, Purpose, load, read_policy, reopen_foreign};
 use pibench_signature::AllowedSigners;
 use pibench_vault::keyring;
 
@@ -47,6 +48,22 @@ impl PlacesArgs {
             policy: self.policy.as_deref(),
             prompts: self.prompts.as_deref(),
         }
+    }
+
+    /// Reads what the operator named, before any submission is blamed for what is not there.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        for dir in [&self.plugins, &self.prompts].into_iter().flatten() {
+            if !dir.is_dir() {
+                return Err(anyhow!("read {dir}: it is no folder")).or_exit(Exit::InvalidInput);
+            }
+        }
+        if let Some(path) = &self.policy {
+            read_policy(path)?;
+        }
+        if let Some(path) = &self.suite {
+            load(&machine()?, path, &[])?;
+        }
+        Ok(())
     }
 }
 

@@ -1,11 +1,12 @@
 //! `pibench-host submit`: runs that others may check, as one archive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
+use super::board::ARCHIVE;
 use super::signing::{read_key, read_signers};
 use super::submission::{Checked, Readers, Told, check_archive, look, print_told, read_rules};
 use super::{machine, runtime};
@@ -49,6 +50,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         ))
         .or_exit(Exit::Io);
     }
+    check_named(runs, out)?;
     let rules = read_rules(by.rules.as_deref())?;
     let machine = machine()?;
     // Asked for before the work is done.
@@ -94,6 +96,31 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
+/// Names that no board would read, and runs that it would refuse for another.
+fn check_named(runs: &[Utf8PathBuf], out: &Utf8Path) -> Result<(), Failure> {
+    if out.extension() != Some(ARCHIVE) {
+        return Err(anyhow!(
+            "write {out}: a board reads files that end in `.{ARCHIVE}`"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    let mut seen = BTreeSet::new();
+    for run in runs {
+        let (_, manifest) = RunFolder::read(run.as_std_path()).or_exit(Exit::InvalidInput)?;
+        if manifest.published.is_some() {
+            return Err(anyhow!(
+                "submit {run}: it is what was published of a run; name the run itself"
+            ))
+            .or_exit(Exit::InvalidInput);
+        }
+        let place = run.canonicalize_utf8().unwrap_or_else(|_| run.clone());
+        if !seen.insert(place) {
+            return Err(anyhow!("submit {run}: it is named twice")).or_exit(Exit::Usage);
+        }
+    }
+    Ok(())
+}
+
 fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
     let CheckSubmissionArgs {
         archive,
@@ -105,6 +132,7 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
     } = args;
     let signers = read_signers(signers)?;
     let rules = read_rules(by.rules.as_deref())?;
+    places.check()?;
     let places = places.places();
     let checked = check_archive(
         archive,

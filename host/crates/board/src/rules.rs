@@ -27,6 +27,8 @@ pub struct Rules {
     pub judges: BTreeSet<String>,
     /// Whether user agent and judge may be asked in other words than the built-in ones.
     pub own_prompts: bool,
+    /// Digests of the other words that they may be asked in, as `manifest.json` has them (`prompts_digest`).
+    pub prompts: BTreeSet<String>,
     /// Sessions without a score that a run may have.
     pub unscored: u64,
     /// Whether a run may leave open what it cost.
@@ -66,6 +68,7 @@ impl Default for Rules {
             users: BTreeSet::new(),
             judges: BTreeSet::new(),
             own_prompts: false,
+            prompts: BTreeSet::new(),
             unscored: 0,
             unknown_cost: false,
             signed: false,
@@ -154,9 +157,13 @@ impl Rules {
             ),
         );
         object(
-            manifest.prompts_version.is_none() && !self.own_prompts,
-            "user agent and judge were asked in other words than the built-in ones (--prompts)"
-                .into(),
+            manifest.prompts_version.is_none()
+                && !self.own_prompts
+                && !self.prompts.contains(&manifest.prompts_digest),
+            format!(
+                "user agent and judge were asked in other words than the built-in ones (--prompts), of the digest {}",
+                manifest.prompts_digest
+            ),
         );
         for (role, name, allowed) in [
             ("user agent", &manifest.user, &self.users),

@@ -2,6 +2,7 @@
 //! with by their journals; runs that are played get their result. One task for each episode, and one at a time that finishes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -102,6 +103,8 @@ pub struct Hub {
     closing: AtomicBool,
     /// Failed runs whose folders are to go.
     failed: Mutex<Vec<String>>,
+    #[expect(dead_code, reason = "it is held, and not read")]
+    lock: File,
 }
 
 /// An episode in play.
@@ -150,7 +153,7 @@ impl Hub {
         key: SigningKey,
     ) -> Result<Self, HubError> {
         let ledger = Ledger::open(file.data.as_std_path())?;
-        ledger.play()?;
+        let lock = ledger.play()?;
         if let Some(bound) = file.bound_on_money() {
             let models = shared.models(|_| {})?;
             if let Some(client) = models.iter().find(|client| client.price().is_none()) {
@@ -186,6 +189,7 @@ impl Hub {
             disk: Mutex::default(),
             closing: AtomicBool::new(false),
             failed: Mutex::new(failed),
+            lock,
             file,
             machine,
             places,

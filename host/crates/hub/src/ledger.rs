@@ -1,6 +1,7 @@
 //! The hub's memory: submitters' tokens as hashes, their runs and episodes, the queue, and what was used on a day. One file of `SQLite`,
 //! which the program's `hub token` changes while a hub reads it.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,6 +15,9 @@ use crate::token::{Drawn, draw, hash, parts};
 use pibench_core::cost::MicroUsd;
 
 const FILE: &str = "hub.sqlite";
+
+/// Beside it: locked by the hub that plays.
+const LOCK: &str = "lock";
 
 /// Of the tables, in the file's `user_version`.
 const VERSION: i64 = 2;
@@ -77,6 +81,13 @@ pub enum LedgerError {
     },
     #[error("open {}: it is of version {found}, and this host has version {VERSION}", path.display())]
     Version { path: PathBuf, found: i64 },
+    #[error("lock {}: another hub hosts by these books; end it first, or name another folder as `data`", path.display())]
+    Locked { path: PathBuf },
+    #[error("lock {}: {source}", path.display())]
+    Lock {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("keep the hub's books: {0}")]
     Sql(#[from] rusqlite::Error),
     #[error("draw a token: {0}")]
@@ -87,6 +98,23 @@ pub enum LedgerError {
 }
 
 type Kept<T> = Result<T, LedgerError>;
+
+/// Keeps other hubs away as long as the file is open; the system lets go of it when the process ends, however it ends.
+fn lock(path: PathBuf) -> Kept<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let locked = file.map_err(TryLockError::Error).and_then(|file| {
+        file.try_lock()?;
+        Ok(file)
+    });
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => LedgerError::Locked { path },
+        TryLockError::Error(source) => LedgerError::Lock { path, source },
+    })
+}
 
 /// A token, as far as the operator may see it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -264,8 +292,9 @@ impl Ledger {
     }
 
     /// What a hub does that plays: a line lasts when the process ends, and after a power cut from the next
-    /// [`Ledger::settle`] on.
-    pub(crate) fn play(&self) -> Kept<()> {
+    /// [`Ledger::settle`] on. No other hub plays by these books while the lock is held; tokens are made and revoked beside it.
+    pub(crate) fn play(&self) -> Kept<File> {
+        let lock = lock(self.path.with_file_name(LOCK))?;
         let connection = self.writer();
         connection.pragma_update(None, "synchronous", "normal")?;
         // A request would wait for the disk, and all others for it.
@@ -275,7 +304,7 @@ impl Ledger {
             "UPDATE episode SET state = 'paused', not_before = 0 WHERE state IN ('playing', 'queued')",
             [],
         )?;
-        Ok(())
+        Ok(lock)
     }
 
     /// Moves what was written to its place, and to the disk. Takes as long as the disk does; nobody who reads or writes waits.

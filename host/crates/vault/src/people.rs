@@ -186,6 +186,9 @@ impl Identities {
             reason,
         };
         let text = read_keys(path).map_err(|error| refused(error.to_string()))?;
+        if text.starts_with("ssh-") {
+            return Err(refused("it is a public key; name the private one".into()));
+        }
         let mode = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?;
         let mode = mode.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {

@@ -188,7 +188,11 @@ fn the_queue_is_fair_to_who_plays_least() {
     let next = || ledger.next().unwrap().unwrap().1.name;
     assert_eq!([next(), next(), next()], ["ana", "bo", "ana"]);
     // A process that comes after goes on with all.
-    ledger.play().unwrap();
+    let lock = ledger.play().unwrap();
+    let other = ledger.play().unwrap_err().to_string();
+    assert!(other.contains("another hub hosts"), "{other}");
+    drop(lock);
+    let _lock = ledger.play().unwrap();
     assert!(ledger.next().unwrap().is_none());
     ledger.queue(&last).unwrap();
     assert_eq!(next(), "bo");
@@ -239,7 +243,7 @@ fn a_run_is_played_when_all_of_its_episodes_are_over() {
 #[test]
 fn who_reads_waits_for_no_one_who_writes_and_what_is_written_settles_when_it_is_told() {
     let (dir, ledger) = books();
-    ledger.play().unwrap();
+    let _lock = ledger.play().unwrap();
     let file = dir.path().join("hub").join(FILE);
     let settled = |text: &str| {
         let bytes = std::fs::read(&file).unwrap();
