@@ -1,5 +1,6 @@
 //! Runs that are sent to a board: what may stand there, what is refused, and the site that comes of it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -531,7 +532,7 @@ async fn each_rule_of_a_board_refuses_by_name_and_has_a_twin_that_takes() {
     let prompt = root().join("host/crates/engine/prompts/rubric.md");
     let own = fs::read_to_string(prompt).unwrap() + "\n";
     scene.write("own/rubric.md", &own);
-    play_suite(&scene, &server, "openai/m", "worded", &["--prompts", "own"]);
+    play_suite(&scene, &server, "openai/n", "worded", &["--prompts", "own"]);
     let released = ["--protocol", "pi-bench"];
     play_suite(&scene, &server, "openai/m", "released", &released);
     let ablated = ["--ablate", "dependencies"];
@@ -591,6 +592,23 @@ async fn each_rule_of_a_board_refuses_by_name_and_has_a_twin_that_takes() {
     let said = expect_found(&scene.run(&args), 3);
     assert!(said.contains("what it cost is not known"), "{said}");
     assert_patterns_and_open_sessions_are_refused(&scene, &server);
+    assert_ranked_apart(&scene, &format!("{least}{prompts}\n"));
+}
+
+/// Runs whose judges were asked in other words stand on one board, in rankings of their own.
+fn assert_ranked_apart(scene: &Scene, rules: &str) {
+    send(scene, &["plain"], None, "sent/plain.submission");
+    send(scene, &["worded"], None, "sent/worded.submission");
+    scene.write("board.toml", rules);
+    let build = ["board", "build", "sent", "--out", "site"];
+    expect_found(&maintain(scene, &build, &["--prompts", "own"]), 0);
+    let board: Value = serde_json::from_str(&text(scene, "site/board.json")).unwrap();
+    let rankings = board["rankings"].as_array().unwrap();
+    let worded: BTreeSet<&str> = rankings
+        .iter()
+        .filter_map(|one| one["prompts"].as_str())
+        .collect();
+    assert_eq!((rankings.len(), worded.len()), (2, 2), "{board}");
 }
 
 /// A judge that matches patterns, and a session that has no score.
@@ -689,7 +707,71 @@ fn the_workflow_is_yaml_and_gives_no_right_to_write() {
     let check = steps.last().unwrap();
     // It fails where the list cannot be made, and finds what only has another name.
     assert_eq!(check["shell"], "bash");
-    let command = check["run"].as_str().unwrap();
-    assert!(command.contains("--no-renames") && command.contains("submit check"));
+    let (command, by) = (&check["run"], &workflow["env"]["BY"]);
+    assert_looks_at_what_came(command.as_str().unwrap(), by.as_str().unwrap());
+    // Nothing that somebody else may publish tomorrow.
+    assert_eq!(said.matches("pip install --require-hashes").count(), 2);
+    assert_eq!(said.matches("pip install").count(), 2);
     assert!(!said.contains("pull_request_target") && !said.contains("contents: write"));
+}
+
+/// Runs the check's step in a repository: what was added, changed and given another name is looked at, and one that may not be ranked
+/// fails the step.
+fn assert_looks_at_what_came(command: &str, by: &str) {
+    let scene = Scene::new();
+    let git = |args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@lab.example"]);
+        let done = git.args(args).current_dir(scene.path("")).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "--quiet", "--initial-branch", "main"]);
+    let many = "x".repeat(1000);
+    for name in ["stays", "moves", "changes"] {
+        scene.write(
+            &format!("submissions/{name}.submission"),
+            &format!("{name} {many}"),
+        );
+    }
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "a"]);
+    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    git(&[
+        "mv",
+        "submissions/moves.submission",
+        "submissions/a new name.submission",
+    ]);
+    scene.write("submissions/changes.submission", "other");
+    scene.write("submissions/comes.submission", "new");
+    scene.write("notes.md", "no submission");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "b"]);
+    // In the program's place: it writes down how it was called, and refuses what has `bad` in it.
+    let program = scene.write(
+        "bin/pibench-host",
+        "#!/bin/sh\nfor last; do :; done\necho \"$*\" >> asked\n! grep -q bad \"$last\"\n",
+    );
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    let step = command.replace("${{ github.base_ref }}", "main");
+    let path = format!(
+        "{}:{}",
+        scene.path("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let run = || {
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step]);
+        bash.env("PATH", &path)
+            .env("BY", by)
+            .current_dir(scene.path(""));
+        bash.status().unwrap().success()
+    };
+    assert!(run());
+    let asked = text(&scene, "asked");
+    let asked: BTreeSet<&str> = asked.lines().collect();
+    let expected = ["a new name", "changes", "comes"]
+        .map(|name| format!("submit check {by} submissions/{name}.submission"));
+    assert_eq!(asked, expected.iter().map(String::as_str).collect());
+    scene.write("submissions/comes.submission", "bad");
+    assert!(!run());
 }

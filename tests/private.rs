@@ -417,17 +417,71 @@ fn what_would_lie_there_open_is_refused() {
     }
 }
 
+/// A key pair of age's own, as its tests have it.
+const AGE: [&str; 2] = [
+    "AGE-SECRET-KEY-1GQ9778VQXMMJVE8SK7J6VT8UJ4HDQAJUVSFCWCM02D8GEWQ72PVQ2Y5J33",
+    "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa",
+];
+
+#[test]
+fn a_key_of_age_opens_a_pack_and_its_runs_and_another_does_not() {
+    let scene = scene();
+    let pack = [
+        "pack",
+        "mine",
+        "--out",
+        "clinic.pibench",
+        "--recipient",
+        AGE[1],
+    ];
+    expect(&scene.run(&pack), 0, &[]);
+    let path = scene.write("age.key", AGE[0]);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_ne!(install(&scene, "ana").status.code(), Some(0));
+    // Whoever names the public half is told so.
+    expect(&install(&scene, "ana.pub"), 3, &["it is a public key"]);
+    expect(&install(&scene, "age.key"), 0, &[]);
+    let run = ["run", SUITE, "--out", "run", "--agent", "nop"];
+    assert_ne!(
+        scene
+            .run(&[&run[..], &["--identity", "ana"]].concat())
+            .status
+            .code(),
+        Some(0)
+    );
+    let key = ["--identity", "age.key"];
+    expect(&scene.run(&[&run[..], &key].concat()), 0, &[]);
+    expect(&scene.run(&[&["verify", "run"][..], &key].concat()), 0, &[]);
+    assert_nothing_shown(&scene.path("run"));
+    assert_nothing_shown(&scene.path("packs"));
+}
+
 #[test]
 fn what_is_published_shows_what_its_owner_allows_and_its_scores_follow() {
     let scene = installed();
     plays(&scene, "run", &["--agent", "reactive"]);
     let all: usize = sessions().iter().map(|one| one.intents.len()).sum();
+    let public = std::fs::read_to_string(scene.path("ana.pub")).unwrap();
+    scene.write("signers", &format!("ana@lab.example {public}\n"));
     for transcripts in ["none", "after-reveal", "all"] {
         let args = ["publish", "run", "--out", transcripts, "--identity", "ana"];
         let more = ["--transcripts", transcripts, "--key", "ana"];
         expect(&scene.run(&[&args[..], &more].concat()), 0, &[]);
-        let verified = scene.run(&["verify", transcripts]);
+        let verified = scene.run(&["verify", transcripts, "--signers", "signers"]);
         expect(&verified, 0, &[]);
+        let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+        assert!(said.contains("ana@lab.example"), "{said}");
+        // The same once more is the same bytes, its signature too.
+        let again = ["publish", "run", "--out", "again", "--identity", "ana"];
+        expect(&scene.run(&[&again[..], &more].concat()), 0, &[]);
+        assert_eq!(files(&scene.path("again")), files(&scene.path(transcripts)));
+        std::fs::remove_dir_all(scene.path("again")).unwrap();
+        // Of all that it does not show it has the digest.
+        let manifest = std::fs::read(scene.path(&format!("{transcripts}/manifest.json"))).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let seal = std::fs::read(scene.path("run/seal.json")).unwrap();
+        let seal = blake3::hash(&seal).to_hex().to_string();
+        assert_eq!(manifest["published"]["seal"], seal);
         let shown = scene.path(transcripts);
         for name in ["manifest.json", "outline.json", "results.json"] {
             let text = std::fs::read_to_string(shown.join(name)).unwrap();

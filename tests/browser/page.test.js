@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -312,32 +312,44 @@ test("a sheet is filled in, kept and saved, and the program takes it", async () 
 
 test("a board's rows are chosen by agent, prompt and scaffold, on a phone too", async () => {
   run("suite", "new", "mine");
-  writeFileSync(at("board.toml"), 'version = 1\ntitle = "Spring"\nruns = 1\nunknown_cost = true\n');
+  writeFileSync(at("board.toml"), 'version = 1\ntitle = "Spring"\nruns = 1\nunknown_cost = true\nown_prompts = true\n');
+  const words = readFileSync(join(ROOT, "host/crates/engine/prompts/rubric.md"), "utf8");
+  mkdirSync(at("own"));
+  writeFileSync(at("own", "rubric.md"), words + "\n");
   const model = await serveModel();
   const by = ["--user", "openai/u", "--judge", "openai/j", "--runs", "1"];
-  const sent = { first: [], second: ["--scaffold-prompt", "coached"], third: ["--scaffold", "nanobot-0.1.4"] };
+  const sent = { first: [], second: ["--scaffold-prompt", "coached"], third: ["--scaffold", "nanobot-0.1.4"], fourth: ["--prompts", at("own")] };
   for (const [name, more] of Object.entries(sent)) {
     await model.runs("run", "mine/suite.toml", "--agent", "openai/" + name, ...by, ...more, "--out", name);
     run("submit", "prepare", name, "--rules", "board.toml", "--out", `sent/${name}.submission`);
   }
   model.close();
-  run("board", "build", "sent", "--rules", "board.toml", "--suite", "mine/suite.toml", "--out", "site");
+  run("board", "build", "sent", "--rules", "board.toml", "--suite", "mine/suite.toml", "--prompts", at("own"), "--out", "site");
   const page = await open(browser, pathToFileURL(at("site", "index.html")).href);
   const shown = async () => (await page.locator("tbody tr:visible th a").allTextContents()).sort();
-  assert.deepEqual(await shown(), ["openai/first", "openai/second", "openai/third"]);
+  const all = ["openai/first", "openai/fourth", "openai/second", "openai/third"];
+  assert.deepEqual(await shown(), all);
   await page.fill("#agent", "SECOND");
   assert.deepEqual(await shown(), ["openai/second"]);
   await page.fill("#agent", "");
   for (const [field, value, there] of [
     ["prompt", "coached", ["openai/second"]],
     ["scaffold", "nanobot-0.1.4", ["openai/third"]],
-    ["verified", "replayed", ["openai/first", "openai/second", "openai/third"]],
+    ["verified", "replayed", all],
+    ["suite", await page.locator("#suite option").last().textContent(), all],
+    ["protocol", "paper", all],
+    ["prompts", await page.locator("#prompts option", { hasText: "own" }).textContent(), ["openai/fourth"]],
     ["verified", "judged again", []],
   ]) {
     await page.selectOption("#" + field, value);
     assert.deepEqual(await shown(), there, field);
     await page.selectOption("#" + field, "");
   }
+  const report = page.locator("tbody tr:visible th a").first();
+  const opened = await page.context().newPage();
+  await opened.goto(new URL(await report.getAttribute("href"), page.url()).href);
+  assert.match(await opened.textContent("main h1"), /./);
+  await opened.close();
   await page.check("#signed");
   assert.deepEqual(await shown(), []);
   await page.uncheck("#signed");

@@ -100,7 +100,8 @@ pub fn reopen_foreign(
         suite_path: suite.to_string(),
         plugin_dirs: of(places.plugins).into_iter().collect(),
         policy: of(places.policy),
-        prompts: of(places.prompts),
+        // Of runs that had none of their own, in the same folder, nothing else was asked.
+        prompts: manifest.prompts.as_ref().and(of(places.prompts)),
         ..manifest
     };
     look(machine, dir, folder, manifest, purpose)
