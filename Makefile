@@ -26,7 +26,7 @@ setup:
 plugins: setup $(PYTHON_PLUGIN)
 	$(GUEST) $(addprefix -p ,$(GUESTS))
 	mkdir -p target/plugins
-	rm -f target/plugins/pibench.lock
+	rm -f target/plugins/pibench.lock target/plugins/tools.json
 	cp $(addprefix target/wasm32-wasip2/guest/,$(addsuffix .wasm,$(GUESTS))) target/plugins/
 
 # Without venv and pip, Python rule scripts are left out, and `pibench-host check` names what then cannot run; the agent's
@@ -44,7 +44,7 @@ python-plugin:
 # Side by side: the last components take one processor for minutes.
 $(HOST): setup
 	$(MAKE) --no-print-directory -j2 plugins program
-	$(HOST) plugin lock --plugins target/plugins
+	$(HOST) plugin lock --tools --plugins target/plugins
 	$(MAKE) --no-print-directory embedded
 
 program: setup

@@ -6,7 +6,7 @@ use std::path::Path;
 use pibench_host::embedded;
 use serde_json::Value;
 
-use crate::scene::{Scene, cache, expect, files, root, stderr};
+use crate::scene::{Scene, cache, expect, files, output, root, stderr};
 
 /// Whether this build carries anything: `make` sees to it, cargo alone does not.
 fn carries() -> bool {
@@ -106,6 +106,82 @@ fn the_version_names_commit_and_engine() {
     assert_eq!(lines[0], format!("pibench-host {version}"));
     assert!(lines[1].starts_with("commit "), "{long}");
     assert!(lines[2].starts_with("engine wasmtime 4"), "{long}");
+}
+
+/// Asked before anything else is done with the program; no archive is built here.
+#[test]
+fn a_program_that_is_too_large_is_not_packed() {
+    let scene = Scene::new();
+    let packed = |bytes: u64| {
+        let program = scene.write("program", "#!/bin/sh\nexit 7\n");
+        let file = std::fs::File::options().write(true).open(program).unwrap();
+        file.set_len(bytes).unwrap();
+        let mut command = scene.started_here("sh");
+        let script = root().join("host/packages/dist.sh");
+        output(command.arg(script).arg("./program"))
+    };
+    let told = "failed to pack ./program: it has 60000001 bytes, more than 60000000";
+    expect(&packed(60_000_001), 1, &[told]);
+    assert!(!scene.path("target").exists());
+    let most = stderr(&packed(60_000_000));
+    assert!(!most.contains("bytes"), "{most}");
+}
+
+/// Where nothing is written down, each app is asked.
+#[test]
+fn what_the_build_wrote_down_of_the_apps_tools_is_what_the_apps_say() {
+    let scene = Scene::new();
+    let built = root().join("target/plugins");
+    assert!(built.join("tools.json").exists(), "`make` writes it");
+    std::fs::create_dir(scene.path("plugins")).unwrap();
+    for entry in std::fs::read_dir(built).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name() != "tools.json" {
+            let to = scene.path("plugins").join(entry.file_name());
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+    let suite = root().join("tasks/suite.toml");
+    let args = |out| {
+        let suite = suite.to_str().unwrap();
+        let session = "corrie-extension";
+        ["run", suite, "--session", session, "--out", out]
+    };
+    expect(&scene.run(&args("written")), 0, &[]);
+    expect(&output(&mut scene.alone(&args("asked"))), 0, &[]);
+    let outline = |out: &str| std::fs::read_to_string(scene.path(out).join("outline.json"));
+    let written = outline("written").unwrap();
+    assert!(written.contains("amazon__") && written == outline("asked").unwrap());
+}
+
+/// The tools of all apps stand in the outline, and it is the same as that of a run that has them.
+#[test]
+fn an_app_that_nothing_is_played_with_is_not_compiled() {
+    let scene = Scene::new();
+    let (own, digests) = cache_without(&["amazon", "spotify"]);
+    let suite = root().join("tasks/suite.toml");
+    let args = |out| {
+        let suite = suite.to_str().unwrap();
+        let session = "corrie-extension";
+        ["run", suite, "--session", session, "--out", out]
+    };
+    expect(&scene.run(&args("before")), 0, &[]);
+    let variables = [("PIBENCH_CACHE", own.path().to_str().unwrap())];
+    let output = scene.run_with(&args("first"), &variables);
+    expect(&output, 0, &[]);
+    assert!(!stderr(&output).contains("compil"), "{}", stderr(&output));
+    let compiled = std::fs::read_dir(own.path()).unwrap();
+    let mut compiled = compiled.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let of_these = |name: &String| digests.iter().any(|digest| name.starts_with(digest));
+    assert!(!compiled.any(|name| of_these(&name)));
+    let read = |path: &str| std::fs::read_to_string(scene.path(path)).unwrap();
+    let outline = read("first/outline.json");
+    assert!(outline.contains("amazon__") && outline.contains("spotify__"));
+    assert!(outline == read("before/outline.json"));
+    let journal = |out: &str| files(&scene.path(out).join("journal"));
+    assert!(journal("first") == journal("before"));
+    let verified = scene.run_with(&["verify", "first"], &variables);
+    expect(&verified, 0, &[]);
 }
 
 /// A folder for compiled plugins that has all but these, and these plugins' digests; the folder goes with the answer.

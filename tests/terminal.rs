@@ -1,17 +1,29 @@
 //! What stands in a terminal: tables that fit it, words that say what is wrong and what to do, and how far a run is.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::scene::{Scene, expect, root, stderr};
+use crate::scene::{Scene, expect, output, root, stderr};
 
 fn said(scene: &Scene, args: &[&str]) -> String {
     let output = scene.run(args);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// The lines of tables, by what they are drawn with, and those beside them.
+fn check_whole_width(text: &str) {
+    check_width(text);
+    let wide = text.lines().filter(|line| line.chars().count() > 80);
+    // A word is copied whole.
+    let wide: Vec<&str> = wide
+        .filter(|line| line.split_whitespace().count() > 1)
+        .collect();
+    assert!(wide.is_empty(), "{wide:#?}");
 }
 
 /// The lines of tables, by what they are drawn with.
@@ -32,13 +44,105 @@ fn every_table_fits_a_terminal_of_80_columns() {
         let args = ["run", "mine/suite.toml", "--agent", agent, "--out", agent];
         check_width(&said(&scene, &args));
     }
-    for args in [
-        &["compare", "reference", "reactive"][..],
-        &["report", "reference", "reactive", "--all"],
-        &["show", "--once", "reference"],
-    ] {
-        check_width(&said(&scene, args));
+    check_width(&said(&scene, &["show", "--once", "reference"]));
+}
+
+#[test]
+fn the_notes_of_reports_and_comparisons_fit_a_terminal_of_80_columns() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let long =
+        "a-folder-with-a-name-that-is-so-long-that-it-is-wider-than-a-terminal-of-eighty-columns";
+    for (agent, out) in [("reference", "a"), ("reactive", long)] {
+        let args = ["run", "mine/suite.toml", "--agent", agent, "--out", out];
+        said(&scene, &args);
     }
+    for args in [
+        &["compare", "a", long][..],
+        &["report", "a"],
+        &["report", "a", long],
+        &["report", "a", "--all"],
+    ] {
+        check_whole_width(&said(&scene, args));
+    }
+    let text = said(&scene, &["compare", "a", long]);
+    assert!(text.contains(long), "{text}");
+}
+
+/// What a terminal of 200 columns was shown of a command, line by line, without what moves and colours it.
+fn on_terminal(scene: &Scene, command: &str) -> Vec<String> {
+    let program = env!("CARGO_BIN_EXE_pibench-host");
+    let script = format!("stty cols 200 rows 50; exec {program} {command}");
+    let mut terminal = scene.started_here("script");
+    terminal
+        .args(["-qefc", &script, "typescript"])
+        .env("TERM", "xterm")
+        .env("OPENAI_API_KEY", crate::models::KEY);
+    let shown = output(&mut terminal);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let moves = regex::Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").unwrap();
+    let lines = moves.replace_all(&shown, "\n");
+    lines.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// The first session has a judge that cannot be read, and no score; the others are judged.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_live_line_shows_no_score_that_the_table_withholds() {
+    let scene = Scene::new();
+    let server = MockServer::start().await;
+    let slow = Duration::from_millis(150);
+    let answer = move |request: &Request| {
+        let text = String::from_utf8_lossy(&request.body).into_owned();
+        let answer = if text.contains("Corrie") && !text.contains("check of the connection") {
+            crate::models::text("Looks fine!")
+        } else {
+            crate::models::play(request)
+        };
+        answer.set_delay(slow)
+    };
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let suite = root().join("tasks/suite.toml");
+    let command = format!(
+        "run {} --session corrie-extension --session filing-board --session intake-notes --user lexical --judge openai/m --runs 1 --set \
+         'providers.openai.base_url=\"{}/v1\"' --out run",
+        suite.display(),
+        server.uri(),
+    );
+    let shown = on_terminal(&scene, &command);
+    let at = |part: &str| {
+        let found = shown.iter().position(|line| line.contains(part));
+        found.unwrap_or_else(|| panic!("{part}: {shown:#?}"))
+    };
+    let of = |session: &str| format!("law_trainee/{session} run 1: ");
+    let first = &shown[at(&of("corrie-extension"))];
+    assert!(
+        first.contains("judge_fault") && first.contains("Proc -, Comp -"),
+        "{first}"
+    );
+    // The line moved while nothing had a score, and told none; then it told that of those that have one.
+    let scored = shown.iter().position(|line| line.contains("so far"));
+    let scored = scored.unwrap_or_else(|| panic!("{shown:#?}"));
+    let second = at(&of("filing-board"));
+    assert!(scored >= second, "{shown:#?}");
+    let moved = shown[at(&of("corrie-extension"))..second].iter();
+    assert!(
+        moved.clone().any(|line| line.contains("at work")),
+        "{shown:#?}"
+    );
+    let line = &shown[second];
+    let own = line.split("Proc ").nth(1).unwrap().split(',').next();
+    let means = shown.iter().filter(|line| line.contains("so far"));
+    for mean in means {
+        assert!(
+            mean.contains(&format!("Proc {} so far", own.unwrap())),
+            "{mean}"
+        );
+    }
+    let row = shown
+        .iter()
+        .rfind(|line| line.contains("│   corrie-extension"));
+    let row: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(row[3..6], ["-", "-", "-"], "{row:?}");
 }
 
 #[test]
@@ -199,6 +303,28 @@ fn a_slip_of_the_pen_is_answered_with_what_was_meant() {
         "tools = [\"own__*\"]\nfiles =",
     );
     expect(&run(&[]), 3, &["own.wasm", "pibench-host plugin build"]);
+}
+
+#[test]
+fn an_address_that_is_none_is_told_in_the_words_of_its_option() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let want = "want http://HOST:PORT/v1 or https://HOST/v1";
+    for (url, told) in [
+        ("127.0.0.1:8000/v1", "use --base-url `127.0.0.1:8000/v1`: "),
+        ("https:///v1", "use --base-url `https:///v1`: "),
+        ("", "use --base-url (it is empty): "),
+        ("me:hidden@host/v1", "use --base-url: "),
+    ] {
+        let args = ["--agent", "lab/m", "--base-url", url];
+        let output = scene.run(&[&["run", "mine/suite.toml"], &args[..]].concat());
+        expect(&output, 2, &[told, want]);
+        let said = stderr(&output);
+        assert!(
+            !said.contains("hidden") && !said.contains("--set"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -4,6 +4,13 @@
 set -eu
 
 program=$1
+# Bytes.
+most=60000000
+size=$(stat -c %s "$program")
+if [ "$size" -gt "$most" ]; then
+    echo "error: failed to pack $program: it has $size bytes, more than $most; look at what grew by \`size -A $program\`" >&2
+    exit 1
+fi
 version=$("$program" -V | cut -d ' ' -f 2)
 name=pibench-host-$version-$(uname -m)-linux
 out=target/packages/$name

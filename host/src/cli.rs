@@ -938,6 +938,10 @@ pub struct PluginLockArgs {
     /// The folder. Default: the one beside the program.
     #[arg(long, value_name = "DIR")]
     pub plugins: Option<Utf8PathBuf>,
+    /// Write beside them what their tools are, too: runs that play without an app then need not compile it. For the program's
+    /// own folder.
+    #[arg(long, hide = true)]
+    pub tools: bool,
 }
 
 #[derive(Debug, Args)]

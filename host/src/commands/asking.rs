@@ -26,6 +26,9 @@ pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure
     if base_url.is_none() && temperature.is_none() && max_output_tokens.is_none() {
         return Ok(Vec::new());
     }
+    if let Some(url) = base_url {
+        check_address(url)?;
+    }
     let catalog = built_in();
     let mut all = Vec::new();
     for (at, agent) in agent.iter().enumerate() {
@@ -47,6 +50,24 @@ pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure
         )?);
     }
     Ok(all)
+}
+
+/// What the suite file would be told of, in the words of the option. An address with a user in it is not shown.
+fn check_address(url: &str) -> Result<(), Failure> {
+    let mut schemes = ["http://", "https://"].into_iter();
+    let host = schemes.find_map(|scheme| url.strip_prefix(scheme));
+    if host.is_some_and(|host| !host.is_empty() && !host.starts_with('/')) {
+        return Ok(());
+    }
+    let shown = match url {
+        "" => " (it is empty)".into(),
+        secret if secret.contains('@') => String::new(),
+        shown => format!(" `{shown}`"),
+    };
+    Err(anyhow!(
+        "use --base-url{shown}: it is no http or https address; want http://HOST:PORT/v1 or https://HOST/v1"
+    ))
+    .or_exit(Exit::Usage)
 }
 
 /// The agent's provider at another address: its habits stay, and its key where there is one.

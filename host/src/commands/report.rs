@@ -16,6 +16,7 @@ use pibench_record::parts::runs_in;
 use pibench_report::bundle;
 use pibench_report::escape;
 use pibench_report::format::render;
+use pibench_report::grid::paragraph;
 use pibench_report::report::Report;
 use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::sheet::Sheet;
@@ -98,7 +99,8 @@ fn rest(report: &Report, audited: bool) -> String {
     let others = others.map(|sheet| format!("- {}", escape::line(&sheet.title)));
     let told =
         "There are more, printed by --all, and written by --out DIR with figures and a page:";
-    let lines: Vec<String> = broken.chain([told.to_owned()]).chain(others).collect();
+    let lines = broken.chain([told.to_owned()]).chain(others);
+    let lines: Vec<String> = lines.map(|line| paragraph(&line)).collect();
     format!("\n{}\n", lines.join("\n"))
 }
 

@@ -38,10 +38,25 @@ pub const ASK_USER: &str = "ask_user";
 const MAX_CHARACTERS: usize = 128_000;
 
 /// Files of a message and options of a question. More are left out, and the one who wrote them is told.
-pub const MOST_LISTED: usize = 100;
+const MOST_LISTED: usize = 100;
 
 /// Bytes of one text to the user or a subagent.
 const MOST_SAID: usize = 256 << 10;
+
+/// What the user read of a message or a question that was sent; None of a call of another tool. Of what a recorded call says beside
+/// what these tools take, nothing.
+pub fn told(tool: &str, arguments: &Value) -> Option<String> {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
+    let listed = |key: &str| -> Vec<String> {
+        let all = arguments[key].as_array().into_iter().flatten();
+        all.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    match tool {
+        MESSAGE => Some(message::text(text("content"), &listed("media"))),
+        ASK_USER => Some(ask_user::text(text("question"), &listed("options"))),
+        _ => None,
+    }
+}
 
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -365,6 +380,20 @@ mod tests {
 
     use super::*;
     use pibench_sandbox::workspace::Quota;
+
+    #[test]
+    fn a_question_is_read_with_as_many_options_as_its_tool_takes() {
+        let asked = |arguments| told(ASK_USER, &arguments).unwrap();
+        let few = json!({"question": "Which?", "options": ["a", 2, "b"]});
+        assert_eq!(asked(few), "Which?\n- a\n- b");
+        let message = json!({"content": "Here.", "media": ["a.md"], "channel": "mail"});
+        let read = told(MESSAGE, &message);
+        assert_eq!(read.as_deref(), Some("Here.\n[file: a.md]"));
+        let options: Vec<String> = (0..400_000).map(|number| number.to_string()).collect();
+        let many = asked(json!({"question": "Which?", "options": options}));
+        assert_eq!(many.lines().count(), 1 + MOST_LISTED + 1);
+        assert_eq!(told("exec", &json!({"content": "ls"})), None);
+    }
 
     /// The file tools.
     const FILES: [Builtin; 7] = [

@@ -12,6 +12,7 @@ use pibench_record::outline::{
     Described, IntentOutline, ItemOutline, Outline, PersonaOutline, SessionOutline,
 };
 use pibench_sandbox::App;
+use pibench_sandbox::described::Told;
 use pibench_suite::load::skill::head;
 use pibench_suite::suite::{Grading, Item, Persona, Session, Suite};
 
@@ -116,22 +117,30 @@ pub(super) fn skills(suite: &Suite) -> Vec<Described> {
 async fn tools(plan: &Plan) -> Result<Vec<Described>, EpisodeError> {
     let builtin = builtin(plan.scaffold);
     let mut tools: BTreeMap<String, String> = builtin.iter().map(described).collect();
-    let mut apps: BTreeMap<String, Vec<ToolSpec>> = BTreeMap::new();
+    let mut apps: BTreeMap<String, Vec<Told>> = BTreeMap::new();
     for persona in &plan.suite.personas {
         for app in persona.app_names() {
             if !apps.contains_key(&app) {
-                let plugin = plan.plugins.get(&app)?;
-                let listed = App::list_tools(&plugin, plan.app_limits).await?;
-                apps.insert(app.clone(), listed);
+                apps.insert(app.clone(), told(plan, &app).await?);
             }
-            let has = |tool: &&ToolSpec| persona.has_tool(&tool.name);
-            tools.extend(apps[&app].iter().filter(has).map(described));
+            let has = |(name, _): &&Told| persona.has_tool(name);
+            tools.extend(apps[&app].iter().filter(has).cloned());
         }
     }
     let named = |(name, description)| Described { name, description };
     Ok(tools.into_iter().map(named).collect())
 }
 
-fn described(tool: &ToolSpec) -> (String, String) {
+/// The tools of an app. Where they are written down, it need not be there: it may be one that nothing is played with.
+async fn told(plan: &Plan, app: &str) -> Result<Vec<Told>, EpisodeError> {
+    if let Some(tools) = plan.plugins.described(app) {
+        return Ok(tools);
+    }
+    let plugin = plan.plugins.get(app)?;
+    let listed = App::list_tools(&plugin, plan.app_limits).await?;
+    Ok(listed.iter().map(described).collect())
+}
+
+fn described(tool: &ToolSpec) -> Told {
     (tool.name.clone(), tool.description.clone())
 }

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
-use super::grid::{fitting, keep_words};
+use super::grid::{fitting, keep_words, paragraph};
 use pibench_core::player::Player;
 use pibench_core::statistics::{
     Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,
@@ -35,30 +35,25 @@ pub fn cautions(a: &Manifest, b: &Manifest) -> Vec<String> {
 /// below them: tables are long.
 pub fn comparison(comparison: &Comparison, a: &str, b: &str, cautions: &[String]) -> String {
     let measures = [("Proc", &comparison.proc), ("Comp", &comparison.comp)];
-    let mut parts = vec![
-        format!("A: {}\nB: {}", line(a), line(b)),
-        sessions(&comparison.sessions),
-        overall(&measures),
-    ];
-    let cautions: Vec<String> = cautions.iter().map(|caution| line(caution)).collect();
-    parts.splice(1..1, cautions.iter().cloned());
-    parts.push(format!(
+    let named = |side: &str, run| paragraph(&format!("{side}: {}", line(run)));
+    let above = format!("{}\n{}", named("A", a), named("B", b));
+    let mut parts = vec![above];
+    let cautions: Vec<String> = cautions.iter().map(|one| paragraph(&line(one))).collect();
+    parts.extend(cautions.iter().cloned());
+    parts.push(sessions(&comparison.sessions));
+    parts.push(overall(&measures));
+    let mut below = vec![format!(
         "±: the noise floor, the standard deviation over a side's runs. p: sign-flip test; interval: bootstrap; both \
          over dependency groups, seed {}.",
         comparison.seed
-    ));
-    parts.extend(
-        measures
-            .iter()
-            .filter_map(|(name, measure)| left_out(name, measure)),
-    );
-    parts.extend(
-        measures
-            .iter()
-            .map(|(name, measure)| verdict(name, measure)),
-    );
+    )];
+    let all = measures.iter();
+    below.extend(all.filter_map(|(name, measure)| left_out(name, measure)));
+    let all = measures.iter();
+    below.extend(all.map(|(name, measure)| verdict(name, measure)));
+    parts.extend(below.iter().map(|text| paragraph(text)));
     parts.extend(cautions);
-    parts.push(better(&measures));
+    parts.push(paragraph(&better(&measures)));
     parts.join("\n\n")
 }
 
@@ -282,16 +277,20 @@ B: second
 │ Comp     1    50.0 ± 0.0   25.0   -25.0              -   1.0000            - │
 └──────────────────────────────────────────────────────────────────────────────┘
 
-±: the noise floor, the standard deviation over a side's runs. p: sign-flip test; interval: bootstrap; both over \
-dependency groups, seed 1.
+±: the noise floor, the standard deviation over a side's runs. p: sign-flip
+test; interval: bootstrap; both over dependency groups, seed 1.
 
 Proc: sessions left out: 1 scored by A only.
 
-Proc: The suite cannot tell differences below 26.3 points (alpha 0.05, power 0.8); the measured one is +18.8.
+Proc: The suite cannot tell differences below 26.3 points (alpha 0.05, power
+0.8); the measured one is +18.8.
 
-Comp: The sessions are too few or too alike to say which differences the suite can tell; the measured one is -25.0.
+Comp: The sessions are too few or too alike to say which differences the suite
+can tell; the measured one is -25.0.
 
-In short: in Proc it cannot be told (some 2 times as many runs could, at the least); in Comp it cannot be told (several runs of each side could, from two on: `--runs`).";
+In short: in Proc it cannot be told (some 2 times as many runs could, at the
+least); in Comp it cannot be told (several runs of each side could, from two on:
+`--runs`).";
         assert_eq!(text, expected);
     }
 

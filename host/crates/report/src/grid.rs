@@ -94,6 +94,24 @@ pub fn listing(rows: &[[String; 3]]) -> String {
     text
 }
 
+/// A paragraph of a terminal: broken between words only, so one that is wider stands whole. What goes on below a dash begins beside it.
+pub fn paragraph(text: &str) -> String {
+    let below = if text.starts_with("- ") { "  " } else { "" };
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        let long = word.chars().count();
+        if last == 0 {
+            push(&mut lines, word);
+        } else if last + 1 + long <= usize::from(WIDTH) {
+            push(&mut lines, &format!(" {word}"));
+        } else {
+            lines.push(format!("{below}{word}"));
+        }
+    }
+    lines.join("\n")
+}
+
 fn push(lines: &mut [String], more: &str) {
     if let Some(last) = lines.last_mut() {
         last.push_str(more);
@@ -103,6 +121,23 @@ fn push(lines: &mut [String], more: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paragraph_is_broken_between_words_only() {
+        assert_eq!(paragraph(""), "");
+        assert_eq!(paragraph("A note."), "A note.");
+        let path = format!("/{}", "deep/".repeat(20));
+        let five = "abcd ".repeat(16);
+        let text = format!("- {five}{path} end");
+        let lines = paragraph(&text);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines[0].chars().count(), 76);
+        assert_eq!(lines[1..], ["  abcd", &format!("  {path}"), "  end"]);
+        let text = "a".repeat(39);
+        let full = format!("{text} {text}a");
+        assert_eq!(paragraph(&full), full, "80 columns");
+        assert_eq!(paragraph(&format!("{full}a")).lines().count(), 2);
+    }
 
     #[test]
     fn a_value_is_broken_between_words_only() {

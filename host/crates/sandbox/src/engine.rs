@@ -164,7 +164,11 @@ pub(super) fn config(profile: Profile, places: Option<u32>) -> Config {
         .wasm_tail_call(false)
         .wasm_custom_page_sizes(false)
         .wasm_relaxed_simd(false)
+        // A trap is told without frames: where in the component its code was, and how a debugger goes up its stack, are a part
+        // of what is compiled and kept, and nobody reads them.
         .wasm_backtrace_max_frames(None)
+        .generate_address_map(false)
+        .native_unwind_info(false)
         .memory_init_cow(true)
         .max_wasm_stack(limits.wasm_stack)
         .async_stack_size(limits.async_stack);

@@ -13,6 +13,7 @@ pub mod compile;
 pub mod component;
 pub mod conformance;
 pub mod convert;
+pub mod described;
 pub mod document;
 pub mod engine;
 pub mod evidence;

@@ -19,6 +19,7 @@ use super::cache::known::{Known, Stamp};
 use super::cache::{Cache, hex};
 use super::compile::{self, CompileError};
 use super::component::Facts;
+use super::described::{self, Told};
 use super::engine::{self, Allocation, Effort, Engines};
 use super::fault::bounded;
 use super::limits::{GuestLimits, Kind, Limits};
@@ -67,6 +68,8 @@ pub struct Plugins {
     loaded: Mutex<HashMap<String, Arc<Place>>>,
     /// The hashes that `papers` gave out, by name: what is loaded later has to have them.
     told: Mutex<HashMap<String, String>>,
+    /// What files held a moment ago, by their paths: what has just changed is not remembered for other processes.
+    looked: Mutex<HashMap<PathBuf, (Stamp, Known)>>,
     /// Those whose code could be better, for `compile_well`.
     hurried: Mutex<BTreeSet<String>>,
     seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
@@ -135,6 +138,7 @@ impl Plugins {
             terms,
             loaded: Mutex::default(),
             told: Mutex::default(),
+            looked: Mutex::default(),
             hurried: Mutex::default(),
         }
     }
@@ -239,6 +243,20 @@ impl Plugins {
         Ok(papers)
     }
 
+    /// What a tool app of the host's own says of its tools, where it is pinned and that is written down: it need not be compiled
+    /// to be told.
+    pub fn described(&self, name: &str) -> Option<Vec<Told>> {
+        let Papers {
+            origin,
+            pinned,
+            sha256,
+            ..
+        } = self.papers(name).ok()?;
+        let path = self.find(name).ok()?;
+        let vouched = pinned && origin == Origin::Own;
+        vouched.then(|| described::beside(&path, &sha256)).flatten()
+    }
+
     /// Whether it was compiled before, here and for this engine.
     pub fn is_compiled(&self, name: &str) -> bool {
         self.has(name, &[Effort::Full])
@@ -332,9 +350,14 @@ impl Plugins {
         })
     }
 
-    /// What a component file holds, from the cache where it was read before and has not changed since.
+    /// What a component file holds, if it was read before, and has not changed since. Before any of it is run, all of it is read.
     fn know(&self, name: &str, path: &Path) -> Result<Known, LoadError> {
         let stamp = Stamp::of(path);
+        if let Some((then, known)) = held(&self.looked).get(path)
+            && Some(*then) == stamp
+        {
+            return Ok(known.clone());
+        }
         if let Some(known) = stamp.and_then(|stamp| self.cache.known(&stamp)) {
             return Ok(known);
         }
@@ -343,6 +366,8 @@ impl Plugins {
             && Stamp::of(path) == Some(stamp)
         {
             self.cache.remember(&stamp, &known);
+            let looked = (stamp, known.clone());
+            held(&self.looked).insert(path.to_owned(), looked);
         }
         Ok(known)
     }

@@ -108,11 +108,23 @@ impl Suite {
 
     /// The plugins that the suite needs: its personas' apps and its rules' graders, each once.
     pub fn plugin_names(&self) -> BTreeSet<String> {
-        let apps = self.personas.iter().flat_map(Persona::app_names);
-        let mut names: BTreeSet<String> = apps.collect();
-        let sessions = self.personas.iter().flat_map(|persona| &persona.sessions);
-        names.extend(sessions.flat_map(Session::graders).map(str::to_owned));
-        names
+        self.personas
+            .iter()
+            .flat_map(Persona::plugin_names)
+            .collect()
+    }
+
+    /// The personas of which anything is played, where these personas and these sessions are; empty lists leave nothing out.
+    pub fn played<'a>(
+        &'a self,
+        personas: &'a [String],
+        sessions: &'a [String],
+    ) -> impl Iterator<Item = &'a Persona> {
+        let is_of = |all: &[String], id: &String| all.is_empty() || all.contains(id);
+        self.personas.iter().filter(move |persona| {
+            let mut own = persona.sessions.iter();
+            is_of(personas, &persona.id) && own.any(|session| is_of(sessions, &session.id))
+        })
     }
 }
 
@@ -192,6 +204,13 @@ impl Persona {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// The plugins that it needs: its apps and its rules' graders, some of them more than once.
+    pub fn plugin_names(&self) -> impl Iterator<Item = String> {
+        let graders = self.sessions.iter().flat_map(Session::graders);
+        let apps = self.app_names().into_iter();
+        apps.chain(graders.map(str::to_owned))
     }
 
     /// Whether the persona has an app's tool, by its name or by `<app>__*`.

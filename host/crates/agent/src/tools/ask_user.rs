@@ -20,21 +20,26 @@ pub(crate) struct Arguments {
     options: Vec<String>,
 }
 
-/// What the user reads: the question, and a line for each option.
+/// What the user reads, where anything is asked.
 pub(crate) fn write(arguments: Arguments) -> Result<String, Refusal> {
     let Arguments { question, options } = arguments;
     if question.trim().is_empty() {
         return Err(Refusal::new(NO_QUESTION.into()));
     }
+    Ok(text(question, &options))
+}
+
+/// What the user reads: the question, and a line for each option.
+pub(super) fn text(question: String, options: &[String]) -> String {
     let listed = options.iter().take(MOST_LISTED);
     // Each has its bound too, or a long one would hide those behind it.
     let text = listed.fold(bounded(question), |text, option| {
         format!("{text}\n- {}", first_characters(option))
     });
-    Ok(match options.len().saturating_sub(MOST_LISTED) {
+    match options.len().saturating_sub(MOST_LISTED) {
         0 => text,
         more => format!("{text}\n[{more} more options were left out: at most {MOST_LISTED}]"),
-    })
+    }
 }
 
 /// An option as far as anybody reads one.

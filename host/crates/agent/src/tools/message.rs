@@ -33,9 +33,7 @@ pub(crate) fn write(
             Refusal::new(format!("nothing was sent: the file {file:?}: {reason}"))
         })?;
     }
-    let text = media.iter().fold(bounded(content), |text, file| {
-        format!("{text}\n[file: {file}]")
-    });
+    let text = text(content, &media);
     let told = match left_out {
         0 => "The user has it.".into(),
         more => {
@@ -45,6 +43,14 @@ pub(crate) fn write(
         }
     };
     Ok((told, text))
+}
+
+/// What the user reads: the words, and a line for each file.
+pub(super) fn text(content: String, media: &[String]) -> String {
+    let listed = media.iter().take(MOST_LISTED);
+    listed.fold(bounded(content), |text, file| {
+        format!("{text}\n[file: {file}]")
+    })
 }
 
 /// What the door says of a file that cannot be read.

@@ -1,7 +1,7 @@
 //! The plugins of a suite on the operator's terms: which there are, what they may use, under which limits, and what a manifest
 //! keeps of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ use pibench_signature::AllowedSigners;
 use pibench_suite::load;
 use pibench_suite::load::LoadedPolicy;
 use pibench_suite::manifest::PolicyFile;
-use pibench_suite::suite::Suite;
+use pibench_suite::suite::{Persona, Suite};
 
 /// The plugins of the agent's own tools, which every suite has. The largest last.
 pub const OF_TOOLS: [&str; 3] = [DOCUMENT, SHELL, PYTHON];
@@ -67,26 +67,27 @@ impl Guests {
         })
     }
 
-    /// Loads every plugin that the suite needs, so that a missing one is told before anything is played. Those of the
-    /// agent's own tools are looked for only: with `beside`, what is the program's own and not compiled yet is compiled while
-    /// the first turns play, and the others quickly, to be compiled again then. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is told.
-    pub(super) fn load_marks(
+    /// Loads the plugins that the suite needs, so that a missing one is told before anything is played; of which personas
+    /// anything is `played` says which can wait. Those of the agent's own tools are looked for only: with `beside`, what is the
+    /// program's own and not compiled yet is compiled while the first turns play, and the others quickly, to be compiled again
+    /// then. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is
+    /// told.
+    pub(super) fn load_marks<'a>(
         &self,
         machine: &Machine,
         suite: &Suite,
+        played: impl Iterator<Item = &'a Persona>,
         beside: bool,
     ) -> Result<BTreeMap<String, PluginMark>, PlanError> {
         let needed = suite.plugin_names();
+        let played: BTreeSet<String> = played.flat_map(Persona::plugin_names).collect();
         // The largest first.
         let own = OF_TOOLS.into_iter().rev();
         let own = own.filter(|name| !needed.contains(*name));
         let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
         let papers = |&name: &&str| {
             let papers = self.plugins.papers(name)?;
-            let own = papers.pinned && papers.origin == Origin::Own;
-            let later =
-                beside && own && OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
-            if needed.contains(name) && !later {
+            if needed.contains(name) && !self.can_wait(name, &papers, &played, beside) {
                 let plugin = if beside {
                     self.plugins.get_soon(name)
                 } else {
@@ -97,9 +98,13 @@ impl Guests {
                 Ok(papers)
             }
         };
+        let waited_for = |name: &str| {
+            let papers = self.plugins.papers(name);
+            papers.is_ok_and(|papers| !self.can_wait(name, &papers, &played, beside))
+        };
         let fresh = needed.iter().filter(|name| {
             !OF_TOOLS.contains(&name.as_str())
-                && self.plugins.is_there(name)
+                && waited_for(name)
                 && !(beside && self.plugins.is_soon_there(name) || self.plugins.is_compiled(name))
         });
         let fresh: Vec<&str> = fresh.map(String::as_str).collect();
@@ -127,6 +132,22 @@ impl Guests {
             }
         }
         Ok(marks)
+    }
+
+    /// Whether the first turn can do without: an app of the program's own that no persona has of which anything is played, and
+    /// whose tools can be named all the same; or one of the agent's tools that is compiled beside. Of others' it is told here
+    /// whether they can be loaded.
+    fn can_wait(
+        &self,
+        name: &str,
+        papers: &Papers,
+        played: &BTreeSet<String>,
+        beside: bool,
+    ) -> bool {
+        let own = papers.pinned && papers.origin == Origin::Own;
+        let of_tools = || OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
+        let unused = || !played.contains(name) && self.plugins.described(name).is_some();
+        own && (unused() || beside && of_tools())
     }
 
     /// Refuses plugins of others that no policy speaks of, before anything is played or graded.

@@ -57,6 +57,7 @@ pub fn regrade(
     let dirs = own.into_iter().chain(plugin_dirs(machine, &was)).collect();
     let guests = Guests::of(machine, &suite, dirs, policy.as_deref())?;
     guests.decide(&suite)?;
+    let graded = suite.played(&was.personas, &was.sessions);
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),
@@ -75,7 +76,7 @@ pub fn regrade(
         prompts_digest: prompts.digest().to_owned(),
         policy: policy.map(Utf8PathBuf::into_string),
         policy_digest: guests.policy.as_ref().map(|policy| policy.digest.clone()),
-        plugins: guests.load_marks(machine, &suite, false)?,
+        plugins: guests.load_marks(machine, &suite, graded, false)?,
         limits: guests.recorded_limits(),
         graded: Some(read_graded(dir, &played, &was)?),
         ..was.clone()

@@ -316,12 +316,13 @@ impl Opened {
         } = self;
         let agent_prompts = Names::played(manifest).agent_prompts(prompts)?;
         let then = manifest.scaffold_prompt_digest.as_ref();
+        let played = suite.played(&manifest.personas, &manifest.sessions);
         let now = Manifest {
             suite_digest: suite.digest.clone(),
             suite_parts: suite.parts.clone(),
             prompts_digest: prompts.digest().to_owned(),
             scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
-            plugins: guests.load_marks(machine, suite, false)?,
+            plugins: guests.load_marks(machine, suite, played, false)?,
             limits: guests.recorded_limits(),
             ..manifest.clone()
         };

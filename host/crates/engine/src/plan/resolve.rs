@@ -201,9 +201,10 @@ impl Ground {
         check_filter(suite)?;
         let dirs = guests::search(machine, wanted.plugins.as_deref());
         let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
+        let played = suite.played(&suite.filter.personas, &suite.filter.sessions);
         Ok(Self {
             prompts: Prompts::load(wanted.prompts.as_deref()).map_err(PlanError::input)?,
-            marks: guests.load_marks(machine, suite, wanted.playing.is_some())?,
+            marks: guests.load_marks(machine, suite, played, wanted.playing.is_some())?,
             guests,
         })
     }
@@ -459,12 +460,7 @@ async fn fit_tools(suite: &Suite, guests: &Guests, decided: &Decided) -> Result<
         scaffold,
         ..
     } = &decided.manifest;
-    let played = suite.personas.iter().filter(|persona| {
-        let mut all = persona.sessions.iter();
-        (personas.is_empty() || personas.contains(&persona.id))
-            && (sessions.is_empty() || all.any(|session| sessions.contains(&session.id)))
-    });
-    for persona in played {
+    for persona in suite.played(personas, sessions) {
         let listed = list_tools(persona, &guests.plugins, guests.limits.app, *scaffold);
         let count = listed.await.map_err(PlanError::input)?.specs().len();
         if count > most as usize {

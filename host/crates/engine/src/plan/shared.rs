@@ -17,7 +17,7 @@ use pibench_model::web::Web;
 use pibench_record::folder::Shard;
 use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::LoadError;
-use pibench_suite::suite::{Persona, Suite};
+use pibench_suite::suite::Suite;
 
 /// Who hears of each sum that a model's answer cost, as [`Meter::telling`] tells it.
 pub trait Paid: Fn(MicroUsd) + Send + Sync + 'static {}
@@ -160,11 +160,6 @@ impl Shared {
 
 /// The personas that have anything to play, in each run.
 fn episodes(suite: &Suite, manifest: &Manifest) -> usize {
-    let is_of = |all: &[String], id: &String| all.is_empty() || all.contains(id);
-    let plays = |persona: &&Persona| {
-        let mut sessions = persona.sessions.iter();
-        is_of(&manifest.personas, &persona.id)
-            && sessions.any(|session| is_of(&manifest.sessions, &session.id))
-    };
-    suite.personas.iter().filter(plays).count() * manifest.runs as usize
+    let played = suite.played(&manifest.personas, &manifest.sessions);
+    played.count() * manifest.runs as usize
 }

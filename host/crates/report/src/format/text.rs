@@ -4,19 +4,19 @@ use comfy_table::CellAlignment;
 
 use super::{heading, joined, parts};
 use crate::escape::line;
-use crate::grid::{WIDTH, fitting};
+use crate::grid::{WIDTH, fitting, paragraph};
 use crate::sheet::{Cell, Column, Figure, Rank, Sheet};
 
 pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
-    let mut parts: Vec<String> = banner.iter().map(|banner| line(banner)).collect();
+    let mut parts: Vec<String> = banner.iter().map(|banner| told(banner)).collect();
     parts.extend(sheets.iter().map(sheet));
     parts.join("\n\n") + "\n"
 }
 
 fn sheet(sheet: &Sheet) -> String {
-    let mut text = line(&sheet.title);
+    let mut text = told(&sheet.title);
     if let Some(missing) = &sheet.missing {
-        return format!("{text}\n{}", line(missing));
+        return format!("{text}\n{}", told(missing));
     }
     let cells: Vec<Vec<String>> = sheet
         .rows
@@ -31,9 +31,14 @@ fn sheet(sheet: &Sheet) -> String {
         text.push_str("\n¹ best, ² second best");
     }
     for note in &sheet.notes {
-        text = format!("{text}\n{}", line(note));
+        text = format!("{text}\n{}", told(note));
     }
     text
+}
+
+/// Words beside a table, as wide as it may be.
+fn told(text: &str) -> String {
+    paragraph(&line(text))
 }
 
 /// The title of a column, and its parts below it.
