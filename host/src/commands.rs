@@ -37,6 +37,7 @@ mod submission;
 mod submit;
 mod suite;
 mod trajectory;
+mod verified;
 mod verify;
 mod view;
 
