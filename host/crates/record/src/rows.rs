@@ -245,7 +245,8 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Elements<'_, '_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pibench_core::record::FaultKind;
+    use crate::event::{FaultKind, RoleUsage};
+    use pibench_core::player::Players;
 
     fn results(sessions: usize) -> RunResults {
         let line = |at: usize| {
@@ -268,9 +269,6 @@ mod tests {
         }))
         .unwrap()
     }
-
-    use crate::event::RoleUsage;
-    use pibench_core::player::Players;
 
     #[test]
     fn what_lies_elsewhere_is_the_same_text() {
