@@ -72,7 +72,7 @@ pub(super) fn verify(dir: &Utf8Path) -> Result<Found, Failure> {
     Ok(Found {
         run: dir.to_string(),
         sessions: Some(sessions),
-        found: format!("published, {}; {found}", count(sessions, "session")),
+        said: format!("published, {}; {found}", count(sessions, "session")),
         problems,
         ..Found::default()
     })

@@ -22,7 +22,7 @@ pub(super) struct Found {
     pub(super) rules: Option<usize>,
     pub(super) problems: Vec<String>,
     /// The same in words.
-    pub(super) found: String,
+    pub(super) said: String,
     /// Who signed it, or why nobody is named; null where nobody did.
     pub(super) signature: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Found {
         for problem in &self.problems {
             println!("{}", line(problem));
         }
-        println!("{}: {}", self.run, self.found);
+        println!("{}: {}", self.run, self.said);
         if let Some(PartOf { shard, merge }) = &self.part {
             let Shard { index, of } = shard;
             println!(

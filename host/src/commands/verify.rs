@@ -171,7 +171,7 @@ fn verify_closed(run: &Utf8Path, closed: &VaultError) -> Result<Found, Failure> 
     Ok(Found {
         run: stored::name(run.as_str()),
         problems,
-        found,
+        said: found,
         ..Found::default()
     })
 }
@@ -211,7 +211,7 @@ fn of_verified(dir: &Utf8Path, verified: Verified, rules: &str, sound: &str) -> 
         sessions: Some(sessions),
         turns: Some(turns),
         rules: Some(again),
-        found: format!(
+        said: format!(
             "{}, {}, {rules}; {found}",
             count(sessions, "session"),
             count(turns, "turn")
