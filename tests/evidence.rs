@@ -146,8 +146,14 @@ fn judge(system: &str, prompt: &str) -> String {
             || (text.contains("own plain facts") && asks)
             || text == DEPOSIT;
         let verdict = if yes { "YES" } else { "NO" };
+        // The released code asks for the style of a question, too.
+        let style = match (system.contains("STYLE:"), yes) {
+            (false, _) => "",
+            (true, true) => "STYLE: CLARIFY\n",
+            (true, false) => "STYLE: NONE\n",
+        };
         format!(
-            "=== {nonce} ITEM {} ===\nTEXT: {text}\nEVIDENCE: as seen\nVERDICT: {verdict}\n",
+            "=== {nonce} ITEM {} ===\nTEXT: {text}\nEVIDENCE: as seen\nVERDICT: {verdict}\n{style}",
             &found[1]
         )
     };
@@ -383,6 +389,47 @@ async fn documents_and_pictures_of_the_agent_reach_user_and_judge() {
             .iter()
             .all(|turn| turn["faults"] == Value::Null)
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_the_released_rules_documents_and_pictures_are_the_texts_that_they_are_or_none() {
+    let scene = Scene::new();
+    suite(&scene, "");
+    let session = "tasks/p/sessions/letter/session.toml";
+    let all = "\"letters/reply.pdf\", \"letters/broken.docx\", \"letters/plan.gif\", \"letters/scan.pdf\"";
+    scene.replace(session, "\"letters/reply.md\", \"letters/from.md\"", all);
+    let staged = "{ source = \"scan.pdf\", path = \"letters/scan.pdf\" }, { source";
+    scene.replace(session, "{ source", staged);
+    let scan = scene.path("tasks/p/sessions/letter/scan.pdf");
+    std::fs::write(scan, b"%PDF-1.4\n\xff\xfe").unwrap();
+    let server = server(answer_in_documents).await;
+    play(&scene, &server, &["--protocol", "pi-bench"]);
+    let satisfied = prompts(&server, "Dana Reyes has requirements").await;
+    let graded = prompts(&server, "You are a strict grader").await;
+    for prompt in [&satisfied[0], &graded[0]] {
+        for said in [
+            "| path: letters/reply.pdf\n| content:\n| %PDF-",
+            "| path: letters/broken.docx\n| content:\n| no document\n",
+            "| path: letters/plan.gif\n| content:\n| GIF89a and so on\n",
+            "| path: letters/scan.pdf\n| content: no text, 11 bytes\n",
+        ] {
+            assert!(prompt.contains(said), "{said} is not in {prompt}");
+        }
+        for said in ["--- page 1", "a picture", "could not be read"] {
+            assert!(!prompt.contains(said), "{said} is in {prompt}");
+        }
+    }
+    let requests = server.received_requests().await.unwrap();
+    let is_shown = |request: &Request| {
+        let body = String::from_utf8_lossy(&request.body);
+        body.contains("data:image")
+    };
+    assert!(!requests.iter().any(is_shown), "no picture is shown");
+    let faults: Vec<Value> = turns(&scene)
+        .iter()
+        .map(|turn| turn["faults"].clone())
+        .collect();
+    assert!(faults.iter().all(Value::is_null), "{faults:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

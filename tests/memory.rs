@@ -246,8 +246,8 @@ fn peak(scene: &Scene, args: &[&str]) -> u64 {
 
 #[test]
 fn a_long_run_is_merged_verified_and_reported_in_the_memory_of_a_short_one() {
-    /// For 3,000 sessions more: 3.5 KB for each. What is held of each is a tenth of it; a cell of a table, a line of a seal or
-    /// a tree of its results is twice as much.
+    /// For 3,000 sessions more: 3.5 KB for each. What a report holds of each is a tenth of it; a cell of a table, a line of a
+    /// seal or a tree of its results is twice as much.
     const MORE: u64 = 10;
     let scene = Scene::new();
     write_ten(&scene);

@@ -273,6 +273,24 @@ fn who_has_no_recipients_key_is_told_so_and_verifies_chain_and_seal() {
 }
 
 #[test]
+fn without_a_key_the_archive_is_named_and_no_folder_that_it_was_unpacked_to() {
+    let scene = installed();
+    let archive = "clinic.pibench";
+    let said = "clinic.pibench, which is private: it takes the private key of a recipient";
+    for command in [
+        &["pack", "install", archive, "--packs", "packs"][..],
+        &["pack", "diff", archive, archive, "--packs", "packs"],
+    ] {
+        let output = scene.run(command);
+        expect(&output, 3, &[said, archive]);
+        let told = stderr(&output);
+        for place in [".new-pack", &*std::env::temp_dir().to_string_lossy()] {
+            assert!(!told.contains(place), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_key_with_a_passphrase_opens_by_it_alone() {
     let Some((dir, key)) = made(&["ed25519"], "quince jam") else {
         return;

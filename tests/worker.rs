@@ -4,6 +4,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use wiremock::MockServer;
 use wiremock::ResponseTemplate;
 
@@ -366,6 +367,39 @@ fn a_folder_of_parts_is_merged_when_all_are_played_and_again_without_a_change() 
 }
 
 #[test]
+fn one_part_that_is_verified_says_which_it_is_and_how_the_whole_run_is_made() {
+    let scene = Scene::new();
+    play_parts(&scene, "2", &["--agent", "reactive", "--runs", "2"]);
+    expect(&scene.run(&["merge", "all"]), 0, &[]);
+    let verified = |args: &[&str]| {
+        let output = scene.run(&[&["verify"], args].concat());
+        expect(&output, 0, &[]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = verified(&["all/part-2"]);
+    let part = "all/part-2: part 2 of 2 of a run, and nothing was said of the others; `pibench-host merge all` makes";
+    assert!(told.contains(part), "{told}");
+    assert!(!verified(&["all"]).contains("part"), "it is whole");
+    let json = |run| -> Value { serde_json::from_str(&verified(&[run, "--json"])).unwrap() };
+    let part = json("all/part-2");
+    assert_eq!(
+        part["part"],
+        json!({ "index": 2, "of": 2, "merge": "pibench-host merge all" })
+    );
+    assert_eq!(
+        (&part["run"], &part["problems"]),
+        (&json!("all/part-2"), &json!([]))
+    );
+    let whole = json("all/run");
+    assert_eq!(whole["part"], Value::Null);
+    let sessions = |of: &Value| of["sessions"].as_u64().unwrap();
+    assert_eq!(sessions(&whole), 2 * sessions(&part));
+    // A part that lies by itself does not say where the others are.
+    std::fs::rename(scene.path("all/part-1"), scene.path("alone")).unwrap();
+    assert!(verified(&["alone"]).contains("`pibench-host merge PART... --out DIR`"));
+}
+
+#[test]
 fn parts_of_several_agents_are_merged_to_a_run_of_each() {
     let scene = Scene::new();
     let args = ["--agent", "nop", "--agent", "reactive", "--runs", "2"];
@@ -569,6 +603,34 @@ fn a_script_for_slurm_plays_as_many_parts_as_there_are_episodes_and_holds_no_key
     let mut shell = scene.command_after(&format!("exec bash -n {}", path.display()), &[]);
     expect(&shell.output().unwrap(), 0, &[]);
     assert!(!scene.path("all").exists(), "nothing is made");
+}
+
+#[test]
+fn parts_that_have_no_episode_are_told_of_and_are_no_fault() {
+    let scene = Scene::new();
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let printed = |parts| {
+        let first = ["script", "slurm", "--out", "all", "--parts", parts, "--"];
+        let options = [suite, "--persona", "law_trainee", "--runs", "3"];
+        scene.run(&[&first[..], &options].concat())
+    };
+    let many = printed("5");
+    expect(
+        &many,
+        0,
+        &["2 parts of 5 will have nothing to play: there are 3 episodes; --parts 3"],
+    );
+    assert!(String::from_utf8_lossy(&many.stdout).contains("export PIBENCH_PARTS=5\n"));
+    assert_eq!(stderr(&printed("3")), "");
+    // Such a part is played to its end at once, and merged.
+    let args = ["--agent", "reactive", "--runs", "1"];
+    for id in ["1", "2"] {
+        let output = scene.run_with(&worker(suite, &args), &task(id, "2"));
+        expect(&output, 0, &[]);
+    }
+    expect(&scene.run(&["merge", "all"]), 0, &[]);
+    expect(&scene.run(&["verify", "all/run"]), 0, &[]);
 }
 
 #[test]

@@ -780,6 +780,9 @@ pub struct VerifyArgs {
     pub prompts: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub signers: signing::SignersArgs,
+    /// Print what was found of a run for programs.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -37,6 +37,7 @@ mod submission;
 mod submit;
 mod suite;
 mod trajectory;
+mod verified;
 mod verify;
 mod view;
 
@@ -161,6 +162,11 @@ fn look() -> Look {
 fn finished<'a>(runs: impl IntoIterator<Item = &'a RunResults>) -> Exit {
     let faults = runs.into_iter().flat_map(|results| &results.faults);
     let kinds: Vec<FaultKind> = faults.map(|line| line.fault.kind).collect();
+    exit_of(&kinds)
+}
+
+/// The exit of a run with these kinds of faults.
+fn exit_of(kinds: &[FaultKind]) -> Exit {
     if kinds.contains(&FaultKind::Judge) {
         Exit::JudgeFaults
     } else if kinds.contains(&FaultKind::Guest) {

@@ -6,15 +6,16 @@ use std::path::Path;
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::run::show;
-use super::{finished, machine, runtime, stored};
+use super::run::show_rows;
+use super::{exit_of, machine, runtime, stored};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::{MergeError, Merged};
-use pibench_record::folder::{Manifest, read_manifest, read_results};
+use pibench_record::folder::{Manifest, read_manifest};
 use pibench_record::identity::differences;
 use pibench_record::parts::{MERGED, Part, holds_parts, parts_in};
-use pibench_record::results::RunResults;
+use pibench_record::results::FaultLine;
+use pibench_record::rows::{InFile, Rows, Told, read_told};
 use pibench_record::{RunFolder, journal};
 
 /// Merges run folders into a new one, or all parts of a folder into its own.
@@ -49,7 +50,7 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     }
     let mut draft = draft(&folders, out)?;
     draft.publish().or_exit(Exit::Io)?;
-    show(&draft.results, *json, draft.plan.folder.root())?;
+    let exit = show_merged(draft.plan.folder.root(), *json)?;
     if !draft.is_whole {
         let again = stored::name(out.as_str());
         pibench_report::tell!(
@@ -57,7 +58,28 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
         );
         return Ok(Exit::Infrastructure);
     }
-    Ok(finished([&draft.results]))
+    Ok(exit)
+}
+
+/// Shows a run by its file, for a long one's lines are not held; its exit.
+fn show_merged(run: &Path, json: bool) -> Result<Exit, Failure> {
+    let results = read_told(run).or_exit(Exit::Io)?;
+    show_rows((&results.head, &results.rows), &results, json, run)?;
+    exit_of_faults([&results])
+}
+
+fn exit_of_faults<'a>(runs: impl IntoIterator<Item = &'a Told<InFile>>) -> Result<Exit, Failure> {
+    let mut kinds = Vec::new();
+    for results in runs {
+        let read = results.rows.each(&mut |line: &FaultLine| {
+            if !kinds.contains(&line.fault.kind) {
+                kinds.push(line.fault.kind);
+            }
+            Ok(())
+        });
+        read.or_exit(Exit::Io)?;
+    }
+    Ok(exit_of(&kinds))
 }
 
 impl From<MergeError> for Failure {
@@ -91,7 +113,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
     complete(all, found.values())?;
     // Made before the first one gets its name: a failure leaves none of them.
     let mut drafts = Vec::new();
-    let mut merged: Vec<(Utf8PathBuf, RunResults)> = Vec::new();
+    let mut merged: Vec<Utf8PathBuf> = Vec::new();
     let made = found.iter().try_for_each(|(agent, parts)| {
         let out = if agent.is_empty() {
             out.to_owned()
@@ -99,8 +121,8 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
             out.join(agent)
         };
         if out.exists() {
-            let results = as_it_was(&out, parts)?;
-            merged.push((out, results));
+            as_it_was(&out, parts)?;
+            merged.push(out);
             return Ok(());
         }
         let mut folders = Vec::new();
@@ -119,18 +141,26 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
     }
     for (out, mut draft) in drafts {
         draft.publish().or_exit(Exit::Io)?;
-        merged.push((out, draft.results));
+        merged.push(out);
     }
-    merged.sort_by(|(one, _), (other, _)| one.cmp(other));
+    merged.sort();
+    let mut all = Vec::new();
+    for out in &merged {
+        all.push(read_told(out.as_std_path()).or_exit(Exit::Io)?);
+    }
     if json && found.len() > 1 {
-        let results: Vec<&RunResults> = merged.iter().map(|(_, results)| results).collect();
-        println!("{}", serde_json::to_string(&results).or_exit(Exit::Bug)?);
+        println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
     } else {
-        for (out, results) in &merged {
-            show(results, json, out.as_std_path())?;
+        for (out, results) in merged.iter().zip(&all) {
+            show_rows(
+                (&results.head, &results.rows),
+                results,
+                json,
+                out.as_std_path(),
+            )?;
         }
     }
-    Ok(finished(merged.iter().map(|(_, results)| results)))
+    exit_of_faults(&all)
 }
 
 /// Refuses parts that are not all there or not played to their end, and tells of each.
@@ -174,8 +204,8 @@ fn complete<'a>(all: &Utf8Path, found: impl Iterator<Item = &'a Vec<Part>>) -> R
     .or_exit(Exit::Infrastructure)
 }
 
-/// The results of what was merged before, if it is what the parts come to now.
-fn as_it_was(out: &Utf8Path, parts: &[Part]) -> Result<RunResults, Failure> {
+/// Refuses what was merged before if it is not what the parts come to now.
+fn as_it_was(out: &Utf8Path, parts: &[Part]) -> Result<(), Failure> {
     let manifest = read_manifest(out.as_std_path()).or_exit(Exit::Io)?;
     let is_same = |part: &Part| {
         differences(&manifest, &part.manifest).is_empty() && same_journals(out, &part.dir)
@@ -186,7 +216,7 @@ fn as_it_was(out: &Utf8Path, parts: &[Part]) -> Result<RunResults, Failure> {
         ))
         .or_exit(Exit::Io);
     }
-    read_results(out.as_std_path()).or_exit(Exit::Io)
+    Ok(())
 }
 
 /// Whether the run has every journal of the part as it is.
@@ -198,7 +228,7 @@ fn same_journals(out: &Utf8Path, part: &Path) -> bool {
         let merged = out
             .join("journal")
             .join(entry.file_name().to_string_lossy().as_ref());
-        let hash = |path: &Path| journal::events_and_hash(path).map(|(_, hash)| hash).ok();
+        let hash = |path: &Path| journal::chain(path).map(|(_, hash)| hash).ok();
         let own = hash(&entry.path());
         own.is_some() && own == hash(merged.as_std_path())
     })

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 
 use super::signing::{Thing, read_key};
+use super::verified::Found;
 use crate::cli::pack::{PublishArgs, TranscriptsArg};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
@@ -64,24 +65,23 @@ impl From<PublishError> for Failure {
 }
 
 /// Verifies a published run: what it shows, and no more.
-pub(super) fn verify(dir: &Utf8Path) -> Result<Exit, Failure> {
+pub(super) fn verify(dir: &Utf8Path) -> Result<Found, Failure> {
     let (results, problems) = check(dir.as_std_path())?;
-    for problem in &problems {
-        println!("{}", pibench_report::escape::line(problem));
-    }
-    let sessions = count(results.sessions.len(), "session");
-    if problems.is_empty() {
-        println!(
-            "{dir}: published, {sessions}; its seal and chains hold, and its scores follow from the statuses and verdicts \
-             that it shows; whether these are what was played, its owner can tell"
-        );
-        return Ok(Exit::Complete);
-    }
-    println!(
-        "{dir}: published, {sessions}; {}",
+    let found = if problems.is_empty() {
+        "its seal and chains hold, and its scores follow from the statuses and verdicts that it shows; whether these are \
+         what was played, its owner can tell"
+            .to_owned()
+    } else {
         count(problems.len(), "problem")
-    );
-    Ok(Exit::InvalidInput)
+    };
+    let sessions = results.sessions.len();
+    Ok(Found {
+        run: dir.to_string(),
+        sessions: Some(sessions),
+        said: format!("published, {}; {found}", count(sessions, "session")),
+        problems,
+        ..Found::default()
+    })
 }
 
 /// Refuses to write what a private run holds where everybody reads it.

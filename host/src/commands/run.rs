@@ -26,7 +26,7 @@ use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
-pub(super) use play::{Output, play_plan, show};
+pub(super) use play::{Output, play_plan, show, show_rows};
 pub(super) use several::folder_of;
 
 /// Plays a suite, or goes on with a run.

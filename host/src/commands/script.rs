@@ -12,6 +12,7 @@ use super::machine;
 use super::run::{load_wanted, wanted};
 use crate::cli::{RunArgs, RunLine, Scheduler, ScriptArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::plan::{agents, settle};
 use pibench_record::Manifest;
 use pibench_suite::catalog::Catalog;
@@ -28,7 +29,8 @@ pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
     let agents = agents(&suite)?;
     // A mistake is told here and not by the first task.
     let manifest = settle(&machine()?, &suite, &wanted(&run)?, &agents[0])?.manifest;
-    let parts = args.parts.unwrap_or_else(|| episodes(&suite, &manifest));
+    let episodes = episodes(&suite, &manifest);
+    let parts = args.parts.unwrap_or(episodes);
     if !(1..=MOST_PARTS).contains(&parts) {
         return Err(anyhow!(
             "plan {parts} parts: want 1 to {MOST_PARTS}; --parts N puts several episodes into each"
@@ -47,6 +49,12 @@ pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
         (Scheduler::Kubernetes, Some(dir)) => kubernetes::kustomize(args, parts, &agents, dir)?,
     };
     print!("{text}");
+    if let Some(empty) = parts.checked_sub(episodes).filter(|empty| *empty > 0) {
+        let (empty, there) = (count(empty, "part"), count(episodes, "episode"));
+        pibench_report::tell!(
+            "{empty} of {parts} will have nothing to play: there are {there}; --parts {episodes} is one for each"
+        );
+    }
     Ok(Exit::Complete)
 }
 

@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::newest::or_newest;
 use super::signing::{Thing, read_signers, signer_line};
+use super::verified::{Found, part_of};
 use super::{machine, publish, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -34,16 +35,32 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     }
     let named = or_newest(run.as_slice())?;
     let mut exit = Exit::Complete;
+    let mut all = Vec::new();
     for run in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
         let run = Utf8PathBuf::try_from(run).or_exit(Exit::InvalidInput)?;
-        let found = verify_run(&run, args)?;
-        let signed = verify_signed(run, signers.as_ref())?;
-        if exit == Exit::Complete {
-            exit = found;
+        let mut found = verify_run(&run, args)?;
+        found.part = part_of(&run)?;
+        if !args.json {
+            found.print();
         }
-        if exit == Exit::Complete {
-            exit = signed;
+        let (signature, signed) = verify_signed(run, signers.as_ref())?;
+        if let (false, Some(signature)) = (args.json, &signature) {
+            println!("{}: {signature}", found.run);
         }
+        found.signature = signature;
+        for one in [found.exit(), signed] {
+            if exit == Exit::Complete {
+                exit = one;
+            }
+        }
+        all.push(found);
+    }
+    if args.json {
+        let text = match all.as_slice() {
+            [one] => serde_json::to_string(one),
+            all => serde_json::to_string(all),
+        };
+        println!("{}", text.or_exit(Exit::Bug)?);
     }
     Ok(exit)
 }
@@ -62,29 +79,27 @@ fn verify_signature(thing: &Thing, signers: Option<&AllowedSigners>) -> Result<E
     Ok(Exit::Complete)
 }
 
-/// Says who signed a run's seal. One that nobody signed is wrong only where signers are named.
-fn verify_signed(run: Utf8PathBuf, signers: Option<&AllowedSigners>) -> Result<Exit, Failure> {
-    let dir = stored::name(run.as_str());
+/// Who signed a run's seal. One that nobody signed is wrong only where signers are named.
+fn verify_signed(
+    run: Utf8PathBuf,
+    signers: Option<&AllowedSigners>,
+) -> Result<(Option<String>, Exit), Failure> {
     let thing = Thing::Run(run);
     let Some(signers) = signers else {
-        if thing.signature()?.is_some() {
-            println!("{dir}: signed; by whom is told where --signers says who may sign");
-        }
-        return Ok(Exit::Complete);
+        let unknown = "signed; by whom is told where --signers says who may sign";
+        let signed = thing.signature()?.map(|_| unknown.to_owned());
+        return Ok((signed, Exit::Complete));
     };
-    match thing.signer(signers) {
-        Ok(signer) => {
-            println!("{dir}: {}", signer_line(&signer));
-            Ok(Exit::Complete)
-        }
+    Ok(match thing.signer(signers) {
+        Ok(signer) => (Some(signer_line(&signer)), Exit::Complete),
         Err(failure) => {
-            println!("{dir}: failed to {}", line(&failure.reason()));
-            Ok(failure.exit)
+            let said = format!("failed to {}", line(&failure.reason()));
+            (Some(said), failure.exit)
         }
-    }
+    })
 }
 
-fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Exit, Failure> {
+fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Found, Failure> {
     let manifest = read_manifest(run.as_std_path()).or_exit(Exit::InvalidInput)?;
     if manifest.imported.is_some() {
         return verify_imported(run);
@@ -108,7 +123,7 @@ fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Io)?;
     let rules = format!("{} made again", count(verified.rules, "rule verdict"));
     let sound = "every score follows from the record";
-    Ok(print_verified(run, &verified, &rules, sound))
+    Ok(of_verified(run, verified, &rules, sound))
 }
 
 /// The plan of a run: by the places that its record names, or by those of the command line alone.
@@ -129,7 +144,7 @@ fn reopen_named(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
 }
 
 /// A private run without its key: the chains of its journals and its seal.
-fn verify_closed(run: &Utf8Path, closed: &VaultError) -> Result<Exit, Failure> {
+fn verify_closed(run: &Utf8Path, closed: &VaultError) -> Result<Found, Failure> {
     let (folder, _) = RunFolder::read(run.as_std_path()).or_exit(Exit::Io)?;
     let broken = folder.broken_seals().or_exit(Exit::Io)?.into_iter();
     let mut problems: Vec<_> = broken
@@ -143,33 +158,30 @@ fn verify_closed(run: &Utf8Path, closed: &VaultError) -> Result<Exit, Failure> {
         }
         journals += 1;
     }
-    for problem in &problems {
-        println!("{}", line(problem));
-    }
-    let dir = stored::name(run.as_str());
     let found = if problems.is_empty() {
         "its seal and their chains hold".to_owned()
     } else {
         count(problems.len(), "problem")
     };
-    println!(
-        "{dir}: private, {} of {}; {found}. Nothing else was looked at: failed to {closed}",
+    let found = format!(
+        "private, {} of {}; {found}. Nothing else was looked at: failed to {closed}",
         count(journals, "journal"),
         count(lines, "line")
     );
-    Ok(if problems.is_empty() {
-        Exit::Complete
-    } else {
-        Exit::InvalidInput
+    Ok(Found {
+        run: stored::name(run.as_str()),
+        problems,
+        said: found,
+        ..Found::default()
     })
 }
 
 /// A run that another program played: its record is held to be what that program wrote.
-fn verify_imported(dir: &Utf8Path) -> Result<Exit, Failure> {
+fn verify_imported(dir: &Utf8Path) -> Result<Found, Failure> {
     let verified = follow_imported(dir)?;
     let rules = "imported, not played here, so that no rule was graded again and nothing says that it was played so";
     let sound = "every score follows from the statuses and verdicts that were taken over";
-    Ok(print_verified(dir, &verified, rules, sound))
+    Ok(of_verified(dir, verified, rules, sound))
 }
 
 /// What does not follow from the record of an imported run.
@@ -182,27 +194,29 @@ pub(super) fn follow_imported(dir: &Utf8Path) -> Result<Verified, Failure> {
     pibench_engine::imported::verify(&folder, &manifest, &outline).or_exit(Exit::Io)
 }
 
-fn print_verified(dir: &Utf8Path, verified: &Verified, rules: &str, sound: &str) -> Exit {
+fn of_verified(dir: &Utf8Path, verified: Verified, rules: &str, sound: &str) -> Found {
     let Verified {
         sessions,
         turns,
-        rules: _,
+        rules: again,
         problems,
     } = verified;
-    for problem in problems {
-        println!("{}", line(problem));
-    }
     let found = if problems.is_empty() {
         sound.into()
     } else {
         count(problems.len(), "problem")
     };
-    let dir = stored::name(dir.as_str());
-    let (sessions, turns) = (count(*sessions, "session"), count(*turns, "turn"));
-    println!("{dir}: {sessions}, {turns}, {rules}; {found}");
-    if problems.is_empty() {
-        Exit::Complete
-    } else {
-        Exit::InvalidInput
+    Found {
+        run: stored::name(dir.as_str()),
+        sessions: Some(sessions),
+        turns: Some(turns),
+        rules: Some(again),
+        said: format!(
+            "{}, {}, {rules}; {found}",
+            count(sessions, "session"),
+            count(turns, "turn")
+        ),
+        problems,
+        ..Found::default()
     }
 }

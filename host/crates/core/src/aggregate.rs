@@ -172,53 +172,118 @@ pub struct PersonaSummary {
     pub id: String,
     pub proc: Option<f64>,
     pub comp: Option<f64>,
-    pub proc_std: Option<f64>,
-    pub comp_std: Option<f64>,
     pub proc_sessions: Tally,
     pub comp_sessions: Tally,
     pub intents: IntentCounts,
 }
 
-impl SuiteScore {
-    /// Runs, or personas in runs, without any score are left out of means and deviations; the tallies tell.
-    pub fn new(runs: &[RunScore]) -> Self {
-        let scores =
-            |of: fn(&RunScore) -> Option<f64>| -> Vec<f64> { runs.iter().filter_map(of).collect() };
-        let (procs, comps) = (scores(|run| run.proc), scores(|run| run.comp));
-        Self {
-            proc: mean(&procs),
-            comp: mean(&comps),
-            proc_std: sample_std(&procs),
-            comp_std: sample_std(&comps),
-            runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-            proc_sessions: tally(runs.iter().map(|run| run.proc_sessions)),
-            comp_sessions: tally(runs.iter().map(|run| run.comp_sessions)),
-            intents: runs.iter().map(|run| run.intents).sum(),
-            personas: by_persona(runs)
-                .into_iter()
-                .map(|personas| PersonaSummary::new(&personas))
-                .collect(),
+/// Runs that are added up one after the other. Of a run its two overall scores are held, for the deviation is of all of them.
+#[derive(Debug, Default)]
+pub struct SuiteSum {
+    procs: Vec<f64>,
+    comps: Vec<f64>,
+    runs: u32,
+    proc_sessions: Tally,
+    comp_sessions: Tally,
+    intents: IntentCounts,
+    /// In the order of first sight.
+    personas: Vec<PersonaSum>,
+    places: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Default)]
+struct PersonaSum {
+    id: String,
+    proc: Scores,
+    comp: Scores,
+    proc_sessions: Tally,
+    comp_sessions: Tally,
+    intents: IntentCounts,
+}
+
+/// Scores that a mean is taken of.
+#[derive(Debug, Clone, Copy, Default)]
+struct Scores {
+    sum: f64,
+    count: u32,
+}
+
+impl Scores {
+    fn add(&mut self, score: Option<f64>) {
+        if let Some(score) = score {
+            self.sum += score;
+            self.count += 1;
+        }
+    }
+
+    fn mean(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+impl SuiteSum {
+    /// Adds the next run. Runs, or personas in runs, without any score are left out of means and deviations; the tallies
+    /// tell.
+    pub fn add(&mut self, run: &RunScore) {
+        self.procs.extend(run.proc);
+        self.comps.extend(run.comp);
+        self.runs = self.runs.saturating_add(1);
+        self.proc_sessions = self.proc_sessions.add(run.proc_sessions);
+        self.comp_sessions = self.comp_sessions.add(run.comp_sessions);
+        self.intents = self.intents + run.intents;
+        for persona in &run.personas {
+            let place = match self.places.get(&persona.id) {
+                Some(place) => *place,
+                None => self.begin(&persona.id),
+            };
+            self.personas[place].add(persona);
+        }
+    }
+
+    fn begin(&mut self, persona: &str) -> usize {
+        let place = self.personas.len();
+        self.places.insert(persona.to_owned(), place);
+        self.personas.push(PersonaSum {
+            id: persona.to_owned(),
+            ..PersonaSum::default()
+        });
+        place
+    }
+
+    /// What all come to.
+    pub fn score(self) -> SuiteScore {
+        let personas = self.personas.into_iter();
+        SuiteScore {
+            proc: mean(&self.procs),
+            comp: mean(&self.comps),
+            proc_std: sample_std(&self.procs),
+            comp_std: sample_std(&self.comps),
+            runs: self.runs,
+            proc_sessions: self.proc_sessions,
+            comp_sessions: self.comp_sessions,
+            intents: self.intents,
+            personas: personas.map(PersonaSum::summary).collect(),
         }
     }
 }
 
-impl PersonaSummary {
-    /// Of one persona's scores in all runs.
-    fn new(scores: &[&PersonaScore]) -> Self {
-        let personas = || scores.iter().copied();
-        let procs: Vec<f64> = personas().filter_map(|persona| persona.proc).collect();
-        let comps: Vec<f64> = personas().filter_map(|persona| persona.comp).collect();
-        Self {
-            id: scores
-                .first()
-                .map_or_else(String::new, |score| score.id.clone()),
-            proc: mean(&procs),
-            comp: mean(&comps),
-            proc_std: sample_std(&procs),
-            comp_std: sample_std(&comps),
-            proc_sessions: tally(personas().map(|persona| persona.proc_sessions)),
-            comp_sessions: tally(personas().map(|persona| persona.comp_sessions)),
-            intents: personas().map(|persona| persona.intents).sum(),
+impl PersonaSum {
+    fn add(&mut self, persona: &PersonaScore) {
+        self.proc.add(persona.proc);
+        self.comp.add(persona.comp);
+        self.proc_sessions = self.proc_sessions.add(persona.proc_sessions);
+        self.comp_sessions = self.comp_sessions.add(persona.comp_sessions);
+        self.intents = self.intents + persona.intents;
+    }
+
+    fn summary(self) -> PersonaSummary {
+        PersonaSummary {
+            id: self.id,
+            proc: self.proc.mean(),
+            comp: self.comp.mean(),
+            proc_sessions: self.proc_sessions,
+            comp_sessions: self.comp_sessions,
+            intents: self.intents,
         }
     }
 }
@@ -305,20 +370,6 @@ fn weigh(scores: impl Iterator<Item = (u32, Option<f64>)>) -> Weighed {
 
 fn tally(tallies: impl Iterator<Item = Tally>) -> Tally {
     tallies.fold(Tally::default(), Tally::add)
-}
-
-/// Each persona's scores, in the order of first sight.
-fn by_persona(runs: &[RunScore]) -> Vec<Vec<&PersonaScore>> {
-    let mut places = BTreeMap::new();
-    let mut all: Vec<Vec<&PersonaScore>> = Vec::new();
-    for persona in runs.iter().flat_map(|run| &run.personas) {
-        let place = *places.entry(persona.id.as_str()).or_insert(all.len());
-        match all.get_mut(place) {
-            Some(known) => known.push(persona),
-            None => all.push(vec![persona]),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use camino::Utf8Path;
 use super::error::RunError;
 use super::outline::outline;
 use super::plan::{Machine, Plan, PlanError, of_draft};
-use super::results::{collect, is_whole};
 use pibench_record::RunFolder;
-use pibench_record::folder::{FolderError, Manifest};
-use pibench_record::results::RunResults;
+use pibench_record::folder::{FolderError, Manifest, read_manifest};
 use pibench_record::shards::{NoWhole, whole};
+use pibench_record::standing::told;
 
 /// Why parts are not one run. Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +25,6 @@ pub enum MergeError {
 #[derive(Debug)]
 pub struct Merged {
     pub plan: Plan,
-    pub results: RunResults,
     /// Whether every part is played to its end.
     pub is_whole: bool,
 }
@@ -49,14 +47,12 @@ impl Merged {
         let plan = of_draft(machine, out, folder, whole)?;
         let outline = outline(&plan).await.map_err(RunError::from)?;
         plan.folder.put_outline(&outline).map_err(RunError::from)?;
-        let results = collect(&plan)?;
+        let root = plan.folder.root();
+        let manifest = read_manifest(root).map_err(RunError::from)?;
+        let (results, is_whole) =
+            told(root, &manifest, &outline.personas).map_err(RunError::from)?;
         plan.folder.put_results(&results).map_err(RunError::from)?;
-        let is_whole = is_whole(&plan).map_err(RunError::from)?;
-        Ok(Self {
-            plan,
-            results,
-            is_whole,
-        })
+        Ok(Self { plan, is_whole })
     }
 
     /// Gives it its name.

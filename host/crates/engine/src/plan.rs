@@ -303,14 +303,15 @@ impl Plan {
         self.suite.personas.iter().filter(wanted)
     }
 
+    /// Those of them that have anything to play.
+    pub fn playing(&self) -> impl Iterator<Item = &Persona> {
+        self.personas()
+            .filter(|persona| self.sessions(persona).next().is_some())
+    }
+
     /// The episodes to play: run by run, each persona that has anything to play.
     pub fn episodes(&self) -> impl Iterator<Item = (u32, &Persona)> {
-        let all = (1..=self.runs).flat_map(|run| {
-            let personas = self
-                .personas()
-                .filter(|persona| self.sessions(persona).next().is_some());
-            personas.map(move |persona| (run, persona))
-        });
+        let all = (1..=self.runs).flat_map(|run| self.playing().map(move |persona| (run, persona)));
         let ours = |number| self.shard.is_none_or(|shard| shard.has(number));
         let numbered = all.enumerate().filter(move |(number, _)| ours(*number));
         numbered.map(|(_, episode)| episode)

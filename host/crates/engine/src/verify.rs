@@ -2,6 +2,7 @@
 //! of hashes and the blobs are checked, the session's rules and the graders run again, and what they give is compared
 //! with what is written. What a model judged is taken as it stands: its replies are in the blobs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
@@ -15,13 +16,13 @@ use super::grading::is_rubric;
 use super::outline::outline;
 use super::plan::Plan;
 use super::replay::{Ended, Replay};
-use super::results;
 use super::session::{inputs, outcome, tracker};
 use pibench_core::score;
 use pibench_core::score::IntentCounts;
 use pibench_record::event::{Event, ItemVerdict, SessionFinished, SessionStarted, Turn};
-use pibench_record::folder::FolderError;
+use pibench_record::folder::{FolderError, read_manifest};
 use pibench_record::journal;
+use pibench_record::standing::told;
 use pibench_suite::suite::Persona;
 
 /// What a verification found.
@@ -45,13 +46,9 @@ pub enum Extent {
 
 /// Verifies every episode of a run folder, as many at a time as there are processors.
 pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunError> {
-    let episodes: Vec<_> = plan
-        .episodes()
-        .map(|(run, persona)| (run, persona.id.clone()))
-        .collect();
-    let mut each = stream::iter(episodes)
+    let mut each = stream::iter(plan.episodes())
         .map(|(run, persona)| {
-            let plan = Arc::clone(plan);
+            let (plan, persona) = (Arc::clone(plan), persona.id.clone());
             tokio::spawn(verify_episode(plan, run, persona, extent))
         })
         .buffered(Handle::current().metrics().num_workers());
@@ -63,13 +60,15 @@ pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunErr
         verified.rules += episode.rules;
         verified.problems.extend(episode.problems);
     }
-    if !plan.folder.has_outline(&outline(plan).await?)? {
+    let outline = outline(plan).await?;
+    if !plan.folder.has_outline(&outline)? {
         let problem = "outline.json: it is not what the suite and the plugins say";
         verified.problems.push(problem.into());
     }
     verify_seal(plan, &mut verified)?;
-    match results::collect(plan) {
-        Ok(found) if plan.folder.has_results(&found)? => {}
+    let manifest = read_manifest(plan.folder.root())?;
+    match told(plan.folder.root(), &manifest, &outline.personas) {
+        Ok((found, _)) if plan.folder.has_results(&found)? => {}
         Ok(_) => verified
             .problems
             .push("results.json: its scores are not those of the journals".into()),
@@ -107,15 +106,31 @@ async fn verify_episode(
     Ok(verified)
 }
 
+/// Whether an episode that the plan plays has a workspace of this name. `playing`: the place of each persona in a run.
+fn is_workspace(plan: &Plan, playing: &BTreeMap<&str, usize>, name: &str) -> bool {
+    let Some((persona, number)) = name.rsplit_once(".r") else {
+        return false;
+    };
+    let Ok(run) = number.parse::<u32>() else {
+        return false;
+    };
+    let is_written_so = run.to_string() == number && (1..=plan.runs).contains(&run);
+    let place = playing.get(persona).filter(|_| is_written_so);
+    place.is_some_and(|place| {
+        let before = (run as usize - 1) * playing.len();
+        plan.shard.is_none_or(|shard| shard.has(before + place))
+    })
+}
+
 fn verify_seal(plan: &Plan, verified: &mut Verified) -> Result<(), FolderError> {
-    let mut workspaces = plan.folder.workspace_names()?;
-    for (run, persona) in plan.episodes() {
-        let path = plan.folder.workspace(&persona.id, run);
-        if let Some(name) = path.file_name() {
-            workspaces.remove(&*name.to_string_lossy());
-        }
-    }
-    for name in workspaces {
+    let playing = plan.playing().map(|persona| persona.id.as_str());
+    let playing: BTreeMap<&str, usize> = playing.zip(0..).collect();
+    let is_added = |name: &Result<String, FolderError>| match name {
+        Ok(name) => !is_workspace(plan, &playing, name),
+        Err(_) => true,
+    };
+    let added = plan.folder.workspace_names()?.filter(is_added);
+    for name in added.collect::<Result<BTreeSet<_>, _>>()? {
         let problem = format!("workspaces/{name}: it was added after the run");
         verified.problems.push(problem);
     }

@@ -17,7 +17,7 @@
 //! key.age                            of a run of a private pack alone: its key, encrypted to the recipients (`private`)
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -450,8 +450,10 @@ impl RunFolder {
     /// The files of its journals, sorted by name.
     pub fn journals(&self) -> Result<Vec<PathBuf>, FolderError> {
         let dir = self.root.join("journal");
-        let names = names(&dir)?.into_iter();
-        Ok(names.map(|name| dir.join(name)).collect())
+        let names = names(&dir)?.map(|name| Ok(dir.join(name?)));
+        let mut paths = names.collect::<Result<Vec<_>, FolderError>>()?;
+        paths.sort();
+        Ok(paths)
     }
 
     pub fn workspace(&self, persona: &str, run: u32) -> PathBuf {
@@ -710,9 +712,10 @@ impl RunFolder {
 
     /// What lies in the folder itself and is none of its files.
     fn unknown_files(&self) -> Result<Vec<String>, FolderError> {
-        let mut unknown = names(&self.root)?;
+        let mut unknown = names(&self.root)?.collect::<Result<Vec<_>, _>>()?;
         unknown.retain(|name| !KNOWN.contains(&name.as_str()));
-        Ok(unknown.into_iter().collect())
+        unknown.sort();
+        Ok(unknown)
     }
 
     fn blob_names(&self) -> Names {
@@ -740,8 +743,10 @@ impl RunFolder {
         Ok(None)
     }
 
-    /// The workspaces that lie here, by the folder's name.
-    pub fn workspace_names(&self) -> Result<BTreeSet<String>, FolderError> {
+    /// The workspaces that lie here, by the folder's name, in no order.
+    pub fn workspace_names(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<String, FolderError>>, FolderError> {
         names(&self.root.join("workspaces"))
     }
 
@@ -1048,18 +1053,20 @@ fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderErro
     Ok(())
 }
 
-/// The names in a folder.
-fn names(dir: &Path) -> Result<BTreeSet<String>, FolderError> {
-    let failed = |error: std::io::Error| FolderError::Read {
-        path: dir.to_owned(),
+/// The names in a folder, in no order.
+fn names(
+    dir: &Path,
+) -> Result<impl Iterator<Item = Result<String, FolderError>> + use<>, FolderError> {
+    let path = dir.to_owned();
+    let failed = move |error: std::io::Error| FolderError::Read {
+        path: path.clone(),
         reason: error.to_string(),
     };
-    let mut names = BTreeSet::new();
-    for entry in fs::read_dir(dir).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        names.insert(name.to_string_lossy().into_owned());
-    }
-    Ok(names)
+    let entries = fs::read_dir(dir).map_err(&failed)?;
+    Ok(entries.map(move |entry| {
+        let name = entry.map_err(&failed)?.file_name();
+        Ok(name.to_string_lossy().into_owned())
+    }))
 }
 
 fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(), FolderError> {
@@ -1183,7 +1190,10 @@ fn with_players<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     if let Ok(found) = serde_json::from_slice(text) {
         return Ok(found);
     }
-    let mut value: Value = serde_json::from_slice(text)?;
+    with_players_in(serde_json::from_slice(text)?)
+}
+
+pub(super) fn with_players_in<T: DeserializeOwned>(mut value: Value) -> serde_json::Result<T> {
     if value.is_object() && value["players"].is_null() {
         let name = |role: &str| value[role].as_str().unwrap_or_default();
         let is_imported = value["imported"].is_object() || value["imported"] == true;

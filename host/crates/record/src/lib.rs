@@ -19,6 +19,7 @@ pub mod private;
 pub mod publish;
 pub mod pulse;
 pub mod results;
+pub mod rows;
 mod same;
 mod seal;
 pub mod shards;

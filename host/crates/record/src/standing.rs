@@ -2,6 +2,8 @@
 //! nothing but the folder is at hand. It loads no suite and writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -14,8 +16,9 @@ use super::outline::{PersonaOutline, SessionOutline};
 use super::results::{
     FaultLine, PersonaResult, RunResults, SessionLine, marked_prompt, whole_cost,
 };
+use super::rows::{Rows, Told};
 use pibench_core::aggregate::{
-    PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteScore,
+    PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteSum,
 };
 use pibench_core::record::{Outcome, Status};
 use pibench_core::score::{IntentCounts, percent};
@@ -31,6 +34,8 @@ pub struct EpisodeTally {
     usage: RoleUsage,
     /// Of the turns of a session that has not.
     open: RoleUsage,
+    /// Whether the last event is the episode's end.
+    is_finished: bool,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +55,7 @@ impl EpisodeTally {
 
     /// Takes in the journal's next event.
     pub fn apply(&mut self, event: &Event) {
+        self.is_finished = matches!(event, Event::EpisodeFinished);
         match event {
             Event::EpisodeStarted(_) | Event::EpisodeFinished => {}
             Event::SessionStarted(started) => {
@@ -150,6 +156,8 @@ impl EpisodeTally {
             fault,
         };
         EpisodeResult {
+            run,
+            is_finished: self.is_finished,
             usage,
             faults: self.faults.into_iter().map(fault).collect(),
             sessions,
@@ -161,6 +169,8 @@ impl EpisodeTally {
 /// What one episode brings to the results.
 #[derive(Debug)]
 pub struct EpisodeResult {
+    run: u32,
+    is_finished: bool,
     usage: RoleUsage,
     faults: Vec<FaultLine>,
     sessions: Vec<SessionLine>,
@@ -178,7 +188,7 @@ pub fn standing(
     known: EpisodeResults,
 ) -> Result<RunResults, JournalError> {
     let preflight = read_preflight(dir);
-    collect(manifest, personas, known, preflight, |_, _| Some(dir))
+    Episodes::new(manifest, personas, Home::One(dir)).hold(known, preflight)
 }
 
 /// The same over parts of a run that lie apart, before they are merged. `whole`: the manifest of the run that they are parts of.
@@ -191,8 +201,25 @@ pub fn standing_of_parts(
     for dir in homes.dirs() {
         preflight += read_preflight(dir);
     }
-    let home = |run, persona: &str| homes.of(run, persona);
-    collect(whole, personas, EpisodeResults::new(), preflight, home)
+    Episodes::new(whole, personas, Home::Of(homes)).hold(EpisodeResults::new(), preflight)
+}
+
+/// The same of a run folder, without a line of it being held, and whether every episode was played to its end.
+pub fn told<'a>(
+    dir: &'a Path,
+    manifest: &'a Manifest,
+    personas: &'a [PersonaOutline],
+) -> Result<(Told<Episodes<'a>>, bool), JournalError> {
+    let mut rows = Episodes::new(manifest, personas, Home::One(dir));
+    let mut sum = Sum::default();
+    rows.each(EpisodeResults::new(), &mut |episode| {
+        sum.add(episode);
+        ControlFlow::Continue(())
+    })?;
+    rows.has_faults = sum.faults > 0;
+    let is_whole = sum.open == 0;
+    let head = sum.results(manifest, personas, read_preflight(dir));
+    Ok((Told { head, rows }, is_whole))
 }
 
 /// Which folder holds an episode of a run that is played in parts.
@@ -227,74 +254,198 @@ impl Homes {
 /// Episodes whose journals are read at once.
 const TOGETHER: usize = 1 << 10;
 
-fn collect<'a>(
-    manifest: &Manifest,
-    personas: &[PersonaOutline],
-    mut known: EpisodeResults,
-    preflight: RoleUsage,
-    home: impl Fn(u32, &str) -> Option<&'a Path> + Sync,
-) -> Result<RunResults, JournalError> {
-    let result = |(run, persona, known): (u32, &PersonaOutline, Option<EpisodeResult>)| {
-        let read = || {
-            let events = match home(run, &persona.id) {
-                Some(dir) => episode(dir, &persona.id, run)?,
-                None => Vec::new(),
-            };
-            Ok(EpisodeTally::of(&events).result(manifest.protocol, persona, run))
-        };
-        Ok((run, known.map_or_else(read, Ok)?))
-    };
-    let (mut sessions, mut faults, mut names) = (Vec::new(), Vec::new(), Names::default());
-    let mut usage = RoleUsage::default();
-    let mut runs: BTreeMap<u32, Vec<PersonaScore>> = BTreeMap::new();
-    let mut wanted = played(manifest, personas);
-    loop {
-        let next = wanted.by_ref().take(TOGETHER);
-        let next: Vec<_> = next
-            .map(|(run, persona)| (run, persona, known.remove(&(run, persona.id.clone()))))
-            .collect();
-        if next.is_empty() {
-            break;
+/// The episodes of a run, each read from its journal when its turn comes.
+#[derive(Debug)]
+pub struct Episodes<'a> {
+    manifest: &'a Manifest,
+    personas: &'a [PersonaOutline],
+    home: Home<'a>,
+    /// False where it is known that there is none.
+    has_faults: bool,
+}
+
+/// The folder of each episode.
+#[derive(Debug, Clone, Copy)]
+enum Home<'a> {
+    One(&'a Path),
+    Of(&'a Homes),
+}
+
+impl<'a> Episodes<'a> {
+    fn new(manifest: &'a Manifest, personas: &'a [PersonaOutline], home: Home<'a>) -> Self {
+        Self {
+            manifest,
+            personas,
+            home,
+            has_faults: true,
         }
-        let episodes = next.into_par_iter().map(result);
-        for (run, mut episode) in episodes.collect::<Result<Vec<_>, JournalError>>()? {
-            usage += episode.usage;
-            faults.extend(episode.faults);
+    }
+
+    fn read(&self, run: u32, persona: &PersonaOutline) -> Result<EpisodeResult, JournalError> {
+        let home = match self.home {
+            Home::One(dir) => Some(dir),
+            Home::Of(homes) => homes.of(run, &persona.id),
+        };
+        let events = match home {
+            Some(dir) => episode(dir, &persona.id, run)?,
+            None => Vec::new(),
+        };
+        Ok(EpisodeTally::of(&events).result(self.manifest.protocol, persona, run))
+    }
+
+    /// Gives what each came to, in the order of their play, until told to stop.
+    fn each(
+        &self,
+        mut known: EpisodeResults,
+        take: &mut dyn FnMut(EpisodeResult) -> ControlFlow<()>,
+    ) -> Result<(), JournalError> {
+        let mut wanted = played(self.manifest, self.personas);
+        loop {
+            let next = wanted.by_ref().take(TOGETHER);
+            let next: Vec<_> = next
+                .map(|(run, persona)| (run, persona, known.remove(&(run, persona.id.clone()))))
+                .collect();
+            if next.is_empty() {
+                return Ok(());
+            }
+            let read = next
+                .into_par_iter()
+                .map(|(run, persona, known)| known.map_or_else(|| self.read(run, persona), Ok));
+            for episode in read.collect::<Result<Vec<_>, JournalError>>()? {
+                if take(episode).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Gives the lines of each, until one is not taken.
+    fn each_row<T>(
+        &self,
+        rows: fn(EpisodeResult) -> Vec<T>,
+        take: &mut dyn FnMut(&T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut taken = Ok(());
+        let read = self.each(EpisodeResults::new(), &mut |episode| {
+            taken = rows(episode).iter().try_for_each(&mut *take);
+            if taken.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        read.map_err(io::Error::other)?;
+        taken
+    }
+
+    /// All results with their lines.
+    fn hold(
+        &self,
+        known: EpisodeResults,
+        preflight: RoleUsage,
+    ) -> Result<RunResults, JournalError> {
+        let (mut sessions, mut faults, mut names) = (Vec::new(), Vec::new(), Names::default());
+        let mut sum = Sum::default();
+        self.each(known, &mut |mut episode| {
+            faults.append(&mut episode.faults);
             for line in &mut episode.sessions {
                 line.share_names(&mut names);
             }
-            sessions.extend(episode.sessions);
-            runs.entry(run).or_default().push(episode.score);
+            sessions.append(&mut episode.sessions);
+            sum.add(episode);
+            ControlFlow::Continue(())
+        })?;
+        Ok(RunResults {
+            sessions,
+            faults,
+            ..sum.results(self.manifest, self.personas, preflight)
+        })
+    }
+}
+
+impl Rows<SessionLine> for Episodes<'_> {
+    fn each(&self, take: &mut dyn FnMut(&SessionLine) -> io::Result<()>) -> io::Result<()> {
+        self.each_row(|episode| episode.sessions, take)
+    }
+}
+
+impl Rows<FaultLine> for Episodes<'_> {
+    fn each(&self, take: &mut dyn FnMut(&FaultLine) -> io::Result<()>) -> io::Result<()> {
+        if !self.has_faults {
+            return Ok(());
+        }
+        self.each_row(|episode| episode.faults, take)
+    }
+}
+
+/// What episodes come to, as they are read.
+#[derive(Default)]
+struct Sum {
+    usage: RoleUsage,
+    faults: usize,
+    /// Episodes that are not played to their end.
+    open: usize,
+    /// The run that is being read, and what its personas have.
+    run: u32,
+    personas: Vec<PersonaScore>,
+    suite: SuiteSum,
+}
+
+impl Sum {
+    fn add(&mut self, episode: EpisodeResult) {
+        if episode.run != self.run {
+            self.end_run();
+            self.run = episode.run;
+        }
+        self.usage += episode.usage;
+        self.faults += episode.faults.len();
+        self.open += usize::from(!episode.is_finished);
+        self.personas.push(episode.score);
+    }
+
+    fn end_run(&mut self) {
+        let personas = std::mem::take(&mut self.personas);
+        if !personas.is_empty() {
+            self.suite.add(&RunScore::new(personas));
         }
     }
-    let runs: Vec<RunScore> = runs.into_values().map(RunScore::new).collect();
-    let score = SuiteScore::new(&runs);
-    Ok(RunResults {
-        version: VERSION,
-        suite: manifest.suite.clone(),
-        agent: manifest.agent.clone(),
-        user: manifest.user.clone(),
-        judge: manifest.judge.clone(),
-        players: manifest.players,
-        protocol_version: manifest.protocol_version,
-        scripted: manifest.players.scripted(),
-        runs: manifest.runs,
-        ablate: manifest.ablate,
-        scaffold_prompt: marked_prompt(manifest.scaffold_prompt.as_deref()),
-        proc: score.proc.map(percent),
-        comp: score.comp.map(percent),
-        proc_std: score.proc_std.map(percent),
-        comp_std: score.comp_std.map(percent),
-        scored: score.proc_sessions,
-        at_end: at_end(personas),
-        personas: score.personas.iter().map(persona_result).collect(),
-        sessions,
-        faults,
-        imported: manifest.imported.is_some(),
-        usage,
-        preflight,
-        cost: whole_cost(usage, preflight),
-    })
+
+    /// All but the lines.
+    fn results(
+        mut self,
+        manifest: &Manifest,
+        personas: &[PersonaOutline],
+        preflight: RoleUsage,
+    ) -> RunResults {
+        self.end_run();
+        let score = self.suite.score();
+        RunResults {
+            version: VERSION,
+            suite: manifest.suite.clone(),
+            agent: manifest.agent.clone(),
+            user: manifest.user.clone(),
+            judge: manifest.judge.clone(),
+            players: manifest.players,
+            protocol_version: manifest.protocol_version,
+            scripted: manifest.players.scripted(),
+            runs: manifest.runs,
+            ablate: manifest.ablate,
+            scaffold_prompt: marked_prompt(manifest.scaffold_prompt.as_deref()),
+            proc: score.proc.map(percent),
+            comp: score.comp.map(percent),
+            proc_std: score.proc_std.map(percent),
+            comp_std: score.comp_std.map(percent),
+            scored: score.proc_sessions,
+            at_end: at_end(personas),
+            personas: score.personas.iter().map(persona_result).collect(),
+            sessions: Vec::new(),
+            faults: Vec::new(),
+            imported: manifest.imported.is_some(),
+            usage: self.usage,
+            preflight,
+            cost: whole_cost(self.usage, preflight),
+        }
+    }
 }
 
 fn persona_result(score: &PersonaSummary) -> PersonaResult {

@@ -1,5 +1,7 @@
 //! What a run cost: tokens and money by role and by session. It knows no prices; they are in the record.
 
+use std::io;
+
 use comfy_table::CellAlignment;
 
 use super::grid::fitting;
@@ -7,11 +9,12 @@ use super::grid::fitting;
 use pibench_core::cost::MicroUsd;
 use pibench_record::event::RoleUsage;
 use pibench_record::results::{RunResults, SessionLine};
+use pibench_record::rows::Rows;
 
 /// Tokens and cost by role, and the dearest sessions; None when nobody was paid, or the record does not tell.
-pub fn table(results: &RunResults) -> Option<String> {
+pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<Option<String>> {
     if results.scripted || results.imported {
-        return None;
+        return Ok(None);
     }
     let RoleUsage { agent, user, judge } = results.usage;
     let mut table = fitting();
@@ -39,8 +42,8 @@ pub fn table(results: &RunResults) -> Option<String> {
         ]);
     }
     let mut parts = vec![table.to_string()];
-    parts.extend(by_session(&results.sessions));
-    Some(parts.join("\n"))
+    parts.extend(by_session(rows)?);
+    Ok(Some(parts.join("\n")))
 }
 
 /// What was cached of the input, with its share.
@@ -54,22 +57,29 @@ fn money(cost: Option<MicroUsd>) -> String {
 }
 
 /// Mean and dearest of the sessions whose cost is known.
-fn by_session(sessions: &[SessionLine]) -> Option<String> {
-    let known = || {
+fn by_session(rows: &impl Rows<SessionLine>) -> io::Result<Option<String>> {
+    let (mut count, mut sum) = (0, 0);
+    let mut dearest: Option<(MicroUsd, SessionLine)> = None;
+    rows.each(&mut |line| {
         // One that nobody played cost nothing.
-        let played = sessions.iter().filter(|line| line.turns > 0);
-        let costs = played.map(|line| (line.cost, line));
-        costs.filter_map(|(cost, line)| Some((cost?, line)))
+        let Some(cost) = line.cost.filter(|_| line.turns > 0) else {
+            return Ok(());
+        };
+        count += 1;
+        sum += cost.0;
+        if dearest.as_ref().is_none_or(|(most, _)| cost >= *most) {
+            dearest = Some((cost, line.clone()));
+        }
+        Ok(())
+    })?;
+    // Where none cost anything, what was paid was paid for other things: sessions that were cut off, the question before the
+    // first.
+    let Some((dearest, line)) = dearest.filter(|(dearest, _)| dearest.0 > 0) else {
+        return Ok(None);
     };
-    let (dearest, line) = known().max_by_key(|(cost, _)| *cost)?;
-    if dearest.0 == 0 {
-        // What was paid was paid for other things: sessions that were cut off, the question before the first.
-        return None;
-    }
-    let count = known().count() as u64;
-    let mean = MicroUsd(known().map(|(cost, _)| cost.0).sum::<u64>() / count);
-    Some(format!(
+    let mean = MicroUsd(sum / count);
+    Ok(Some(format!(
         "A session cost {mean} on average; {}/{} in run {} cost the most, {dearest}.",
         line.persona, line.id, line.run
-    ))
+    )))
 }

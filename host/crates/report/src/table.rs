@@ -11,33 +11,43 @@ use super::run_record::marked;
 use pibench_core::aggregate::Tally;
 use pibench_core::player::Mark;
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
+use pibench_record::rows::Rows;
 
 /// The results as plain text.
 pub fn results(results: &RunResults) -> String {
     let mut text = Vec::new();
     // A vector takes every byte.
-    let _ = write(results, &mut text);
+    let _ = write(results, results, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The same, written as it is laid out: that of a long run has a row for each session.
-pub fn write(results: &RunResults, to: &mut dyn Write) -> io::Result<()> {
-    sessions(&results.sessions, to)?;
-    for part in below(results) {
+/// The same, written as it is laid out: that of a long run has a row for each session. `rows`: where the lines of `results` lie.
+pub fn write<R: Rows<SessionLine> + Rows<FaultLine>>(
+    results: &RunResults,
+    rows: &R,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    let extent = sessions(rows, to)?;
+    for part in below(results, rows, &extent)? {
         write!(to, "\n\n{part}")?;
     }
-    Ok(())
+    let mut before = "\n\nFaults:\n";
+    rows.each(&mut |one: &FaultLine| {
+        write!(to, "{before}{}", fault(one))?;
+        before = "\n";
+        Ok(())
+    })
 }
 
-/// What stands below the sessions.
-fn below(results: &RunResults) -> Vec<String> {
+/// What stands below the sessions and above the faults.
+fn below(
+    results: &RunResults,
+    rows: &impl Rows<SessionLine>,
+    extent: &Extent,
+) -> io::Result<Vec<String>> {
     let mut parts = vec![personas(results)];
-    parts.extend(cost::table(results));
-    if results
-        .sessions
-        .iter()
-        .any(|session| session.no_offline_matcher)
-    {
+    parts.extend(cost::table(results, rows)?);
+    if extent.lacks_matcher {
         parts.push("* no offline matcher: the scripted judges cannot see intents or rubrics of this session.".into());
     }
     if let Some(wording) = &results.scaffold_prompt {
@@ -46,8 +56,7 @@ fn below(results: &RunResults) -> Vec<String> {
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| mark.sentence().to_owned()));
     parts.extend(super::tables::at_end(results));
-    parts.extend(faults(&results.faults));
-    parts
+    Ok(parts)
 }
 
 /// The faults, a line each; None without any.
@@ -121,16 +130,50 @@ const TOGETHER: usize = 512;
 const HEAD: usize = 3;
 
 /// A row for each session. The table of a long run is laid out piece by piece, for a cell takes many times its text.
-fn sessions(sessions: &[SessionLine], to: &mut dyn Write) -> io::Result<()> {
-    let widths = widths(sessions);
-    if sessions.len() <= TOGETHER || !fits(&widths) {
-        return write!(to, "{}", rows(sessions, None));
+fn sessions(rows: &impl Rows<SessionLine>, to: &mut dyn Write) -> io::Result<Extent> {
+    let extent = Extent::of(rows)?;
+    let is_long = extent.count > TOGETHER && fits(&extent.widths);
+    let mut pieces = Pieces {
+        extent: &extent,
+        most: if is_long { TOGETHER } else { extent.count + 1 },
+        lines: Vec::new(),
+        before: None,
+        border: String::new(),
+    };
+    rows.each(&mut |line| {
+        pieces.lines.push(line.clone());
+        if pieces.lines.len() == pieces.most {
+            pieces.write(to)?;
+        }
+        Ok(())
+    })?;
+    if !is_long {
+        write!(to, "{}", self::rows(&pieces.lines, None))?;
+        return Ok(extent);
     }
-    let mut before: Option<&SessionLine> = None;
-    let mut border = String::new();
-    for lines in sessions.chunks(TOGETHER) {
-        let mut table = rows(lines, before);
-        for (at, width) in widths.iter().enumerate() {
+    if !pieces.lines.is_empty() {
+        pieces.write(to)?;
+    }
+    write!(to, "{}", pieces.border)?;
+    Ok(extent)
+}
+
+/// A long table as it is written.
+struct Pieces<'a> {
+    extent: &'a Extent,
+    most: usize,
+    /// Those of the piece to come.
+    lines: Vec<SessionLine>,
+    /// The last one that is written.
+    before: Option<SessionLine>,
+    /// What closes the table.
+    border: String,
+}
+
+impl Pieces<'_> {
+    fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        let mut table = rows(&self.lines, self.before.as_ref());
+        for (at, width) in self.extent.widths.iter().enumerate() {
             if let Some(column) = table.column_mut(at) {
                 let width = width.saturating_add(column.padding_width());
                 column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
@@ -138,15 +181,16 @@ fn sessions(sessions: &[SessionLine], to: &mut dyn Write) -> io::Result<()> {
         }
         // What stands above the rows comes once, and so does the border below.
         let text = table.to_string();
-        let above = if before.is_some() { HEAD } else { 0 };
+        let above = if self.before.is_some() { HEAD } else { 0 };
         let mut rows: Vec<&str> = text.lines().skip(above).collect();
-        rows.pop().unwrap_or_default().clone_into(&mut border);
+        rows.pop().unwrap_or_default().clone_into(&mut self.border);
         for row in rows {
             writeln!(to, "{row}")?;
         }
-        before = lines.last();
+        self.before = self.lines.pop();
+        self.lines.clear();
+        Ok(())
     }
-    write!(to, "{border}")
 }
 
 /// `before`: the session that stands above the first.
@@ -179,20 +223,38 @@ fn cells(session: &SessionLine) -> [String; 7] {
     ]
 }
 
-/// What each column of the sessions takes where nothing is wrapped; a letter of another alphabet may be two wide.
-fn widths(sessions: &[SessionLine]) -> [u16; 7] {
-    let wide = |text: &str| {
-        let width = u16::try_from(text.len()).ok();
-        width.filter(|_| text.is_ascii()).unwrap_or(u16::MAX)
-    };
-    let mut widths = SESSIONS.map(wide);
-    for session in sessions {
-        widths[0] = widths[0].max(wide(&line(&session.persona)));
-        for (width, cell) in widths.iter_mut().zip(cells(session)) {
-            *width = (*width).max(wide(&cell));
-        }
+/// How much there is to be laid out.
+struct Extent {
+    count: usize,
+    /// What each column takes where nothing is wrapped; a letter of another alphabet may be two wide.
+    widths: [u16; 7],
+    /// Whether the scripted judges cannot see all of a session.
+    lacks_matcher: bool,
+}
+
+impl Extent {
+    fn of(rows: &impl Rows<SessionLine>) -> io::Result<Self> {
+        let wide = |text: &str| {
+            let width = u16::try_from(text.len()).ok();
+            width.filter(|_| text.is_ascii()).unwrap_or(u16::MAX)
+        };
+        let mut extent = Self {
+            count: 0,
+            widths: SESSIONS.map(wide),
+            lacks_matcher: false,
+        };
+        rows.each(&mut |session| {
+            let Self { count, widths, .. } = &mut extent;
+            *count += 1;
+            widths[0] = widths[0].max(wide(&line(&session.persona)));
+            for (width, cell) in widths.iter_mut().zip(cells(session)) {
+                *width = (*width).max(wide(&cell));
+            }
+            extent.lacks_matcher |= session.no_offline_matcher;
+            Ok(())
+        })?;
+        Ok(extent)
     }
-    widths
 }
 
 fn personas(results: &RunResults) -> String {

@@ -84,6 +84,7 @@ impl Problem {
             return self;
         };
         self.file = to.join(rest);
+        self.message = self.message.replace(from.as_str(), to.as_str());
         if let Some(place) = &mut self.place {
             let text = Arc::clone(place.source.inner());
             place.source = NamedSource::new(printable(self.file.as_str()), text);

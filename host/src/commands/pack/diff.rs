@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::install::look_at;
 use super::store;
+use super::stranger::show_moved;
 use crate::cli::pack::DiffPacksArgs;
-use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::difference::{Change, Difference, Reach, Side};
 use pibench_pack::store::Store;
@@ -77,7 +77,8 @@ fn read(path: &Utf8Path, store: &Store) -> Result<Release, Failure> {
     let suite = match load(&root.join(suite_file::FILE)) {
         Ok(loaded) => loaded.suite,
         Err(problems) => {
-            show_problems(&problems.0);
+            let shown = if path.is_file() { path } else { &root };
+            show_moved(problems.0, &root, shown);
             return Err(anyhow!(
                 "read the suite of {path}: it has the problems above"
             ))

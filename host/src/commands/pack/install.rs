@@ -60,19 +60,20 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, Failure> {
         )
     });
     let folder = folder.or_exit(Exit::Usage)?;
-    // What is said of the draft is said of the pack.
+    // What is said of the draft is said of what was named.
+    let shown = Utf8PathBuf::from(reference.to_string());
     let named = |failure: Failure| Failure {
         exit: failure.exit,
         error: anyhow!(
             "{}",
-            failure.reason().replace(folder.as_str(), &contents.name)
+            failure.reason().replace(folder.as_str(), shown.as_str())
         ),
     };
     let (there, manifest) = Contents::of(folder)?;
     if there != *contents {
         return Err(PackError::refused(&contents.name, "its list is not that of its files").into());
     }
-    let suite = stranger::check(folder, contents, &manifest).map_err(named)?;
+    let suite = stranger::check(folder, &shown, contents, &manifest).map_err(named)?;
     let missing = stranger::missing(&suite)?;
     let signed = match (&signers, signature) {
         (Some(signers), _) => signer_line(&verified(signers, &unpacked, &reference)?),

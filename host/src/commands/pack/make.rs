@@ -40,7 +40,7 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
     let key = key.as_deref().map(read_key).transpose()?;
     let recipients = recipients(recipient)?;
     let (contents, manifest) = Contents::of(folder)?;
-    stranger::check(folder, &contents, &manifest)?;
+    stranger::check(folder, folder, &contents, &manifest)?;
     if recipients.is_empty() {
         println!("{}", write(folder, &contents, key.as_ref(), out)?);
         return Ok(Exit::Complete);

@@ -11,11 +11,13 @@ use pibench_pack::{Contents, Manifest, PackError, suite_file};
 use pibench_sandbox::{GuestLimits, lock};
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
+use pibench_suite::problem::Problem;
 use pibench_suite::suite::Suite;
 
-/// Checks the folder of a pack; its suite.
+/// Checks the folder of a pack; its suite. `shown`: what the pack is called in the suite's problems.
 pub(super) fn check(
     folder: &Utf8Path,
+    shown: &Utf8Path,
     contents: &Contents,
     manifest: &Manifest,
 ) -> Result<Suite, Failure> {
@@ -30,7 +32,7 @@ pub(super) fn check(
     let suite = match load(&path) {
         Ok(loaded) => loaded.suite,
         Err(problems) => {
-            show_problems(&problems.0);
+            show_moved(problems.0, folder, shown);
             return Err(anyhow!(
                 "take {path} for a suite: it has the problems above"
             ))
@@ -39,6 +41,13 @@ pub(super) fn check(
     };
     check_plugins(folder, contents)?;
     Ok(suite)
+}
+
+/// Shows problems of a folder that nobody knows by the name of what is in it.
+pub(super) fn show_moved(problems: Vec<Problem>, folder: &Utf8Path, shown: &Utf8Path) {
+    let problems = problems.into_iter();
+    let problems: Vec<_> = problems.map(|one| one.moved(folder, shown)).collect();
+    show_problems(&problems);
 }
 
 /// Every component is pinned by the lock beside it, and one that this host would load. None is compiled.

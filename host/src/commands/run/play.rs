@@ -4,13 +4,15 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::commands::{finished, look, runtime, stored, talk};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::message::Usage;
 use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
-use pibench_record::results::RunResults;
+use pibench_record::results::{FaultLine, RunResults, SessionLine};
+use pibench_record::rows::Rows;
 use pibench_report::progress;
 use pibench_report::{escape, table};
 use pibench_sandbox::app::OpenError;
@@ -153,10 +155,20 @@ pub(in crate::commands) fn show(
     json: bool,
     folder: &Path,
 ) -> Result<(), Failure> {
+    show_rows((results, results), results, json, folder)
+}
+
+/// The same of results whose lines lie elsewhere. `whole`: what is printed for programs.
+pub(in crate::commands) fn show_rows<R: Rows<SessionLine> + Rows<FaultLine>>(
+    (head, rows): (&RunResults, &R),
+    whole: &impl Serialize,
+    json: bool,
+    folder: &Path,
+) -> Result<(), Failure> {
     if json {
-        print(|to| Ok(serde_json::to_writer(to, results)?))?;
+        print(|to| Ok(serde_json::to_writer(to, whole)?))?;
     } else {
-        print(|to| table::write(results, to))?;
+        print(|to| table::write(head, rows, to))?;
     }
     if !talk().quiet {
         pibench_report::tell!(

@@ -65,6 +65,73 @@ fn a_session_continues_what_the_persona_has() {
 }
 
 #[test]
+fn names_and_titles_of_a_seed_may_stand_twice_and_tools_make_no_second_project() {
+    let mut session = ida();
+    let project = json!({"id": "again", "owner": IDA, "name": "Thesis"});
+    let task = json!({"id": "both", "project": "again", "title": "Write the outline"});
+    let sub_task = json!({"task": "both", "title": "Headings"});
+    let records = json!({"projects": [project], "tasks": [task, task.clone()], "sub_tasks": [sub_task, sub_task]});
+    let error = app::add(&mut session.app, &records.to_string()).unwrap_err();
+    assert_eq!(
+        error, "tasks[1]: id: \"both\" is in use already",
+        "a key stands once"
+    );
+    let mut same = task.clone();
+    same["id"] = Value::Null;
+    let records =
+        json!({"projects": [project], "tasks": [task, same], "sub_tasks": [sub_task, sub_task]});
+    app::add(&mut session.app, &records.to_string()).unwrap();
+    let state = session.state();
+    let named = |list: &str, key: &str, name: &str| -> Vec<u64> {
+        let records = state[list].as_array().unwrap().iter();
+        let named = records.filter(|record| record[key] == name);
+        named.map(|record| record["id"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(named("projects", "name", "Thesis"), [4, 7]);
+    assert_eq!(named("tasks", "title", "Write the outline"), [1, 7, 8]);
+    assert_eq!(named("sub_tasks", "title", "Headings"), [1, 4, 5]);
+    // Each is found by its own id, and keeps its name; nobody makes another one by hand.
+    for id in [4, 7] {
+        let shown = session.ok("show_project", json!({"project_id": id}));
+        assert_eq!(shown["name"], "Thesis");
+    }
+    let taken = "Project 4 has the name \"Thesis\" already.";
+    session.check_refused("create_project", json!({"name": "Thesis"}), 409, taken);
+}
+
+#[test]
+fn attachments_of_a_seed_are_names_that_are_shown_and_have_no_text() {
+    let mut session = ida();
+    let comment = |attachments: Value| json!({"task": "outline", "author": BO, "content": "See both", "attachments": attachments});
+    let records = json!({"comments": [comment(json!(["a.pdf", "a.pdf"])), comment(json!([]))]});
+    app::add(&mut session.app, &records.to_string()).unwrap();
+    let listed = session.ok("show_task_comments", json!({"task_id": 1}));
+    let names: Vec<&Value> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["attachment_file_names"])
+        .collect();
+    assert_eq!(
+        names,
+        [
+            &json!([]),
+            &json!(["draft.pdf"]),
+            &json!(["a.pdf", "a.pdf"]),
+            &json!([])
+        ]
+    );
+    let kept = record(&mut session, "comments", 5);
+    assert_eq!(kept["attachments"], json!(["a.pdf", "a.pdf"]));
+    assert_eq!(kept.get("attachment_texts"), None);
+    for wrong in [json!("a.pdf"), json!([{"path": "/a.pdf", "content": "A"}])] {
+        let records = json!({"comments": [comment(wrong)]});
+        let error = app::add(&mut session.app, &records.to_string()).unwrap_err();
+        assert!(error.starts_with("comments[0]: invalid type: "), "{error}");
+    }
+}
+
+#[test]
 fn a_wrong_project_or_label_is_named_and_nothing_is_added() {
     let project = |key: &str, value: Value| {
         let mut project = json!({"owner": IDA, "name": "P"});

@@ -182,6 +182,14 @@ fn overall_is_the_plain_mean_of_personas() {
     assert_eq!(run.intents, counts(8, 7));
 }
 
+fn sum_up(runs: &[RunScore]) -> SuiteScore {
+    let mut sum = SuiteSum::default();
+    for run in runs {
+        sum.add(run);
+    }
+    sum.score()
+}
+
 #[test]
 fn runs_have_mean_and_sample_deviation_of_their_overall_scores() {
     let run = |covered| {
@@ -191,15 +199,15 @@ fn runs_have_mean_and_sample_deviation_of_their_overall_scores() {
             1.0,
         )])])
     };
-    let suite = SuiteScore::new(&[run(2), run(4), run(9)]);
+    let suite = sum_up(&[run(2), run(4), run(9)]);
     // Mean 0.5; squares 0.09 + 0.01 + 0.16 = 0.26, by 2.
     close(suite.proc, 0.5);
     close(suite.proc_std, 0.13_f64.sqrt());
     close(suite.comp_std, 0.0);
     assert_eq!((suite.runs, suite.proc_sessions), (3, tally_of(3, 3)));
     assert_eq!(suite.intents, counts(15, 15));
-    close(suite.personas[0].proc_std, 0.13_f64.sqrt());
-    let single = SuiteScore::new(&[run(2)]);
+    close(suite.personas[0].proc, 0.5);
+    let single = sum_up(&[run(2)]);
     assert_eq!((single.proc, single.proc_std), (Some(0.2), None));
 }
 
@@ -211,7 +219,7 @@ fn the_deviation_leaves_the_spread_of_personas_out() {
             PersonaScore::new("b", Protocol::Paper, &[session("y", counts(4, 0), 1.0)]),
         ])
     };
-    let suite = SuiteScore::new(&[run(), run()]);
+    let suite = sum_up(&[run(), run()]);
     assert_eq!((suite.proc, suite.proc_std), (Some(0.5), Some(0.0)));
     let ids: Vec<&str> = suite
         .personas
@@ -224,7 +232,7 @@ fn the_deviation_leaves_the_spread_of_personas_out() {
 #[test]
 fn nothing_scored_is_no_score() {
     let lost = ended(session("x", counts(0, 1), 0.0), Outcome::Infrastructure);
-    let suite = SuiteScore::new(&[RunScore::new(vec![persona(&[lost])])]);
+    let suite = sum_up(&[RunScore::new(vec![persona(&[lost])])]);
     assert_eq!((suite.proc, suite.comp), (None, None));
     assert_eq!(
         (suite.proc_sessions, suite.comp_sessions),

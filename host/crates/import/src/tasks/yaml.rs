@@ -1,7 +1,8 @@
 //! YAML as `PyYAML`'s `safe_load` reads it, which is what the public data was written for: version 1.1, where `yes` is true,
 //! `010` is eight, and a quoted text may go on at any column. Where its events come from knows version 1.2, and most of what
 //! `PyYAML` allows beside it; what the events mean is decided here. Time, memory and depth are bounded by the text and by the
-//! limits below.
+//! limits below. U+2028 and U+2029 stay in a text as `PyYAML` keeps them; that they also end its line is not known here, so that
+//! blanks beside them stay, and what they part is refused.
 
 mod de;
 mod scalar;

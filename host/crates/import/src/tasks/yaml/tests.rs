@@ -33,6 +33,40 @@ fn a_quoted_text_goes_on_at_any_column() {
 }
 
 #[test]
+fn a_line_may_end_in_nel() {
+    for (text, value) in [
+        ("a: \"x\u{85}y\"\n", json!({"a": "x y"})),
+        ("a: x\u{85}  y\nb: 2\n", json!({"a": "x y", "b": 2})),
+        ("a: 1\u{85}b: 2\n", json!({"a": 1, "b": 2})),
+        ("a: |\n  x\u{85}  y\n", json!({"a": "x\ny\n"})),
+        ("# c\u{85}a: 1\n", json!({"a": 1})),
+        ("a: \"x\\\u{85}  y\"\n", json!({"a": "xy"})),
+        ("a: 'x \u{85}\u{85} y'\n", json!({"a": "x\ny"})),
+        (
+            "a: >\n  x\u{85}  y\u{85}\u{85}  z\n",
+            json!({"a": "x y\nz\n"}),
+        ),
+        ("a: \"x\\Ny\"\n", json!({"a": "x\u{85}y"})),
+    ] {
+        reads(text, &value);
+    }
+    refuses("a: 1\u{85}b: [\n", 9, "");
+}
+
+#[test]
+fn separators_of_lines_and_paragraphs_stay_in_a_text() {
+    for (text, value) in [
+        ("a: \"x\u{2028}y\"\n", json!({"a": "x\u{2028}y"})),
+        ("- 'x\u{2029}y'\n", json!(["x\u{2029}y"])),
+        ("a: \"x\\L y\"\n", json!({"a": "x\u{2028} y"})),
+    ] {
+        reads(text, &value);
+    }
+    // Here `PyYAML` begins another line.
+    refuses("a: 1\u{2028}b: 2\n", 8, "");
+}
+
+#[test]
 fn scalars_mean_what_version_1_1_says() {
     for (text, value) in [
         ("yes", json!(true)),

@@ -1,5 +1,5 @@
 //! A quoted text that goes on left of what it belongs to, which `PyYAML` reads and version 1.2 forbids: the line is indented
-//! for the parser. That changes nothing of the text, whose lines begin at their first word.
+//! for the parser. That changes nothing of the text, whose lines begin at their first word. Neither does another line end.
 
 /// Bytes that may be read again, all repairs together: 3,000 lines of a file of the usual size.
 const WORK_LIMIT: usize = 64 << 20;
@@ -14,9 +14,10 @@ pub(super) struct Repaired {
 }
 
 impl Repaired {
+    /// In version 1.1 a line may end in NEL, too (U+0085). It is as long as the line end that it becomes.
     pub(super) fn new(text: &str) -> Self {
         Self {
-            text: text.to_owned(),
+            text: text.replace('\u{85}', "\r\n"),
             added: Vec::new(),
             work: 0,
         }
