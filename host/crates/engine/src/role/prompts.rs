@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(prompts.version(), Some(6));
         assert_eq!(
             prompts.digest(),
-            "cfcb814f6ccacf8e171e3fea3281eac2df61012292131d9501adcc58b35b0bd3"
+            "8710a2c299d9fb7680d21d5f8efc5451e455e9f36c66e6031d9d02fea4f35c4f"
         );
         assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
