@@ -139,7 +139,7 @@ fn an_item_in_a_staged_file_is_a_leak() {
     check(
         &format!("{FOLDER}/saltmarsh-statement/statement-outline.md"),
         "Headings only",
-        "The loss is stated in three heads with the sums of the papers. Headings only",
+        "The loss is stated in three heads, each with the sum of its paper and the page of it. Headings only",
         3,
         &["the file `saltmarsh/statement-outline.md` of `saltmarsh-statement` has this"],
     );
@@ -258,7 +258,7 @@ fn examples_are_tried() {
 
 #[test]
 fn items_that_look_like_several_or_alike_are_hinted_at() {
-    let old = "criterion = \"By the statement the call logs show no alarm call in the night of 28 June 2025, and as the first call in them the head baker's to Kit at 04:55, which he did not hear, before Tamsin's at 05:10\"";
+    let old = "criterion = \"By the statement the call logs show no alarm call in the night of 28 June 2025, and as the first call in them the head baker's to Kit at 04:55, before the one to Tamsin at 05:10\"";
     let file = session("saltmarsh-statement");
     check(
         &file,
@@ -270,7 +270,7 @@ fn items_that_look_like_several_or_alike_are_hinted_at() {
     check(
         &file,
         old,
-        "criterion = \"The loss is stated in three heads with the sums of its papers: GBP 11,340, 6,875 and 3,120\"",
+        "criterion = \"The loss is stated in three heads, each with the sum of its paper and the page: GBP 11,340, 6,875 and 3,120\"",
         0,
         &["warning: `three-heads` and `night-in-the-logs` look alike"],
     );
@@ -363,7 +363,8 @@ fn tables_2_and_5_are_printed() {
 
 #[test]
 fn a_leak_in_a_skill_or_in_a_page_of_the_web_is_found() {
-    let secret = "The loss is stated in three heads with the sums of the papers.";
+    let secret =
+        "The loss is stated in three heads, each with the sum of its paper and the page of it.";
     for (file, said) in [
         (
             "tasks/skills/planning/SKILL.md",
@@ -394,7 +395,8 @@ fn a_leak_in_a_skill_or_in_a_page_of_the_web_is_found() {
 fn a_leak_in_a_document_is_found() {
     let scene = scene();
     let file = session("saltmarsh-statement");
-    let secret = "The loss is stated in three heads with the sums of the papers.";
+    let secret =
+        "The loss is stated in three heads, each with the sum of its paper and the page of it.";
     let folder = scene.path(&file);
     let pdf = folder.with_file_name("bundle.pdf");
     let staged = "{ source = \"bundle.pdf\", path = \"saltmarsh/bundle.pdf\" },\n";
@@ -606,7 +608,7 @@ fn a_session_that_no_episode_names_is_hinted_at() {
 fn an_item_or_intent_that_leans_on_another_is_hinted_at() {
     check(
         &session("saltmarsh-statement"),
-        "criterion = \"By the statement the call logs show no alarm call in the night of 28 June 2025, and as the first call in them the head baker's to Kit at 04:55, which he did not hear, before Tamsin's at 05:10\"",
+        "criterion = \"By the statement the call logs show no alarm call in the night of 28 June 2025, and as the first call in them the head baker's to Kit at 04:55, before the one to Tamsin at 05:10\"",
         "criterion = \"It shows no alarm call\"",
         0,
         &[
