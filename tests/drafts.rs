@@ -91,6 +91,16 @@ fn a_suite_is_listed_for_people_and_programs() {
     assert_eq!(listed["personas"][0]["id"], "first");
     assert_eq!(listed["sessions"][0]["id"], "first");
     assert_eq!(listed["sessions"][0]["category"], "A");
+    // A suite may be named by its folder.
+    let by_folder = scene.run(&["list", "--json", "mine"]);
+    assert_eq!(by_folder.stdout, output.stdout);
+    expect(
+        &scene.run(&["run", "mine", "--agent", "nop", "--out", "run"]),
+        0,
+        &[],
+    );
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    expect(&scene.run(&["list", "nowhere"]), 3, &["nowhere"]);
 }
 
 #[test]

@@ -174,7 +174,7 @@ pub struct ConfineArgs {
 /// What a run is of: a suite, and what goes in the place of its settings.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
-    /// The suite file. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
+    /// The suite file, or its folder. Default: tasks/suite.toml here, as in a checkout; else the suite that the program carries.
     #[arg(value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
     /// The agent under test: reference, reactive, nop, cheat, a known model's name, PROVIDER/MODEL, or an agent of your own that

@@ -14,7 +14,7 @@ mod web;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
 use crate::catalog;
@@ -69,6 +69,15 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
 }
 
+/// The suite file that is meant: one may name the folder that it lies in.
+pub fn suite_file(path: &Utf8Path) -> Utf8PathBuf {
+    if path.is_dir() {
+        path.join(SUITE)
+    } else {
+        path.to_owned()
+    }
+}
+
 /// Reads a suite file and all that it names, below the file's folder. On failure, every problem that was found:
 /// errors and warnings, file by file, each file's in the order of its lines.
 pub fn load(path: &Utf8Path) -> Result<Loaded, Problems> {
@@ -77,9 +86,10 @@ pub fn load(path: &Utf8Path) -> Result<Loaded, Problems> {
 
 /// The same with settings of the command line in the place of the file's, which must be sound without them.
 pub fn load_with(path: &Utf8Path, assigned: &[Assignment]) -> Result<Loaded, Problems> {
-    let mut loaded = load_set(path, assigned)?;
+    let path = suite_file(path);
+    let mut loaded = load_set(&path, assigned)?;
     let put = loaded.suite.put(assigned);
-    put.map_err(|message| Problems(vec![Problem::of_file(path, message)]))?;
+    put.map_err(|message| Problems(vec![Problem::of_file(&path, message)]))?;
     Ok(loaded)
 }
 

@@ -18,7 +18,7 @@ use pibench_engine::check::{
 use pibench_engine::plan::{Guests, search};
 use pibench_report::check as report;
 use pibench_report::check::Offered;
-use pibench_suite::load::readable;
+use pibench_suite::load::{readable, suite_file};
 use pibench_suite::problem::Problem;
 use pibench_suite::statistics::{categories_table, personas_table, statistics};
 use pibench_suite::suite::{Persona, Suite};
@@ -34,11 +34,7 @@ pub(super) fn check(
     mut problems: Vec<Problem>,
     args: &CheckArgs,
 ) -> Result<Found, Failure> {
-    let file = if path.is_dir() {
-        path.join("suite.toml")
-    } else {
-        path.to_owned()
-    };
+    let file = suite_file(path);
     let (Some(mut suite), _) = readable(&file) else {
         return Ok(Found::of(problems));
     };

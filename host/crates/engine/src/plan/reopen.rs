@@ -366,19 +366,16 @@ fn may_go_on(
     )))
 }
 
-/// A suite file, or the folder that it lies in, that is sound with these settings of the command line; its warnings are told.
+/// A suite that is sound with these settings of the command line; its warnings are told.
 pub fn load(
     machine: &Machine,
     path: &Utf8Path,
     assigned: &[Assignment],
 ) -> Result<Suite, PlanError> {
-    let path = if path.is_dir() {
-        path.join("suite.toml")
-    } else {
-        path.to_owned()
-    };
-    let loaded =
-        load_with(&path, assigned).map_err(|problems| PlanError::Suite { path, problems })?;
+    let loaded = load_with(path, assigned).map_err(|problems| PlanError::Suite {
+        path: path.to_owned(),
+        problems,
+    })?;
     (machine.tell)(Notice::Suite(&loaded.warnings));
     Ok(loaded.suite)
 }
