@@ -582,12 +582,9 @@ fn parts_are_shown_added_up() {
     let text = std::fs::read_to_string(&journal).unwrap();
     let end = text.find("\"event\":\"session_finished\"").unwrap();
     std::fs::write(&journal, &text[..=end + text[end..].find('\n').unwrap()]).unwrap();
-    let hours_ago = std::time::SystemTime::now() - Duration::from_hours(5);
-    let journal = std::fs::File::options()
-        .append(true)
-        .open(&journal)
-        .unwrap();
-    journal.set_modified(hours_ago).unwrap();
+    let hours_ago = journal.metadata().unwrap().modified().unwrap() - Duration::from_hours(5);
+    let file = std::fs::File::options().append(true).open(&journal);
+    file.unwrap().set_modified(hours_ago).unwrap();
     let start = r#"{"node":"n7","number":43,"at":"2026-01-01T00:00:00Z"}"#;
     scene.write("all/part-2/lock", start);
     let shown = scene.run_with(&["show", "all", "--once"], &[]);

@@ -156,7 +156,7 @@ fn local(command: &Command) -> Vec<&Utf8Path> {
     found
         .into_iter()
         .flatten()
-        .map(|path| path.as_path())
+        .map(Utf8PathBuf::as_path)
         .collect()
 }
 

@@ -451,9 +451,9 @@ pub(super) mod tests {
         let names = first(
             &|deed| matches!(deed, Deed::SyncedNames(of) if is_draft(of) && of.parent() == Some(&above)),
         );
-        let named = first(&|deed| matches!(deed, Deed::SyncedNames(of) if *of == above));
+        let above = first(&|deed| matches!(deed, Deed::SyncedNames(of) if *of == above));
         assert!(
-            content.is_some() && content < names && names < named,
+            content.is_some() && content < names && names < above,
             "{deeds:?}"
         );
     }
