@@ -155,9 +155,9 @@ fn parts_that_do_not_belong_together_are_refused() {
     for (parts, said) in [
         (&["one"][..], "missing 2/2"),
         (&["one", "two"], "they differ in `seed`"),
-        (&["one", "one"], "another process works on it"),
+        (&["one", "one"], "merge one: it is named twice"),
         (&["one", "whole"], "it is a whole run"),
-        (&["nowhere"], "is this a run folder?"),
+        (&["nowhere"], "merge nowhere: there is nothing"),
     ] {
         let output = scene.run(&[&["merge"], parts, &["--out", "merged"]].concat());
         expect(&output, 3, &[said]);

@@ -9,7 +9,7 @@ use wiremock::MockServer;
 use wiremock::ResponseTemplate;
 
 use crate::models::{KEY, play, run, server, text};
-use crate::scene::{Scene, expect, files, first_persona, short, stderr};
+use crate::scene::{Scene, copy, expect, files, first_persona, short, stderr};
 
 /// A task of an array of so many.
 fn task(id: &'static str, of: &'static str) -> [(&'static str, &'static str); 3] {
@@ -291,6 +291,174 @@ fn a_signal_before_the_first_turn_ends_the_program_with_the_same_code() {
     assert!(!scene.path("all").exists());
 }
 
+#[test]
+fn a_part_whose_folder_holds_nothing_yet_is_begun() {
+    let scene = Scene::new();
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let play = |more: &[&'static str]| scene.run_with(&worker(suite, more), &task("1", "2"));
+    for files in [&[][..], &["lock"], &["manifest.json", "lock"]] {
+        std::fs::create_dir_all(scene.path("all/part-1")).unwrap();
+        for name in files {
+            scene.write(&format!("all/part-1/{name}"), "");
+        }
+        expect(&play(&["--runs", "2"]), 0, &[]);
+        std::fs::remove_dir_all(scene.path("all")).unwrap();
+    }
+    std::fs::create_dir_all(scene.path("all/part-1/nop")).unwrap();
+    expect(
+        &play(&["--runs", "2", "--agent", "nop", "--agent", "cheat"]),
+        0,
+        &[],
+    );
+    std::fs::remove_dir_all(scene.path("all")).unwrap();
+    let kept = scene.write("all/part-1/notes.txt", "mine");
+    expect(&play(&["--runs", "2"]), 4, &["all/part-1", "`notes.txt`"]);
+    assert!(kept.exists());
+}
+
+#[test]
+fn a_place_that_a_command_cannot_write_is_refused_and_nothing_is_made() {
+    let scene = Scene::new();
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    for (args, said) in [
+        (
+            &["run", suite, "--out", "S3://runs/a"][..],
+            "s3://, gs:// or az://",
+        ),
+        (
+            &["run", suite, "--out", "s3:/runs/a"],
+            "s3://, gs:// or az://",
+        ),
+        (
+            &["run", suite, "--record", "s3://runs/a"],
+            "of this machine",
+        ),
+        (&["serve", suite, "--out", "s3://runs/a"], "of this machine"),
+        (
+            &["report", "a", "--out", "http://runs/a"],
+            "of this machine",
+        ),
+        (&["report", "S3://runs/a"], "read S3://runs/a"),
+        (
+            &["export", "a", "--format", "jsonl", "--out", "gs://runs/a"],
+            "of this machine",
+        ),
+    ] {
+        expect(&scene.run(args), 2, &["//runs/a".get(1..).unwrap(), said]);
+    }
+    let left = std::fs::read_dir(scene.dir.path()).unwrap().count();
+    assert_eq!(left, 0, "no folder is called as a scheme");
+}
+
+/// Nobody is asked who could answer otherwise in a while.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_refuses_for_good_ends_with_the_code_for_what_the_operator_mends() {
+    let scene = Scene::new();
+    let denying = server(|_| ResponseTemplate::new(403)).await;
+    let uri = denying.uri();
+    let keys = [
+        ("AWS_ACCESS_KEY_ID", "k"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_ENDPOINT", uri.as_str()),
+    ];
+    let verify = |place: &str, more: &[(&str, &str)]| {
+        let variables = [&keys[..], more].concat();
+        tokio::task::block_in_place(|| scene.run_with(&["verify", place], &variables))
+    };
+    let plain = verify("s3://runs/a", &[]);
+    expect(&plain, 10, &["s3://runs", "AWS_ALLOW_HTTP=true"]);
+    let denied = verify("s3://runs/a", &[("AWS_ALLOW_HTTP", "true")]);
+    expect(&denied, 10, &["s3://runs", "AWS_ACCESS_KEY_ID"]);
+    let keyless = verify("gs://runs/a", &[("GOOGLE_SERVICE_ACCOUNT", "/nowhere")]);
+    expect(&keyless, 10, &["gs://runs"]);
+}
+
+#[test]
+fn what_lacks_a_part_is_told_as_such_and_not_as_a_run() {
+    let scene = Scene::new();
+    let suite = short();
+    let worker = worker(suite.to_str().unwrap(), &["--runs", "2"]);
+    expect(&scene.run_with(&worker, &task("1", "2")), 0, &[]);
+    let lacking = "1 of 2 parts are begun, and not 2";
+    let verified = scene.run(&["verify", "all"]);
+    expect(&verified, 3, &[lacking]);
+    assert!(verified.stdout.is_empty(), "nothing is said to follow");
+    let reported = scene.run(&["report", "all"]);
+    expect(&reported, 0, &[]);
+    assert!(String::from_utf8_lossy(&reported.stdout).contains(lacking));
+    let shown = scene.run(&["show", "all"]);
+    expect(&shown, 6, &[lacking]);
+    assert!(!stderr(&shown).contains("Make one run"));
+    expect(&scene.run_with(&worker, &task("2", "2")), 0, &[]);
+    expect(
+        &scene.run(&["show", "all"]),
+        0,
+        &["Make one run of them by"],
+    );
+    expect(&scene.run(&["verify", "all"]), 0, &[]);
+}
+
+#[test]
+fn what_cannot_be_merged_is_called_by_its_name() {
+    let scene = Scene::new().with_short();
+    let suite = scene.path("tasks/suite.toml");
+    let suite = suite.to_str().unwrap();
+    for part in ["1", "2"] {
+        let worker = worker(suite, &["--runs", "2"]);
+        expect(
+            &scene.run_with(&worker, &task(if part == "1" { "1" } else { "2" }, "2")),
+            0,
+            &[],
+        );
+    }
+    scene.write("file", "");
+    expect(
+        &scene.run(&["merge", "nowhere"]),
+        3,
+        &["merge nowhere: there is nothing"],
+    );
+    expect(
+        &scene.run(&["merge", "file"]),
+        3,
+        &["merge file: it is no folder"],
+    );
+    let (one, two) = ("all/part-1", "all/part-2");
+    copy(&scene.path(one), &scene.path("copy"));
+    expect(
+        &scene.run(&["merge", one, two, "copy", "--out", "x"]),
+        3,
+        &["merge all/part-1 and copy: both are part 1/2"],
+    );
+    expect(
+        &scene.run(&["merge", one, two, "./all/part-1", "--out", "x"]),
+        3,
+        &["merge ./all/part-1: it is named twice"],
+    );
+    std::fs::create_dir(scene.path("all/run")).unwrap();
+    expect(
+        &scene.run(&["merge", "all"]),
+        4,
+        &["all/run", "it is there already, and is no run folder"],
+    );
+    assert!(scene.path("all/run").is_dir(), "whoever made it keeps it");
+    std::fs::remove_dir(scene.path("all/run")).unwrap();
+    let session = "tasks/personas/law_trainee/sessions/corrie-extension/session.toml";
+    scene.replace(session, "title = \"", "title = \"The ");
+    let changed = scene.run(&["merge", "all"]);
+    expect(
+        &changed,
+        3,
+        &[
+            "all/part-1 and all/part-2",
+            "changed since it was begun",
+            "its suite is",
+        ],
+    );
+    assert!(!stderr(&changed).contains("all/run"), "it never was");
+}
+
 /// All parts of the short suite's episodes, each by a task of its own, in `all`.
 fn play_parts(scene: &Scene, of: &'static str, more: &[&str]) {
     let suite = short();
@@ -448,6 +616,11 @@ fn parts_are_shown_added_up() {
     let text = std::fs::read_to_string(&journal).unwrap();
     let end = text.find("\"event\":\"session_finished\"").unwrap();
     std::fs::write(&journal, &text[..=end + text[end..].find('\n').unwrap()]).unwrap();
+    let hours_ago = journal.metadata().unwrap().modified().unwrap() - Duration::from_hours(5);
+    let file = std::fs::File::options().append(true).open(&journal);
+    file.unwrap().set_modified(hours_ago).unwrap();
+    let start = r#"{"node":"n7","number":43,"at":"2026-01-01T00:00:00Z"}"#;
+    scene.write("all/part-2/lock", start);
     let shown = scene.run_with(&["show", "all", "--once"], &[]);
     expect(&shown, 0, &[]);
     let said = String::from_utf8(shown.stdout).unwrap();
@@ -465,6 +638,11 @@ fn parts_are_shown_added_up() {
         "0 playing, 1 waiting to be gone on with".to_owned(),
     ] {
         assert!(said.contains(&part), "`{part}` is not in:\n{said}");
+    }
+    // Node, start and age of the last line are those of one part.
+    let cut = said.lines().find(|line| line.contains("2/2")).unwrap();
+    for cell in ["n7", "43", "5 h"] {
+        assert!(cut.contains(cell), "`{cell}` is not in: {cut}");
     }
 }
 
@@ -577,7 +755,10 @@ fn script(scene: &Scene, scheduler: &str, out: &str, more: &[&str]) -> std::proc
     let options = ["--", suite.to_str().unwrap(), "--persona", "law_trainee"];
     scene.run_with(
         &[&["script", scheduler, "--out", out], &options[..], more].concat(),
-        &[("OPENAI_API_KEY", KEY)],
+        &[
+            ("OPENAI_API_KEY", KEY),
+            ("AWS_SECRET_ACCESS_KEY", "the store's own key"),
+        ],
     )
 }
 
@@ -637,6 +818,7 @@ fn parts_that_have_no_episode_are_told_of_and_are_no_fault() {
 fn what_a_script_cannot_hold_is_refused() {
     let scene = Scene::new();
     let with_key = format!("models.m.model={KEY}");
+    scene.write("file", "");
     for (scheduler, out, more, code, said) in [
         (
             "slurm",
@@ -644,6 +826,23 @@ fn what_a_script_cannot_hold_is_refused() {
             &["--shard", "1/2"][..],
             2,
             "leave it out after --",
+        ),
+        ("slurm", "", &[], 2, "name the folder of all parts"),
+        ("slurm", "file", &[], 2, "it is a file"),
+        ("slurm", "s3://runs", &[], 2, "want a path in the bucket"),
+        (
+            "slurm",
+            "s3://me:word@runs/a",
+            &[],
+            2,
+            "a name or password stands",
+        ),
+        (
+            "slurm",
+            "all",
+            &["--set", "title=the store's own key"],
+            2,
+            "the key of AWS_SECRET_ACCESS_KEY",
         ),
         (
             "slurm",
@@ -691,6 +890,43 @@ fn what_a_script_cannot_hold_is_refused() {
         expect(&output, code, &[said]);
         assert!(output.stdout.is_empty(), "{said}");
     }
+}
+
+#[test]
+fn a_task_of_slurm_reads_keys_as_they_stand_and_fails_without_the_file_that_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    let output = script(&scene, "slurm", "all", &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    // In the host's place one that tells what it is given.
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let told = "#!/bin/bash\nprintf '%s|%s' \"$OPENAI_API_KEY\" \"$OTHER\" > told\n";
+    mode(&scene.write("host", told), 0o755);
+    let line = text.lines().find(|line| line.starts_with("host=")).unwrap();
+    scene.write("play.sh", &text.replace(line, "host=./host"));
+    let play = |keys: &str| {
+        let part = ["play.sh", "part"];
+        let mut shell = scene.started_here("bash");
+        let shell = shell
+            .args(part)
+            .env("PIBENCH_KEYS", keys)
+            .envs(task("1", "1"));
+        shell.output().unwrap()
+    };
+    let keys = scene.write(
+        "keys",
+        "# mine\n\nOPENAI_API_KEY=a$(touch made)'b\"==\nOTHER= two words=",
+    );
+    mode(&keys, 0o600);
+    expect(&play("keys"), 0, &[]);
+    let told = std::fs::read_to_string(scene.path("told")).unwrap();
+    assert_eq!(told, "a$(touch made)'b\"==| two words=");
+    assert!(!scene.path("made").exists());
+    expect(&play("nowhere"), 3, &["PIBENCH_KEYS names nowhere"]);
+    mode(&scene.write("odd", "export A=b\n"), 0o600);
+    expect(&play("odd"), 3, &["a line of odd is not NAME=value"]);
 }
 
 #[test]

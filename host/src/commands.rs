@@ -21,6 +21,7 @@ mod merge;
 mod newest;
 mod pack;
 mod part;
+mod places;
 mod plugin;
 mod publish;
 mod report;
@@ -75,7 +76,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         pibench_acp::set_bridge(|| embedded::hollow(&cache_dir()));
     }
     let mut command = cli.command;
-    let stored = Stored::fetch(&mut command)?;
+    places::refuse_foreign(&mut command)?;
+    let stored = Stored::fetch(&mut command).map_err(stored::rename)?;
     let exit = dispatch_to(command, &stored).map_err(stored::rename);
     if talk().verbose > 0
         && let Some(peak) = pibench_memory::peak()

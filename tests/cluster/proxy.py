@@ -4,6 +4,9 @@
     proxy.py faulty ADDRESS    breaks: of its requests some are answered 500 or 503, some are cut off unanswered, and of the first
                                puts that must not find an object the answer is lost after they were carried out
     proxy.py blind ADDRESS     hands out no blob
+    proxy.py stuck ADDRESS     takes the results of a merged run and never answers
+    proxy.py careless ADDRESS  lets no condition through
+    proxy.py denying ADDRESS   refuses the lines of journals
 """
 
 import http.client
@@ -12,6 +15,7 @@ import itertools
 import socket
 import sys
 import threading
+import time
 import urllib.parse
 
 KIND, ADDRESS = sys.argv[1:]
@@ -32,6 +36,12 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             return self.cut()
         if KIND == "blind" and self.command == "GET" and "/blobs/" in self.path.split("?")[0]:
             return self.answer(403, [], b"")
+        if KIND == "stuck" and self.command == "PUT" and self.path.split("?")[0].endswith("/run/results.json"):
+            time.sleep(3600)
+        if KIND == "denying" and "/journal/" in self.path:
+            return self.answer(403, [], b"")
+        if KIND == "careless":
+            del self.headers["If-None-Match"]
         with LOCK:
             status, headers, text = self.forward(body)
         is_conditional = self.headers.get("If-None-Match") == "*"
@@ -78,6 +88,10 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def handle_error(self, *_):
+        # Who asked was killed.
+        pass
 
 
 server = Server(("127.0.0.1", 0), Proxy)

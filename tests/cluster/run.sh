@@ -126,6 +126,7 @@ scale() {
     "$host" -v merge "$large/out" --out "$large/again" > /dev/null 2>> "$large/said"
     "$host" -v verify "$large/again" > /dev/null 2>> "$large/said"
     [ "$(find "$large/again/journal" -name '*.jsonl' | wc -l)" = 10000 ] || fail "10,000 episodes are not there"
+    [ "$of" -lt 300 ] || fail "10,000 episodes took $of s, and may take 300"
     echo "cluster: 10,000 episodes in 64 parts on Slurm, from handing in to a verified report in $of s; report, merge and verify:"
     grep -i memory "$large/said"
     rm -rf "$large"

@@ -105,6 +105,64 @@ def in_short(place, port, **more):
     print(f"store: two parts in {place.split(':')[0]}://, merged and verified")
 
 
+def proxy(kind, address):
+    return f"http://127.0.0.1:{begin('proxy.py', kind, address).stdout.readline().strip()}"
+
+
+def merged_whole_or_not(address, port):
+    """A merge that is killed leaves nothing that is taken for a run, and the next one makes it whole."""
+    command = [HOST, "merge", OUT]
+    stuck = environment(port, AWS_ENDPOINT=proxy("stuck", address))
+    killed = subprocess.Popen(command, env=stuck, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: any("/blobs/" in key for key in keys("spring/all/run/")), "a merge is under way")
+    assert killed.poll() is None, "the merge has ended"
+    killed.kill()
+    killed.wait()
+    left = keys("spring/all/run/")
+    assert left and "spring/all/run/manifest.json" not in left, left
+    s3.put_object(Bucket="runs", Key="spring/all/run/trajectories/old/left.json", Body=b"{}")
+    host(["run", "--resume", f"{OUT}/run"], port, expected=3)
+    host(["merge", OUT], port)
+    assert "spring/all/run/trajectories/old/left.json" not in keys("spring/all/run/"), "what a killed merge left stays"
+    assert "every score follows" in host(["verify", f"{OUT}/run"], port)
+
+
+def own_spending_is_kept(port):
+    """What a part spent on turns that it lost is known to its next process, wherever that plays."""
+    price = "models.m.price={input=100.0,output=100.0}"
+    dear = ["run", "tasks/suite.toml", "--persona", "law_trainee", "--session", "saltmarsh-statement", "--runs", "2", "--jobs", "1",
+            "--no-preflight", "--user", "lexical", "--judge", "lexical", "--agent", "m", "--set", "models.m.provider=openai",
+            "--set", "models.m.model=m", "--set", price, "--max-cost", "0.05", "--out", "s3://runs/own/part-1", "--shard", "1/2"]
+    host(dear, port, expected=7)
+    spent = int(read("own/spent/1"))
+    assert spent >= 50000 and lines_of("own/part-1"), spent
+    for key in keys("own/part-1/journal/")[1:]:
+        s3.delete_object(Bucket="runs", Key=key)
+    said = host(dear, port, expected=7)
+    assert "start another turn" in said and not lines_of("own/part-1"), said
+    assert int(read("own/spent/1")) >= spent, "a part forgets what it spent"
+
+
+def others_read(port):
+    """Each command that takes a run's folder takes its place in a store."""
+    place = f"{OUT}/run"
+    for number, form in enumerate(["inspect", "atif", "jsonl"]):
+        host(["export", place, "--format", form, "--out", str(RUN / f"export-{number}")], port)
+    said = host(["review", place], port)
+    assert f"{place}: 6 sessions" in said and "pibench-store-" not in said, said
+    host(["compare", place, str(RUN / "whole")], port)
+    assert "saltmarsh-statement" in host(["trajectory", place], port)
+    host(["grade", place, "--judge", "lexical", "--out", "s3://runs/again"], port)
+    assert "every score follows" in host(["verify", "s3://runs/again"], port)
+    command = [HOST, "view", place]
+    viewer = subprocess.Popen(command, env=environment(port), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    servers.append(viewer)
+    with urllib.request.urlopen(viewer.stdout.readline().strip()) as page:
+        assert b"<html" in page.read()
+    viewer.send_signal(signal.SIGINT)
+    assert viewer.wait(timeout=60) == 0
+
+
 def google(address, port):
     proxy = begin("proxy.py", "google", address)
     base = f"http://127.0.0.1:{proxy.stdout.readline().strip()}"
@@ -154,7 +212,7 @@ try:
     there = lines(1)
     assert "1 of 2" in host(["show", OUT], slow), "show does not name the part"
     again = part(1, slow)
-    until(lambda: len(lines(1)) > len(there), "part 1 plays on")
+    until(lambda: len(lines(1)) > len(there), "part 1 plays on", 180)
     store.send_signal(signal.SIGSTOP)
     time.sleep(4)
     store.send_signal(signal.SIGCONT)
@@ -175,7 +233,7 @@ try:
     blind = begin("proxy.py", "blind", address)
     around = f"http://127.0.0.1:{blind.stdout.readline().strip()}"
     assert "finished" in (said := host(["show", "s3://runs/shaky"], quick, AWS_ENDPOINT=around)), said
-    host(["verify", "s3://runs/shaky"], quick, expected=4, AWS_ENDPOINT=around)
+    host(["verify", "s3://runs/shaky"], quick, expected=10, AWS_ENDPOINT=around)
 
     # A node is cut off and lives: another one goes on, and the first one comes back.
     zombie = part(2, other)
@@ -200,7 +258,8 @@ try:
     s3.put_object(Bucket="runs", Key="dear/spent/2", Body=b"400000\n")
     host(["run", "--max-cost", "0.5", "--resume", "s3://runs/dear/part-1"], quick)
 
-    host(["merge", OUT], quick)
+    own_spending_is_kept(quick)
+    merged_whole_or_not(address, quick)
     host(["merge", OUT], quick)
     said = host(["verify", f"{OUT}/run"], quick)
     assert f"{OUT}/run" in said and "every score follows" in said, said
@@ -212,20 +271,30 @@ try:
     # Those of the turn that the first process lost stay: no line names them.
     assert blobs <= {name.removeprefix("blobs/") for name in merged if name.startswith("blobs/")}, "blobs are missing"
 
+    others_read(quick)
+    said = host([*scripted, "--out", "s3://runs/careless"], quick, expected=10, AWS_ENDPOINT=proxy("careless", address))
+    assert "s3://runs" in said and "a second time" in said, said
+    assert not keys("careless/"), "a run begins in a store that anybody overwrites"
+
+    # What comes of another try is the same.
+    said = host([*scripted, "--out", "s3://runs/denied"], quick, expected=10, AWS_ENDPOINT=proxy("denying", address))
+    assert "s3://runs" in said and "AWS_ACCESS_KEY_ID" in said, said
+
     google(address, quick)
     azure(quick)
 
     # Mistakes.
     assert "there already" in host(["run", *EPISODES, "--out", f"{OUT}/run"], quick, expected=4)
-    assert "NoSuchBucket" in host(["verify", "s3://elsewhere/a"], quick, expected=4)
+    assert "NoSuchBucket" in host(["verify", "s3://elsewhere/a"], quick, expected=10)
+    assert "AWS_ALLOW_HTTP" in host(["verify", "s3://runs/shaky"], quick, expected=10, AWS_ALLOW_HTTP="false")
     assert "want a path in the bucket" in host(["verify", "s3://runs"], quick, expected=2)
     for number, name in enumerate(["../../../out.txt", "%2E%2E%2F%2E%2E%2Fout.txt", "%2E%2E", "a%00b", "a%FF"]):
         s3.put_object(Bucket="runs", Key=f"evil{number}/run/{name}", Body=b"x")
-        said = host(["verify", f"s3://runs/evil{number}"], quick, expected=4)
+        said = host(["verify", f"s3://runs/evil{number}"], quick, expected=10)
         assert "no name of a file" in said or "illegal character" in said, said
     left = [path.name for path in RUN.iterdir() if path.name.startswith("pibench-store-") and path.is_dir()]
-    # Of the two that were killed.
-    assert len(left) <= 1, f"copies stay: {left}"
+    # Of the part and the merge that were killed.
+    assert len(left) <= 2, f"copies stay: {left}"
     print("store: two parts in S3, one killed, one taken over from a process that came back, the store away for a while: the bytes "
           "of one machine")
 finally:

@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::{MergeError, Merged};
 use pibench_record::folder::{Manifest, read_manifest};
 use pibench_record::identity::differences;
+use pibench_record::mirror::forget_unsent;
 use pibench_record::parts::{MERGED, Part, holds_parts, parts_in};
 use pibench_record::results::FaultLine;
 use pibench_record::rows::{InFile, Rows, Told, read_told};
@@ -30,6 +31,12 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
         exit_zero: _,
         json,
     } = args;
+    for (at, part) in parts.iter().enumerate() {
+        there(part)?;
+        if parts[..at].iter().any(|before| is_same(before, part)) {
+            return Err(anyhow!("merge {part}: it is named twice")).or_exit(Exit::InvalidInput);
+        }
+    }
     if let [all] = parts.as_slice()
         && !all.join("manifest.json").exists()
         && (out.is_none() || holds_parts(all.as_std_path()))
@@ -82,6 +89,23 @@ fn exit_of_faults<'a>(runs: impl IntoIterator<Item = &'a Told<InFile>>) -> Resul
     Ok(exit_of(&kinds))
 }
 
+/// Refuses what is no folder before it is looked into.
+fn there(part: &Utf8Path) -> Result<(), Failure> {
+    let what = if part.is_dir() {
+        return Ok(());
+    } else if part.exists() {
+        "it is no folder"
+    } else {
+        "there is nothing"
+    };
+    Err(anyhow!("merge {part}: {what}")).or_exit(Exit::InvalidInput)
+}
+
+fn is_same(one: &Utf8Path, other: &Utf8Path) -> bool {
+    let whole = |path: &Utf8Path| path.canonicalize_utf8().ok();
+    whole(one).is_some() && whole(one) == whole(other)
+}
+
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
         let exit = match error {
@@ -98,6 +122,7 @@ impl From<MergeError> for Failure {
 
 /// Parts, each with its name, as one run that will be in `out`.
 fn draft(parts: &[(String, RunFolder, Manifest)], out: &Utf8Path) -> Result<Merged, Failure> {
+    forget_unsent(out.as_std_path()).or_exit(Exit::Io)?;
     Ok(runtime()?.block_on(Merged::draft(&machine()?, out, parts))?)
 }
 
@@ -111,6 +136,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
         .or_exit(Exit::InvalidInput);
     }
     complete(all, found.values())?;
+    let was_there = out.exists();
     // Made before the first one gets its name: a failure leaves none of them.
     let mut drafts = Vec::new();
     let mut merged: Vec<Utf8PathBuf> = Vec::new();
@@ -120,6 +146,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
         } else {
             out.join(agent)
         };
+        forget_unsent(out.as_std_path()).or_exit(Exit::Io)?;
         if out.exists() {
             as_it_was(&out, parts)?;
             merged.push(out);
@@ -136,7 +163,9 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
     if let Err(failure) = made {
         drafts.clear();
         // Made for several agents; it stays where another process has put something into it.
-        let _ = std::fs::remove_dir(out);
+        if !was_there {
+            let _ = std::fs::remove_dir(out);
+        }
         return Err(failure);
     }
     for (out, mut draft) in drafts {
@@ -206,6 +235,12 @@ fn complete<'a>(all: &Utf8Path, found: impl Iterator<Item = &'a Vec<Part>>) -> R
 
 /// Refuses what was merged before if it is not what the parts come to now.
 fn as_it_was(out: &Utf8Path, parts: &[Part]) -> Result<(), Failure> {
+    if !out.join("manifest.json").exists() {
+        return Err(anyhow!(
+            "make {out}: it is there already, and is no run folder; remove it, or choose another --out"
+        ))
+        .or_exit(Exit::Io);
+    }
     let manifest = read_manifest(out.as_std_path()).or_exit(Exit::Io)?;
     let is_same = |part: &Part| {
         differences(&manifest, &part.manifest).is_empty() && same_journals(out, &part.dir)

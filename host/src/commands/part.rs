@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::{RunArgs, ShardArg};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::blank;
 use pibench_record::folder::Shard;
 use pibench_record::parts::PART;
 
@@ -50,6 +51,14 @@ pub(super) fn of(args: &RunArgs) -> Option<Shard> {
 pub(super) fn begun(args: &RunArgs) -> Option<&Utf8Path> {
     let out = args.out.as_deref()?;
     (of(args).is_some() && out.exists()).then_some(out)
+}
+
+/// Takes away a folder in the place of a part, or of one of its agents, in which nothing was ever played.
+pub(super) fn clear_blank(args: &RunArgs, dir: Option<&Utf8Path>) -> Result<(), Failure> {
+    let Some(dir) = dir.filter(|_| of(args).is_some()) else {
+        return Ok(());
+    };
+    blank::clear_blank(dir.as_std_path()).or_exit(Exit::Io)
 }
 
 /// Where a part lies.

@@ -7,12 +7,13 @@ use camino::Utf8PathBuf;
 
 use super::newest::or_newest;
 use super::publish::refuse_in_clear;
+use super::stored;
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_record::RunFolder;
 use pibench_record::folder::FolderError;
-use pibench_record::parts::runs_in;
+use pibench_record::parts::{not_begun, runs_in};
 use pibench_report::bundle;
 use pibench_report::escape;
 use pibench_report::format::render;
@@ -55,10 +56,15 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         changed.truncate(1);
         changed.push(format!("So were {others} other runs."));
     }
+    for dir in &runs {
+        if let Some(lacking) = not_begun(dir.as_std_path()).or_exit(Exit::InvalidInput)? {
+            changed.push(format!("{dir}: {lacking}: this is no whole run."));
+        }
+    }
     let mut report = Report::new(records, &audits(audit)?, *seed);
     // Above all else, in every format.
     changed.extend(report.banner.take());
-    report.banner = (!changed.is_empty()).then(|| changed.join(" "));
+    report.banner = (!changed.is_empty()).then(|| stored::name(&changed.join(" ")));
     let mut sheets = report.sheets.clone();
     let is_short = *format == FormatArg::Text && out.is_none() && !all;
     if is_short {
@@ -89,7 +95,10 @@ fn rest(report: &Report, audited: bool) -> String {
             0 => return None,
             faults => count(faults, "fault"),
         };
-        let (label, dir) = (escape::line(&run.label), run.dir.display());
+        let (label, dir) = (
+            escape::line(&run.label),
+            stored::name(&run.dir.display().to_string()),
+        );
         Some(format!(
             "{label}: {what}; `pibench-host show --once {dir}` has each."
         ))

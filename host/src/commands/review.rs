@@ -1,6 +1,6 @@
 //! `pibench-host review`: the simulator's doubtful moves, for a person to look at.
 
-use super::machine;
+use super::{machine, stored};
 use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
@@ -23,7 +23,7 @@ pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
     }
     println!(
         "{}: {}, {}",
-        args.run,
+        stored::name(args.run.as_str()),
         count(sessions, "session"),
         count(doubtful.len(), "doubtful move")
     );

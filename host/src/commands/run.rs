@@ -82,6 +82,7 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<(Plan, bool), Failure> {
 /// The plan in a new folder, or in that of a part that was begun before.
 fn begin(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
     let (machine, wanted) = (machine()?, wanted(args)?);
+    part::clear_blank(args, args.out.as_deref())?;
     if let Some(out) = part::begun(args) {
         same_plan(&machine, suite, &wanted, &suite.agent, out)?;
         return Ok((resume(out, args)?, true));

@@ -5,16 +5,19 @@ mod kubernetes;
 mod slurm;
 
 use anyhow::anyhow;
+use camino::Utf8Path;
 use clap::Parser;
 use minijinja::Environment;
 
 use super::machine;
 use super::run::{load_wanted, wanted};
+use super::stored::split;
 use crate::cli::{RunArgs, RunLine, Scheduler, ScriptArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_engine::plan::{agents, settle};
 use pibench_record::Manifest;
+use pibench_store::{SECRETS, is_stored};
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
 
@@ -25,7 +28,8 @@ const MOST_PARTS: u32 = 100_000;
 pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
     let run = parse_options(&args.options)?;
     let suite = load_wanted(&run)?;
-    keep_keys(&suite, &args.options)?;
+    keep_keys(&suite, args)?;
+    check_out(&args.out)?;
     let agents = agents(&suite)?;
     // A mistake is told here and not by the first task.
     let manifest = settle(&machine()?, &suite, &wanted(&run)?, &agents[0])?.manifest;
@@ -87,12 +91,29 @@ fn parse_options(options: &[String]) -> Result<RunArgs, Failure> {
     }
 }
 
+/// A place in which no part could be begun is told here and not by the first task.
+fn check_out(out: &Utf8Path) -> Result<(), Failure> {
+    let wrong = if is_stored(out.as_str()) {
+        return split(out.as_str().trim_end_matches('/')).map(drop);
+    } else if out.as_str().is_empty() {
+        "name the folder of all parts"
+    } else if out.exists() && !out.is_dir() {
+        "it is a file, and all parts want a folder"
+    } else {
+        return Ok(());
+    };
+    Err(anyhow!("print a script for --out `{out}`: {wrong}")).or_exit(Exit::Usage)
+}
+
 /// A key has no business in what is printed.
-fn keep_keys(suite: &Suite, options: &[String]) -> Result<(), Failure> {
+fn keep_keys(suite: &Suite, args: &ScriptArgs) -> Result<(), Failure> {
+    let places = [Some(args.out.as_str()), args.image.as_deref()];
+    let options = args.options.iter().map(String::as_str);
+    let options: Vec<&str> = options.chain(places.into_iter().flatten()).collect();
     let catalog = Catalog::with(&suite.providers, &suite.models);
     let names = catalog.providers.values();
     let names = names.filter_map(|provider| provider.key_env.as_deref());
-    for name in names {
+    for name in names.chain(SECRETS) {
         let key = std::env::var(name).unwrap_or_default();
         if !key.is_empty() && options.iter().any(|option| option.contains(&key)) {
             return Err(anyhow!(
@@ -101,7 +122,7 @@ fn keep_keys(suite: &Suite, options: &[String]) -> Result<(), Failure> {
             .or_exit(Exit::Usage);
         }
     }
-    let has_user = |option: &&String| {
+    let has_user = |option: &&&str| {
         let rest = option.split_once("://").map(|(_, rest)| rest);
         let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
         authority.is_some_and(|authority| authority.contains('@'))

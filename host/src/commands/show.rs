@@ -14,7 +14,7 @@ use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::parts::runs_in;
-use pibench_record::parts::{Part, PartState, parts_in};
+use pibench_record::parts::{Part, PartState, not_begun, parts_in};
 use pibench_record::results::RunResults;
 use pibench_report::follow::{Follow, state};
 use pibench_report::parts_table::parts_table;
@@ -63,6 +63,10 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         && !parts.is_empty()
     {
         println!("{}", parts_table(&find_parts(&dirs)?));
+        if let Some(lacking) = not_begun(all.as_std_path()).or_exit(Exit::InvalidInput)? {
+            return Err(anyhow!("follow {all} to its end: {lacking}"))
+                .or_exit(Exit::Infrastructure);
+        }
         if ended.iter().all(|run| run.complete) {
             pibench_report::tell!("Make one run of them by: pibench-host merge {all}");
             return Ok(Exit::Complete);

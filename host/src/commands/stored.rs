@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
-use pibench_store::{Checkout, Wanted, is_stored};
+use pibench_store::{Checkout, StoreError, Wanted, is_stored};
 
 use super::part::place;
+use super::places::{Place, places};
 use crate::cli::Command;
 use crate::exit::{Exit, Failure, OrExit};
 
@@ -19,13 +20,6 @@ pub(super) struct Stored {
 
 /// The copies' folders, and the places that they are copies of.
 static NAMES: OnceLock<Vec<(String, String)>> = OnceLock::new();
-
-/// A place on a command line.
-struct Place<'a> {
-    path: &'a mut Utf8PathBuf,
-    /// Whether the command writes there.
-    is_written: bool,
-}
 
 impl Stored {
     /// Fetches what a command wants of stores, and names the copies in its place.
@@ -52,7 +46,7 @@ impl Stored {
             let checkout = Checkout::open(&above, wanted, std::env::vars());
             let checkout = checkout.or_exit(Exit::Io)?;
             if is_written {
-                checkout.mount().or_exit(Exit::Usage)?;
+                checkout.mount().or_exit(Exit::Io)?;
             }
             let dir = std::fs::canonicalize(checkout.dir()).or_exit(Exit::Io)?;
             let dir = Utf8PathBuf::try_from(dir).or_exit(Exit::Io)?;
@@ -87,8 +81,13 @@ pub(super) fn name(text: &str) -> String {
     text
 }
 
-/// Says a failure in the places that were given.
+/// Says a failure in the places that were given. What a store refuses for good is for the operator to mend, and another try by a
+/// scheduler changes nothing.
 pub(super) fn rename(failure: Failure) -> Failure {
+    let mut failure = failure;
+    if StoreError::below(failure.error.as_ref()).is_some_and(StoreError::is_lasting) {
+        failure.exit = Exit::Setup;
+    }
     let reason = failure.reason();
     let named = name(&reason);
     if named == reason {
@@ -101,7 +100,7 @@ pub(super) fn rename(failure: Failure) -> Failure {
 }
 
 /// Where a run lies: the place above it, and its own name.
-fn split(url: &str) -> Result<(String, String), Failure> {
+pub(super) fn split(url: &str) -> Result<(String, String), Failure> {
     let parts = url.rsplit_once('/').filter(|(above, name)| {
         // Behind the bucket.
         let bucket = above
@@ -113,42 +112,4 @@ fn split(url: &str) -> Result<(String, String), Failure> {
         .map(|(above, name)| (above.to_owned(), name.to_owned()))
         .ok_or_else(|| anyhow!("open {url}: want a path in the bucket, as in {url}/my-run"))
         .or_exit(Exit::Usage)
-}
-
-fn places(command: &mut Command) -> Vec<Place<'_>> {
-    let read = |path| Place {
-        path,
-        is_written: false,
-    };
-    let written = |path| Place {
-        path,
-        is_written: true,
-    };
-    match command {
-        Command::Run(args) => [&mut args.out, &mut args.resume]
-            .into_iter()
-            .flatten()
-            .map(written)
-            .collect(),
-        Command::Merge(args) => match &mut args.out {
-            Some(out) => args
-                .parts
-                .iter_mut()
-                .map(read)
-                .chain([written(out)])
-                .collect(),
-            None => args.parts.iter_mut().map(written).collect(),
-        },
-        Command::Show(args) => args.runs.iter_mut().map(read).collect(),
-        Command::View(args) => args.runs.iter_mut().map(read).collect(),
-        Command::Report(args) => args.runs.iter_mut().map(read).collect(),
-        Command::Export(args) => args.runs.iter_mut().map(read).collect(),
-        Command::Audit(args) => args.runs.iter_mut().map(read).collect(),
-        Command::Verify(args) => args.run.iter_mut().map(read).collect(),
-        Command::Compare(args) => vec![read(&mut args.a), read(&mut args.b)],
-        Command::Trajectory(args) => vec![read(&mut args.dir)],
-        Command::Review(args) => vec![read(&mut args.run)],
-        Command::Grade(args) => vec![read(&mut args.run), written(&mut args.out)],
-        _ => Vec::new(),
-    }
 }

@@ -19,7 +19,7 @@ use pibench_report::escape::line;
 use pibench_record::RunFolder;
 use pibench_record::folder::{read_manifest, read_outline};
 use pibench_record::journal;
-use pibench_record::parts::runs_in;
+use pibench_record::parts::{not_begun, runs_in};
 use pibench_signature::AllowedSigners;
 use pibench_vault::{VaultError, keyring};
 
@@ -34,6 +34,14 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
         return verify_signature(&thing, signers.as_ref());
     }
     let named = or_newest(run.as_slice())?;
+    for dir in &named {
+        if let Some(lacking) = not_begun(dir.as_std_path()).or_exit(Exit::InvalidInput)? {
+            return Err(anyhow!(
+                "verify {dir}: {lacking}; name a part to verify it by itself, or merge them when all are played"
+            ))
+            .or_exit(Exit::InvalidInput);
+        }
+    }
     let mut exit = Exit::Complete;
     let mut all = Vec::new();
     for run in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {

@@ -4,7 +4,7 @@
 #   sbatch --array=3,7 FILE part       begins or goes on with parts 3 and 7 alone
 #   {{ host_plain }} show {{ out_plain }}
 # Keys stand in no script and in no job's environment: the tasks read NAME=value lines from the file that PIBENCH_KEYS names,
-# else ~/.config/pibench-host/keys, if only its owner can read it.
+# else ~/.config/pibench-host/keys, if only its owner can read it. A value is taken as it stands: no quotes, nothing expanded.
 # Time, memory and partition are for this cluster's owner to say: below, or by SBATCH_PARTITION, SBATCH_ACCOUNT and the like.
 #SBATCH --job-name=pibench
 #SBATCH --cpus-per-task=1 --mem=2G --time=04:00:00
@@ -21,12 +21,22 @@ export PIBENCH_PARTS={{ parts }}
 
 read_keys() {
     keys=${PIBENCH_KEYS:-$HOME/.config/pibench-host/keys}
-    if [ -e "$keys" ]; then
-        case $(stat -Lc %a "$keys") in
-            *00) set -a; . "$keys"; set +a ;;
-            *) echo "error: others can read $keys: chmod 600 it" >&2; exit 3 ;;
-        esac
+    if [ ! -e "$keys" ]; then
+        [ -z "${PIBENCH_KEYS:-}" ] || { echo "error: PIBENCH_KEYS names $keys, and there is no such file here" >&2; exit 3; }
+        return
     fi
+    case $(stat -Lc %a "$keys") in
+        *00) ;;
+        *) echo "error: others can read $keys: chmod 600 it" >&2; exit 3 ;;
+    esac
+    while IFS= read -r line || [ -n "$line" ]; do
+        case $line in ""|\#*) continue ;; esac
+        name=${line%%=*}
+        case $name in
+            "$line"|""|[0-9]*|*[!A-Za-z0-9_]*) echo "error: a line of $keys is not NAME=value" >&2; exit 3 ;;
+        esac
+        export "$name=${line#*=}"
+    done < "$keys"
 }
 
 # The host ends within two minutes of the signal that its time is over; then the task is handed in again, and goes on.
@@ -79,7 +89,7 @@ case ${1:-} in
     part) part ;;
     merge) merge ;;
     "")
-        mkdir -p "$log"
+        mkdir -p "$log" || exit
         array=$(sbatch --parsable --array=1-$PIBENCH_PARTS{% if at_once %}%{{ at_once }}{% endif %} "$0" part) || exit
         # Whether all went well or not: what is missing is told by it.
         merge=$(sbatch --parsable --dependency="afterany:$array" "$0" merge) || exit

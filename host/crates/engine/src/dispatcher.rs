@@ -488,7 +488,7 @@ fn report_planned(
     }
     // Those side by side have one meter.
     if let Some(plan) = plans.first() {
-        plan.spending.recall();
+        plan.spending.recall()?;
     }
     // Nobody may be listening.
     let _ = progress.send(Progress::Planned { sessions, finished });

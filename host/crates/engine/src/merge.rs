@@ -21,6 +21,16 @@ pub enum MergeError {
     Run(#[from] RunError),
 }
 
+/// The parts, as they are told of where something is wrong with all.
+fn named(parts: &[(String, RunFolder, Manifest)]) -> String {
+    match parts {
+        [] => "no part".into(),
+        [(one, ..)] => one.clone(),
+        [(first, ..), (last, ..)] => format!("{first} and {last}"),
+        [(first, ..), others @ ..] => format!("{first} and {} more parts", others.len()),
+    }
+}
+
 /// A merged run that has no name yet: dropped, it leaves nothing.
 #[derive(Debug)]
 pub struct Merged {
@@ -44,7 +54,7 @@ impl Merged {
         let folders = parts.iter().map(|(_, folder, _)| folder);
         let folder =
             RunFolder::draft(out.as_std_path(), &whole, folders).map_err(RunError::from)?;
-        let plan = of_draft(machine, out, folder, whole)?;
+        let plan = of_draft(machine, Utf8Path::new(&named(parts)), folder, whole)?;
         let outline = outline(&plan).await.map_err(RunError::from)?;
         plan.folder.put_outline(&outline).map_err(RunError::from)?;
         let root = plan.folder.root();

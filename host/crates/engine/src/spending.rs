@@ -63,15 +63,16 @@ impl Spending {
     }
 
     /// Takes into account what an earlier process of this part had spent, and its record does not have: for turns that it lost.
-    pub(super) fn recall(&self) {
+    pub(super) fn recall(&self) -> Result<(), FolderError> {
         let Some(Others { all, index }) = &self.others else {
-            return;
+            return Ok(());
         };
-        let lost = spent(all, *index).0.saturating_sub(self.meter.spent().0);
+        let lost = spent(all, *index)?.0.saturating_sub(self.meter.spent().0);
         self.meter.add(&Usage {
             cost: MicroUsd(lost),
             ..Usage::default()
         });
+        Ok(())
     }
 
     fn within(&self, spent: MicroUsd) -> Result<(), LimitReached> {

@@ -566,7 +566,12 @@ impl Client {
             let own = (attempt < attempts || outlasts).then(|| backoff(attempt, &self.lot(&body)));
             let wait = match &failure {
                 Failure::Trouble { retry_after, .. } => {
-                    own.and_then(|own| longer(own, *retry_after))
+                    let longest = if outlasts {
+                        LONGEST_RETRY_AFTER.max(WINDOW.saturating_sub(limited))
+                    } else {
+                        LONGEST_RETRY_AFTER
+                    };
+                    own.and_then(|own| longer(own, *retry_after, longest))
                 }
                 Failure::NotJson { .. } | Failure::WrongShape { .. } => {
                     unreadable += 1;
@@ -864,9 +869,9 @@ fn write_body(body: &wire::Body<'_>) -> Bytes {
 }
 
 /// The server's wait where it is the longer one; None where it is too long to sit out.
-fn longer(own: Duration, servers: Option<Duration>) -> Option<Duration> {
+fn longer(own: Duration, servers: Option<Duration>, longest: Duration) -> Option<Duration> {
     match servers {
-        Some(wait) if wait > LONGEST_RETRY_AFTER => None,
+        Some(wait) if wait > longest => None,
         Some(wait) => Some(own.max(wait)),
         None => Some(own),
     }

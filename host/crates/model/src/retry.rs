@@ -10,7 +10,8 @@ use jiff::fmt::rfc2822::DateTimeParser;
 /// restart or a short rate limit; longer ones are announced by `Retry-After`.
 pub(crate) const ATTEMPTS: u32 = 7;
 
-/// A server that asks for a longer wait is given up: a later resume is cheaper than a process that sleeps.
+/// A server that asks for a longer wait is given up, unless it is asked too much: a later resume is cheaper than a process that
+/// sleeps.
 pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
 /// How long a request waits in all while its server says nothing but that it is asked too much, whatever it says of when to

@@ -36,6 +36,10 @@ impl Disk {
         }
     }
 
+    pub(super) fn is_synced(&self) -> bool {
+        self.is_synced
+    }
+
     /// A file that is there whole or not at all.
     pub(super) fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.write(path, |file| file.write_all(bytes))
@@ -283,7 +287,7 @@ pub(super) mod tests {
         }
     }
 
-    fn manifest() -> Manifest {
+    pub(crate) fn manifest() -> Manifest {
         let text = serde_json::json!({
             "version": 1, "host": "", "started": "", "suite": "s", "suite_path": "", "suite_digest": "", "protocol": "paper",
             "scaffold": "nanobot-0.1.5", "agent": "nop", "user": "lexical", "judge": "lexical",
@@ -431,6 +435,47 @@ pub(super) mod tests {
         assert_eq!(synced(&folder), [false; 3]);
         folder.survive_power_cuts().unwrap();
         assert_eq!(synced(&folder), [true; 3]);
+    }
+
+    #[test]
+    fn a_new_folder_that_is_to_last_is_on_the_disk_before_it_has_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let above = std::fs::canonicalize(dir.path()).unwrap();
+        let folder = RunFolder::create_as(&above.join("run"), &manifest(), &above, true).unwrap();
+        let deeds = folder.disk().done.lock().unwrap().clone();
+        let first = |is: &dyn Fn(&Deed) -> bool| deeds.iter().position(is);
+        let is_draft = |path: &Path| crate::draft::is_draft(path);
+        let content = first(
+            &|deed| matches!(deed, Deed::Synced(path) if is_draft(path) && path.ends_with("manifest.json")),
+        );
+        let names = first(
+            &|deed| matches!(deed, Deed::SyncedNames(of) if is_draft(of) && of.parent() == Some(&above)),
+        );
+        let above = first(&|deed| matches!(deed, Deed::SyncedNames(of) if *of == above));
+        assert!(
+            content.is_some() && content < names && names < above,
+            "{deeds:?}"
+        );
+    }
+
+    #[test]
+    fn of_two_that_begin_one_part_at_once_the_second_is_told_of_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("part-1");
+        let part = Manifest {
+            shard: Some("1/2".parse().unwrap()),
+            ..manifest()
+        };
+        let mut first = RunFolder::draft(&root, &part, []).unwrap();
+        let mut second = RunFolder::draft(&root, &part, []).unwrap();
+        first.publish().unwrap();
+        let late = RunFolder::draft(&root, &part, []).map(drop);
+        for told in [second.publish(), late] {
+            let told = told.unwrap_err().to_string();
+            assert!(told.contains("another process works on it"), "{told}");
+        }
+        let whole = RunFolder::draft(&root, &manifest(), []).unwrap_err();
+        assert!(whole.to_string().contains("it is there already"), "{whole}");
     }
 
     #[test]

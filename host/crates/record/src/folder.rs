@@ -306,6 +306,8 @@ pub struct RunFolder {
 struct Draft {
     dir: TempDir,
     name: PathBuf,
+    /// Whether it has all that it will have.
+    is_whole: bool,
 }
 
 impl RunFolder {
@@ -317,9 +319,18 @@ impl RunFolder {
     }
 
     /// A new folder whose records are under the key of another place, such as the suite's folder, where that is private.
-    pub fn create_as(path: &Path, manifest: &Manifest, place: &Path) -> Result<Self, FolderError> {
+    /// `is_synced`: it survives a power cut whole, or is not there.
+    pub fn create_as(
+        path: &Path,
+        manifest: &Manifest,
+        place: &Path,
+        is_synced: bool,
+    ) -> Result<Self, FolderError> {
         let mut folder = Self::draft(path, manifest, [])?;
         private::take_key(&folder.root, [place])?;
+        if is_synced {
+            folder.disk = Arc::new(Disk::synced());
+        }
         folder.publish()?;
         Ok(folder)
     }
@@ -333,9 +344,7 @@ impl RunFolder {
         parts: impl IntoIterator<Item = &'a Self>,
     ) -> Result<Self, FolderError> {
         if path.exists() {
-            return Err(FolderError::Exists {
-                path: path.to_owned(),
-            });
+            return Err(is_there(path, manifest));
         }
         let failed = |source| FolderError::Write {
             path: path.to_owned(),
@@ -360,6 +369,7 @@ impl RunFolder {
         write_json(&dir.path().join("manifest.json"), manifest)?;
         let parts: Vec<_> = parts.into_iter().map(Self::root).collect();
         private::take_key(dir.path(), parts.iter().copied())?;
+        let is_whole = !parts.is_empty();
         for part in parts {
             adopt(dir.path(), part)?;
         }
@@ -371,24 +381,46 @@ impl RunFolder {
             draft: Some(Draft {
                 dir,
                 name: path.to_owned(),
+                is_whole,
             }),
         })
     }
 
-    /// Gives a draft its own name.
+    /// Gives a draft its own name, when all of it is on the disk if it is to survive a power cut.
     pub fn publish(&mut self) -> Result<(), FolderError> {
-        let Some(Draft { dir, name }) = self.draft.take() else {
+        let Some(Draft {
+            dir,
+            name,
+            is_whole,
+        }) = self.draft.take()
+        else {
             return Ok(());
         };
         let failed = |source| FolderError::Write {
             path: name.clone(),
             source,
         };
-        fs::rename(dir.path(), &name).map_err(failed)?;
+        self.disk.sync_tree(dir.path()).map_err(failed)?;
+        fs::rename(dir.path(), &name).map_err(|source| match source.kind() {
+            // Whoever was first plays it.
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
+                FolderError::Locked { path: name.clone() }
+            }
+            _ => failed(source),
+        })?;
         // The folder has another name now: nothing is left to clean up.
         let _ = dir.keep();
         self.root = fs::canonicalize(&name).map_err(failed)?;
-        match mirror::send_folder(&self.root) {
+        for dir in folders_above(&self.root) {
+            self.disk.has_changed(&dir);
+        }
+        self.disk.sync_names().map_err(failed)?;
+        let sent = if is_whole {
+            mirror::send_whole(&self.root)
+        } else {
+            mirror::send_folder(&self.root)
+        };
+        match sent {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(FolderError::Locked {
                 path: self.root.clone(),
             }),
@@ -586,7 +618,9 @@ impl RunFolder {
 
     /// From now on what is written survives a power cut, and so does what is there.
     pub fn survive_power_cuts(&mut self) -> Result<(), FolderError> {
-        self.disk = Arc::new(Disk::synced());
+        if !self.disk.is_synced() {
+            self.disk = Arc::new(Disk::synced());
+        }
         for dir in folders_above(&self.root) {
             self.disk.has_changed(&dir);
         }
@@ -793,6 +827,11 @@ impl RunFolder {
                 Existing::Replaced,
             )?;
         }
+        let blobs = self.root.join(BLOBS);
+        if let Some((mirror, path)) = mirror::find(&blobs) {
+            mirror::send_below(mirror, &blobs, path, &|_| true)
+                .map_err(|source| self.unsynced(source))?;
+        }
         for name in [TIMING, PREFLIGHT] {
             let (from, path) = (other.root.join(name), self.root.join(name));
             if from.exists() {
@@ -873,8 +912,18 @@ fn new_dir(parent: &Path) -> Result<(TempDir, Lock), FolderError> {
     Err(last)
 }
 
+/// Why a folder cannot be made where one is. A part that is there is gone on with: one that was not a moment ago has just been begun
+/// by another process.
+fn is_there(path: &Path, manifest: &Manifest) -> FolderError {
+    let path = path.to_owned();
+    match manifest.shard {
+        Some(_) => FolderError::Locked { path },
+        None => FolderError::Exists { path },
+    }
+}
+
 /// A process that is killed over it leaves what the next one takes for abandoned, too.
-fn remove_lock_last(dir: &Path) -> std::io::Result<()> {
+pub(super) fn remove_lock_last(dir: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
@@ -934,7 +983,7 @@ const LOG: &str = "log.jsonl";
 const BLOBS: &str = "blobs";
 const AGENTS: &str = "agents";
 /// All that a run folder has itself.
-const KNOWN: [&str; 15] = [
+pub(super) const KNOWN: [&str; 15] = [
     "manifest.json",
     "journal",
     BLOBS,

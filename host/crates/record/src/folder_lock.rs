@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -78,7 +79,18 @@ impl Lock {
                 let path = root.to_owned();
                 Err(FolderError::Locked { path })
             }
-            Err(TryLockError::Error(error)) => Err(failed(error)),
+            Err(TryLockError::Error(error)) => {
+                Err(no_locks(&root.join(LOCK), &error).unwrap_or_else(|| failed(error)))
+            }
+        }
+    }
+
+    /// Whether it is that of a folder as it is now, and not of one that was there before by that name.
+    pub(super) fn is_of(&self, root: &Path) -> bool {
+        let id = |data: fs::Metadata| (data.dev(), data.ino());
+        match (fs::metadata(root.join(LOCK)), self.file.metadata()) {
+            (Ok(there), Ok(own)) => id(there) == id(own),
+            _ => false,
         }
     }
 
@@ -107,12 +119,17 @@ impl Lock {
 
 /// What the system says of a lock that it does not give.
 fn refused(path: PathBuf, source: io::Error) -> FolderError {
+    no_locks(&path, &source).unwrap_or(FolderError::Write { path, source })
+}
+
+/// Why there are none; None where that is not what it says.
+fn no_locks(path: &Path, source: &io::Error) -> Option<FolderError> {
     let without = [Errno::NOLCK, Errno::NOTSUP, Errno::NOSYS, Errno::INVAL];
-    if Errno::from_io_error(&source).is_some_and(|errno| without.contains(&errno)) {
-        let reason = format!("its file system has no locks ({source})");
-        return FolderError::NoLocks { path, reason };
-    }
-    FolderError::Write { path, source }
+    let errno = Errno::from_io_error(source)?;
+    without.contains(&errno).then(|| FolderError::NoLocks {
+        path: path.to_owned(),
+        reason: format!("its file system has no locks ({source})"),
+    })
 }
 
 /// Why locks below a folder hold on this machine only, though its file system is another's: None when they do not.
@@ -185,6 +202,13 @@ mod tests {
             "{without}"
         );
         assert!(said(Errno::IO).starts_with("write out/lock"));
+        // Readers say the same.
+        let reading = |errno: Errno| no_locks(Path::new("out/lock"), &errno.into());
+        assert_eq!(
+            reading(Errno::NOTSUP).unwrap().to_string(),
+            said(Errno::NOTSUP)
+        );
+        assert!(reading(Errno::IO).is_none());
     }
 
     #[test]

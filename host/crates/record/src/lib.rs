@@ -1,6 +1,7 @@
 //! What a run leaves on disk. The journals are the truth; everything else can be made from them again.
 
 pub mod ballot;
+pub mod blank;
 pub mod clock;
 pub mod disk;
 mod draft;

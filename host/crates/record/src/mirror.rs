@@ -37,6 +37,9 @@ pub trait Mirror: Debug + Send + Sync {
 
     /// The files right below a folder, as they are there now, and not only as they are here.
     fn read_all(&self, dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>>;
+
+    /// The paths of all files below a folder, as they are there when all that was put before is.
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
 }
 
 #[derive(Debug)]
@@ -69,15 +72,52 @@ pub(super) fn find(path: &Path) -> Option<(&'static dyn Mirror, &Path)> {
     (!is_draft(path)).then_some((mirror.as_ref(), path))
 }
 
-/// Sends what there is of a run folder; its manifest first, which only one process makes.
+/// Makes a folder a run's.
+const MANIFEST: &str = "manifest.json";
+
+/// Sends what there is of a run folder that is to be played; its manifest first, which only one process makes.
 pub(super) fn send_folder(root: &Path) -> io::Result<()> {
     let Some((mirror, path)) = find(root) else {
         return Ok(());
     };
-    let manifest = "manifest.json";
-    mirror.create(&path.join(manifest), fs::read(root.join(manifest))?)?;
-    send_below(mirror, root, path, &|name| name != manifest)?;
+    mirror.create(&path.join(MANIFEST), fs::read(root.join(MANIFEST))?)?;
+    send_below(mirror, root, path, &|name| name != MANIFEST)?;
     mirror.finish()
+}
+
+/// Sends a run folder that is whole; its manifest last, so that nobody takes a part of it for a run. What was left there by a
+/// process that was killed over the same goes.
+pub(super) fn send_whole(root: &Path) -> io::Result<()> {
+    let Some((mirror, path)) = find(root) else {
+        return Ok(());
+    };
+    send_below(mirror, root, path, &|name| name != MANIFEST)?;
+    for there in mirror.list(path)? {
+        let is_ours = there
+            .strip_prefix(path)
+            .is_ok_and(|name| root.join(name).is_file());
+        if !is_ours {
+            mirror.remove(&there);
+        }
+    }
+    mirror.create(&path.join(MANIFEST), fs::read(root.join(MANIFEST))?)
+}
+
+/// Takes away, here, what a process that was killed had sent of a whole run folder: one without its manifest or its seal. True if
+/// that is what it was; a folder that is in no other place is there whole or not at all.
+pub fn forget_unsent(root: &Path) -> io::Result<bool> {
+    let Some((mirror, path)) = find(root) else {
+        return Ok(false);
+    };
+    let is_whole = [MANIFEST, "seal.json"]
+        .iter()
+        .all(|name| root.join(name).exists());
+    if is_whole || !root.is_dir() {
+        return Ok(false);
+    }
+    mirror.remove(&path.join(MANIFEST));
+    fs::remove_dir_all(root)?;
+    Ok(true)
 }
 
 /// Sends the files of a folder that are named, and of all folders in it.
@@ -130,4 +170,121 @@ pub(super) fn send_workspaces(root: &Path) -> io::Result<()> {
 /// Returns when all of a folder is where it also is.
 pub(super) fn finish(root: &Path) -> io::Result<()> {
     find(root).map_or(Ok(()), |(mirror, _)| mirror.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::disk::tests::manifest;
+    use crate::folder::{Manifest, RunFolder};
+    use crate::parts::spent;
+    use pibench_core::cost::MicroUsd;
+
+    /// What is in the other place, and the paths in the order in which they were made or taken away.
+    #[derive(Debug, Default)]
+    struct Other {
+        files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
+        made: Mutex<Vec<PathBuf>>,
+    }
+
+    impl Other {
+        fn has(&self, path: &str) -> bool {
+            self.files.lock().unwrap().contains_key(Path::new(path))
+        }
+
+        fn add(&self, path: &str, text: &str) {
+            self.put(Path::new(path), text.into());
+        }
+    }
+
+    impl Mirror for Other {
+        fn put(&self, path: &Path, bytes: Vec<u8>) {
+            self.made.lock().unwrap().push(path.to_owned());
+            self.files.lock().unwrap().insert(path.to_owned(), bytes);
+        }
+
+        fn create(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
+            self.put(path, bytes);
+            Ok(())
+        }
+
+        fn add_line(&self, path: &Path, number: u64, line: &[u8]) -> io::Result<()> {
+            self.create(&path.join(number.to_string()), line.to_vec())
+        }
+
+        fn remove(&self, path: &Path) {
+            self.files.lock().unwrap().remove(path);
+        }
+
+        fn finish(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn read_all(&self, dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
+            let files = self.files.lock().unwrap();
+            let below = files.iter().filter(|(path, _)| path.parent() == Some(dir));
+            let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+            Ok(below
+                .map(|(path, bytes)| (name(path), bytes.clone()))
+                .collect())
+        }
+
+        fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+            let files = self.files.lock().unwrap();
+            Ok(files
+                .keys()
+                .filter(|path| path.starts_with(dir))
+                .cloned()
+                .collect())
+        }
+    }
+
+    /// One test, since a process has one mount.
+    #[test]
+    fn a_merged_run_has_its_manifest_last_and_a_part_what_it_spent_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = dir.path().join("here");
+        fs::create_dir(&here).unwrap();
+        let other = Arc::new(Other::default());
+        mount(&here, Arc::clone(&other) as Arc<dyn Mirror>).unwrap();
+        let here = fs::canonicalize(here).unwrap();
+
+        let parts = ["1/2", "2/2"].map(|shard| {
+            let manifest = Manifest {
+                shard: Some(shard.parse().unwrap()),
+                ..manifest()
+            };
+            RunFolder::create(&dir.path().join(&shard[..1]), &manifest).unwrap()
+        });
+        parts[0].put_blob(b"bytes").unwrap();
+        // Left by a merge that was killed.
+        other.add("all/run/journal/p.r1.jsonl/00000001", "{}");
+        let run = here.join("all/run");
+        let mut merged = RunFolder::draft(&run, &manifest(), &parts).unwrap();
+        fs::write(merged.root().join("outline.json"), "{}").unwrap();
+        merged.put_results(&serde_json::json!({})).unwrap();
+        other.made.lock().unwrap().clear();
+        merged.publish().unwrap();
+        drop(merged);
+        let made = other.made.lock().unwrap().clone();
+        assert!(made.len() > 3, "{made:?}");
+        assert_eq!(made.last().unwrap(), Path::new("all/run/manifest.json"));
+        assert!(
+            other.has("all/run/seal.json") && !other.has("all/run/journal/p.r1.jsonl/00000001")
+        );
+        assert!(!forget_unsent(&run).unwrap());
+        fs::remove_file(run.join("manifest.json")).unwrap();
+        assert!(forget_unsent(&run).unwrap() && !run.exists());
+        assert!(!other.has("all/run/manifest.json"));
+        // What is in no other place is no business of a store's.
+        fs::create_dir(dir.path().join("empty")).unwrap();
+        assert!(!forget_unsent(&dir.path().join("empty")).unwrap());
+
+        other.add("all/spent/1", "60\n");
+        assert_eq!(spent(&here.join("all"), 1).unwrap(), MicroUsd(60));
+        assert_eq!(spent(&here.join("all"), 2).unwrap(), MicroUsd(0));
+    }
 }

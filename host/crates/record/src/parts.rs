@@ -94,6 +94,43 @@ pub fn holds_parts(dir: &Path) -> bool {
     !places(dir).is_empty()
 }
 
+/// Parts that are named in a message.
+const MOST_NAMED: usize = 5;
+
+/// Which parts of a folder are not begun, in words; None where all are, or where they are merged already.
+pub fn not_begun(dir: &Path) -> Result<Option<String>, FolderError> {
+    if !holds_parts(dir) || !runs_below(&dir.join(MERGED)).is_empty() {
+        return Ok(None);
+    }
+    let mut missing = Vec::new();
+    let mut of = 0;
+    for parts in parts_in(dir)?.values() {
+        let Some(first) = parts.first() else { continue };
+        of = first.shard.of;
+        let there: Vec<u32> = parts.iter().map(|part| part.shard.index).collect();
+        missing.extend((1..=of).filter(|index| !there.contains(index)));
+    }
+    missing.sort_unstable();
+    missing.dedup();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let numbers = missing.iter().take(MOST_NAMED).map(u32::to_string);
+    let mut numbers: Vec<String> = numbers.collect();
+    if let Some(more) = missing
+        .len()
+        .checked_sub(MOST_NAMED)
+        .filter(|more| *more > 0)
+    {
+        numbers.push(format!("{more} more"));
+    }
+    let begun = (of as usize).saturating_sub(missing.len());
+    Ok(Some(format!(
+        "{begun} of {of} parts are begun, and not {}",
+        numbers.join(", ")
+    )))
+}
+
 /// How far a part is, and who is at work on it.
 #[derive(Debug, Clone)]
 pub struct PartState {
@@ -145,31 +182,26 @@ pub fn place_of(run: &Path, shard: Shard) -> Option<PathBuf> {
     place.parent().map(Path::to_owned)
 }
 
-/// What a part has made known that it spent.
-pub fn spent(all: &Path, index: u32) -> MicroUsd {
-    let text = fs::read_to_string(all.join(SPENT).join(index.to_string()));
-    text.ok()
-        .and_then(|text| text.trim().parse().ok())
-        .map_or(MicroUsd::default(), MicroUsd)
+/// What a part has made known that it spent, wherever that was.
+pub fn spent(all: &Path, index: u32) -> Result<MicroUsd, FolderError> {
+    let sums = sums_in(&all.join(SPENT))?;
+    let own = sums.into_iter().find(|(number, _)| *number == index);
+    Ok(own.map(|(_, sum)| sum).unwrap_or_default())
 }
 
-/// Makes known what a part has spent; what the others have.
+/// Makes known what a part has spent, which is never less than was known; what the others have.
 pub fn publish_spent(all: &Path, index: u32, own: MicroUsd) -> Result<MicroUsd, FolderError> {
     let dir = all.join(SPENT);
     fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
         path: dir.clone(),
         source,
     })?;
-    if spent(all, index) != own {
-        write_whole(
-            &dir.join(index.to_string()),
-            format!("{}\n", own.0).as_bytes(),
-        )?;
+    let path = dir.join(index.to_string());
+    // As this process wrote it.
+    if sum_of(&fs::read(&path).unwrap_or_default()).is_none_or(|known| known < own) {
+        write_whole(&path, format!("{}\n", own.0).as_bytes())?;
     }
-    let sums = sums_in(&dir).map_err(|error| FolderError::Read {
-        path: dir.clone(),
-        reason: error.to_string(),
-    })?;
+    let sums = sums_in(&dir)?;
     let mut others = MicroUsd::default();
     for (_, sum) in sums.iter().filter(|(number, _)| *number != index) {
         others += *sum;
@@ -178,23 +210,34 @@ pub fn publish_spent(all: &Path, index: u32, own: MicroUsd) -> Result<MicroUsd, 
 }
 
 /// What stands in each part's file, by its number.
-fn sums_in(dir: &Path) -> io::Result<Vec<(u32, MicroUsd)>> {
+fn sums_in(dir: &Path) -> Result<Vec<(u32, MicroUsd)>, FolderError> {
+    let failed = |error: io::Error| FolderError::Read {
+        path: dir.to_owned(),
+        reason: error.to_string(),
+    };
     let files = if let Some((mirror, path)) = mirror::find(dir) {
-        // The others play on other machines.
-        mirror.read_all(path)?
+        // The others play on other machines, and an earlier process of this part may have.
+        mirror.read_all(path).map_err(failed)?
     } else {
-        let entries = fs::read_dir(dir)?.flatten();
+        let entries = match fs::read_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?.flatten(),
+        };
         let file = |entry: fs::DirEntry| {
             let name = entry.file_name().into_string().ok()?;
             Some((name, fs::read(entry.path()).ok()?))
         };
         entries.filter_map(file).collect()
     };
-    let sums = files.into_iter().filter_map(|(name, bytes)| {
-        let sum = str::from_utf8(&bytes).ok()?.trim().parse().ok()?;
-        Some((name.parse().ok()?, MicroUsd(sum)))
-    });
+    let sums = files
+        .into_iter()
+        .filter_map(|(name, bytes)| Some((name.parse().ok()?, sum_of(&bytes)?)));
     Ok(sums.collect())
+}
+
+fn sum_of(bytes: &[u8]) -> Option<MicroUsd> {
+    let sum = str::from_utf8(bytes).ok()?.trim().parse().ok()?;
+    Some(MicroUsd(sum))
 }
 
 #[cfg(test)]
@@ -208,8 +251,9 @@ mod tests {
         assert_eq!(publish(1, 10), 0);
         assert_eq!(publish(12, 7), 10);
         assert_eq!(publish(1, 30), 7);
-        assert_eq!(spent(dir.path(), 1), MicroUsd(30));
-        assert_eq!(spent(dir.path(), 3), MicroUsd(0));
+        assert_eq!(publish(1, 20), 7);
+        assert_eq!(spent(dir.path(), 1).unwrap(), MicroUsd(30));
+        assert_eq!(spent(dir.path(), 3).unwrap(), MicroUsd(0));
     }
 
     #[test]

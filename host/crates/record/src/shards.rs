@@ -52,11 +52,14 @@ pub fn whole(parts: &[(&str, &Manifest)]) -> Result<Manifest, NoWhole> {
             list(&missing)
         )));
     }
-    if there.len() > of as usize {
-        return Err(NoWhole(format!(
-            "merge {}: a part is named twice",
-            list(&there)
-        )));
+    let names = parts.iter().map(|(name, _)| *name);
+    let all: Vec<(&str, Shard)> = names.zip(there.iter().copied()).collect();
+    for (at, (one, shard)) in all.iter().enumerate() {
+        if let Some((other, _)) = all[..at].iter().find(|(_, before)| before == shard) {
+            return Err(NoWhole(format!(
+                "merge {other} and {one}: both are part {shard}; leave one of them out"
+            )));
+        }
     }
     Ok(Manifest {
         shard: None,

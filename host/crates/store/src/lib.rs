@@ -5,7 +5,8 @@
 //! Files are objects under their paths. A journal that is being written is an object for each line, `journal/p.r1.jsonl/` and
 //! a number, made only if none of that name is there: of two processes that go on with the same episode, as a scheduler starts
 //! them when a node is cut off and lives, the second to write a line is refused and stops. Objects are never changed but for
-//! results, and for what no score depends on.
+//! results, and for what no score depends on. A run that is played has its manifest first, which is the claim on it, and one that
+//! is merged last, so that nobody takes a part of it for a run.
 
 mod remote;
 mod sender;
@@ -24,6 +25,18 @@ pub const SCHEMES: [&str; 6] = ["s3://", "gs://", "az://", "azure://", "abfs://"
 pub fn is_stored(path: &str) -> bool {
     SCHEMES.iter().any(|scheme| path.starts_with(scheme))
 }
+
+/// Variables of the stores' own tools that hold secrets.
+pub const SECRETS: [&str; 8] = [
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCESS_KEY",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_CLIENT_SECRET",
+];
 
 /// What of a place is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +98,11 @@ impl Checkout {
     ///
     /// # Errors
     ///
-    /// Another folder is mounted already.
+    /// The store makes an object that is there already, or another folder is mounted already.
     pub fn mount(&self) -> Result<(), StoreError> {
+        // A name that no other process tries at the same time.
+        let own = self.dir.path().file_name().unwrap_or_default();
+        self.remote.try_conditions(std::path::Path::new(own))?;
         let sender = Arc::new(Sender::new(Arc::clone(&self.remote)));
         pibench_record::mirror::mount(self.dir.path(), sender)
             .map_err(|source| StoreError::Disk { source })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -51,8 +52,45 @@ pub enum StoreError {
     },
     #[error("read {key}: {reason}")]
     Content { key: String, reason: String },
+    #[error(
+        "write to {url}: its store makes an object that is there already a second time (it does not heed `If-None-Match: *`), so that \
+         two processes could play one part; take a store that heeds it, as S3, Google Cloud Storage and Azure Blob Storage do, let \
+         a proxy before it pass that header on, or take a folder that all machines share"
+    )]
+    Unconditional { url: String },
     #[error("write the copy of a stored run: {source}")]
     Disk { source: io::Error },
+}
+
+impl StoreError {
+    /// Whether the same is said as long as the operator mends nothing.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::Address { .. } | Self::Unconditional { .. } | Self::Content { .. } => true,
+            Self::Store { source, .. } => !can_pass(source),
+            Self::Disk { .. } => false,
+        }
+    }
+
+    /// The error of a store that another one has for its cause.
+    pub fn below<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let inner = error
+                .downcast_ref::<io::Error>()
+                .and_then(io::Error::get_ref);
+            let inner = inner.map(|inner| inner as &(dyn std::error::Error + 'static));
+            for error in std::iter::once(error).chain(inner) {
+                let shared = error.downcast_ref::<Arc<Self>>().map(|shared| &**shared);
+                if let Some(found) = error.downcast_ref::<Self>().or(shared) {
+                    return Some(found);
+                }
+            }
+            // What an error of the system holds is passed over by it.
+            next = inner.or_else(|| error.source());
+        }
+        None
+    }
 }
 
 /// A place in a store.
@@ -234,6 +272,24 @@ impl Remote {
         Ok(self.read(&key).await? == bytes)
     }
 
+    /// Finds out whether an object that is there is not made again, on which the claim on a part rests.
+    pub(crate) fn try_conditions(&self, own: &Path) -> Result<(), StoreError> {
+        let name = own.join(".probe");
+        let made_twice = self.runtime.block_on(async {
+            self.create(&name, b"once".to_vec()).await?;
+            let again = self.create(&name, b"twice".to_vec()).await?;
+            // Who may not take anything away may play all the same.
+            let _ = self.remove(&name).await;
+            Ok(again)
+        });
+        if made_twice? {
+            return Err(StoreError::Unconditional {
+                url: self.url.clone(),
+            });
+        }
+        Ok(())
+    }
+
     pub(crate) async fn remove(&self, path: &Path) -> Result<(), StoreError> {
         let key = self.key_of(path)?;
         let removed = self.retried("take away from", PATIENCE, || async {
@@ -257,6 +313,17 @@ impl Remote {
             Ok((name, self.read(&object.location).await?))
         });
         read.buffered(AT_ONCE).try_collect().await
+    }
+
+    /// The paths of all objects below one.
+    pub(crate) async fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        let key = self.key_of(dir)?;
+        let listed = self.retried("list", PATIENCE, || async {
+            self.store.list(Some(&key)).try_collect::<Vec<_>>().await
+        });
+        let listed = listed.await?;
+        let paths = listed.iter().map(|object| self.path_of(&object.location));
+        paths.collect()
     }
 
     /// Asks again, as long as what went wrong can pass.
@@ -325,13 +392,31 @@ fn can_pass(error: &Error) -> bool {
     };
     // The crate keeps its errors of transport to itself.
     let said = source.to_string();
+    if said.contains(NO_REQUEST) {
+        return false;
+    }
     let status = said.split("status code: ").nth(1);
     let status = status.and_then(|rest| rest.get(..3)?.parse::<u16>().ok());
     status.is_none_or(|status| status >= 500 || [408, 409, 429].contains(&status))
 }
 
+/// What is said of a request that cannot be made at all: its address is plain `http://`, mostly.
+const NO_REQUEST: &str = "builder error";
+
 /// What a store of that kind is opened by, where that may be what is wrong.
 fn hint(url: &str, error: &Error) -> &'static str {
+    if let Error::NotFound { .. } = error {
+        return " (is there such a bucket?)";
+    }
+    if let Error::Generic { source, .. } = error
+        && source.to_string().contains(NO_REQUEST)
+    {
+        return match url.split_once("://").map(|(scheme, _)| scheme) {
+            Some("s3") => " (an address that begins with http:// wants AWS_ALLOW_HTTP=true)",
+            Some("gs") => " (an address that begins with http:// wants GOOGLE_ALLOW_HTTP=true)",
+            _ => " (an address that begins with http:// wants AZURE_ALLOW_HTTP=true)",
+        };
+    }
     if !matches!(
         error,
         Error::Generic { .. } | Error::PermissionDenied { .. } | Error::Unauthenticated { .. }

@@ -1,7 +1,7 @@
 //! The way of a run folder's files to a store, in the order that makes its journals true.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -159,5 +159,10 @@ impl Mirror for Sender {
     fn read_all(&self, dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
         let (remote, dir) = (Arc::clone(&self.remote), dir.to_owned());
         self.wait(async move { remote.read_all(&dir).await })
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+        let (remote, dir) = (Arc::clone(&self.remote), dir.to_owned());
+        self.wait(async move { remote.list(&dir).await })
     }
 }

@@ -106,6 +106,9 @@ fn begin_again(
     args: &RunArgs,
 ) -> Result<Several, Failure> {
     let wanted = wanted(args)?;
+    for seat in &seats {
+        part::clear_blank(args, seat.out.as_deref())?;
+    }
     let (there, missing): (Vec<Seat>, Vec<Seat>) = seats.iter().cloned().partition(is_there);
     for seat in &there {
         if let Some(out) = &seat.out {

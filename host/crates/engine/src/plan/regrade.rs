@@ -240,7 +240,7 @@ struct Taken {
 /// The new folder, or the one of a grading that was cut off.
 fn folder(out: &Utf8Path, manifest: &Manifest, played: &RunFolder) -> Result<RunFolder, PlanError> {
     if !out.exists() {
-        return RunFolder::create_as(out.as_std_path(), manifest, played.root())
+        return RunFolder::create_as(out.as_std_path(), manifest, played.root(), false)
             .map_err(PlanError::disk);
     }
     let opened = RunFolder::open(out.as_std_path()).map_err(|source| Taken {

@@ -108,7 +108,7 @@ pub fn reopen_foreign(
 }
 
 /// The plan of a run folder that is being made of parts, to write what follows from its journals: nothing is asked. `dir` is
-/// where it will be.
+/// how these are called.
 pub fn of_draft(
     machine: &Machine,
     dir: &Utf8Path,

@@ -65,6 +65,10 @@ pub struct Playing {
 }
 
 impl Playing {
+    fn is_synced(&self, roles: &Roles) -> bool {
+        self.sync.unwrap_or_else(|| !roles.scripted())
+    }
+
     /// A private suite's messages go to no collector, who would have them open.
     pub(super) fn check_messages(&self, suite: &Suite) -> Result<(), PlanError> {
         let takes = self
@@ -296,7 +300,9 @@ impl Ground {
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));
         let suite_folder = suite.path.parent().unwrap_or(Utf8Path::new(""));
-        let folder = RunFolder::create_as(&out, &manifest, suite_folder.as_std_path());
+        let playing = wanted.playing.as_ref();
+        let is_synced = playing.is_some_and(|playing| playing.is_synced(&roles));
+        let folder = RunFolder::create_as(&out, &manifest, suite_folder.as_std_path(), is_synced);
         let mut folder = folder.map_err(PlanError::disk)?;
         if let Some(playing) = &wanted.playing {
             begin(machine, &mut folder, playing, &roles)?;
@@ -335,7 +341,7 @@ pub(super) fn begin(
     roles: &Roles,
 ) -> Result<(), PlanError> {
     folder.begin(&machine.node).map_err(PlanError::disk)?;
-    if playing.sync.unwrap_or_else(|| !roles.scripted()) {
+    if playing.is_synced(roles) {
         folder.survive_power_cuts().map_err(PlanError::disk)?;
     }
     Ok(())

@@ -245,6 +245,11 @@ async fn retry_after_is_honoured_up_to_a_limit() {
     let (reply, _, waits) = play(vec![wait("17"), answer("Hi.")]).await;
     assert!(reply.is_ok());
     assert_eq!(waits, [17.0]);
+    // The window of a limit may be long.
+    let (reply, _, waits) = play(vec![wait("900"), wait("700"), answer("Hi.")]).await;
+    assert!(reply.is_ok());
+    assert_eq!(waits, [900.0, 700.0]);
+    check_infrastructure(vec![wait("900"), wait("1000")], "slow down", 2).await;
     // A date far ahead cannot be sat out.
     let later = "Fri, 31 Dec 2999 23:59:59 GMT";
     check_infrastructure(vec![wait(later)], "slow down", 1).await;
