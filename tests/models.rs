@@ -56,7 +56,7 @@ pub(crate) fn play(request: &Request) -> ResponseTemplate {
 pub(crate) fn asks_for_memory(body: &Value) -> bool {
     let last = body["messages"].as_array().and_then(|all| all.last());
     let asked = last.and_then(|last| last["content"].as_str());
-    asked.is_some_and(|text| text.starts_with("The session is over. Call save_memory"))
+    asked.is_some_and(|text| text.contains("Call save_memory once:"))
 }
 
 /// The answer to a request's body.

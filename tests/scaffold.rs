@@ -124,7 +124,14 @@ pub(crate) async fn play_where(
                 .collect(),
             may_call: body["tool_choice"] != "none",
         };
-        let saved = json!({ "history_entry": "Played.", "memory_update": "Likes blue." });
+        // As it is told why it is asked.
+        let goes_on = asked.last().starts_with("The session goes on, but ");
+        let entry = if goes_on {
+            "Played. It goes on."
+        } else {
+            "Played."
+        };
+        let saved = json!({ "history_entry": entry, "memory_update": "Likes blue." });
         let reply = if is_preflight(request) {
             text("OK")
         } else if asks_for_memory(&body) && !asked.any("never save") {
@@ -789,7 +796,9 @@ async fn a_long_session_is_consolidated_and_can_be_gone_on_with_anywhere() {
     let times = all.iter().filter(|turn| consolidated(turn)).count();
     assert!((1..6).contains(&times), "{times} of {}", all.len());
     let history = std::fs::read_to_string(scene.path("run/workspaces/p.r1/memory/HISTORY.md"));
-    assert_eq!(history.unwrap().matches("Played.").count(), times + 1);
+    let history = history.unwrap();
+    assert_eq!(history.matches("Played.").count(), times + 1);
+    assert_eq!(history.matches("It goes on.").count(), times);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
     let journal = std::fs::read(scene.path("run/journal/p.r1.jsonl")).unwrap();
     let ends = (1..journal.len()).filter(|&at| journal[at - 1] == b'\n');

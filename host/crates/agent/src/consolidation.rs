@@ -23,7 +23,8 @@ impl Agent<'_> {
             return Ok(());
         };
         let oldest = repaired(oldest);
-        let remembered = memory::remember(self.model, &oldest, environment).await?;
+        let full = memory::Occasion::ChatFull;
+        let remembered = memory::remember(self.model, &oldest, full, environment).await?;
         done.usage += remembered.usage;
         done.faults.extend(remembered.fault);
         let step = Step::Consolidated {

@@ -388,7 +388,8 @@ impl<'a> Agent<'a> {
             return Ok(memory::Remembered::default());
         }
         self.chat.fit();
-        memory::remember(self.model, self.chat.messages(), environment).await
+        let over = memory::Occasion::SessionOver;
+        memory::remember(self.model, self.chat.messages(), over, environment).await
     }
 
     fn add(&mut self, done: &mut TurnDone, step: Step) {

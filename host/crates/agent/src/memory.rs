@@ -16,10 +16,28 @@ use pibench_model::{Model, ModelError};
 use pibench_record::event::{Fault, FaultKind, Step};
 use pibench_sandbox::workspace::WorkspaceError;
 
-const REQUEST: &str = "The session is over. Call save_memory once: history_entry sums up in one paragraph what was asked, \
-done, decided and left open, with names, paths and dates; memory_update is the whole new text of your long-term memory: \
-what you knew before and still holds, and what this session taught you of the user's lasting preferences, conventions \
-and facts.";
+const REQUEST: &str = "Call save_memory once: history_entry sums up in one paragraph what was asked, done, decided and left \
+open, with names, paths and dates; memory_update is the whole new text of your long-term memory: what you knew before and \
+still holds, and what this session taught you of the user's lasting preferences, conventions and facts.";
+
+/// Why the model is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Occasion {
+    SessionOver,
+    /// Its first turns no longer fit.
+    ChatFull,
+}
+
+impl Occasion {
+    fn words(self) -> &'static str {
+        match self {
+            Self::SessionOver => "The session is over.",
+            Self::ChatFull => {
+                "The session goes on, but what stands above has become too long to be shown to you again."
+            }
+        }
+    }
+}
 
 const AGAIN: &str = "Nothing was saved. Call save_memory now, with a history_entry.";
 
@@ -41,12 +59,13 @@ pub struct Remembered {
 pub(super) async fn remember(
     model: &Model,
     chat: &[Message],
+    occasion: Occasion,
     environment: &mut Environment,
 ) -> Result<Remembered, ModelError> {
     let mut done = Remembered::default();
     let memory = read(&environment.workspace, MEMORY).unwrap_or_default();
     let tools = environment.toolbox.specs();
-    let saved = match ask(model, chat, tools, &memory, &mut done).await {
+    let saved = match ask(model, chat, tools, occasion.words(), &memory, &mut done).await {
         Ok(Some(saved)) => saved,
         Ok(None) => give_up(chat, "it saved no memory, asked twice", &mut done),
         Err(error @ ModelError::Refused { .. }) => {
@@ -66,12 +85,13 @@ async fn ask(
     model: &Model,
     chat: &[Message],
     tools: &[ToolSpec],
+    occasion: &str,
     memory: &str,
     done: &mut Remembered,
 ) -> Result<Option<Saved>, ModelError> {
     let mut messages = repaired(chat);
     messages.push(Message::User {
-        text: format!("{REQUEST}\n\nYour memory now:\n{memory}"),
+        text: format!("{occasion} {REQUEST}\n\nYour memory now:\n{memory}"),
     });
     for _ in 0..2 {
         let reply = model
