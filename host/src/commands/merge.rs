@@ -1,6 +1,8 @@
 //! `pibench-host merge`: one run of parts that were played apart. It plays nothing: the merged folder is an ordinary one,
 //! and what a part lacks is played by `run --resume`, or by its scheduler.
 
+mod there;
+
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -11,13 +13,13 @@ use super::{exit_of, machine, runtime, stored};
 use crate::cli::MergeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::{MergeError, Merged};
-use pibench_record::folder::{Manifest, read_manifest};
-use pibench_record::identity::differences;
+use pibench_record::RunFolder;
+use pibench_record::folder::Manifest;
 use pibench_record::mirror::forget_unsent;
 use pibench_record::parts::{MERGED, Part, holds_parts, parts_in};
 use pibench_record::results::FaultLine;
 use pibench_record::rows::{InFile, Rows, Told, read_told};
-use pibench_record::{RunFolder, journal};
+use there::{check_merged, check_named};
 
 /// Merges run folders into a new one, or all parts of a folder into its own.
 pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
@@ -31,12 +33,7 @@ fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
         exit_zero: _,
         json,
     } = args;
-    for (at, part) in parts.iter().enumerate() {
-        there(part)?;
-        if parts[..at].iter().any(|before| is_same(before, part)) {
-            return Err(anyhow!("merge {part}: it is named twice")).or_exit(Exit::InvalidInput);
-        }
-    }
+    check_named(parts)?;
     if let [all] = parts.as_slice()
         && !all.join("manifest.json").exists()
         && (out.is_none() || holds_parts(all.as_std_path()))
@@ -89,23 +86,6 @@ fn exit_of_faults<'a>(runs: impl IntoIterator<Item = &'a Told<InFile>>) -> Resul
     Ok(exit_of(&kinds))
 }
 
-/// Refuses what is no folder before it is looked into.
-fn there(part: &Utf8Path) -> Result<(), Failure> {
-    let what = if part.is_dir() {
-        return Ok(());
-    } else if part.exists() {
-        "it is no folder"
-    } else {
-        "there is nothing"
-    };
-    Err(anyhow!("merge {part}: {what}")).or_exit(Exit::InvalidInput)
-}
-
-fn is_same(one: &Utf8Path, other: &Utf8Path) -> bool {
-    let whole = |path: &Utf8Path| path.canonicalize_utf8().ok();
-    whole(one).is_some() && whole(one) == whole(other)
-}
-
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
         let exit = match error {
@@ -148,7 +128,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
         };
         forget_unsent(out.as_std_path()).or_exit(Exit::Io)?;
         if out.exists() {
-            as_it_was(&out, parts)?;
+            check_merged(&out, parts)?;
             merged.push(out);
             return Ok(());
         }
@@ -231,40 +211,4 @@ fn complete<'a>(all: &Utf8Path, found: impl Iterator<Item = &'a Vec<Part>>) -> R
         lacking.join("\n  ")
     ))
     .or_exit(Exit::Infrastructure)
-}
-
-/// Refuses what was merged before if it is not what the parts come to now.
-fn as_it_was(out: &Utf8Path, parts: &[Part]) -> Result<(), Failure> {
-    if !out.join("manifest.json").exists() {
-        return Err(anyhow!(
-            "make {out}: it is there already, and is no run folder; remove it, or choose another --out"
-        ))
-        .or_exit(Exit::Io);
-    }
-    let manifest = read_manifest(out.as_std_path()).or_exit(Exit::Io)?;
-    let is_same = |part: &Part| {
-        differences(&manifest, &part.manifest).is_empty() && same_journals(out, &part.dir)
-    };
-    if manifest.shard.is_some() || !parts.iter().all(is_same) {
-        return Err(anyhow!(
-            "make {out}: it is there already, and is not what the parts come to now; remove it, or choose another --out"
-        ))
-        .or_exit(Exit::Io);
-    }
-    Ok(())
-}
-
-/// Whether the run has every journal of the part as it is.
-fn same_journals(out: &Utf8Path, part: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(part.join("journal")) else {
-        return false;
-    };
-    entries.flatten().all(|entry| {
-        let merged = out
-            .join("journal")
-            .join(entry.file_name().to_string_lossy().as_ref());
-        let hash = |path: &Path| journal::chain(path).map(|(_, hash)| hash).ok();
-        let own = hash(&entry.path());
-        own.is_some() && own == hash(merged.as_std_path())
-    })
 }
