@@ -717,6 +717,7 @@ fn the_workflow_is_yaml_and_gives_no_right_to_write() {
 
 /// Runs the check's step in a repository: what was added, changed and given another name is looked at, and one that may not be ranked
 /// fails the step.
+#[expect(clippy::disallowed_methods, reason = "git and bash, as in a workflow")]
 fn assert_looks_at_what_came(command: &str, by: &str) {
     let scene = Scene::new();
     let git = |args: &[&str]| {
