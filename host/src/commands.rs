@@ -46,8 +46,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::Context;
-use camino::Utf8PathBuf;
+use anyhow::{Context, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use self::stored::Stored;
@@ -356,6 +356,17 @@ fn cache_dir() -> PathBuf {
         .or_else(xdg)
         .or_else(home)
         .unwrap_or_else(|| std::env::temp_dir().join("pibench-host-cache"))
+}
+
+/// Refuses the place of something new where anything lies, before the work is done.
+fn check_new(out: &Utf8Path) -> Result<(), Failure> {
+    if out.exists() {
+        return Err(anyhow!(
+            "write {out}: it is there already; choose another --out"
+        ))
+        .or_exit(Exit::Io);
+    }
+    Ok(())
 }
 
 /// A runtime for commands that call guests.

@@ -9,7 +9,7 @@ use crate::cli::SettingArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::player;
 use pibench_suite::catalog::{Catalog, built_in};
-use pibench_suite::load::Assignment;
+use pibench_suite::load::{Assignment, is_http};
 
 /// The name of the model's entry where the agent is PROVIDER/MODEL, and nothing is known of that.
 const NAME: &str = "as-asked";
@@ -54,9 +54,7 @@ pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure
 
 /// What the suite file would be told of, in the words of the option. An address with a user in it is not shown.
 fn check_address(url: &str) -> Result<(), Failure> {
-    let mut schemes = ["http://", "https://"].into_iter();
-    let host = schemes.find_map(|scheme| url.strip_prefix(scheme));
-    if host.is_some_and(|host| !host.is_empty() && !host.starts_with('/')) {
+    if is_http(url) {
         return Ok(());
     }
     let shown = match url {

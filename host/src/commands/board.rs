@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::check_new;
 use super::signing::read_signers;
 use super::submission::{Checked, Found, Readers, check_archive, read_rules};
 use crate::cli::board::{BoardArgs, BoardCommand, BuildArgs};
@@ -17,6 +18,7 @@ use pibench_record::folder::Transcripts;
 use pibench_record::publish::publish;
 use pibench_report::escape::line;
 use pibench_report::run_record::RunRecord;
+use pibench_suite::load::suite_file;
 use pibench_vault::keyring;
 
 /// How the names of archives end.
@@ -37,12 +39,7 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         places,
         signers,
     } = args;
-    if out.exists() {
-        return Err(anyhow!(
-            "write {out}: it is there already; choose another --out"
-        ))
-        .or_exit(Exit::Io);
-    }
+    check_new(out)?;
     let (rules, signers) = (read_rules(by.rules.as_deref())?, read_signers(signers)?);
     places.check()?;
     let is_secret = places.suite.as_deref().is_some_and(is_secret);
@@ -81,12 +78,9 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
 
 /// Whether a suite is a private pack.
 fn is_secret(suite: &Utf8Path) -> bool {
-    let folder = if suite.is_dir() {
-        Some(suite)
-    } else {
-        suite.parent()
-    };
-    folder.is_some_and(|folder| keyring::is_private(folder.as_std_path()))
+    let file = suite_file(suite);
+    file.parent()
+        .is_some_and(|folder| keyring::is_private(folder.as_std_path()))
 }
 
 /// What the site shows of a run: of a private one its scores, and nothing that was said. `is_secret`: its suite is private. One that

@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use camino::Utf8Path;
 
+use super::check_new;
 use super::signing::{Thing, read_key};
 use super::verified::Found;
 use crate::cli::pack::{PublishArgs, TranscriptsArg};
@@ -20,12 +21,7 @@ pub(super) fn publish(args: &PublishArgs) -> Result<Exit, Failure> {
         transcripts,
         key,
     } = args;
-    if out.exists() {
-        return Err(anyhow!(
-            "write {out}: it is there already; choose another --out"
-        ))
-        .or_exit(Exit::Io);
-    }
+    check_new(out)?;
     // Asked for before the work is done.
     let key = key.as_deref().map(read_key).transpose()?;
     let transcripts = match transcripts {

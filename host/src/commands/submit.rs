@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::board::ARCHIVE;
 use super::signing::{read_key, read_signers};
 use super::submission::{Checked, Readers, Told, check_archive, look, print_told, read_rules};
-use super::{machine, runtime};
+use super::{check_new, machine, runtime};
 use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Judged;
@@ -44,12 +44,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         suite,
         by,
     } = args;
-    if out.exists() {
-        return Err(anyhow!(
-            "write {out}: it is there already; choose another --out"
-        ))
-        .or_exit(Exit::Io);
-    }
+    check_new(out)?;
     check_named(runs, out)?;
     let rules = read_rules(by.rules.as_deref())?;
     let machine = machine()?;

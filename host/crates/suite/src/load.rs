@@ -907,6 +907,14 @@ fn check_above_zero(limits: &[(String, u64)], place: &Place<'_>, report: &mut Re
     }
 }
 
+/// Whether a text can be a server's address.
+pub fn is_http(url: &str) -> bool {
+    let host = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
+    host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
+}
+
 fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report: &mut Report<'_>) {
     let ProviderFile {
         format: _,
@@ -924,10 +932,7 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
     if !is_id(name) {
         report.add_with_help(place.span(), format!("`{name}` is no id"), ID_RULE);
     }
-    let host = base_url
-        .strip_prefix("https://")
-        .or_else(|| base_url.strip_prefix("http://"));
-    if host.is_none_or(|host| host.is_empty() || host.starts_with('/')) {
+    if !is_http(base_url) {
         let message = format!("`{base_url}` is no http or https address");
         report.add_with_help(
             place.key("base_url").span(),

@@ -6,6 +6,7 @@ use super::private::Private;
 use super::stranger;
 use super::write::write;
 use crate::cli::pack::MakePackArgs;
+use crate::commands::check_new;
 use crate::commands::signing::{Thing, read_key};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::{Contents, archive};
@@ -30,12 +31,7 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
         ))
         .or_exit(Exit::Usage);
     }
-    if out.exists() {
-        return Err(anyhow!(
-            "write {out}: it is there already; choose another --out"
-        ))
-        .or_exit(Exit::Io);
-    }
+    check_new(out)?;
     // Asked for before the work is done.
     let key = key.as_deref().map(read_key).transpose()?;
     let recipients = recipients(recipient)?;

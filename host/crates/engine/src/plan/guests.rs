@@ -85,9 +85,14 @@ impl Guests {
         let own = OF_TOOLS.into_iter().rev();
         let own = own.filter(|name| !needed.contains(*name));
         let names: Vec<&str> = own.chain(needed.iter().map(String::as_str)).collect();
+        let later: BTreeSet<&str> = needed
+            .par_iter()
+            .map(String::as_str)
+            .filter(|name| self.can_wait(name, &played, beside))
+            .collect();
         let papers = |&name: &&str| {
             let papers = self.plugins.papers(name)?;
-            if needed.contains(name) && !self.can_wait(name, &papers, &played, beside) {
+            if needed.contains(name) && !later.contains(name) {
                 let plugin = if beside {
                     self.plugins.get_soon(name)
                 } else {
@@ -98,16 +103,16 @@ impl Guests {
                 Ok(papers)
             }
         };
-        let waited_for = |name: &str| {
-            let papers = self.plugins.papers(name);
-            papers.is_ok_and(|papers| !self.can_wait(name, &papers, &played, beside))
+        let is_compiled = |name: &str| {
+            beside && self.plugins.is_soon_there(name) || self.plugins.is_compiled(name)
         };
-        let fresh = needed.iter().filter(|name| {
-            !OF_TOOLS.contains(&name.as_str())
-                && waited_for(name)
-                && !(beside && self.plugins.is_soon_there(name) || self.plugins.is_compiled(name))
+        let fresh = needed.iter().map(String::as_str).filter(|name| {
+            !OF_TOOLS.contains(name)
+                && self.plugins.is_there(name)
+                && !later.contains(name)
+                && !is_compiled(name)
         });
-        let fresh: Vec<&str> = fresh.map(String::as_str).collect();
+        let fresh: Vec<&str> = fresh.collect();
         if !fresh.is_empty() {
             (machine.tell)(Notice::Compiling { plugins: &fresh });
         }
@@ -137,14 +142,9 @@ impl Guests {
     /// Whether the first turn can do without: an app of the program's own that no persona has of which anything is played, and
     /// whose tools can be named all the same; or one of the agent's tools that is compiled beside. Of others' it is told here
     /// whether they can be loaded.
-    fn can_wait(
-        &self,
-        name: &str,
-        papers: &Papers,
-        played: &BTreeSet<String>,
-        beside: bool,
-    ) -> bool {
-        let own = papers.pinned && papers.origin == Origin::Own;
+    fn can_wait(&self, name: &str, played: &BTreeSet<String>, beside: bool) -> bool {
+        let papers = self.plugins.papers(name);
+        let own = papers.is_ok_and(|papers| papers.pinned && papers.origin == Origin::Own);
         let of_tools = || OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
         let unused = || !played.contains(name) && self.plugins.described(name).is_some();
         own && (unused() || beside && of_tools())
