@@ -127,6 +127,11 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
     for said in [stdout(&shown), stderr(&shown)] {
         assert!(said.contains("Judged by patterns:"), "{said}");
     }
+    let table = stdout(&shown);
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
     for file in ["run/manifest.json", "run/results.json"] {
         let record = read(&scene, file);
         let players = json!({ "agent": "model", "user": "patterns", "judge": "patterns" });

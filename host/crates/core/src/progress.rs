@@ -41,11 +41,23 @@ pub enum Progress {
         /// None where the session has no score: its table then has none, too.
         proc: Option<f64>,
         comp: Option<f64>,
+        /// Proc as the table counts it.
+        counted: Option<Counted>,
         /// What the run has cost so far.
         spent: Spent,
     },
     /// Told once a second.
     Pulse(Pulse),
+}
+
+/// A session's Proc as its persona's score takes it in. A session that others depend on has none by itself, nor has a group
+/// of which one has none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counted {
+    /// Over the intents of its dependency group, 0 to 1.
+    pub proc: f64,
+    /// Sessions of the group.
+    pub weight: u32,
 }
 
 /// How the models are doing.

@@ -296,18 +296,22 @@ fn compile_beside(plan: &Plan, progress: &mpsc::UnboundedSender<Progress>) {
     // The display ends with the run and not with the compiling.
     let (plugins, progress) = (Arc::clone(&plan.plugins), progress.downgrade());
     pool.spawn(move || {
-        // Nobody may be listening.
-        let tell = |told| progress.upgrade().map(|progress| progress.send(told));
+        let tell = |told| {
+            if let Some(progress) = progress.upgrade() {
+                // Nobody may be listening.
+                let _ = progress.send(told);
+            }
+        };
         for name in needed {
             let (plugin, begun) = (name.to_owned(), Instant::now());
             let is_new = !plugins.is_soon_there(name);
             if is_new {
-                let _ = tell(Progress::Compiling { plugin });
+                tell(Progress::Compiling { plugin });
             }
             if let Ok(plugin) = plugins.get_soon(name)
                 && is_new
             {
-                let _ = tell(Progress::Compiled {
+                tell(Progress::Compiled {
                     plugin: plugin.name.clone(),
                     ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
                 });

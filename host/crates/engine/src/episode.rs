@@ -19,7 +19,7 @@ use crate::judge::Judge;
 use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{Channel, Environment, Setup};
-use pibench_core::progress::Progress;
+use pibench_core::progress::{Counted, Progress};
 use pibench_core::record::{ChangeKind, FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::Model;
@@ -92,6 +92,16 @@ pub(super) fn result(
 ) -> EpisodeResult {
     let outline = outline::persona(plan, persona);
     tally.result(plan.protocol, &outline, run)
+}
+
+/// Proc of a session that ended, as the table counts it.
+pub(super) fn counted(
+    plan: &Plan,
+    persona: &Persona,
+    tally: &EpisodeTally,
+    session: &str,
+) -> Option<Counted> {
+    tally.counted(plan.protocol, &outline::persona(plan, persona), session)
 }
 
 async fn open_environment(
@@ -299,6 +309,11 @@ impl<'a> Episode<'a> {
     /// What it came to.
     pub(super) fn result(self) -> EpisodeResult {
         result(self.plan, self.persona, self.run, self.tally)
+    }
+
+    /// Proc of a session that ended, as the table counts it.
+    pub(super) fn counted(&self, session: &str) -> Option<Counted> {
+        counted(self.plan, self.persona, &self.tally, session)
     }
 
     /// How the agent is set up in each of its sessions.

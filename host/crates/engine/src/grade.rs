@@ -27,6 +27,7 @@ use pibench_record::event::{
     Event, Fault, FaultKind, RoleUsage, SessionFinished, SessionStarted, Turn,
 };
 use pibench_record::folder::{FolderError, read_outline};
+use pibench_record::standing::EpisodeTally;
 use pibench_record::{Journal, RunFolder, journal};
 use pibench_suite::suite::Persona;
 
@@ -90,6 +91,8 @@ struct Episode<'a> {
     judge: Judge,
     place: Place,
     graders: &'a BTreeSet<String>,
+    /// What the graded sessions come to.
+    tally: EpisodeTally,
     progress: &'a mpsc::UnboundedSender<Progress>,
 }
 
@@ -117,6 +120,7 @@ impl<'a> Episode<'a> {
             dossier: None,
             place,
             graders,
+            tally: EpisodeTally::default(),
             progress,
         })
     }
@@ -283,6 +287,8 @@ impl<'a> Episode<'a> {
         let trajectory = self.replay.trajectory(&ended, graded.clone())?;
         let (folder, persona) = (&self.plan.folder, &self.persona.id);
         folder.put_trajectory(persona, self.run, &graded.session, &trajectory)?;
+        self.tally
+            .apply(&Event::SessionFinished(Box::new(graded.clone())));
         let _ = self.progress.send(Progress::SessionFinished {
             persona: persona.clone(),
             run: self.run,
@@ -291,6 +297,7 @@ impl<'a> Episode<'a> {
             turns: graded.turns,
             proc: graded.outcome.scored().then_some(graded.proc),
             comp: graded.comp.filter(|_| graded.outcome.scored()),
+            counted: episode::counted(self.plan, self.persona, &self.tally, &graded.session),
             spent: spent(self.plan),
         });
         Ok(graded)

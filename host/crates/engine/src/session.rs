@@ -639,16 +639,6 @@ impl<'e, 'a> Play<'e, 'a> {
         // Before the journal's line: a finished session never lacks its trajectory.
         plan.folder
             .put_trajectory(&persona.id, *run, &self.session.id, &trajectory)?;
-        self.episode.tell(Progress::SessionFinished {
-            persona: plan.shown(&persona.id),
-            run: *run,
-            session: self.session.id.clone(),
-            outcome: finished.outcome,
-            turns: finished.turns,
-            proc: outcome.scored().then_some(finished.proc),
-            comp: finished.comp.filter(|_| outcome.scored()),
-            spent: spent(plan),
-        });
         let SessionFinished { outcome, turns, .. } = &finished;
         tracing::info!(
             ?outcome,
@@ -658,9 +648,31 @@ impl<'e, 'a> Play<'e, 'a> {
             scored = outcome.scored(),
             "finished"
         );
-        let finished = Event::SessionFinished(Box::new(finished));
-        Ok(self.episode.append(&finished)?)
+        let event = Event::SessionFinished(Box::new(finished));
+        self.episode.append(&event)?;
+        if let Event::SessionFinished(finished) = &event {
+            tell_end(self.episode, finished);
+        }
+        Ok(())
     }
+}
+
+fn tell_end(episode: &Episode<'_>, finished: &SessionFinished) {
+    let Episode {
+        plan, persona, run, ..
+    } = episode;
+    let is_scored = finished.outcome.scored();
+    episode.tell(Progress::SessionFinished {
+        persona: plan.shown(&persona.id),
+        run: *run,
+        session: finished.session.clone(),
+        outcome: finished.outcome,
+        turns: finished.turns,
+        proc: is_scored.then_some(finished.proc),
+        comp: finished.comp.filter(|_| is_scored),
+        counted: episode.counted(&finished.session),
+        spent: spent(plan),
+    });
 }
 
 pub(super) fn spent(plan: &Plan) -> Spent {

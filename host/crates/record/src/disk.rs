@@ -180,6 +180,8 @@ pub(super) mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
+    use pibench_core::player::Players;
+
     use super::*;
     use crate::event::Event;
     use crate::folder::{Manifest, RunFolder};
@@ -435,6 +437,37 @@ pub(super) mod tests {
         assert_eq!(synced(&folder), [false; 3]);
         folder.survive_power_cuts().unwrap();
         assert_eq!(synced(&folder), [true; 3]);
+    }
+
+    #[test]
+    fn parts_that_models_played_are_on_the_disk_before_the_merged_run_has_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let above = std::fs::canonicalize(dir.path()).unwrap();
+        let part = RunFolder::create(&above.join("part"), &manifest()).unwrap();
+        part.put_blob(&blob(0)).unwrap();
+        let merged = |name: &str, players: Players| {
+            let whole = Manifest {
+                players,
+                ..manifest()
+            };
+            let mut folder = RunFolder::draft(&above.join(name), &whole, [&part]).unwrap();
+            folder.publish().unwrap();
+            folder.disk().done.lock().unwrap().clone()
+        };
+        let deeds = merged("models", Players::named("m", "m", "m"));
+        let is_draft = |path: &Path| crate::draft::is_draft(path);
+        let blob = deeds.iter().position(|deed| {
+            matches!(deed, Deed::Synced(path) if is_draft(path) && path.starts_with(&above)
+                && path.components().any(|part| part.as_os_str() == "blobs"))
+        });
+        let name = deeds
+            .iter()
+            .position(|deed| matches!(deed, Deed::SyncedNames(of) if *of == above));
+        assert!(blob.is_some() && blob < name, "{deeds:?}");
+        let scripted = Players::named("reference", "lexical", "lexical");
+        assert!(scripted.scripted());
+        let deeds = merged("scripted", scripted);
+        assert!(deeds.is_empty(), "{deeds:?}");
     }
 
     #[test]

@@ -373,10 +373,16 @@ impl RunFolder {
         for part in parts {
             adopt(dir.path(), part)?;
         }
+        // As their parts were: answers of real models are not to be had again.
+        let lasts = is_whole && !manifest.players.scripted();
         Ok(Self {
             root: dir.path().to_owned(),
             held: Some(lock),
-            disk: Arc::default(),
+            disk: if lasts {
+                Arc::new(Disk::synced())
+            } else {
+                Arc::default()
+            },
             manifest: Mutex::default(),
             draft: Some(Draft {
                 dir,

@@ -20,6 +20,7 @@ use super::rows::{Rows, Told};
 use pibench_core::aggregate::{
     PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteSum,
 };
+use pibench_core::progress::Counted;
 use pibench_core::record::{Outcome, Status};
 use pibench_core::score::{IntentCounts, percent};
 use pibench_core::vocabulary::Protocol;
@@ -117,6 +118,25 @@ impl EpisodeTally {
             comp: finished.and_then(|finished| finished.comp),
             outcome: finished.map_or(Outcome::Unplayed, |finished| finished.outcome),
         }
+    }
+
+    /// Proc of a session that ended, as the persona's score takes it in.
+    pub fn counted(
+        &self,
+        protocol: Protocol,
+        persona: &PersonaOutline,
+        session: &str,
+    ) -> Option<Counted> {
+        let scores: Vec<SessionScore> = planned(persona)
+            .map(|session| self.session_score(session))
+            .collect();
+        let score = PersonaScore::new(&persona.id, protocol, &scores);
+        let one = score.sessions.iter().find(|one| one.id == session)?;
+        let proc = one.proc_scored?;
+        Some(Counted {
+            proc,
+            weight: one.weight,
+        })
     }
 
     /// The lines and the score of the episode.

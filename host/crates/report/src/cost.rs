@@ -4,7 +4,7 @@ use std::io;
 
 use comfy_table::CellAlignment;
 
-use super::grid::fitting;
+use super::grid::{fitting, paragraph};
 
 use pibench_core::cost::MicroUsd;
 use pibench_record::event::RoleUsage;
@@ -78,8 +78,8 @@ fn by_session(rows: &impl Rows<SessionLine>) -> io::Result<Option<String>> {
         return Ok(None);
     };
     let mean = MicroUsd(sum / count);
-    Ok(Some(format!(
+    Ok(Some(paragraph(&format!(
         "A session cost {mean} on average; {}/{} in run {} cost the most, {dearest}.",
         line.persona, line.id, line.run
-    )))
+    ))))
 }

@@ -11,7 +11,7 @@ use super::grid::{fitting, keep_words};
 use super::progress::doing;
 use super::run_record::{RunRecord, State, marked};
 use super::table;
-use pibench_core::progress::{Playing, Progress, Pulse, Spent};
+use pibench_core::progress::{Counted, Playing, Progress, Pulse, Spent};
 use pibench_core::record::Outcome;
 use pibench_record::Name;
 use pibench_record::folder_lock::is_worked_on;
@@ -118,6 +118,10 @@ fn new(
             turns: one.turns,
             proc: one.proc.map(|percent| percent / 100.0),
             comp: one.comp.map(|percent| percent / 100.0),
+            counted: one.proc_scored.map(|percent| Counted {
+                proc: percent / 100.0,
+                weight: one.weight,
+            }),
             spent,
         }),
         (State::Playing | State::Interrupted, turn) if turn > turns => {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::escape;
 use pibench_core::count::count;
-use pibench_core::progress::{AtWork, Playing};
+use pibench_core::progress::{AtWork, Counted, Playing};
 pub use pibench_core::progress::{Progress, Pulse, Spent};
 
 /// How long the display rests when it has shown something: it need not be woken by every event of hundreds of episodes.
@@ -105,9 +105,10 @@ fn show(bar: &ProgressBar, event: &Progress, line: Option<String>, state: &Stand
 struct Standing {
     sessions: usize,
     finished: usize,
-    /// Sums of the sessions that have a score, and how many these are.
-    proc: (f64, usize),
-    comp: (f64, usize),
+    /// Sum and count of what the table counts: a dependency group that is whole, by its size.
+    proc: (f64, u32),
+    /// Of the sessions that have one.
+    comp: (f64, u32),
     pulse: Pulse,
     /// What the journals tell of it, for who follows a run that has no pulse here.
     at_work: AtWork,
@@ -123,12 +124,19 @@ impl Standing {
                 (self.sessions, self.finished) = (*sessions, *finished);
             }
             Progress::SessionFinished {
-                proc, comp, spent, ..
+                counted,
+                comp,
+                spent,
+                ..
             } => {
                 self.finished += 1;
                 self.pulse.spent = *spent;
-                add(&mut self.proc, *proc);
-                add(&mut self.comp, *comp);
+                if let Some(Counted { proc, weight }) = *counted {
+                    add(&mut self.proc, proc, weight);
+                }
+                if let Some(comp) = *comp {
+                    add(&mut self.comp, comp, 1);
+                }
             }
             Progress::Pulse(pulse) => self.pulse.clone_from(pulse),
             Progress::Compiling { plugin } => {
@@ -149,7 +157,7 @@ impl Standing {
         format!("{finished} of {sessions} sessions; {}", self.under_way())
     }
 
-    /// What is at work, what is waited for, what was used, the mean scores of the sessions that ended.
+    /// What is at work, what is waited for, what was used, the mean scores so far. What the table would withhold is not shown.
     fn under_way(&self) -> String {
         let mut parts = Vec::new();
         if let Some((plugin, begun)) = &self.compiling {
@@ -165,7 +173,10 @@ impl Standing {
         parts.extend(doing(&pulse));
         for (name, (sum, count)) in [("Proc", self.proc), ("Comp", self.comp)] {
             if count > 0 {
-                parts.push(format!("{name} {:.1} so far", sum / count as f64 * 100.0));
+                parts.push(format!(
+                    "{name} {:.1} so far",
+                    sum / f64::from(count) * 100.0
+                ));
             }
         }
         parts.join("; ")
@@ -208,11 +219,9 @@ pub(super) fn doing(pulse: &Pulse) -> Vec<String> {
     parts
 }
 
-fn add((sum, count): &mut (f64, usize), score: Option<f64>) {
-    if let Some(score) = score {
-        *sum += score;
-        *count += 1;
-    }
+fn add((sum, count): &mut (f64, u32), score: f64, weight: u32) {
+    *sum += score * f64::from(weight);
+    *count += weight;
 }
 
 /// A line for logs; turns are too many for one each.
@@ -241,6 +250,7 @@ fn line(event: &Progress) -> Option<String> {
             proc,
             comp,
             spent,
+            counted: _,
         } => {
             let spent = match spent {
                 Spent::Nothing => String::new(),
@@ -282,6 +292,7 @@ mod tests {
             turns: 30,
             proc: Some(0.25),
             comp: None,
+            counted: None,
             spent: Spent::Known(MicroUsd(1_500_000)),
         };
         assert_eq!(
@@ -310,6 +321,7 @@ mod tests {
             turns: 1,
             proc,
             comp: None,
+            counted: proc.map(|proc| Counted { proc, weight: 1 }),
             spent: Spent::Unknown,
         };
         state.enter(&ended("p", Outcome::JudgeFault, None));
@@ -344,5 +356,28 @@ mod tests {
             one,
             "p/s run 1: judge_fault, 1 turn, Proc -, Comp -; cost unknown"
         );
+    }
+
+    #[test]
+    fn a_group_that_lost_a_session_has_no_score_so_far() {
+        let mut state = Standing::default();
+        let ended = |counted| Progress::SessionFinished {
+            persona: "p".into(),
+            run: 1,
+            session: "s".into(),
+            outcome: Outcome::Complete,
+            turns: 1,
+            proc: Some(1.0),
+            comp: None,
+            counted,
+            spent: Spent::Nothing,
+        };
+        state.enter(&ended(None));
+        assert_eq!(state.under_way(), "");
+        let (proc, weight) = (0.5, 3);
+        state.enter(&ended(Some(Counted { proc, weight })));
+        let (proc, weight) = (1.0, 1);
+        state.enter(&ended(Some(Counted { proc, weight })));
+        assert_eq!(state.under_way(), "Proc 62.5 so far");
     }
 }

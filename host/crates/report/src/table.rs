@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 
 use super::cost;
 use super::escape::line;
-use super::grid::{fits, fitting, keep_words};
+use super::grid::{fits, fitting, keep_words, paragraph};
 use super::run_record::marked;
 use pibench_core::aggregate::Tally;
 use pibench_core::player::Mark;
@@ -48,14 +48,16 @@ fn below(
     let mut parts = vec![personas(results)];
     parts.extend(cost::table(results, rows)?);
     if extent.lacks_matcher {
-        parts.push("* no offline matcher: the scripted judges cannot see intents or rubrics of this session.".into());
+        let note = "* no offline matcher: the scripted judges cannot see intents or rubrics of this session.";
+        parts.push(paragraph(note));
     }
     if let Some(wording) = &results.scaffold_prompt {
-        parts.push(format!("System prompt of the agent: {}.", line(wording)));
+        let wording = format!("System prompt of the agent: {}.", line(wording));
+        parts.push(paragraph(&wording));
     }
     let marks = results.players.marks();
-    parts.extend(marks.iter().map(|mark| mark.sentence().to_owned()));
-    parts.extend(super::tables::at_end(results));
+    parts.extend(marks.iter().map(|mark| paragraph(mark.sentence())));
+    parts.extend(super::tables::at_end(results).map(|note| paragraph(&note)));
     Ok(parts)
 }
 
@@ -94,7 +96,7 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
         let mut runs = runs.iter();
         runs.any(|(_, run)| run.players.marks().contains(mark))
     });
-    parts.extend(marks.map(|mark| mark.sentence().to_owned()));
+    parts.extend(marks.map(|mark| paragraph(mark.sentence())));
     let faults = runs.iter().flat_map(|(label, run)| {
         let name = line(label);
         run.faults

@@ -13,6 +13,7 @@ use pibench_core::message::Usage;
 use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
 use pibench_record::rows::Rows;
+use pibench_report::grid::paragraph;
 use pibench_report::progress;
 use pibench_report::{escape, table};
 use pibench_sandbox::app::OpenError;
@@ -44,7 +45,7 @@ pub(in crate::commands) fn play_plan(
     };
     if !talk().quiet {
         for mark in plan.roles.players().marks() {
-            pibench_report::tell!("{}", mark.sentence());
+            pibench_report::tell!("{}", paragraph(mark.sentence()));
         }
     }
     let finished = play_shown(|sender| async move {
