@@ -579,6 +579,12 @@ async fn each_rule_of_a_board_refuses_by_name_and_has_a_twin_that_takes() {
     // Nothing takes these.
     let said = expect_found(&prepare("ablated", "", 20), 3);
     assert!(said.contains("was taken away from its agent"), "{said}");
+    play_suite(&scene, &server, "openai/m", "part", &["--shard", "1/1"]);
+    let said = expect_found(&prepare("part", "", 22), 3);
+    assert!(said.contains("it is one part of a run"), "{said}");
+    // Merged, it is a run as any other.
+    expect(&scene.run(&["merge", "part", "--out", "merged"]), 0, &[]);
+    expect_found(&prepare("merged", "", 23), 0);
     scene.write("these.toml", "version = 1\nruns = 1\n");
     let args = [
         "submit",

@@ -3,6 +3,7 @@
 mod models;
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -404,6 +405,22 @@ async fn a_second_hub_over_the_same_books_is_refused_and_the_first_plays_on() {
     // Tokens are made beside it; and the next hub finds the books free.
     expect(&scene.run(&list), 0, &[]);
     assert_eq!(hub.end(), Some(0));
+    assert_eq!(Hub::start(&scene).end(), Some(0));
+}
+
+#[test]
+fn an_address_that_is_taken_is_told_before_anything_is_compiled() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let scene = scene("");
+    scene.replace("hub.toml", "127.0.0.1:0", &address);
+    let cache = scene.path("cache");
+    let mut command = scene.command(&["hub"]);
+    command.env("PIBENCH_CACHE", &cache);
+    expect(&command.output().unwrap(), 4, &[&address]);
+    assert!(!cache.exists(), "something was compiled");
+    // The twin: free again, it is the hub's.
+    drop(taken);
     assert_eq!(Hub::start(&scene).end(), Some(0));
 }
 

@@ -218,6 +218,11 @@ fn a_signed_plugin_is_its_signers_under_its_name_and_to_the_byte() {
         2,
         &["name who may sign it by --signers"],
     );
+    expect(
+        &scene.run(&["verify", "signers"]),
+        3,
+        &["find what signers is: a plugin is a file NAME.wasm"],
+    );
     // The same bytes under another name are another plugin to a policy.
     let with = ["--signers", "signers"];
     for end in ["", ".sig"] {

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_engine::AgentRole;
 use pibench_engine::plan::Shared;
-use pibench_hub::{Hub, HubError, HubFile, Ledger, LedgerError, PreflightError, serve};
+use pibench_hub::{Hub, HubError, HubFile, Ledger, LedgerError, PreflightError, open_door, serve};
 use pibench_report::escape::line;
 use pibench_signature::SigningKey;
 use pibench_suite::load::Assignment;
@@ -110,8 +110,10 @@ fn host(file: HubFile, args: &HubArgs) -> Result<Exit, Failure> {
     let Some(playing) = wanted.playing.clone() else {
         return Err(anyhow!("host runs that are not played")).or_exit(Exit::Bug);
     };
-    let shared = Shared::of(machine.clone(), suite, wanted, playing)?;
     let runtime = runtime()?;
+    // Before anything is compiled: an address may be another program's.
+    let door = runtime.block_on(open_door(&file)).or_exit(Exit::Io)?;
+    let shared = Shared::of(machine.clone(), suite, wanted, playing)?;
     let ended = runtime.block_on(async {
         let hub = Arc::new(Hub::open(file, machine, shared, key)?);
         if !args.no_preflight {
@@ -119,17 +121,20 @@ fn host(file: HubFile, args: &HubArgs) -> Result<Exit, Failure> {
                 pibench_report::tell!("preflight: {}", line(&told));
             }
         }
-        let announce = |address: std::net::SocketAddr| {
+        let address = door.address();
+        let answer = async {
             pibench_report::tell!(
                 "The hub answers at http://{address}/v1; a proxy in front of it has to bring TLS."
             );
             println!("{}", json!({ "url": format!("http://{address}/v1") }));
+            serve(Arc::clone(&hub), door).await;
+            Ok(())
         };
         tokio::select! {
             // It hears signals before anybody is told that there is a hub.
             biased;
             ended = hub.attend() => ended.map_err(Failure::from),
-            ended = serve(Arc::clone(&hub), announce) => ended.or_exit(Exit::Io),
+            ended = answer => ended,
         }
     });
     runtime.shutdown_background();

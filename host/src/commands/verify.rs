@@ -28,10 +28,13 @@ use pibench_vault::{VaultError, keyring};
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let VerifyArgs { run, signers, .. } = args;
     let signers = read_signers(signers)?;
-    if let Some(thing) = run.as_deref().and_then(|path| Thing::at(path).ok())
-        && !thing.is_run()
-    {
-        return verify_signature(&thing, signers.as_ref());
+    if let Some(path) = run {
+        match Thing::at(path) {
+            Ok(thing) if !thing.is_run() => return verify_signature(&thing, signers.as_ref()),
+            Err(unknown) if path.is_file() => return Err(unknown),
+            // A folder may hold runs.
+            _ => {}
+        }
     }
     let named = or_newest(run.as_slice())?;
     for dir in &named {

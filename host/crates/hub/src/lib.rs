@@ -17,4 +17,4 @@ pub use finish::NAMESPACE;
 pub use hall::{Hub, HubError};
 pub use ledger::{Known, Ledger, LedgerError};
 pub use preflight::PreflightError;
-pub use web::{Heard, hear, serve};
+pub use web::{Heard, hear, open_door, serve};

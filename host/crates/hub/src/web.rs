@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use crate::config::Quotas;
+use crate::config::{HubFile, Quotas};
 use crate::finish::{SIGNATURE, STATEMENT};
 use crate::hall::{Away, Hub, HubOrAway, MEGABYTE};
 use crate::ledger::{
@@ -144,22 +144,22 @@ fn found(value: &Value) -> Response {
     json_answer(StatusCode::OK, value)
 }
 
-/// Opens the hub's door; `told` hears where it is. Answers until the future is dropped.
-pub async fn serve(
-    hub: Arc<Hub>,
-    told: impl FnOnce(std::net::SocketAddr),
-) -> Result<(), DoorError> {
-    let limits = hub.file.limits;
+/// Takes the hub's address. Who knocks waits until it is served.
+pub async fn open_door(file: &HubFile) -> Result<Door, DoorError> {
+    let limits = file.limits;
     let strangers = (limits.connections / 2).max(1);
     let room = Room {
         connections: limits.connections,
         of_peer: limits.connections_of_address,
         strangers,
         strangers_of_peer: (strangers / 2).max(1),
-        gates: hub.file.proxies.clone(),
+        gates: file.proxies.clone(),
     };
-    let door = Door::open_at(hub.file.listen, room).await?;
-    told(door.address());
+    Door::open_at(file.listen, room).await
+}
+
+/// Answers at the hub's door until the future is dropped.
+pub async fn serve(hub: Arc<Hub>, door: Door) {
     let app = Router::new()
         .route("/v1", get(overview))
         .route("/v1/runs", get(runs).post(begin_run))
@@ -173,7 +173,6 @@ pub async fn serve(
         .layer(middleware::from_fn_with_state(Arc::clone(&hub), admit))
         .with_state(hub);
     door.serve(app).await;
-    Ok(())
 }
 
 /// Lets nobody in without a token, and nobody faster than it may.

@@ -126,6 +126,9 @@ impl FromStr for Reference {
             };
         }
         if !text.contains("://") {
+            if text.contains("@sha256:") && !Path::new(text).exists() {
+                return refused("a registry's thing is named with oci:// before its host");
+            }
             return Ok(Self::File(PathBuf::from(text)));
         }
         match Url::parse(text) {
@@ -670,6 +673,10 @@ mod tests {
             Ok("https://lab.example/a.pibench"),
         );
         check("oci://ghcr.io/lab/clinic:1.0.0", Err("named by its digest"));
+        check(
+            &format!("ghcr.io/lab/clinic@sha256:{digest}"),
+            Err("with oci:// before its host"),
+        );
         check("oci://ghcr.io/lab/clinic@sha256:abc", Err("is no sha256:"));
         check(
             &format!("oci://ghcr.io/../x@sha256:{digest}"),
