@@ -12,11 +12,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::episode::spent;
 use super::error::{EpisodeError, RunError};
 use super::outline::outline;
 use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
-use super::session::spent;
 use super::stop::{INTERRUPTED, Scheduler};
 use super::{course, results};
 use pibench_core::message::{Role, Usage};

@@ -12,20 +12,20 @@ use tokio::sync::mpsc;
 use super::error::{EpisodeError, Spot};
 use super::grading::{self, Graders};
 use super::outline;
-use super::plan::Plan;
+use super::plan::{AgentRole, Plan};
 use super::turn::is_kept_result;
 use super::words::OwnWords;
 use crate::judge::Judge;
 use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{Channel, Environment, Setup};
-use pibench_core::progress::{Counted, Progress};
+use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::{ChangeKind, FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::Model;
 use pibench_model::external::External;
 use pibench_model::place::Place;
-use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, VERSION};
+use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, SessionFinished, VERSION};
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
 use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock};
 use pibench_sandbox::app::app_key;
@@ -94,14 +94,40 @@ pub(super) fn result(
     tally.result(plan.protocol, &outline, run)
 }
 
-/// Proc of a session that ended, as the table counts it.
-pub(super) fn counted(
+/// A session's end for the displays, when the tally has it.
+pub(super) fn ended(
     plan: &Plan,
     persona: &Persona,
+    run: u32,
     tally: &EpisodeTally,
-    session: &str,
-) -> Option<Counted> {
-    tally.counted(plan.protocol, &outline::persona(plan, persona), session)
+    finished: &SessionFinished,
+) -> Progress {
+    let outline = outline::persona(plan, persona);
+    let is_scored = finished.outcome.scored();
+    Progress::SessionFinished {
+        persona: plan.shown(&persona.id),
+        run,
+        session: finished.session.clone(),
+        outcome: finished.outcome,
+        turns: finished.turns,
+        proc: is_scored.then_some(finished.proc),
+        comp: finished.comp.filter(|_| is_scored),
+        counted: tally.counted(plan.protocol, &outline, &finished.session),
+        spent: spent(plan),
+    }
+}
+
+pub(super) fn spent(plan: &Plan) -> Spent {
+    if !plan.roles.paid() {
+        return Spent::Nothing;
+    }
+    // An agent from outside pays for itself, and does not say what.
+    let outside = matches!(plan.roles.agent, AgentRole::External(_));
+    if outside || !plan.roles.unpriced.is_empty() {
+        return Spent::Unknown;
+    }
+    let known = plan.spending.meter.known();
+    known.map_or(Spent::Unknown, Spent::Known)
 }
 
 async fn open_environment(
@@ -311,11 +337,6 @@ impl<'a> Episode<'a> {
         result(self.plan, self.persona, self.run, self.tally)
     }
 
-    /// Proc of a session that ended, as the table counts it.
-    pub(super) fn counted(&self, session: &str) -> Option<Counted> {
-        counted(self.plan, self.persona, &self.tally, session)
-    }
-
     /// How the agent is set up in each of its sessions.
     pub(super) fn setup(&self, channel: Channel) -> Setup {
         Setup {
@@ -334,10 +355,14 @@ impl<'a> Episode<'a> {
         }
     }
 
-    /// Adds an event to the journal.
+    /// Adds an event to the journal. A session that ends by it is told.
     pub(super) fn append(&mut self, event: &Event) -> Result<(), JournalError> {
         self.journal.append(event)?;
         self.tally.apply(event);
+        if let Event::SessionFinished(finished) = event {
+            let (persona, run) = (self.persona, self.run);
+            self.tell(ended(self.plan, persona, run, &self.tally, finished));
+        }
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use super::grading::{self, JUDGE};
 use super::plan::Plan;
 use super::recorded::{self, RecordedSession};
 use super::replay::Replay;
-use super::session::{outcome, spent, tracker};
+use super::session::{outcome, tracker};
 use crate::judge::Judge;
 use crate::role::TurnEvidence;
 use pibench_core::matcher::Piece;
@@ -289,17 +289,9 @@ impl<'a> Episode<'a> {
         folder.put_trajectory(persona, self.run, &graded.session, &trajectory)?;
         self.tally
             .apply(&Event::SessionFinished(Box::new(graded.clone())));
-        let _ = self.progress.send(Progress::SessionFinished {
-            persona: persona.clone(),
-            run: self.run,
-            session: graded.session.clone(),
-            outcome: graded.outcome,
-            turns: graded.turns,
-            proc: graded.outcome.scored().then_some(graded.proc),
-            comp: graded.comp.filter(|_| graded.outcome.scored()),
-            counted: episode::counted(self.plan, self.persona, &self.tally, &graded.session),
-            spent: spent(self.plan),
-        });
+        let ended = episode::ended(self.plan, self.persona, self.run, &self.tally, &graded);
+        // Nobody may be listening.
+        let _ = self.progress.send(ended);
         Ok(graded)
     }
 

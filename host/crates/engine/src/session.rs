@@ -22,7 +22,7 @@ use pibench_agent::environment::guest_fault;
 use pibench_agent::{Agent, Channel, TurnDone, TurnEnd, TurnLimits};
 use pibench_core::matcher::Piece;
 use pibench_core::path::WorkspacePath;
-use pibench_core::progress::{Progress, Spent};
+use pibench_core::progress::Progress;
 use pibench_core::record::{CallRecord, FileChange, Outcome, Utterance};
 use pibench_core::score;
 use pibench_core::score::IntentCounts;
@@ -648,44 +648,9 @@ impl<'e, 'a> Play<'e, 'a> {
             scored = outcome.scored(),
             "finished"
         );
-        let event = Event::SessionFinished(Box::new(finished));
-        self.episode.append(&event)?;
-        if let Event::SessionFinished(finished) = &event {
-            tell_end(self.episode, finished);
-        }
-        Ok(())
+        let finished = Event::SessionFinished(Box::new(finished));
+        Ok(self.episode.append(&finished)?)
     }
-}
-
-fn tell_end(episode: &Episode<'_>, finished: &SessionFinished) {
-    let Episode {
-        plan, persona, run, ..
-    } = episode;
-    let is_scored = finished.outcome.scored();
-    episode.tell(Progress::SessionFinished {
-        persona: plan.shown(&persona.id),
-        run: *run,
-        session: finished.session.clone(),
-        outcome: finished.outcome,
-        turns: finished.turns,
-        proc: is_scored.then_some(finished.proc),
-        comp: finished.comp.filter(|_| is_scored),
-        counted: episode.counted(&finished.session),
-        spent: spent(plan),
-    });
-}
-
-pub(super) fn spent(plan: &Plan) -> Spent {
-    if !plan.roles.paid() {
-        return Spent::Nothing;
-    }
-    // An agent from outside pays for itself, and does not say what.
-    let outside = matches!(plan.roles.agent, AgentRole::External(_));
-    if outside || !plan.roles.unpriced.is_empty() {
-        return Spent::Unknown;
-    }
-    let known = plan.spending.meter.known();
-    known.map_or(Spent::Unknown, Spent::Known)
 }
 
 /// Whether the judge of rubrics gave no answer in this turn, which leaves the session unscored.

@@ -120,6 +120,13 @@ impl EpisodeTally {
         }
     }
 
+    fn score(&self, protocol: Protocol, persona: &PersonaOutline) -> PersonaScore {
+        let scores: Vec<SessionScore> = planned(persona)
+            .map(|session| self.session_score(session))
+            .collect();
+        PersonaScore::new(&persona.id, protocol, &scores)
+    }
+
     /// Proc of a session that ended, as the persona's score takes it in.
     pub fn counted(
         &self,
@@ -127,10 +134,7 @@ impl EpisodeTally {
         persona: &PersonaOutline,
         session: &str,
     ) -> Option<Counted> {
-        let scores: Vec<SessionScore> = planned(persona)
-            .map(|session| self.session_score(session))
-            .collect();
-        let score = PersonaScore::new(&persona.id, protocol, &scores);
+        let score = self.score(protocol, persona);
         let one = score.sessions.iter().find(|one| one.id == session)?;
         let proc = one.proc_scored?;
         Some(Counted {
@@ -141,10 +145,7 @@ impl EpisodeTally {
 
     /// The lines and the score of the episode.
     pub fn result(self, protocol: Protocol, persona: &PersonaOutline, run: u32) -> EpisodeResult {
-        let scores: Vec<SessionScore> = planned(persona)
-            .map(|session| self.session_score(session))
-            .collect();
-        let mut score = PersonaScore::new(&persona.id, protocol, &scores);
+        let mut score = self.score(protocol, persona);
         let line = |(session, result): (&SessionOutline, &SessionResult)| {
             let finished = self.finished(&session.id);
             let usage = finished.map_or_else(RoleUsage::default, |finished| finished.usage);
