@@ -220,7 +220,7 @@ struct Made<'a> {
 impl Plan {
     /// The built-in tools of its profile, and those that the persona lists of its apps'.
     pub(super) async fn toolbox(&self, persona: &Persona) -> Result<Toolbox, EpisodeError> {
-        let place = self.toolboxes.of(&persona.id);
+        let place = self.toolboxes.of(persona);
         let make = || list_tools(persona, &self.plugins, self.app_limits, self.scaffold);
         place.get_or_try_init(make).await.cloned()
     }

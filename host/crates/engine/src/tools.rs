@@ -1,4 +1,5 @@
-//! The tools that a persona's agent has. They are the same in each of its episodes, so they are made once in a run.
+//! The tools that a persona's agent has. They are the same in each of its episodes, and to compile their schemas takes longer
+//! than a short session, so they are made once in a run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,15 +13,15 @@ use pibench_core::vocabulary::Scaffold;
 use pibench_sandbox::{App, Limits, Plugins};
 use pibench_suite::suite::Persona;
 
-/// Toolboxes by the personas' ids.
+/// Toolboxes by what personas list: those of the examples of rules list the same.
 #[derive(Debug, Default)]
-pub struct Toolboxes(Mutex<BTreeMap<String, Arc<OnceCell<Toolbox>>>>);
+pub struct Toolboxes(Mutex<BTreeMap<Vec<String>, Arc<OnceCell<Toolbox>>>>);
 
 impl Toolboxes {
-    /// The place of a persona's toolbox, in which the first of its episodes makes it while the others wait.
-    pub(super) fn of(&self, persona: &str) -> Arc<OnceCell<Toolbox>> {
+    /// The place of a persona's toolbox, in which the first episode makes it while the others wait.
+    pub(super) fn of(&self, persona: &Persona) -> Arc<OnceCell<Toolbox>> {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(places.entry(persona.to_owned()).or_default())
+        Arc::clone(places.entry(persona.tools.clone()).or_default())
     }
 }
 
