@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::escape;
 use pibench_suite::suite::{Grading, Item, Session, Suite};
 
 /// By persona and session.
@@ -21,36 +22,34 @@ pub struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
-    /// A table, a line for each session that was played.
+    /// A table, a line for each session that was played, of 80 columns where names are of a usual length.
     pub fn render(&self) -> String {
-        let mut header = vec![
-            "session", "category", "intents", "rubrics", "rules", "tokens",
-        ];
-        header.extend(self.turns.iter().map(|(agent, _)| *agent));
-        let mut table = table(&header, 2);
+        let header = ["session", "intents", "rubrics", "rules", "tokens", "turns"];
+        let mut table = table(&header, 1);
         let mut lines = 0;
         for (key, session) in self.sessions() {
             if !self.turns.iter().all(|(_, turns)| turns.contains_key(&key)) {
                 continue;
             }
             let (rubrics, rules) = items(session);
-            let mut row = vec![
+            let turns = self.turns.iter().filter_map(|(_, turns)| turns.get(&key));
+            let turns: Vec<String> = turns.map(u32::to_string).collect();
+            table.add_row([
                 session.id.clone(),
-                category(session),
                 session.intents.len().to_string(),
                 rubrics.to_string(),
                 rules.to_string(),
                 self.tokens.get(&key).copied().unwrap_or(0).to_string(),
-            ];
-            let turns = self.turns.iter().filter_map(|(_, turns)| turns.get(&key));
-            row.extend(turns.map(u32::to_string));
-            table.add_row(row);
+                turns.join(", "),
+            ]);
             lines += 1;
         }
         if self.turns.is_empty() || lines == 0 {
             return String::new();
         }
-        format!("Material in tokens (4 bytes each), turns by agent:\n\n{table}\n\n")
+        let agents: Vec<&str> = self.turns.iter().map(|(agent, _)| *agent).collect();
+        let agents = agents.join(", ");
+        format!("Material in tokens (4 bytes each), turns of {agents}:\n\n{table}\n\n")
     }
 
     /// The same for programs.
@@ -87,12 +86,6 @@ impl Sessions<'_> {
     }
 }
 
-fn category(session: &Session) -> String {
-    session
-        .category
-        .map_or_else(|| "-".into(), |category| format!("{category:?}"))
-}
-
 /// Rubrics and rules.
 fn items(session: &Session) -> (usize, usize) {
     let rubric = |item: &&Item| matches!(item.grading, Grading::Rubric { .. });
@@ -121,6 +114,37 @@ pub fn offered(personas: &[Offered]) -> String {
         ]);
     }
     format!("Tools that the agent is offered, and their tokens in each request:\n\n{table}\n\n")
+}
+
+/// A blind play of a session.
+#[derive(Debug)]
+pub struct Piloted {
+    /// With its persona.
+    pub session: String,
+    pub turns: u32,
+    /// Intents met in the first turn, and all.
+    pub first: (usize, usize),
+    /// Percent.
+    pub proc: f64,
+    /// Percent; of a session without a checklist none, and of a play of another checklist.
+    pub comp: Option<f64>,
+}
+
+/// A table, a line for each play.
+pub fn piloted(plays: &[Piloted]) -> String {
+    let header = ["session in pilots", "turns", "first turn", "Proc", "Comp"];
+    let mut table = table(&header, 1);
+    for play in plays {
+        let (first, all) = play.first;
+        table.add_row([
+            escape::line(&play.session),
+            play.turns.to_string(),
+            format!("{first} of {all}"),
+            format!("{:.1}", play.proc),
+            play.comp.map_or_else(|| "-".into(), |comp| format!("{comp:.1}")),
+        ]);
+    }
+    format!("Blind plays; intents that were met in the first turn:\n\n{table}\n\n")
 }
 
 /// The agents' scores, and how long an episode took.

@@ -1,10 +1,8 @@
 //! What blind plays of a suite came to, and what they say of its intents.
 
-use std::fmt::Write;
-
 use camino::Utf8Path;
 
-use pibench_report::escape;
+use pibench_report::check::{Piloted, piloted};
 use pibench_suite::load::pilots::{PILOTS, by_session, pilots, undecided};
 use pibench_suite::problem::{Problem, Problems};
 use pibench_suite::suite::Suite;
@@ -18,38 +16,16 @@ pub(super) fn read(file: &Utf8Path, suite: &Suite) -> (String, Vec<Problem>) {
     };
     let at = file.with_file_name(PILOTS);
     let mut problems = Vec::new();
-    let mut text = String::from(
-        "\n| session in pilots | plays | turns | met in the first turn | Proc | Comp |\n\
-         |-------------------|-------|-------|-----------------------|------|------|\n",
-    );
+    let mut lines = Vec::new();
     for (persona, session, plays) in by_session(&pilots, suite) {
         let id = &session.id;
-        let list = |values: Vec<String>| values.join(", ");
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} |",
-            escape::line(&format!("{persona}/{id}")),
-            plays.len(),
-            list(plays.iter().map(|play| play.turns.to_string()).collect()),
-            list(
-                plays
-                    .iter()
-                    .map(|play| format!("{} of {}", play.first.len(), play.all().count()))
-                    .collect()
-            ),
-            list(
-                plays
-                    .iter()
-                    .map(|play| format!("{:.1}", play.proc))
-                    .collect()
-            ),
-            list(
-                plays
-                    .iter()
-                    .map(|play| play.comp.map_or("-".into(), |comp| format!("{comp:.1}")))
-                    .collect()
-            ),
-        );
+        lines.extend(plays.iter().map(|play| Piloted {
+            session: format!("{persona}/{id}"),
+            turns: play.turns,
+            first: (play.first.len(), play.all().count()),
+            proc: play.proc,
+            comp: play.comp,
+        }));
         for (intent, met) in undecided(session, &plays) {
             let who = if met { "every" } else { "no" };
             let message = format!(
@@ -60,5 +36,5 @@ pub(super) fn read(file: &Utf8Path, suite: &Suite) -> (String, Vec<Problem>) {
             problems.push(Problem::of_file(&at, message).help(help).warning());
         }
     }
-    (text + "\n", problems)
+    (format!("\n{}", piloted(&lines)), problems)
 }
