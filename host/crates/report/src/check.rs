@@ -141,7 +141,8 @@ pub fn piloted(plays: &[Piloted]) -> String {
             play.turns.to_string(),
             format!("{first} of {all}"),
             format!("{:.1}", play.proc),
-            play.comp.map_or_else(|| "-".into(), |comp| format!("{comp:.1}")),
+            play.comp
+                .map_or_else(|| "-".into(), |comp| format!("{comp:.1}")),
         ]);
     }
     format!("Blind plays; intents that were met in the first turn:\n\n{table}\n\n")
