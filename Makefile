@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image bench fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -128,6 +128,10 @@ dist: $(HOST)
 	command -v musl-gcc >/dev/null || apt-get install -y -qq musl-tools >/dev/null
 	cargo build --profile dist --locked --target $(STATIC) --bins
 	sh host/packages/dist.sh target/$(STATIC)/dist/pibench-host
+
+# The image by its Containerfile, built and played in; needs root and Debian's buildah, which it installs.
+image: dist
+	sh host/packages/image.sh
 
 # In memory where there is such a folder: on a disk that many files were deleted from lately, the disk is measured.
 BENCH_DIR ?= $(firstword $(wildcard /dev/shm) /tmp)

@@ -55,7 +55,10 @@ fn the_embedded_suite_gives_no_hint_of_anything() {
             "{id} is not in:\n{text}"
         );
     }
-    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    let wide: Vec<&str> = text
+        .lines()
+        .filter(|line| line.chars().count() > 80)
+        .collect();
     assert!(wide.is_empty(), "wider than 80 columns: {wide:#?}");
 }
 

@@ -151,6 +151,11 @@ impl Seen {
         own.join(&String::from(SEPARATOR))
     }
 
+    /// Whether [`Seen::own_words`] would leave anything of the text out.
+    pub fn has_of(&self, spans: &Spans) -> bool {
+        spans.0.iter().any(|window| self.windows.contains(window))
+    }
+
     fn add_windows(&mut self, text: &str) {
         let mut rolling = Rolling::default();
         self.windows.reserve(text.len().saturating_sub(SPAN));
@@ -188,8 +193,7 @@ impl Seen {
                 continue;
             }
             let end = start + SPAN;
-            let span = &text.folded[start..end];
-            if span.iter().filter(|(it, _)| it.is_alphanumeric()).count() < WORDS {
+            if !text.is_wordy(start) {
                 continue;
             }
             for &(_, plain) in &text.folded[start.max(marked)..end] {
@@ -198,6 +202,19 @@ impl Seen {
             marked = end;
         }
         copied
+    }
+}
+
+/// The spans of a text that a copy of it is known by, to be looked for in much that was shown.
+#[derive(Debug)]
+pub struct Spans(Vec<u64>);
+
+impl Spans {
+    pub fn of(text: &str) -> Self {
+        let text = Folded::new(&text.replace(SEPARATOR, " "));
+        let windows = text.windows().enumerate();
+        let wordy = windows.filter(|(start, _)| text.is_wordy(*start));
+        Self(wordy.map(|(_, window)| window).collect())
     }
 }
 
@@ -226,6 +243,12 @@ impl Folded {
         let mut rolling = Rolling::default();
         let characters = self.folded.iter().map(|&(character, _)| character);
         characters.filter_map(move |character| rolling.push(character))
+    }
+
+    /// Whether the span that starts there says anything.
+    fn is_wordy(&self, start: usize) -> bool {
+        let span = self.folded[start..start + SPAN].iter();
+        span.filter(|(it, _)| it.is_alphanumeric()).count() >= WORDS
     }
 }
 
@@ -334,7 +357,10 @@ mod tests {
     }
 
     fn check(shown: &[&str], written: &str, expected: &str) {
-        assert_eq!(seen(shown).own_words(written), expected);
+        let seen = seen(shown);
+        assert_eq!(seen.own_words(written), expected);
+        let is_whole = expected == collapse(&written.replace(SEPARATOR, " "));
+        assert_eq!(seen.has_of(&Spans::of(written)), !is_whole, "{written}");
     }
 
     #[test]

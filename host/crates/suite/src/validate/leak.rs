@@ -7,7 +7,7 @@ use super::shown::{Text, opening, stands_in};
 use super::{Ground, Shown, words};
 use crate::problem::Report;
 use crate::toml_file::Place;
-use pibench_core::lexical::{SPAN, collapse};
+use pibench_core::lexical::{SPAN, Spans};
 use pibench_core::matcher::{Piece, Place as Where};
 
 /// Share of an intent's words that stand in the request, from which on it looks stated. Intents and requests speak of the
@@ -52,19 +52,17 @@ fn check_secret(
     place: &Place<'_>,
     report: &mut Report<'_>,
 ) {
-    let leaks = shown.texts.iter().filter(|text| tells(text, secret));
+    let spans = (secret.chars().count() >= SPAN).then(|| Spans::of(secret));
+    // A long span of the secret, or all of a short one.
+    let tells = |text: &&Text| match &spans {
+        Some(spans) => text.seen.has_of(spans),
+        None => stands_in(secret, &text.words),
+    };
+    let leaks = shown.texts.iter().filter(tells);
     for text in leaks {
         let message = format!("{} has this in the same words", text.place);
         ground.report(report, place, message, REWORD);
     }
-}
-
-/// Whether the text holds a long span of the secret, or all of a short one.
-fn tells(text: &Text, secret: &str) -> bool {
-    if secret.chars().count() < SPAN {
-        return stands_in(secret, &text.words);
-    }
-    text.seen.own_words(secret) != collapse(secret)
 }
 
 /// The request is held against the matcher and against the words of the intent.
