@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the image by its Containerfile and plays in it as a cluster would: a user without a name, nothing to be written but /data,
-# no capability, no network. Called by `make image`, from the project's root, after `make dist`. The two images that it stands on
-# are stood in for where no registry is asked: what is tried is the file, the program and their rights, and not those images.
+# Builds the image by its Containerfile and plays in it as its first lines say: a user without a name, nothing to be written but
+# /data and a /tmp in memory, no capability, no network. Called by `make image`, from the project's root, after `make dist`. The
+# two images that it stands on are stood in for, as no registry is asked: what is tried is the file, the program and their rights.
 set -eu
 
 leave_out() {
@@ -15,7 +15,6 @@ command -v buildah >/dev/null && command -v bwrap >/dev/null || {
 test "$(id -u)" = 0 && test -x /bin/busybox || leave_out "it needs root and busybox-static"
 
 scene=$(mktemp -d)
-export STORAGE_DRIVER=vfs
 build() {
     buildah --root "$scene/images" --runroot "$scene/state" "$@"
 }
@@ -42,13 +41,17 @@ config = json.load(open(sys.argv[1]))["OCIv1"]["config"]
 assert (config["User"], config["WorkingDir"], config["Entrypoint"]) == ("65532:65532", "/data", ["/usr/bin/pibench-host"]), config
 PYTHON
 
-root=$(build mount "$container")
-chmod 755 "$scene" "$scene/images"
+# Out of the builder's folders, which are root's alone.
+root=$scene/root
+cp -a "$(build mount "$container")" "$root"
+chmod 755 "$scene"
+# Where whatever runs an image puts them.
+mkdir -p "$root/proc" "$root/dev"
 data=$scene/data
 cp -a "$root/data" "$data"
 inside() {
     setpriv --reuid 65532 --regid 65532 --clear-groups bwrap --unshare-all --die-with-parent --ro-bind "$root" / --bind "$data" /data \
-        --proc /proc --dev /dev --clearenv --setenv PIBENCH_CACHE /data/cache --chdir /data /usr/bin/pibench-host "$@"
+        --tmpfs /tmp --proc /proc --dev /dev --clearenv --setenv PIBENCH_CACHE /data/cache --chdir /data /usr/bin/pibench-host "$@"
 }
 inside --version
 inside run -q --json --session archive-tidy --persona law_trainee --out played >"$scene/results.json"

@@ -7,7 +7,7 @@ tools=target/packages/venv
 test -x $tools/bin/uvx || {
     python3 -m venv $tools && $tools/bin/pip install --quiet --disable-pip-version-check -r host/packages/requirements.txt
 }
-# The image is not built here: no builder is at hand.
+# `make image` builds it.
 $tools/bin/hadolint host/packages/Containerfile
 rm -rf target/wheels
 $tools/bin/maturin build --quiet --profile "$1" --manifest-path host/Cargo.toml --out target/wheels

@@ -70,6 +70,12 @@ pub(super) struct Graded {
     pub(super) unread: Vec<Fault>,
 }
 
+/// Where nothing stays. An error names the place and what chooses it.
+pub(super) fn make_temporary_folder() -> Result<tempfile::TempDir, String> {
+    tempfile::tempdir()
+        .map_err(|error| format!("make a temporary folder: {error}; TMPDIR names another place"))
+}
+
 impl<'a> Replay<'a> {
     pub(super) fn new(
         plan: &'a Plan,
@@ -81,7 +87,7 @@ impl<'a> Replay<'a> {
             run,
             reason,
         };
-        let dir = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+        let dir = make_temporary_folder().map_err(|reason| failed(format!("cannot {reason}")))?;
         let path = Utf8Path::from_path(dir.path()).ok_or_else(|| failed("no UTF-8 path".into()))?;
         Ok(Self {
             workspace: Workspace::open(path, Quota::default())?,

@@ -9,6 +9,7 @@ use super::{CheckError, Ground};
 use crate::dispatcher;
 use crate::dispatcher::Finished;
 use crate::plan::{Answers, Seat, Wanted, resolve};
+use crate::replay::make_temporary_folder;
 use pibench_core::player;
 use pibench_core::vocabulary::Protocol;
 use pibench_record::event::{Event, SessionFinished, Turn};
@@ -38,7 +39,7 @@ pub(super) async fn play(
     sessions: &[String],
     ground: &Ground<'_>,
 ) -> Result<Play, CheckError> {
-    let dir = tempfile::tempdir().map_err(CheckError::disk)?;
+    let dir = make_temporary_folder().map_err(CheckError::disk)?;
     let out = Utf8PathBuf::try_from(dir.path().join("run")).map_err(CheckError::disk)?;
     let mut suite = suite.clone();
     suite.user = Some(player::LEXICAL.into());
