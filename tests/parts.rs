@@ -9,7 +9,7 @@ use crate::models::{KEY, play, run, server};
 use crate::scene::{Scene, expect, files, first_persona, short};
 
 /// The files of a run folder that do not depend on when and where it was played.
-fn comparable(scene: &Scene, run: &str) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn comparable(scene: &Scene, run: &str) -> Vec<(String, Vec<u8>)> {
     let apart = [
         "lock",
         "timing.jsonl",

@@ -179,7 +179,7 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
         assert!(svg.contains("<polygon"), "{figure}");
     }
     let records = ["run", "whole"].map(|dir| RunRecord::read_finished(&scene.path(dir)).unwrap());
-    let index = json!(index(&Report::new(records.into(), &[], 1)));
+    let index = json!(index(&Report::new(records.into(), &[], 1).unwrap()));
     // What models judged stands first.
     assert_eq!(index["runs"][0]["marks"], json!([]));
     assert_eq!(index["runs"][1]["marks"], json!([PATTERNS]));

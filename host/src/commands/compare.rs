@@ -9,11 +9,12 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::statistics::compare as compare_scores;
 use pibench_core::vocabulary::Ablation;
 use pibench_record::RunFolder;
-use pibench_record::folder::{read_manifest, read_results};
+use pibench_record::folder::read_manifest;
 use pibench_record::identity::{incomparable, listed};
 use pibench_record::results::RunResults;
 use pibench_report::comparison::{cautions, comparison};
 use pibench_report::measures::comparable_scores;
+use pibench_report::run_record::RunRecord;
 
 /// Compares two run folders, session by session and overall.
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
@@ -28,13 +29,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         ))
         .or_exit(Exit::InvalidInput);
     }
-    let results = |dir: &Utf8Path| {
-        read_results(dir.as_std_path())
-            .with_context(|| format!("compare {dir}: it is not played to its end"))
+    let read = |dir: &Utf8Path| {
+        RunRecord::read_unheld(dir.as_std_path())
+            .with_context(|| format!("compare {dir}"))
             .or_exit(Exit::InvalidInput)
     };
-    let (left, right) = (results(a)?, results(b)?);
-    let (a_scores, b_scores) = comparable_scores(&left, &right);
+    let (left, right) = (read(a)?, read(b)?);
+    let scores = comparable_scores(&left, &right);
+    let (a_scores, b_scores) = scores.or_exit(Exit::InvalidInput)?;
     let found = compare_scores(&a_scores, &b_scores, *seed);
     let mut cautions = cautions(&of_a, &of_b);
     for dir in [a, b] {
@@ -46,7 +48,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         found["cautions"] = json!(cautions);
         println!("{found}");
     } else {
-        let (a, b) = (name(a, &left), name(b, &right));
+        let (a, b) = (name(a, &left.results), name(b, &right.results));
         println!("{}", comparison(&found, &a, &b, &cautions));
     }
     Ok(Exit::Complete)

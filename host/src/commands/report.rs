@@ -43,7 +43,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let records: Result<Vec<RunRecord>, RecordError> = runs
         .iter()
         .flat_map(|dir| runs_in(dir.as_std_path()))
-        .map(|dir| RunRecord::read_finished(&dir))
+        .map(|dir| RunRecord::read_unheld(&dir))
         .collect();
     let records = records.map_err(failure)?;
     let mut changed = Vec::new();
@@ -61,7 +61,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
             changed.push(format!("{dir}: {lacking}: this is no whole run."));
         }
     }
-    let mut report = Report::new(records, &audits(audit)?, *seed);
+    let report = Report::new(records, &audits(audit)?, *seed);
+    let mut report = report.map_err(failure)?;
     // Above all else, in every format.
     changed.extend(report.banner.take());
     report.banner = (!changed.is_empty()).then(|| stored::name(&changed.join(" ")));

@@ -63,7 +63,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
             };
             reopen(&machine, run, look)
         })?;
-        print_told(&Told::of(&found, SEED));
+        print_told(&Told::of(&found, SEED)?);
         may &= found.reasons.is_empty();
     }
     if !may {
@@ -143,7 +143,7 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
         _ => None,
     };
     let told = checked.runs.iter().map(|run| Told::of(run, again.seed));
-    let told: Vec<Told<'_>> = told.collect();
+    let told: Vec<Told<'_>> = told.collect::<Result<_, Failure>>()?;
     if *json {
         let found = serde_json::json!({
             "version": 1, "archive": archive, "digest": checked.digest, "may_be_ranked": may, "signed": checked.signed,

@@ -17,7 +17,7 @@ use pibench_report::draft::Draft;
 use pibench_report::escape;
 use pibench_report::measures::Measures;
 use pibench_report::report::Report;
-use pibench_report::run_record::RunRecord;
+use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::table;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -32,6 +32,8 @@ pub enum SiteError {
     Io { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Report(#[from] bundle::WriteError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
 }
 
 /// Who signed a submission.
@@ -155,7 +157,7 @@ pub fn write(
     // One for each run, as its report has them.
     let mut measures = Vec::new();
     for (place, one) in standing.iter().enumerate() {
-        let report = Report::new(vec![one.record.clone()], &[], seed);
+        let report = Report::new(vec![one.record.clone()], &[], seed)?;
         bundle::write(&report, &draft.path().join(folder(place)))?;
         measures.extend(report.measures);
     }

@@ -1,7 +1,9 @@
 //! What a run may cost: the sum of its record and of this process, and the operator's bound on it. It stops nothing by
 //! itself; an episode asks before each turn.
 
-use std::path::{Path, PathBuf};
+mod share;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{EpisodeError, LimitReached};
@@ -10,8 +12,10 @@ use pibench_core::message::Usage;
 use pibench_model::meter::Meter;
 use pibench_record::event::Event;
 use pibench_record::folder::{FolderError, Shard};
-use pibench_record::parts::{place_of, publish_spent, spent};
+use pibench_record::parts::{Books, place_of};
 use pibench_record::standing::EpisodeTally;
+
+use share::Share;
 
 /// Money of a run.
 #[derive(Debug, Default)]
@@ -20,17 +24,15 @@ pub struct Spending {
     pub meter: Arc<Meter>,
     /// None: no bound.
     pub limit: Option<MicroUsd>,
-    /// Where the other parts of the run say what they spent; None for a run that has none.
+    /// The other parts of the run, which have the same bound; None for a run that has none.
     pub others: Option<Others>,
 }
 
-/// The other parts of a run, which have the same bound.
-#[derive(Debug, Clone)]
+/// The other parts of a run.
+#[derive(Debug)]
 pub struct Others {
-    /// The folder of all parts.
-    all: PathBuf,
-    /// This part's number.
-    index: u32,
+    books: Books,
+    share: Share,
 }
 
 impl Others {
@@ -38,8 +40,10 @@ impl Others {
     pub(super) fn of(run: &Path, shard: Option<Shard>) -> Option<Self> {
         let shard = shard?;
         let all = place_of(run, shard)?;
-        let index = shard.index;
-        Some(Self { all, index })
+        Some(Self {
+            books: Books::of(&all, shard.index),
+            share: Share::of(shard.of),
+        })
     }
 }
 
@@ -47,39 +51,39 @@ impl Spending {
     /// Whether another turn may begin. One that has begun is played to its end, so a run spends somewhat more: a turn for each
     /// that is played at the time, in all parts.
     pub(super) fn check(&self) -> Result<(), EpisodeError> {
-        let mut spent = self.meter.spent();
-        spent += self.publish()?;
-        Ok(self.within(spent)?)
+        let Some(limit) = self.limit else {
+            return Ok(());
+        };
+        let own = self.meter.spent();
+        let used_up = match &self.others {
+            Some(Others { books, share }) => share.used_up(books, limit, own)?,
+            None => (own >= limit).then_some(own),
+        };
+        match used_up {
+            Some(spent) => Err(LimitReached { spent, limit }.into()),
+            None => Ok(()),
+        }
     }
 
-    /// Makes known what this part has spent where its bound is that of others too; what they have.
-    pub(super) fn publish(&self) -> Result<MicroUsd, FolderError> {
+    /// Makes known what this part has spent where its bound is that of others too.
+    pub(super) fn publish(&self) -> Result<(), FolderError> {
         match (&self.limit, &self.others) {
-            (Some(_), Some(Others { all, index })) => {
-                publish_spent(all, *index, self.meter.spent())
-            }
-            _ => Ok(MicroUsd::default()),
+            (Some(_), Some(Others { books, .. })) => books.publish(self.meter.spent()),
+            _ => Ok(()),
         }
     }
 
     /// Takes into account what an earlier process of this part had spent, and its record does not have: for turns that it lost.
     pub(super) fn recall(&self) -> Result<(), FolderError> {
-        let Some(Others { all, index }) = &self.others else {
+        let Some(Others { books, .. }) = &self.others else {
             return Ok(());
         };
-        let lost = spent(all, *index)?.0.saturating_sub(self.meter.spent().0);
+        let lost = books.own()?.0.saturating_sub(self.meter.spent().0);
         self.meter.add(&Usage {
             cost: MicroUsd(lost),
             ..Usage::default()
         });
         Ok(())
-    }
-
-    fn within(&self, spent: MicroUsd) -> Result<(), LimitReached> {
-        match self.limit {
-            Some(limit) if spent >= limit => Err(LimitReached { spent, limit }),
-            _ => Ok(()),
-        }
     }
 
     /// Takes what the record of an earlier process has spent into account.
@@ -120,11 +124,10 @@ mod tests {
         spending.enter(&[turn(60), turn(39)]);
         assert!(spending.check().is_ok());
         spending.meter.add(&usage(1));
-        let reached = spending.within(spending.meter.spent()).unwrap_err();
-        assert_eq!(
-            (reached.spent, reached.limit),
-            (MicroUsd(100), MicroUsd(100))
-        );
+        let Err(EpisodeError::Spent(LimitReached { spent, limit })) = spending.check() else {
+            panic!("another turn may begin");
+        };
+        assert_eq!((spent, limit), (MicroUsd(100), MicroUsd(100)));
         assert!(Spending::default().check().is_ok());
     }
 }

@@ -35,7 +35,10 @@ pub trait Mirror: Debug + Send + Sync {
     /// Returns when all is there that was put.
     fn finish(&self) -> io::Result<()>;
 
-    /// The files right below a folder, as they are there now, and not only as they are here.
+    /// A file as it is there when all that was put before is; None without one.
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
+
+    /// The files right below a folder, as they are there when all that was put before is.
     fn read_all(&self, dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>>;
 
     /// The paths of all files below a folder, as they are there when all that was put before is.
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
     use crate::disk::tests::manifest;
     use crate::folder::{Manifest, RunFolder};
-    use crate::parts::spent;
+    use crate::parts::Books;
     use pibench_core::cost::MicroUsd;
 
     /// What is in the other place, and the paths in the order in which they were made or taken away.
@@ -221,6 +224,10 @@ mod tests {
 
         fn finish(&self) -> io::Result<()> {
             Ok(())
+        }
+
+        fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+            Ok(self.files.lock().unwrap().get(path).cloned())
         }
 
         fn read_all(&self, dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
@@ -284,7 +291,14 @@ mod tests {
         assert!(!forget_unsent(&dir.path().join("empty")).unwrap());
 
         other.add("all/spent/1", "60\n");
-        assert_eq!(spent(&here.join("all"), 1).unwrap(), MicroUsd(60));
-        assert_eq!(spent(&here.join("all"), 2).unwrap(), MicroUsd(0));
+        let [first, second] = [1, 2].map(|index| Books::of(&here.join("all"), index));
+        assert_eq!(first.own().unwrap(), MicroUsd(60));
+        assert_eq!(second.own().unwrap(), MicroUsd(0));
+        assert_eq!(second.others().unwrap(), MicroUsd(60));
+        second.mark("5-left-of-9").unwrap();
+        assert!(other.has("all/spent/5-left-of-9"));
+        other.add("all/spent/2-left-of-9", "");
+        assert!(first.is_marked("2-left-of-9").unwrap(), "made elsewhere");
+        assert!(!first.is_marked("1-left-of-9").unwrap());
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::error::FolderError;
@@ -21,7 +22,7 @@ pub const PART: &str = "part-";
 /// The folder of the merged run.
 pub const MERGED: &str = "run";
 
-/// What each part has spent: a file for each, named by its number, in millionths of a US dollar.
+/// The folder of the parts' books.
 const SPENT: &str = "spent";
 
 /// A part of one agent's run.
@@ -182,57 +183,111 @@ pub fn place_of(run: &Path, shard: Shard) -> Option<PathBuf> {
     place.parent().map(Path::to_owned)
 }
 
-/// What a part has made known that it spent, wherever that was.
-pub fn spent(all: &Path, index: u32) -> Result<MicroUsd, FolderError> {
-    let sums = sums_in(&all.join(SPENT))?;
-    let own = sums.into_iter().find(|(number, _)| *number == index);
-    Ok(own.map(|(_, sum)| sum).unwrap_or_default())
+/// Where the parts of a run tell each other what they have spent: a file for each, named by its number, in millionths of a US
+/// dollar, and marks that any of them makes for all.
+#[derive(Debug, Clone)]
+pub struct Books {
+    dir: PathBuf,
+    /// This part's number.
+    index: u32,
 }
 
-/// Makes known what a part has spent, which is never less than was known; what the others have.
-pub fn publish_spent(all: &Path, index: u32, own: MicroUsd) -> Result<MicroUsd, FolderError> {
-    let dir = all.join(SPENT);
-    fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
-        path: dir.clone(),
-        source,
-    })?;
-    let path = dir.join(index.to_string());
-    // As this process wrote it.
-    if sum_of(&fs::read(&path).unwrap_or_default()).is_none_or(|known| known < own) {
-        write_whole(&path, format!("{}\n", own.0).as_bytes())?;
-    }
-    let sums = sums_in(&dir)?;
-    let mut others = MicroUsd::default();
-    for (_, sum) in sums.iter().filter(|(number, _)| *number != index) {
-        others += *sum;
-    }
-    Ok(others)
-}
+/// Those who write in the books of this process: a sum that is known never becomes less.
+static WRITING: Mutex<()> = Mutex::new(());
 
-/// What stands in each part's file, by its number.
-fn sums_in(dir: &Path) -> Result<Vec<(u32, MicroUsd)>, FolderError> {
-    let failed = |error: io::Error| FolderError::Read {
-        path: dir.to_owned(),
-        reason: error.to_string(),
-    };
-    let files = if let Some((mirror, path)) = mirror::find(dir) {
-        // The others play on other machines, and an earlier process of this part may have.
-        mirror.read_all(path).map_err(failed)?
-    } else {
-        let entries = match fs::read_dir(dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(failed)?.flatten(),
+impl Books {
+    /// Those of a part in the folder of all.
+    pub fn of(all: &Path, index: u32) -> Self {
+        let dir = all.join(SPENT);
+        Self { dir, index }
+    }
+
+    /// What this part has made known that it spent, wherever that was.
+    pub fn own(&self) -> Result<MicroUsd, FolderError> {
+        let path = self.path();
+        let bytes = if let Some((mirror, path)) = mirror::find(&path) {
+            // An earlier process of this part may have played elsewhere.
+            mirror.read(path)
+        } else {
+            match fs::read(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                read => read.map(Some),
+            }
         };
-        let file = |entry: fs::DirEntry| {
-            let name = entry.file_name().into_string().ok()?;
-            Some((name, fs::read(entry.path()).ok()?))
+        let bytes = bytes.map_err(|error| self.unread(&error))?;
+        Ok(bytes.as_deref().and_then(sum_of).unwrap_or_default())
+    }
+
+    /// Makes known what this part has spent, which is never less than was known.
+    pub fn publish(&self, own: MicroUsd) -> Result<(), FolderError> {
+        let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.path();
+        // As this process wrote it.
+        if sum_of(&fs::read(&path).unwrap_or_default()).is_none_or(|known| known < own) {
+            self.write(&path, format!("{}\n", own.0).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// What the others have spent, as far as they had made it known when this was asked.
+    pub fn others(&self) -> Result<MicroUsd, FolderError> {
+        let files = if let Some((mirror, path)) = mirror::find(&self.dir) {
+            // They play on other machines.
+            mirror.read_all(path).map_err(|error| self.unread(&error))?
+        } else {
+            let entries = match fs::read_dir(&self.dir) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(MicroUsd(0)),
+                entries => entries.map_err(|error| self.unread(&error))?.flatten(),
+            };
+            let file = |entry: fs::DirEntry| {
+                let name = entry.file_name().into_string().ok()?;
+                Some((name, fs::read(entry.path()).ok()?))
+            };
+            entries.filter_map(file).collect()
         };
-        entries.filter_map(file).collect()
-    };
-    let sums = files
-        .into_iter()
-        .filter_map(|(name, bytes)| Some((name.parse().ok()?, sum_of(&bytes)?)));
-    Ok(sums.collect())
+        let mut others = MicroUsd::default();
+        for (name, bytes) in files {
+            let number: Option<u32> = name.parse().ok();
+            if number.is_some_and(|number| number != self.index) {
+                others += sum_of(&bytes).unwrap_or_default();
+            }
+        }
+        Ok(others)
+    }
+
+    /// Makes a mark that all parts see from now on.
+    pub fn mark(&self, name: &str) -> Result<(), FolderError> {
+        self.write(&self.dir.join(name), b"")
+    }
+
+    /// Whether any part has made a mark.
+    pub fn is_marked(&self, name: &str) -> Result<bool, FolderError> {
+        let path = self.dir.join(name);
+        let is_there = match mirror::find(&path) {
+            Some((mirror, path)) => mirror.read(path).map(|bytes| bytes.is_some()),
+            None => path.try_exists(),
+        };
+        is_there.map_err(|error| self.unread(&error))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.join(self.index.to_string())
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+        fs::create_dir_all(&self.dir).map_err(|source| FolderError::Write {
+            path: self.dir.clone(),
+            source,
+        })?;
+        write_whole(path, bytes)
+    }
+
+    fn unread(&self, error: &io::Error) -> FolderError {
+        FolderError::Read {
+            path: self.dir.clone(),
+            reason: error.to_string(),
+        }
+    }
 }
 
 fn sum_of(bytes: &[u8]) -> Option<MicroUsd> {
@@ -247,13 +302,19 @@ mod tests {
     #[test]
     fn each_part_knows_what_the_others_spent_and_what_it_spent_itself() {
         let dir = tempfile::tempdir().unwrap();
-        let publish = |index, own| publish_spent(dir.path(), index, MicroUsd(own)).unwrap().0;
-        assert_eq!(publish(1, 10), 0);
-        assert_eq!(publish(12, 7), 10);
-        assert_eq!(publish(1, 30), 7);
-        assert_eq!(publish(1, 20), 7);
-        assert_eq!(spent(dir.path(), 1).unwrap(), MicroUsd(30));
-        assert_eq!(spent(dir.path(), 3).unwrap(), MicroUsd(0));
+        let of = |index| Books::of(dir.path(), index);
+        assert_eq!(of(1).others().unwrap(), MicroUsd(0));
+        for (index, own, others) in [(1, 10, 0), (12, 7, 10), (1, 30, 7), (1, 20, 7), (2, 5, 37)] {
+            of(index).publish(MicroUsd(own)).unwrap();
+            assert_eq!(of(index).others().unwrap(), MicroUsd(others), "{index}");
+        }
+        assert_eq!(of(1).own().unwrap(), MicroUsd(30));
+        assert_eq!(of(3).own().unwrap(), MicroUsd(0));
+        // A mark is no sum.
+        assert!(!of(2).is_marked("5-left-of-9").unwrap());
+        of(1).mark("5-left-of-9").unwrap();
+        assert!(of(2).is_marked("5-left-of-9").unwrap());
+        assert_eq!(of(2).others().unwrap(), MicroUsd(37));
     }
 
     #[test]

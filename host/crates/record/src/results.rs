@@ -1,7 +1,7 @@
 //! The scores of a run: `results.json`, and what `run --json` prints. Percent, for people and programs; the journals keep
 //! fractions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -76,54 +76,67 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-impl RunResults {
-    /// Each scored session with its scores by run, as fractions; None where a run did not score it.
-    pub fn session_scores(&self) -> Vec<SessionScores> {
-        self.scores_by(|line| (line.weight > 0).then_some((line.weight, line.proc_scored)))
-    }
+/// Sessions with their scores by run, gathered from lines.
+#[derive(Debug)]
+pub struct Scores {
+    runs: usize,
+    pub all: Vec<SessionScores>,
+    /// By persona and id.
+    places: BTreeMap<Name, BTreeMap<Name, usize>>,
+}
 
-    /// The same for these sessions (persona and id) over their own intents alone, each with the weight 1: how an ablation
-    /// and the full run are compared (paper, Figure 5).
-    pub fn own_scores(&self, sessions: &BTreeSet<(&str, &str)>) -> Vec<SessionScores> {
-        self.scores_by(|line| {
-            let key = (line.persona.as_str(), line.id.as_str());
-            sessions.contains(&key).then_some((1, line.proc))
-        })
-    }
-
-    /// `part` says of a line what its weight and its Proc (percent) are, None to leave it out.
-    fn scores_by(
-        &self,
-        part: impl Fn(&SessionLine) -> Option<(u32, Option<f64>)>,
-    ) -> Vec<SessionScores> {
-        let mut sessions: Vec<SessionScores> = Vec::new();
-        let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        let fraction = |percent: Option<f64>| percent.map(|percent| percent / 100.0);
-        let runs = self.runs as usize;
-        for line in &self.sessions {
-            let Some((weight, proc)) = part(line) else {
-                continue;
-            };
-            let key = (line.persona.as_str(), line.id.as_str());
-            let place = *places.entry(key).or_insert_with(|| {
-                sessions.push(SessionScores {
-                    persona: line.persona.to_string(),
-                    id: line.id.to_string(),
-                    weight,
-                    proc: vec![None; runs],
-                    comp: vec![None; runs],
-                });
-                sessions.len() - 1
-            });
-            let run = (line.run as usize).saturating_sub(1);
-            if let Some(value) = sessions[place].proc.get_mut(run) {
-                *value = fraction(proc);
-            }
-            if let Some(comp) = sessions[place].comp.get_mut(run) {
-                *comp = fraction(line.comp);
-            }
+impl Scores {
+    /// Of none yet.
+    pub fn of(runs: u32) -> Self {
+        Self {
+            runs: runs as usize,
+            all: Vec::new(),
+            places: BTreeMap::new(),
         }
-        sessions
+    }
+
+    /// A session's as it counts, as fractions; None where a run did not score it. Nothing of one that is only a dependency.
+    pub fn add(&mut self, line: &SessionLine) {
+        if line.weight > 0 {
+            self.put(line, line.weight, line.proc_scored);
+        }
+    }
+
+    /// The same over its own intents alone, with the weight 1: how an ablation and the full run are compared (paper, Figure 5).
+    pub fn add_own(&mut self, line: &SessionLine) {
+        self.put(line, 1, line.proc);
+    }
+
+    fn put(&mut self, line: &SessionLine, weight: u32, proc: Option<f64>) {
+        let fraction = |percent: Option<f64>| percent.map(|percent| percent / 100.0);
+        let place = self.place(line, weight);
+        let session = &mut self.all[place];
+        let run = (line.run as usize).saturating_sub(1);
+        if let Some(value) = session.proc.get_mut(run) {
+            *value = fraction(proc);
+        }
+        if let Some(comp) = session.comp.get_mut(run) {
+            *comp = fraction(line.comp);
+        }
+    }
+
+    fn place(&mut self, line: &SessionLine, weight: u32) -> usize {
+        let SessionLine { persona, id, .. } = line;
+        let known = self.places.get(persona).and_then(|ids| ids.get(id));
+        if let Some(place) = known {
+            return *place;
+        }
+        let place = self.all.len();
+        self.all.push(SessionScores {
+            persona: persona.to_string(),
+            id: id.to_string(),
+            weight,
+            proc: vec![None; self.runs],
+            comp: vec![None; self.runs],
+        });
+        let ids = self.places.entry(persona.clone()).or_default();
+        ids.insert(id.clone(), place);
+        place
     }
 }
 
@@ -244,37 +257,15 @@ mod tests {
             usage: Used::default(),
             cost: None,
         };
-        let results = RunResults {
-            version: 1,
-            suite: "s".into(),
-            agent: "m".into(),
-            user: "m".into(),
-            judge: "m".into(),
-            players: Players::named("m", "m", "m"),
-            protocol_version: 2,
-            scripted: false,
-            imported: false,
-            runs: 3,
-            ablate: None,
-            scaffold_prompt: None,
-            proc: None,
-            comp: None,
-            proc_std: None,
-            comp_std: None,
-            at_end: 0,
-            scored: Tally::default(),
-            personas: vec![],
-            sessions: vec![
-                line(1, 0, None),
-                line(1, 2, Some(50.0)),
-                line(2, 2, None),
-                line(3, 2, Some(100.0)),
-            ],
-            faults: vec![],
-            usage: RoleUsage::default(),
-            preflight: RoleUsage::default(),
-            cost: None,
-        };
+        let mut scores = Scores::of(3);
+        for line in [
+            line(1, 0, None),
+            line(1, 2, Some(50.0)),
+            line(2, 2, None),
+            line(3, 2, Some(100.0)),
+        ] {
+            scores.add(&line);
+        }
         let expected = SessionScores {
             persona: "p".into(),
             id: "b".into(),
@@ -282,6 +273,6 @@ mod tests {
             proc: vec![Some(0.5), None, Some(1.0)],
             comp: vec![Some(0.5), None, Some(1.0)],
         };
-        assert_eq!(results.session_scores(), [expected]);
+        assert_eq!(scores.all, [expected]);
     }
 }

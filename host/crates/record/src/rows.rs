@@ -95,7 +95,7 @@ impl<T: Serialize, R: Rows<T>> Serialize for List<'_, T, R> {
 }
 
 /// The lines of a run's `results.json`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct InFile {
     folder: PathBuf,
 }

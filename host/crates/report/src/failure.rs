@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::run_record::RunRecord;
+use super::run_record::{RecordError, RunRecord};
 use pibench_core::failure::{Deeds, Made, Unlooked};
 use pibench_core::record::Status;
 use pibench_core::score::IntentCounts;
@@ -69,24 +69,25 @@ pub struct SessionFailures {
 
 impl Failures {
     /// Of a finished run; None where its outline is of before there was one.
-    pub fn of(run: &RunRecord) -> Option<Self> {
-        run.outline.as_ref().filter(|_| run.complete)?;
+    pub fn of(run: &RunRecord) -> Result<Option<Self>, RecordError> {
+        if run.outline.is_none() || !run.complete {
+            return Ok(None);
+        }
         let mut all = Self::default();
-        let lines = &run.results.sessions;
-        let episode = |a: &SessionLine, b: &SessionLine| (&a.persona, a.run) == (&b.persona, b.run);
-        for lines in lines.chunk_by(episode) {
-            let mut made = Made::new();
-            for line in lines {
-                let Some(trajectory) = run.trajectory(line) else {
-                    continue;
-                };
+        let (mut episode, mut made) = (None, Made::new());
+        run.each_session(|line| {
+            let of = Some((line.persona.clone(), line.run));
+            if episode != of {
+                (episode, made) = (of, Made::new());
+            }
+            if let Some(trajectory) = run.trajectory(line) {
                 let found = session(run, line, &trajectory, &mut made);
                 if line.outcome.scored() {
                     all.add(line, &found);
                 }
             }
-        }
-        Some(all)
+        })?;
+        Ok(Some(all))
     }
 
     fn add(&mut self, line: &SessionLine, found: &SessionFailures) {

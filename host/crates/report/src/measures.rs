@@ -7,14 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::Failures;
-use super::run_record::RunRecord;
+use super::run_record::{RecordError, RunRecord};
 use pibench_core::aggregate::{mean, sample_std};
 use pibench_core::score::{IntentCounts, percent};
 use pibench_core::statistics::{
     Estimate, Measure, PASS_THRESHOLD, PassK, SessionScores, estimate, pass_k,
 };
 use pibench_core::vocabulary::Category;
-use pibench_record::results::{RunResults, SessionLine};
+use pibench_record::Name;
+use pibench_record::results::{Scores as ScoresByRun, SessionLine};
 
 /// A mean over runs and the sample standard deviation over them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -34,6 +35,9 @@ pub struct Scores {
 /// What a run measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Measures {
+    /// Lines of sessions in its results.
+    #[serde(skip)]
+    pub sessions: usize,
     /// Macro: sessions weighted by group size, then personas, then runs.
     pub overall: Scores,
     pub personas: BTreeMap<String, Scores>,
@@ -55,46 +59,72 @@ pub struct Measures {
 
 impl Measures {
     /// Measures a run; `seed` is that of the resampling.
-    pub fn of(run: &RunRecord, seed: u64) -> Self {
+    pub fn of(run: &RunRecord, seed: u64) -> Result<Self, RecordError> {
+        Ok(Self::with_scores(run, seed)?.0)
+    }
+
+    /// The same with each session's scores. No line of a session is held.
+    pub(super) fn with_scores(
+        run: &RunRecord,
+        seed: u64,
+    ) -> Result<(Self, Vec<SessionScores>), RecordError> {
         let results = &run.results;
-        let lines = || results.sessions.iter();
-        let scores = results.session_scores();
-        let mut by_persona: BTreeMap<&str, Vec<&SessionLine>> = BTreeMap::new();
-        for line in lines() {
-            by_persona.entry(&line.persona).or_default().push(line);
-        }
-        let mut by_category: BTreeMap<Category, Vec<&SessionLine>> = BTreeMap::new();
-        for line in lines() {
-            if let Some(category) = run.category(&line.persona, &line.id) {
-                by_category.entry(category).or_default().push(line);
+        let runs = results.runs;
+        let finals = finals(run);
+        let mut scores = ScoresByRun::of(runs);
+        let mut personas: BTreeMap<Name, Both> = BTreeMap::new();
+        let mut categories: BTreeMap<Category, Both> = BTreeMap::new();
+        let (mut of_finals, mut turns) = (Both::default(), ByRun::default());
+        let (mut intents, mut sessions) = (IntentCounts::default(), 0);
+        run.each_session(|line| {
+            sessions += 1;
+            scores.add(line);
+            let persona = match personas.get_mut(&line.persona) {
+                Some(persona) => persona,
+                None => personas.entry(line.persona.clone()).or_default(),
+            };
+            if line.weight > 0 {
+                persona.add(line, line.weight, line.proc_scored);
             }
-        }
-        let counted = || lines().filter(|line| line.outcome.scored());
+            if let Some(category) = run.category(&line.persona, &line.id) {
+                categories
+                    .entry(category)
+                    .or_default()
+                    .add(line, 1, line.proc);
+            }
+            if finals.contains(&(line.persona.as_str(), line.id.as_str())) {
+                of_finals.add(line, 1, line.proc);
+            }
+            if line.outcome.scored() {
+                intents = intents + line.intents;
+                turns.add(line.run, 1, Some(f64::from(line.turns)));
+            }
+        })?;
+        let scores = scores.all;
         let spread = |mean: Option<f64>, std| mean.map(|mean| Spread { mean, std });
-        Self {
+        let measures = Self {
+            sessions,
             overall: Scores {
                 proc: spread(results.proc, results.proc_std),
                 comp: spread(results.comp, results.comp_std),
             },
-            personas: by_persona
+            personas: personas
                 .into_iter()
-                .map(|(id, lines)| (id.to_owned(), persona_scores(results.runs, &lines)))
+                .map(|(id, persona)| (id.to_string(), persona.scores(runs)))
                 .collect(),
-            categories: by_category
+            categories: categories
                 .into_iter()
-                .map(|(category, lines)| (category, plain_scores(results.runs, &lines)))
+                .map(|(category, sums)| (category, sums.scores(runs)))
                 .collect(),
-            finals: plain_scores(results.runs, &finals(run)),
-            intents: counted().map(|line| line.intents).sum(),
-            turns: over_runs(results.runs, counted(), |lines| {
-                let turns: Vec<f64> = lines.iter().map(|line| f64::from(line.turns)).collect();
-                mean(&turns)
-            }),
+            finals: of_finals.scores(runs),
+            intents,
+            turns: turns.spread(runs),
             proc_estimate: estimate(&scores, Measure::Proc, seed),
             comp_estimate: estimate(&scores, Measure::Comp, seed),
             pass_k: pass_k(&scores, PASS_THRESHOLD),
-            failures: Failures::of(run),
-        }
+            failures: Failures::of(run)?,
+        };
+        Ok((measures, scores))
     }
 
     /// Micro-averaged Proc, in percent.
@@ -103,92 +133,104 @@ impl Measures {
     }
 }
 
-/// The scores by which two runs of one suite are compared. What only one of them was given (an ablation) is no fair part
-/// of it: then own intents count, of the sessions that the ablation has.
-pub fn comparable_scores(
-    a: &RunResults,
-    b: &RunResults,
-) -> (Vec<SessionScores>, Vec<SessionScores>) {
-    if a.ablate == b.ablate {
-        return (a.session_scores(), b.session_scores());
+/// The scores by which two runs of one suite are compared.
+pub fn comparable_scores(a: &RunRecord, b: &RunRecord) -> Result<Pair, RecordError> {
+    if a.results.ablate == b.results.ablate {
+        return Ok((scores(a, ScoresByRun::add)?, scores(b, ScoresByRun::add)?));
     }
-    let ablated = if a.ablate.is_some() { a } else { b };
-    let sessions = ablated.sessions.iter();
-    let sessions = sessions
-        .map(|line| (line.persona.as_str(), line.id.as_str()))
-        .collect();
-    (a.own_scores(&sessions), b.own_scores(&sessions))
+    own_scores(a, b)
 }
 
-/// The final sessions of dependency groups, as the suite has them.
-fn finals(run: &RunRecord) -> Vec<&SessionLine> {
-    let Some(outline) = &run.outline else {
-        return Vec::new();
+/// Those of two runs of which one was given less (an ablation). What only the other was given is no fair part of it: then own
+/// intents count, of the sessions that the ablation has.
+pub(super) fn own_scores(a: &RunRecord, b: &RunRecord) -> Result<Pair, RecordError> {
+    let ablated = if a.results.ablate.is_some() { a } else { b };
+    let mut sessions = BTreeSet::new();
+    ablated.each_session(|line| {
+        sessions.insert((line.persona.clone(), line.id.clone()));
+    })?;
+    let add = |scores: &mut ScoresByRun, line: &SessionLine| {
+        if sessions.contains(&(line.persona.clone(), line.id.clone())) {
+            scores.add_own(line);
+        }
     };
-    let personas = outline.personas.iter();
-    let finals: BTreeSet<(&str, &str)> = personas
-        .flat_map(|persona| {
-            let sessions = persona.sessions.iter();
-            let sessions = sessions.filter(|session| !session.depends_on.is_empty());
-            sessions.map(|session| (persona.id.as_str(), session.id.as_str()))
-        })
-        .collect();
-    let is_final =
-        |line: &&SessionLine| finals.contains(&(line.persona.as_str(), line.id.as_str()));
-    run.results.sessions.iter().filter(is_final).collect()
+    Ok((scores(a, add)?, scores(b, add)?))
 }
 
-/// `lines`: those of one persona.
-fn persona_scores(runs: u32, lines: &[&SessionLine]) -> Scores {
-    let lines = || lines.iter().copied().filter(|line| line.weight > 0);
-    let weighted = |of: fn(&SessionLine) -> Option<f64>| {
-        over_runs(runs, lines(), |lines| {
-            let (mut sum, mut weights) = (0.0, 0.0);
-            for line in lines {
-                if let Some(score) = of(line) {
-                    sum += f64::from(line.weight) * score;
-                    weights += f64::from(line.weight);
-                }
-            }
-            (weights > 0.0).then(|| sum / weights)
+/// Scores of two runs.
+type Pair = (Vec<SessionScores>, Vec<SessionScores>);
+
+fn scores(
+    run: &RunRecord,
+    add: impl Fn(&mut ScoresByRun, &SessionLine),
+) -> Result<Vec<SessionScores>, RecordError> {
+    let mut scores = ScoresByRun::of(run.results.runs);
+    run.each_session(|line| add(&mut scores, line))?;
+    Ok(scores.all)
+}
+
+/// The final sessions of dependency groups, as the suite has them: persona and id.
+fn finals(run: &RunRecord) -> BTreeSet<(&str, &str)> {
+    let personas = run.outline.iter().flat_map(|outline| &outline.personas);
+    let finals = personas.flat_map(|persona| {
+        let sessions = persona.sessions.iter();
+        let sessions = sessions.filter(|session| !session.depends_on.is_empty());
+        sessions.map(|session| (persona.id.as_str(), session.id.as_str()))
+    });
+    finals.collect()
+}
+
+/// Sums of a score and its weights, one for each run.
+#[derive(Debug, Default)]
+struct ByRun(Vec<(f64, u32)>);
+
+impl ByRun {
+    fn add(&mut self, run: u32, weight: u32, score: Option<f64>) {
+        let (Some(score), Some(place)) = (score, run.checked_sub(1)) else {
+            return;
+        };
+        let place = place as usize;
+        if self.0.len() <= place {
+            self.0.resize(place + 1, (0.0, 0));
+        }
+        let (sum, weights) = &mut self.0[place];
+        *sum += f64::from(weight) * score;
+        *weights += weight;
+    }
+
+    /// Over the means of the runs; runs without one are left out.
+    fn spread(&self, runs: u32) -> Option<Spread> {
+        let runs = self.0.iter().take(runs as usize);
+        let counted = runs.filter(|(_, weights)| *weights > 0);
+        let means: Vec<f64> = counted
+            .map(|(sum, weights)| sum / f64::from(*weights))
+            .collect();
+        Some(Spread {
+            mean: mean(&means)?,
+            std: sample_std(&means),
         })
-    };
-    Scores {
-        proc: weighted(|line| line.proc_scored),
-        comp: weighted(|line| line.comp),
     }
 }
 
-fn plain_scores(runs: u32, lines: &[&SessionLine]) -> Scores {
-    let plain = |of: fn(&SessionLine) -> Option<f64>| {
-        over_runs(runs, lines.iter().copied(), |lines| {
-            let scores: Vec<f64> = lines.iter().filter_map(|line| of(line)).collect();
-            mean(&scores)
-        })
-    };
-    Scores {
-        proc: plain(|line| line.proc),
-        comp: plain(|line| line.comp),
-    }
+/// Sums of Proc and Comp.
+#[derive(Debug, Default)]
+struct Both {
+    proc: ByRun,
+    comp: ByRun,
 }
 
-/// The mean over the runs of a figure of each run; runs without one are left out.
-fn over_runs<'a>(
-    runs: u32,
-    lines: impl Iterator<Item = &'a SessionLine>,
-    figure: impl Fn(&[&SessionLine]) -> Option<f64>,
-) -> Option<Spread> {
-    let mut by_run: BTreeMap<u32, Vec<&SessionLine>> = BTreeMap::new();
-    for line in lines {
-        by_run.entry(line.run).or_default().push(line);
+impl Both {
+    fn add(&mut self, line: &SessionLine, weight: u32, proc: Option<f64>) {
+        self.proc.add(line.run, weight, proc);
+        self.comp.add(line.run, weight, line.comp);
     }
-    let figures: Vec<f64> = (1..=runs)
-        .filter_map(|run| figure(by_run.get(&run)?))
-        .collect();
-    Some(Spread {
-        mean: mean(&figures)?,
-        std: sample_std(&figures),
-    })
+
+    fn scores(&self, runs: u32) -> Scores {
+        Scores {
+            proc: self.proc.spread(runs),
+            comp: self.comp.spread(runs),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -217,9 +259,11 @@ mod tests {
 
     #[test]
     fn a_session_that_a_run_did_not_play_leaves_the_mean_and_not_the_score() {
-        let lines = [line("a", 1, 1, 50.0, None), line("a", 3, 1, 100.0, None)];
-        let lines: Vec<&SessionLine> = lines.iter().collect();
-        let scores = plain_scores(3, &lines);
+        let mut sums = Both::default();
+        for line in [line("a", 1, 1, 50.0, None), line("a", 3, 1, 100.0, None)] {
+            sums.add(&line, 1, line.proc);
+        }
+        let scores = sums.scores(3);
         let proc = scores.proc.unwrap();
         assert!((proc.mean - 75.0).abs() < 1e-9 && proc.std.is_some());
         assert_eq!(scores.comp, None);

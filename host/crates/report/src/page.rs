@@ -43,8 +43,8 @@ pub fn write(report: &Report, page: &mut dyn Write) -> io::Result<()> {
             Base64Display::new(packed, &BASE64)
         )
     };
-    block("index", &pack::pack(&index(report)))?;
-    for (place, packed) in pack::sessions(report).iter().enumerate() {
+    block("index", &pack::pack(&index(report))?)?;
+    for (place, packed) in pack::sessions(report)?.iter().enumerate() {
         block(&format!("s{place}"), packed)?;
     }
     page.write_all(rest.as_bytes())

@@ -1,11 +1,11 @@
 //! A report as data: its runs, and all that is computed from them once. Writes nothing.
 
 use super::comparison::cautions;
-use super::measures::{Measures, comparable_scores};
-use super::run_record::{RunRecord, tell_apart};
+use super::measures::{Measures, own_scores};
+use super::run_record::{RecordError, RunRecord, tell_apart};
 use super::sheet::{Origin, Sheet};
 use super::tables::{Audit, Measured, banner, origin, tables};
-use pibench_core::statistics::{Comparison, compare};
+use pibench_core::statistics::{Comparison, SessionScores, compare};
 use pibench_record::identity::incomparable;
 
 /// Runs and what follows from them.
@@ -34,20 +34,22 @@ pub struct RunPair {
 
 impl Report {
     /// Computes everything; `seed` is that of the resampling.
-    pub fn new(mut runs: Vec<RunRecord>, audits: &[Audit], seed: u64) -> Self {
+    pub fn new(mut runs: Vec<RunRecord>, audits: &[Audit], seed: u64) -> Result<Self, RecordError> {
         tell_apart(&mut runs);
         // Each block of a table whole, whatever the order in which the runs were named.
         runs.sort_by_key(|run| Origin::ALL.iter().position(|one| *one == origin(run)));
-        let measures: Vec<Measures> = runs.iter().map(|run| Measures::of(run, seed)).collect();
+        let measured_with = runs.iter().map(|run| Measures::with_scores(run, seed));
+        let found = measured_with.collect::<Result<Vec<_>, RecordError>>()?;
+        let (measures, scores): (Vec<Measures>, Vec<_>) = found.into_iter().unzip();
         let sheets = tables(&measured(&runs, &measures), audits);
         let all: Vec<&RunRecord> = runs.iter().collect();
-        Self {
+        Ok(Self {
             banner: banner(&all),
-            comparisons: comparisons(&runs, seed),
+            comparisons: comparisons(&runs, &scores, seed)?,
             sheets,
             measures,
             runs,
-        }
+        })
     }
 
     /// The runs with their measures.
@@ -63,14 +65,22 @@ fn measured<'a>(runs: &'a [RunRecord], measures: &'a [Measures]) -> Vec<Measured
         .collect()
 }
 
-fn comparisons(runs: &[RunRecord], seed: u64) -> Vec<RunPair> {
+fn comparisons(
+    runs: &[RunRecord],
+    scores: &[Vec<SessionScores>],
+    seed: u64,
+) -> Result<Vec<RunPair>, RecordError> {
     let mut pairs = Vec::new();
     for a in 0..runs.len() {
         for b in a + 1..runs.len() {
             let (one, other) = (&runs[a].manifest, &runs[b].manifest);
             if incomparable(one, other).is_empty() {
-                let (left, right) = comparable_scores(&runs[a].results, &runs[b].results);
-                let comparison = compare(&left, &right, seed);
+                let comparison = if runs[a].results.ablate == runs[b].results.ablate {
+                    compare(&scores[a], &scores[b], seed)
+                } else {
+                    let (left, right) = own_scores(&runs[a], &runs[b])?;
+                    compare(&left, &right, seed)
+                };
                 let cautions = cautions(one, other);
                 pairs.push(RunPair {
                     a,
@@ -81,5 +91,5 @@ fn comparisons(runs: &[RunRecord], seed: u64) -> Vec<RunPair> {
             }
         }
     }
-    pairs
+    Ok(pairs)
 }

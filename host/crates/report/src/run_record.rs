@@ -2,6 +2,7 @@
 //! the scores so far. It writes nothing and takes no lock.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -22,7 +23,8 @@ use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
 use pibench_record::parts::{Part, PartError, parts_in, runs_in};
 use pibench_record::private::read_record;
-use pibench_record::results::{RunResults, SessionLine};
+use pibench_record::results::{FaultLine, RunResults, SessionLine};
+use pibench_record::rows::{InFile, Rows, Told, read_told};
 use pibench_record::standing::{
     EpisodeResults, Homes, episode, is_plain, journal_path, standing, standing_of_parts,
 };
@@ -61,7 +63,10 @@ pub struct RunRecord {
     pub manifest: Manifest,
     /// None for folders of before there was one.
     pub outline: Option<Outline>,
+    /// Without sessions where those are read whenever they are asked for: see `each_session`.
     pub results: RunResults,
+    /// Where the sessions lie that are not held.
+    rows: Option<InFile>,
     /// Every episode is played.
     pub complete: bool,
     /// Of a run that is played apart and not merged yet: its parts, as they were when it was read.
@@ -81,6 +86,42 @@ impl RunRecord {
         let outline = read_outline(dir)?;
         let results = read_results(dir)?;
         Ok(Self::new(dir, manifest, outline, results, true))
+    }
+
+    /// Reads a finished run of any length: its sessions are not held, but read by `each_session`.
+    pub fn read_unheld(dir: &Path) -> Result<Self, RecordError> {
+        let manifest = read_manifest(dir)?;
+        if !dir.join("results.json").exists() {
+            return Err(RecordError::Unfinished {
+                path: dir.to_owned(),
+            });
+        }
+        let Some(outline) = read_outline(dir)? else {
+            // One of before there were any: its categories are looked for session by session.
+            return Self::read_finished(dir);
+        };
+        let Told { mut head, rows } = read_told(dir)?;
+        let faults = rows.each(&mut |fault: &FaultLine| {
+            head.faults.push(fault.clone());
+            Ok(())
+        });
+        faults.map_err(|error| unread(dir, &error))?;
+        let mut record = Self::new(dir, manifest, Some(outline), head, true);
+        record.rows = Some(rows);
+        Ok(record)
+    }
+
+    /// Gives each session in its order.
+    pub fn each_session(&self, mut take: impl FnMut(&SessionLine)) -> Result<(), RecordError> {
+        let Some(rows) = &self.rows else {
+            self.results.sessions.iter().for_each(take);
+            return Ok(());
+        };
+        let given = rows.each(&mut |line: &SessionLine| {
+            take(line);
+            Ok(())
+        });
+        Ok(given.map_err(|error| unread(&self.dir, &error))?)
     }
 
     /// Reads a run that may still be playing.
@@ -204,6 +245,7 @@ impl RunRecord {
             manifest,
             outline,
             results,
+            rows: None,
             complete,
             parts: Vec::new(),
             categories,
@@ -314,6 +356,13 @@ impl RunRecord {
             || self.dir.display().to_string(),
             |name| name.to_string_lossy().into_owned(),
         )
+    }
+}
+
+fn unread(dir: &Path, error: &io::Error) -> FolderError {
+    FolderError::Read {
+        path: dir.join("results.json"),
+        reason: error.to_string(),
     }
 }
 

@@ -129,8 +129,8 @@ fn once<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 fn overall(runs: &[Measured<'_>]) -> Sheet {
-    let lines = runs.iter().flat_map(|one| &one.run.results.sessions);
-    let own = lines.map(|line| line.persona.as_str());
+    let own = runs.iter().flat_map(|one| &one.run.results.personas);
+    let own = own.map(|persona| persona.id.as_str());
     let models = published().model.iter();
     let personas = once(
         own.clone()

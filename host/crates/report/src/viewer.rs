@@ -156,7 +156,7 @@ impl Desk {
         for dir in &self.dirs {
             runs.extend(RunRecord::all_so_far(dir)?);
         }
-        let report = Arc::new(Report::new(runs, &[], self.seed));
+        let report = Arc::new(Report::new(runs, &[], self.seed)?);
         *kept = Some((version, Arc::clone(&report)));
         Ok(report)
     }

@@ -301,6 +301,17 @@ impl Remote {
         removed.await
     }
 
+    /// An object; None without one.
+    pub(crate) async fn read_if_there(&self, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.read(&self.key_of(path)?).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(StoreError::Store { source, .. }) if matches!(*source, Error::NotFound { .. }) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The objects right below a path.
     pub(crate) async fn read_all(&self, dir: &Path) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let key = self.key_of(dir)?;

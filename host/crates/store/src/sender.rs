@@ -156,6 +156,11 @@ impl Mirror for Sender {
         self.wait(async { Ok(()) })
     }
 
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let (remote, path) = (Arc::clone(&self.remote), path.to_owned());
+        self.wait(async move { remote.read_if_there(&path).await })
+    }
+
     fn read_all(&self, dir: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
         let (remote, dir) = (Arc::clone(&self.remote), dir.to_owned());
         self.wait(async move { remote.read_all(&dir).await })

@@ -118,13 +118,13 @@ pub(in crate::commands) struct Told<'a> {
 
 impl<'a> Told<'a> {
     /// `seed` is that of the resampling.
-    pub(in crate::commands) fn of(found: &'a Found, seed: u64) -> Self {
-        let measures = Measures::of(&found.record, seed);
-        Self {
+    pub(in crate::commands) fn of(found: &'a Found, seed: u64) -> Result<Self, Failure> {
+        let measures = Measures::of(&found.record, seed).or_exit(Exit::InvalidInput)?;
+        Ok(Self {
             found,
             proc: measures.proc_estimate,
             comp: measures.comp_estimate,
-        }
+        })
     }
 }
 

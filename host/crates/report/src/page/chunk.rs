@@ -24,14 +24,13 @@ const SHOWN: usize = 20_000;
 /// How long the turns of an episode took, in milliseconds by session and turn.
 type EpisodeTimes = BTreeMap<String, BTreeMap<u32, u64>>;
 
-/// Those of the first episodes of a run: its file is read once for all.
+/// Those of some episodes of a run: its file is read once for all.
 pub(super) struct Times(BTreeMap<(Name, u32), EpisodeTimes>);
 
 impl Times {
-    /// `most`: of so many sessions.
-    pub(super) fn of(run: &RunRecord, most: usize) -> Self {
-        let lines = run.results.sessions.iter().take(most);
+    pub(super) fn of(run: &RunRecord, lines: &[SessionLine]) -> Self {
         let mut times: BTreeMap<_, EpisodeTimes> = lines
+            .iter()
             .map(|line| ((line.persona.clone(), line.run), EpisodeTimes::new()))
             .collect();
         for timing in run.timings() {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::ser::{Error as _, SerializeSeq};
+use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use crate::category::{CATEGORIES, describe, letter};
@@ -13,13 +14,12 @@ use crate::figure::{Figure, Theme, figures};
 use crate::measures::Measures;
 use crate::parts_table::PartLine;
 use crate::report::{Report, RunPair};
-use crate::run_record::{RunRecord, State};
+use crate::run_record::{RecordError, RunRecord, State};
 use crate::sheet::{Origin, Sheet};
 use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
 use pibench_core::player::{Mark, Players};
 use pibench_core::vocabulary::{Category, Protocol, Scaffold};
-use pibench_record::Name;
 use pibench_record::outline::Outline;
 use pibench_record::results::{FaultLine, SessionLine};
 
@@ -38,7 +38,8 @@ pub struct Index<'a> {
     /// What the suites of the runs hold, each once.
     outlines: Vec<&'a Outline>,
     /// Of all runs, run by run.
-    sessions: Vec<SessionEntry<'a>>,
+    #[schemars(with = "Vec<SessionEntry>")]
+    sessions: Sessions<'a>,
     categories: Vec<CategoryEntry>,
     sheets: &'a [Sheet],
     figures: Vec<Image>,
@@ -92,6 +93,27 @@ struct RunEntry<'a> {
     parts: Option<&'a [PartLine]>,
 }
 
+/// An entry for each session, made while it is written.
+#[derive(Debug)]
+struct Sessions<'a>(&'a [RunRecord]);
+
+impl Serialize for Sessions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut written = Ok(());
+        for (place, run) in self.0.iter().enumerate() {
+            let given = each_entry(place, run, |entry| {
+                if written.is_ok() {
+                    written = list.serialize_element(&entry);
+                }
+            });
+            given.map_err(S::Error::custom)?;
+        }
+        written?;
+        list.end()
+    }
+}
+
 /// One session in one run: its line of the results, and more.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SessionEntry<'a> {
@@ -131,8 +153,7 @@ struct Image {
 pub fn index(report: &Report) -> Index<'_> {
     let mut outlines: Vec<&Outline> = Vec::new();
     let mut runs = Vec::new();
-    let mut sessions = Vec::new();
-    for (place, (run, measures)) in report.runs.iter().zip(&report.measures).enumerate() {
+    for (run, measures) in report.runs.iter().zip(&report.measures) {
         let outline = run.outline.as_ref().map(|outline| {
             let known = outlines.iter().position(|other| *other == outline);
             known.unwrap_or_else(|| {
@@ -141,7 +162,6 @@ pub fn index(report: &Report) -> Index<'_> {
             })
         });
         runs.push(run_entry(run, measures, outline));
-        sessions.extend(session_entries(place, run));
     }
     let headings = Origin::ALL.map(|origin| (json!(origin), origin.heading()));
     let headings = headings
@@ -154,7 +174,7 @@ pub fn index(report: &Report) -> Index<'_> {
         headings: headings.collect(),
         runs,
         outlines,
-        sessions,
+        sessions: Sessions(&report.runs),
         categories: categories(),
         sheets: &report.sheets,
         figures: images(report),
@@ -201,32 +221,49 @@ fn run_entry<'a>(
     }
 }
 
-fn session_entries<'a>(place: usize, run: &'a RunRecord) -> Vec<SessionEntry<'a>> {
-    let key = |line: &SessionLine| (line.persona.clone(), line.run, line.id.clone());
-    let lines = || run.results.sessions.iter();
-    let mut times: BTreeMap<(Name, u32, Name), Option<u64>> =
-        lines().map(|line| (key(line), None)).collect();
-    for timing in run.timings() {
-        let (persona, session) = (timing.persona.as_str(), timing.session.as_str());
-        if let Some(ms) = times.get_mut(&(persona.into(), timing.run, session.into())) {
-            *ms.get_or_insert_default() += timing.ms;
-        }
-    }
-    let titles = titles(run);
-    let entry = |line: &'a SessionLine| {
-        let SessionLine { persona, id, .. } = line;
-        SessionEntry {
+fn each_entry(
+    place: usize,
+    run: &RunRecord,
+    mut take: impl FnMut(SessionEntry<'_>),
+) -> Result<(), RecordError> {
+    let (titles, times) = (titles(run), times(run));
+    run.each_session(|line| {
+        let (persona, id) = (line.persona.as_str(), line.id.as_str());
+        let of_session = times.get(persona).and_then(|ids| ids.get(id));
+        let at = (line.run as usize).saturating_sub(1);
+        take(SessionEntry {
             line,
             r#in: place,
             category: run.category(persona, id),
-            title: titles
-                .get(&(persona.as_str(), id.as_str()))
-                .unwrap_or(&id.as_str()),
-            ms: times.get(&key(line)).copied().flatten(),
+            title: titles.get(&(persona, id)).copied().unwrap_or(id),
+            ms: of_session.and_then(|runs| *runs.get(at)?),
             state: (!run.complete).then(|| run.state(line)),
+        });
+    })
+}
+
+/// How long a session took in each run, in milliseconds.
+type TimesByRun = Vec<Option<u64>>;
+
+/// By persona and session.
+fn times(run: &RunRecord) -> BTreeMap<String, BTreeMap<String, TimesByRun>> {
+    let mut times: BTreeMap<String, BTreeMap<String, TimesByRun>> = BTreeMap::new();
+    for timing in run.timings() {
+        let Some(at) = timing.run.checked_sub(1) else {
+            continue;
+        };
+        if timing.run > run.results.runs {
+            continue;
         }
-    };
-    lines().map(entry).collect()
+        let sessions = times.entry(timing.persona).or_default();
+        let runs = sessions.entry(timing.session).or_default();
+        let at = at as usize;
+        if runs.len() <= at {
+            runs.resize(at + 1, None);
+        }
+        *runs[at].get_or_insert_default() += timing.ms;
+    }
+    times
 }
 
 /// The sessions' titles by persona and id, as far as the outline tells.

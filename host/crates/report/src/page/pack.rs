@@ -1,6 +1,6 @@
 //! Data made small enough to travel in one file. What is cut says so.
 
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::chunk::{Times, episode_chunks};
 use crate::report::Report;
+use crate::run_record::RunRecord;
+use pibench_record::results::SessionLine;
 
 /// What 100 sessions may take in the page, in bytes of base64: the rest of 5 MB is for index and page.
 const PER_HUNDRED: usize = 4_200_000;
@@ -23,37 +25,46 @@ const CARRIED: usize = 4_000;
 const LENGTHS: [usize; 5] = [32_768, 8_192, 2_048, 512, 128];
 
 /// JSON, compressed. The same value gives the same bytes.
-pub(super) fn pack(value: &impl Serialize) -> Vec<u8> {
+pub(super) fn pack(value: &impl Serialize) -> io::Result<Vec<u8>> {
     /// Bytes that are compressed at once.
     const BUFFER: usize = 64 << 10;
     let encoder = GzEncoder::new(Vec::new(), Compression::default());
     let mut writer = BufWriter::with_capacity(BUFFER, encoder);
-    // A vector takes every byte.
-    let _ = serde_json::to_writer(&mut writer, value);
-    let packed = writer.into_inner().ok();
-    packed
-        .and_then(|encoder| encoder.finish().ok())
-        .unwrap_or_default()
+    serde_json::to_writer(&mut writer, value)?;
+    writer.into_inner()?.finish()
 }
 
 /// The sessions of the report that the page carries, in the order of the index. Records are large: one at a time is unpacked,
 /// and again where it has to be cut.
-pub(super) fn sessions(report: &Report) -> Vec<Vec<u8>> {
-    let sessions = report.runs.iter().map(|run| run.results.sessions.len());
-    fit(sessions.sum::<usize>().min(CARRIED), || {
-        chunks(report).take(CARRIED)
-    })
+pub(super) fn sessions(report: &Report) -> io::Result<Vec<Vec<u8>>> {
+    let mut carried = Vec::new();
+    let mut room = CARRIED;
+    for run in &report.runs {
+        let mut lines = Vec::new();
+        let read = run.each_session(|line| {
+            if lines.len() < room {
+                lines.push(line.clone());
+            }
+        });
+        read.map_err(io::Error::other)?;
+        room -= lines.len();
+        carried.push((run, lines));
+    }
+    fit(CARRIED - room, || chunks(&carried))
 }
 
 /// `count`: how many there are.
-fn fit<I: Iterator<Item = Value>>(count: usize, chunks: impl Fn() -> I) -> Vec<Vec<u8>> {
+fn fit<I: Iterator<Item = Value>>(
+    count: usize,
+    chunks: impl Fn() -> I,
+) -> io::Result<Vec<Vec<u8>>> {
     let budget = base64_inverse((PER_HUNDRED * count.max(100) / 100).min(ALL));
     let share = budget / count.max(1);
     // None for one that is cut. All are kept as long as they fit, and then the small ones alone.
     let mut all: Vec<Option<Vec<u8>>> = Vec::with_capacity(count);
     let (mut total, mut is_kept) = (0, true);
     for chunk in chunks() {
-        let packed = pack(&chunk);
+        let packed = pack(&chunk)?;
         total += packed.len();
         if total > budget && is_kept {
             is_kept = false;
@@ -64,23 +75,23 @@ fn fit<I: Iterator<Item = Value>>(count: usize, chunks: impl Fn() -> I) -> Vec<V
         all.push((is_kept || packed.len() <= share).then_some(packed));
     }
     if is_kept {
-        return all.into_iter().flatten().collect();
+        return Ok(all.into_iter().flatten().collect());
     }
     let cut = all.into_iter().zip(chunks());
-    cut.map(|(packed, chunk)| packed.unwrap_or_else(|| fitted(chunk, share)))
+    cut.map(|(packed, chunk)| packed.map_or_else(|| fitted(chunk, share), Ok))
         .collect()
 }
 
-fn chunks(report: &Report) -> impl Iterator<Item = Value> {
-    report.runs.iter().flat_map(|run| {
+fn chunks<'a>(
+    carried: &'a [(&'a RunRecord, Vec<SessionLine>)],
+) -> impl Iterator<Item = Value> + use<'a> {
+    carried.iter().flat_map(|(run, lines)| {
         let mut times = None;
-        let episodes = run
-            .results
-            .sessions
-            .chunk_by(|one, other| (&one.persona, one.run) == (&other.persona, other.run));
-        episodes.flat_map(move |lines| {
-            let times = times.get_or_insert_with(|| Times::of(run, CARRIED));
-            episode_chunks(run, lines, times.take(lines))
+        let episodes =
+            lines.chunk_by(|one, other| (&one.persona, one.run) == (&other.persona, other.run));
+        episodes.flat_map(move |episode| {
+            let times = times.get_or_insert_with(|| Times::of(run, lines));
+            episode_chunks(run, episode, times.take(episode))
         })
     })
 }
@@ -91,17 +102,17 @@ fn base64_inverse(length: usize) -> usize {
 }
 
 /// A session whose texts are cut until it fits.
-fn fitted(mut chunk: Value, share: usize) -> Vec<u8> {
+fn fitted(mut chunk: Value, share: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for length in LENGTHS {
         cut(&mut chunk, length);
         chunk["cut"] = length.into();
-        bytes = pack(&chunk);
+        bytes = pack(&chunk)?;
         if bytes.len() <= share {
             break;
         }
     }
-    bytes
+    Ok(bytes)
 }
 
 /// Cuts every text to a length.
@@ -153,8 +164,13 @@ mod tests {
             });
             json!({ "texts": texts.collect::<Vec<_>>() })
         };
-        let few: usize = fit(10, || (0..10).map(chunk)).iter().map(Vec::len).sum();
+        let few: usize = fit(10, || (0..10).map(chunk))
+            .unwrap()
+            .iter()
+            .map(Vec::len)
+            .sum();
         let many: usize = fit(1_200, || (0..1_200).map(chunk))
+            .unwrap()
             .iter()
             .map(Vec::len)
             .sum();
@@ -169,8 +185,8 @@ mod tests {
             .map(|at| blake3::hash(&at.to_le_bytes()).to_hex().to_string())
             .collect();
         let chunk = json!({ "text": noise });
-        let bytes = pack(&chunk);
-        let fit = fitted(chunk, 8_000);
+        let bytes = pack(&chunk).unwrap();
+        let fit = fitted(chunk, 8_000).unwrap();
         assert!(bytes.len() > 100_000 && fit.len() <= 8_000, "{}", fit.len());
     }
 }

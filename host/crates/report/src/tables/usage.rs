@@ -32,7 +32,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
     let mut sheet = Sheet::new(id, title, columns);
     for (one, total) in runs.iter().zip(asked) {
         let results = &one.run.results;
-        let sessions = results.sessions.len();
+        let sessions = one.measures.sessions;
         let mut cells = vec![Cell::words(name(one.run)), Cell::count(sessions)];
         if results.imported {
             cells.resize(sheet.columns.len(), Cell::one(None));
