@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image bench fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image bench hub-load fuzz lint deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -139,6 +139,12 @@ BENCH_DIR ?= $(firstword $(wildcard /dev/shm) /tmp)
 bench: $(HOST)
 	TMPDIR=$(BENCH_DIR) cargo bench --locked -p pibench-host
 	cargo test --release --locked --lib -- --ignored --nocapture where_the_time_of_a_call_goes
+
+# How long calls take while 200 agents play on a hub of this machine at once, each a call a second; `HUB_THINK_MS=500` for two.
+HUB_THINK_MS ?= 1000
+
+hub-load: $(HOST)
+	HUB_THINK_MS=$(HUB_THINK_MS) cargo test --release --locked --test integration -- --ignored --nocapture two_hundred_agents
 
 # Each target starts from its seeds and from what was found before. A finding is in target/fuzz/found: mend it, then keep
 # the input in tests/fuzz/found/<target>, where `make test` repeats it.

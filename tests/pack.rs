@@ -652,6 +652,78 @@ async fn a_registry_that_wants_a_token_of_nobody_in_particular_gives_one() {
     );
 }
 
+/// What a server was asked: the query, and what was shown to be let in.
+async fn asked(server: &MockServer) -> Vec<(String, Option<String>)> {
+    let requests = server.received_requests().await.unwrap();
+    let shown = |request: &wiremock::Request| {
+        let value = request.headers.get("authorization")?;
+        Some(value.to_str().unwrap().to_owned())
+    };
+    let requests = requests.iter();
+    requests
+        .map(|one| (one.url.query().unwrap_or_default().to_owned(), shown(one)))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registrys_token_goes_to_that_registry_and_to_no_other_host() {
+    let scene = scene();
+    pack(&scene, "good.pibench", &[]);
+    let good = std::fs::read(scene.path("good.pibench")).unwrap();
+    let manifest = json!({ "schemaVersion": 2, "layers": [
+        { "mediaType": PACK_TYPE, "digest": format!("sha256:{}", sha256(&good)), "size": good.len() },
+    ] });
+    let manifest = manifest.to_string();
+    let digest = sha256(manifest.as_bytes());
+    let (registry, tokens, storage) = (
+        MockServer::start().await,
+        MockServer::start().await,
+        MockServer::start().await,
+    );
+    let challenge = format!("Bearer realm=\"{}/token\",service=\"reg\"", tokens.uri());
+    let closed = ResponseTemplate::new(401).insert_header("www-authenticate", challenge.as_str());
+    let elsewhere =
+        ResponseTemplate::new(307).insert_header("location", format!("{}/blob", storage.uri()));
+    for (place, answer) in [
+        (
+            format!("manifests/sha256:{digest}"),
+            bytes(manifest.as_bytes()),
+        ),
+        (format!("blobs/sha256:{}", sha256(&good)), elsewhere),
+    ] {
+        let place = format!("/v2/lab/clinic/{place}");
+        let open = Mock::given(method("GET"))
+            .and(path(place.as_str()))
+            .and(header("authorization", "Bearer word"));
+        let open = open.respond_with(answer).with_priority(1);
+        open.mount(&registry).await;
+    }
+    // Also to who shows a token that it gave, of another name.
+    let any = Mock::given(method("GET")).respond_with(closed);
+    any.mount(&registry).await;
+    let token = ResponseTemplate::new(200).set_body_json(json!({ "access_token": "word" }));
+    serve(&tokens, "/token", token).await;
+    serve(&storage, "/blob", bytes(&good)).await;
+    let get = |name: &str| {
+        let reference = format!("oci://{}/{name}@sha256:{digest}", registry.address());
+        beside(|| install(&scene, &reference, &[]))
+    };
+    expect(&get("lab/other"), 4, &["wants to know who asks"]);
+    assert_nothing_installed(&scene);
+    expect(&get("lab/clinic"), 0, &[]);
+    // Each is asked for one token, once, and shown none of another's.
+    let query = |name: &str| format!("service=reg&scope=repository%3Alab%2F{name}%3Apull");
+    let once = [query("other"), query("clinic")].map(|query| (query, None));
+    assert_eq!(asked(&tokens).await, once);
+    assert_eq!(asked(&storage).await, [(String::new(), None)]);
+    let shown = asked(&registry).await.into_iter().map(|(_, shown)| shown);
+    let word = || Some("Bearer word".to_owned());
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [None, word(), None, word(), word()]
+    );
+}
+
 #[test]
 fn a_plugin_is_added_to_the_lock_and_the_others_stay_as_they_were_pinned() {
     let scene = Scene::new();

@@ -622,6 +622,51 @@ fn a_leak_of_one_recipients_copy_names_that_recipient() {
     plays(&scene, "run", &["--agent", "reference"]);
 }
 
+#[test]
+fn a_folder_with_a_private_packs_files_or_a_private_key_is_not_packed_and_one_that_speaks_of_them_is()
+ {
+    let scene = installed();
+    let pack = |folder: &str, more: &[&str]| {
+        scene.run(&[&["pack", folder, "--out", "again.pibench"][..], more].concat())
+    };
+    let refused = |folder: &str, words: &[&str]| {
+        // Encrypted, a key would be its recipients'.
+        for more in [&[][..], &["--recipient", "ana.pub"]] {
+            expect(&pack(folder, more), 3, words);
+            assert!(!scene.path("again.pibench").exists());
+        }
+    };
+    let pass_on = "pass its archive on as it is";
+    refused(
+        "packs/clinic/1.0.0",
+        &["`key.age` is a private pack's", pass_on],
+    );
+    std::fs::create_dir(scene.path("mine/old")).unwrap();
+    let files = scene.path("packs/clinic/1.0.0/private.age");
+    std::fs::copy(files, scene.path("mine/old/private.age")).unwrap();
+    refused("mine", &["`old/private.age` is a private pack's", pass_on]);
+    std::fs::remove_dir_all(scene.path("mine/old")).unwrap();
+    let ana = std::fs::read_to_string(scene.path("ana")).unwrap();
+    let body = "MC4CAQAwBQYDK2VwBCIEIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH";
+    let pem = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    for (key, kind) in [
+        (ana.as_str(), "OpenSSH"),
+        (AGE[0], "age"),
+        (pem.as_str(), "PEM"),
+    ] {
+        scene.write("mine/notes.txt", &format!("For later:\n{key}\n"));
+        let words = format!("`notes.txt` holds a private key of {kind}");
+        refused("mine", &[&words, "move it out of the folder"]);
+    }
+    // The twin: public keys, and words about private ones.
+    let public = std::fs::read_to_string(scene.path("ana.pub")).unwrap();
+    let told = "It begins with -----BEGIN OPENSSH PRIVATE KEY-----, or AGE-SECRET-KEY-1: show it to nobody.";
+    scene.write("mine/notes.txt", &format!("{public}\n{}\n{told}\n", AGE[1]));
+    expect(&pack("mine", &[]), 0, &[]);
+    std::fs::remove_file(scene.path("again.pibench")).unwrap();
+    expect(&pack("mine", &["--recipient", "ana.pub"]), 0, &[]);
+}
+
 /// A pack that a stranger encrypted to Ana: whatever it holds, it is read as any other.
 #[test]
 fn private_files_of_a_stranger_are_held_to_what_open_ones_are() {

@@ -285,7 +285,7 @@ const PARSERS: [(&str, &[&str]); 38] = [
 ];
 
 /// Crates that read no bytes of strangers.
-const OTHERS: [&str; 40] = [
+const OTHERS: [&str; 41] = [
     "aes-gcm-siv",
     "anyhow",
     "async-trait",
@@ -303,6 +303,7 @@ const OTHERS: [&str; 40] = [
     "getrandom",
     "indexmap",
     "indicatif",
+    "memchr",
     "miette",
     "mimalloc",
     "plotters",

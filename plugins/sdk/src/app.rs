@@ -51,7 +51,8 @@ pub fn call<A: ToolApp>(app: &mut A, name: &str, arguments: &str) -> Result<Stri
     app.tick();
     listing::keep_all_rows(app.accounts().all_rows);
     let answer = app.call(name, arguments)?;
-    let text = answer.to_string();
+    // It fails for keys that are no texts, which a value has not. `to_string` would write each piece through a formatter.
+    let text = serde_json::to_string(&answer).unwrap_or_default();
     if text.len() > MAX_ANSWER || count(&answer) > MAX_VALUES {
         return Err(ToolError::invalid(
             "The answer is larger than 1 MiB or 50,000 values. Ask for less at a time.",

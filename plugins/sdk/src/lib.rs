@@ -34,6 +34,11 @@ pub mod tool;
 
 pub use pibench_search as search;
 
+/// A component is one thread, with a memory that it alone grows.
+#[cfg(target_family = "wasm")]
+#[global_allocator]
+static HEAP: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod bindings;

@@ -3,6 +3,10 @@
 //! A tool is a method that takes one struct of arguments. The struct's derives are its schema; field comments are what
 //! the model reads about an argument. The host checks arguments against the schema first; here they are only parsed.
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -48,7 +52,7 @@ pub trait ToolApp: Sized + Clone + Serialize + DeserializeOwned + 'static {
 
     /// Runs one tool.
     fn call(&mut self, name: &str, arguments: Value) -> Result<Value, ToolError> {
-        Self::tools().call(self, name, arguments)
+        kept_tools::<Self>().call(self, name, arguments)
     }
 
     /// The whole state, secrets too.
@@ -96,6 +100,25 @@ impl<A> Tool<A> {
         }
         schema
     }
+}
+
+thread_local! {
+    /// The tools of the app that was called last. A generic type cannot own a static, hence `Any`; there is one app type in a
+    /// component.
+    static TOOLS: RefCell<Option<Rc<dyn Any>>> = const { RefCell::new(None) };
+}
+
+/// The app's tools, made once: a call would take longer to make them than to find one.
+pub(crate) fn kept_tools<A: ToolApp>() -> Rc<Tools<A>> {
+    TOOLS.with_borrow_mut(|kept| {
+        let known = kept.as_ref().map(Rc::clone);
+        if let Some(Ok(tools)) = known.map(Rc::downcast) {
+            return tools;
+        }
+        let tools = Rc::new(A::tools());
+        *kept = Some(Rc::clone(&tools) as Rc<dyn Any>);
+        tools
+    })
 }
 
 /// The tools of an app, in order.

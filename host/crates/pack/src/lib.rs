@@ -9,6 +9,7 @@ pub mod contents;
 pub mod difference;
 pub mod manifest;
 pub mod private;
+pub mod secret;
 pub mod source;
 pub mod store;
 pub mod suite_file;

@@ -6,7 +6,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use pibench_suite::pack::Pack;
 use pibench_vault::files::Files;
-use pibench_vault::{FILES_FILE, KEY_FILE, Recipient, keyring};
+use pibench_vault::{Recipient, keyring};
 
 use crate::contents::{Contents, FILE_LIMIT};
 use crate::{PackError, manifest, suite_file, trace};
@@ -32,18 +32,12 @@ pub fn stays_open(path: &str) -> bool {
     is_plugin || (is_top && path.file_name().is_some_and(is_first))
 }
 
-/// The files of a pack's folder, those that stay open and those that do not.
+/// The files of a pack's folder, those that stay open and those that do not. None of them is a private pack's: `secret` looks.
 pub fn split(folder: &Utf8Path, contents: &Contents) -> Result<(Files, Files), PackError> {
     let refused = |reason: String| PackError::refused(folder, reason);
     let mut pack = Pack::open(folder).map_err(|error| refused(error.to_string()))?;
     let (mut open, mut private) = (Files::new(), Files::new());
     for file in &contents.files {
-        if [KEY_FILE, FILES_FILE].contains(&file.path.as_str()) {
-            return Err(refused(format!(
-                "`{}` is what a private pack has",
-                file.path
-            )));
-        }
         let bytes = pack.read(&file.path, FILE_LIMIT);
         let bytes = bytes.map_err(|error| refused(format!("failed to {error}")))?;
         if stays_open(&file.path) {

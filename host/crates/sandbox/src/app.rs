@@ -98,7 +98,7 @@ impl App {
         now: DateTime,
     ) -> Result<Self, OpenError> {
         let mut app = Self::closed(plugin, limits, key)?;
-        let seed = seed.to_string();
+        let seed = convert::written(seed);
         let opened = app
             .enter("open", now, async |live| {
                 tools(live).call_open(&mut live.store, &seed).await
@@ -173,7 +173,7 @@ impl App {
     /// Adds a session's records.
     pub async fn add(&mut self, records: &Value, now: DateTime) -> Result<(), OpenError> {
         self.state = None;
-        let records = records.to_string();
+        let records = convert::written(records);
         let added = self
             .enter("add", now, async |live| {
                 tools(live).call_add(&mut live.store, &records).await
@@ -194,7 +194,7 @@ impl App {
         self.calls += 1;
         let done = Done {
             tool: tool.to_owned(),
-            arguments: arguments.to_string(),
+            arguments: convert::written(arguments),
             now,
             call: self.calls,
         };
@@ -340,18 +340,20 @@ impl App {
         call: impl AsyncFnOnce(&mut LiveApp) -> wasmtime::Result<T>,
         refused: impl FnOnce(&T) -> bool,
     ) -> Result<T, GuestFault> {
-        let began = Instant::now();
         let (mut live, made) = match self.unpark() {
             Some(live) => (live, Duration::ZERO),
-            None => match self.revive().await {
-                Ok(live) => (Box::new(live), began.elapsed()),
-                Err(fault) => {
-                    let name = &self.plugin.name;
-                    self.measured
-                        .push(not_run(name, function, &fault, began.elapsed()));
-                    return Err(fault);
+            None => {
+                let began = Instant::now();
+                match self.revive().await {
+                    Ok(live) => (Box::new(live), began.elapsed()),
+                    Err(fault) => {
+                        let name = &self.plugin.name;
+                        self.measured
+                            .push(not_run(name, function, &fault, began.elapsed()));
+                        return Err(fault);
+                    }
                 }
-            },
+            }
         };
         let ran = live.call(self.limits, now, call).await;
         self.log += &live.store.data().log.take();

@@ -64,7 +64,7 @@ impl Grader {
 
     /// The checks of a configuration; a configuration that the grader refuses is `Failed`.
     pub async fn list_checks(&self, config: &Value) -> Result<Vec<Check>, GuestFault> {
-        let config = config.to_string();
+        let config = convert::written(config);
         let checks = self
             .call(
                 "list-checks",
@@ -108,7 +108,7 @@ impl Grader {
         evidence: &Evidence<'_>,
         workspace: &View,
     ) -> Result<Vec<Verdict>, GuestFault> {
-        let config = config.to_string();
+        let config = convert::written(config);
         // Scripts in Python are shown calls alone.
         let evidence = match self.plugin.interpreter {
             Some(_) => &Evidence {

@@ -9,7 +9,7 @@ use crate::cli::pack::MakePackArgs;
 use crate::commands::check_new;
 use crate::commands::signing::{Thing, read_key};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_pack::{Contents, archive};
+use pibench_pack::{Contents, archive, secret};
 use pibench_vault::Recipient;
 
 /// Checks a folder as whoever installs it does, and writes its archive.
@@ -36,6 +36,7 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
     let key = key.as_deref().map(read_key).transpose()?;
     let recipients = recipients(recipient)?;
     let (contents, manifest) = Contents::of(folder)?;
+    secret::check(folder, &contents)?;
     stranger::check(folder, folder, &contents, &manifest)?;
     if recipients.is_empty() {
         println!("{}", write(folder, &contents, key.as_ref(), out)?);

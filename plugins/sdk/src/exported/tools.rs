@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use crate::app::{self, ToolApp};
 use crate::bindings::tool_app::exports::pibench::plugin::tools as export;
-use crate::tool::ToolError;
+use crate::tool::{ToolError, kept_tools};
 
 /// What the export macro hands to the bindings.
 pub struct ExportedApp<A>(PhantomData<A>);
@@ -17,6 +17,8 @@ thread_local! {
 }
 
 fn set<A: ToolApp>(app: A) {
+    // Here and not in the first call, which would take more fuel than the same call in an instance that is older.
+    drop(kept_tools::<A>());
     OPEN.with(|open| *open.borrow_mut() = Some(Box::new(app)));
 }
 
