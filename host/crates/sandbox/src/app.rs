@@ -340,18 +340,17 @@ impl App {
         call: impl AsyncFnOnce(&mut LiveApp) -> wasmtime::Result<T>,
         refused: impl FnOnce(&T) -> bool,
     ) -> Result<T, GuestFault> {
-        let (mut live, made) = match self.unpark() {
-            Some(live) => (live, Duration::ZERO),
-            None => {
-                let began = Instant::now();
-                match self.revive().await {
-                    Ok(live) => (Box::new(live), began.elapsed()),
-                    Err(fault) => {
-                        let name = &self.plugin.name;
-                        self.measured
-                            .push(not_run(name, function, &fault, began.elapsed()));
-                        return Err(fault);
-                    }
+        let (mut live, made) = if let Some(live) = self.unpark() {
+            (live, Duration::ZERO)
+        } else {
+            let began = Instant::now();
+            match self.revive().await {
+                Ok(live) => (Box::new(live), began.elapsed()),
+                Err(fault) => {
+                    let name = &self.plugin.name;
+                    self.measured
+                        .push(not_run(name, function, &fault, began.elapsed()));
+                    return Err(fault);
                 }
             }
         };
