@@ -51,6 +51,7 @@ mod otlp;
 mod pack;
 mod parts;
 mod players;
+mod power;
 mod prefix;
 mod preflight;
 mod private;

@@ -113,5 +113,5 @@ async fn play_sessions(
         let played = session::play(episode, session, in_flight, follows);
         played.instrument(span).await?;
     }
-    Ok(episode.append(&Event::EpisodeFinished)?)
+    episode.finish()
 }

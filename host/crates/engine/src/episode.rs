@@ -366,6 +366,14 @@ impl<'a> Episode<'a> {
         Ok(())
     }
 
+    /// Adds its last line. Nobody makes its workspace again after that.
+    pub(super) fn finish(&mut self) -> Result<(), EpisodeError> {
+        self.plan
+            .folder
+            .sync_workspace(&self.persona.id, self.run)?;
+        Ok(self.append(&Event::EpisodeFinished)?)
+    }
+
     /// All as at the episode's start, for a session that is played alone.
     pub(super) async fn begin_anew(&mut self) -> Result<(), EpisodeError> {
         self.reset_apps(first_clock(self.persona)).await?;

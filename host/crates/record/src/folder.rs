@@ -500,6 +500,14 @@ impl RunFolder {
             .join(format!("{persona}.r{run}"))
     }
 
+    /// Returns when an episode's workspace is on the disk, of a run that is to survive power cuts.
+    pub fn sync_workspace(&self, persona: &str, run: u32) -> Result<(), FolderError> {
+        let dir = self.workspace(persona, run);
+        self.disk.has_changed(&self.root.join("workspaces"));
+        let synced = self.disk.sync_tree(&dir);
+        synced.map_err(|source| self.unsynced(source))
+    }
+
     /// Writes down that it is worked on from now on, and where: for those who follow runs of many machines.
     pub fn begin(&self, node: &str) -> Result<(), FolderError> {
         let Some(lock) = &self.held else {
@@ -555,14 +563,14 @@ impl RunFolder {
         session: &str,
         trajectory: &impl Serialize,
     ) -> Result<(), FolderError> {
-        let dir = self
-            .root
-            .join("trajectories")
-            .join(format!("{persona}.r{run}"));
+        let all = self.root.join("trajectories");
+        let dir = all.join(format!("{persona}.r{run}"));
         fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
             path: dir.clone(),
             source,
         })?;
+        // Its name may be new, and what is in it would be lost with it.
+        self.disk.has_changed(&all);
         self.write_record(&dir.join(format!("{session}.json")), trajectory)?;
         // Once a session is often enough for what no score depends on.
         self.send(&[TIMING, PREFLIGHT, LOG])
@@ -595,12 +603,15 @@ impl RunFolder {
 
     /// Writes `results.json`, and `seal.json` over everything that is now final.
     pub fn put_results(&self, results: &impl Serialize) -> Result<(), FolderError> {
-        self.write_record(&self.root.join("results.json"), results)?;
         if self.root.join(KEY_FILE).exists() {
             self.clear_workspaces()?;
         }
-        // A seal is of what is there whatever happens. Blobs are since the lines that name them.
+        // A run that has results is gone on with no more, and what is missing of it stays so. Blobs are there since the lines
+        // that name them.
         self.sync(&["workspaces", "journal", "trajectories"])?;
+        self.write_record(&self.root.join("results.json"), results)?;
+        // A seal is of what is there whatever happens.
+        self.sync(&[])?;
         self.send(&[TIMING, PREFLIGHT, LOG])?;
         mirror::send_workspaces(&self.root).map_err(|source| self.unsynced(source))?;
         let seal = Sealed::new(&self.root, self.sealed_files(), self.blob_names());
