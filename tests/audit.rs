@@ -385,8 +385,9 @@ async fn patterns_are_held_against_the_verdicts_of_models() {
     let output = scene.run(&one);
     expect(&output, 0, &[warned, "pilots.toml"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let line = "| law_trainee/corrie-extension | 3 | 6, 6, 6 | 0 of 5, 0 of 5, 0 of 5 | 0.0, 0.0, 0.0 | 60.0, 60.0, 60.0 |";
-    assert!(text.contains(line), "`{line}` is not in:\n{text}");
+    // A line for each play.
+    let line = "| law_trainee/corrie-extension     |     6 |     0 of 5 |  0.0 | 60.0 |\n";
+    assert_eq!(text.matches(line).count(), 3, "{text}");
     std::fs::remove_file(scene.path("tasks/pilots.toml")).unwrap();
 
     // Patterns may change after the run; a session that asks for something else is left out.
