@@ -381,6 +381,8 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             "host/crates/model/src/collector.rs",
             // A server of the test's own.
             "host/crates/model/src/client/tests.rs",
+            // Parts of a run that a test plays at once.
+            "host/crates/engine/src/spending/share.rs",
             // What sends files to a store, on a runtime of its own.
             "host/crates/store/src/sender.rs",
             // The process of an agent of the operator's own.
