@@ -191,7 +191,7 @@ impl State {
             // SETATTR
             4 => self.set(request),
             // MKDIR
-            9 => self.make(request.place(8), true),
+            9 => self.make(&request.place(8), true),
             // UNLINK, RMDIR
             10 | 11 => self.remove(request),
             // RENAME, RENAME2
@@ -245,7 +245,7 @@ impl State {
             28 => Ok(self.list(request)),
             // CREATE
             35 => self
-                .make(request.place(16), false)
+                .make(&request.place(16), false)
                 .map(|entry| [entry, opened()].concat()),
             _ => Err(Errno::NOSYS),
         })
@@ -263,7 +263,7 @@ impl State {
         Ok(())
     }
 
-    fn make(&mut self, place: Place, is_dir: bool) -> Result<Vec<u8>, Errno> {
+    fn make(&mut self, place: &Place, is_dir: bool) -> Result<Vec<u8>, Errno> {
         let last = self.disk.nodes.keys().next_back();
         let node = last.map_or(ROOT, |last| last + 1);
         self.change(Change::Make {
@@ -271,7 +271,7 @@ impl State {
             node,
             is_dir,
         })?;
-        self.entry(&place)
+        self.entry(place)
     }
 
     fn remove(&mut self, request: Request<'_>) -> Result<Vec<u8>, Errno> {
