@@ -1,5 +1,5 @@
-//! The tools that a persona's agent has. They are the same in each of its episodes, and to compile their schemas takes longer
-//! than a short session, so they are made once in a run.
+//! The tools that a persona's agent has. They are the same in each of its episodes, and their schemas have to be compiled, so they
+//! are made once in a run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

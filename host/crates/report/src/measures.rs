@@ -135,15 +135,18 @@ impl Measures {
 
 /// The scores by which two runs of one suite are compared.
 pub fn comparable_scores(a: &RunRecord, b: &RunRecord) -> Result<Pair, RecordError> {
-    if a.results.ablate == b.results.ablate {
-        return Ok((scores(a, ScoresByRun::add)?, scores(b, ScoresByRun::add)?));
+    match own_scores(a, b)? {
+        Some(own) => Ok(own),
+        None => Ok((scores(a, ScoresByRun::add)?, scores(b, ScoresByRun::add)?)),
     }
-    own_scores(a, b)
 }
 
-/// Those of two runs of which one was given less (an ablation). What only the other was given is no fair part of it: then own
-/// intents count, of the sessions that the ablation has.
-pub(super) fn own_scores(a: &RunRecord, b: &RunRecord) -> Result<Pair, RecordError> {
+/// Those of two runs of which one was given less (an ablation); None for others. What only the other was given is no fair part of
+/// it: then own intents count, of the sessions that the ablation has.
+pub(super) fn own_scores(a: &RunRecord, b: &RunRecord) -> Result<Option<Pair>, RecordError> {
+    if a.results.ablate == b.results.ablate {
+        return Ok(None);
+    }
     let ablated = if a.results.ablate.is_some() { a } else { b };
     let mut sessions = BTreeSet::new();
     ablated.each_session(|line| {
@@ -154,7 +157,7 @@ pub(super) fn own_scores(a: &RunRecord, b: &RunRecord) -> Result<Pair, RecordErr
             scores.add_own(line);
         }
     };
-    Ok((scores(a, add)?, scores(b, add)?))
+    Ok(Some((scores(a, add)?, scores(b, add)?)))
 }
 
 /// Scores of two runs.

@@ -75,11 +75,9 @@ fn comparisons(
         for b in a + 1..runs.len() {
             let (one, other) = (&runs[a].manifest, &runs[b].manifest);
             if incomparable(one, other).is_empty() {
-                let comparison = if runs[a].results.ablate == runs[b].results.ablate {
-                    compare(&scores[a], &scores[b], seed)
-                } else {
-                    let (left, right) = own_scores(&runs[a], &runs[b])?;
-                    compare(&left, &right, seed)
+                let comparison = match own_scores(&runs[a], &runs[b])? {
+                    Some((left, right)) => compare(&left, &right, seed),
+                    None => compare(&scores[a], &scores[b], seed),
                 };
                 let cautions = cautions(one, other);
                 pairs.push(RunPair {
