@@ -128,7 +128,7 @@ def merged_whole_or_not(address, port):
 
 
 def own_spending_is_kept(port):
-    """What a part spent on turns that it lost is known to its next process, wherever that plays."""
+    """What a part spent, on turns that it lost too, is known to its next process and to the other parts, wherever they play."""
     price = "models.m.price={input=100.0,output=100.0}"
     dear = ["run", "tasks/suite.toml", "--persona", "law_trainee", "--session", "saltmarsh-statement", "--runs", "2", "--jobs", "1",
             "--no-preflight", "--user", "lexical", "--judge", "lexical", "--agent", "m", "--set", "models.m.provider=openai",
@@ -141,6 +141,11 @@ def own_spending_is_kept(port):
     said = host(dear, port, expected=7)
     assert "start another turn" in said and not lines_of("own/part-1"), said
     assert int(read("own/spent/1")) >= spent, "a part forgets what it spent"
+    other = [*dear[:-4], "--out", "s3://runs/own/part-2", "--shard", "2/2"]
+    said = host(other, port, expected=7)
+    assert "USD are spent" in said and not lines_of("own/part-2"), said
+    host(["run", "--max-cost", "5", "--resume", "s3://runs/own/part-2"], port)
+    assert lines_of("own/part-2"), "a part that may spend more does not play"
 
 
 def others_read(port):
@@ -250,14 +255,6 @@ try:
     for key, bytes_ in kept.items():
         assert read(key) == bytes_ or key.endswith((".jsonl", "/lock")), f"{key} was changed by a process that has lost its part"
 
-    # The bound on money is one of all parts, wherever they play.
-    scripted = ["run", "tasks/suite.toml", "--agent", "nop", "--persona", "law_trainee", "--runs", "2", "--max-cost", "0.5"]
-    s3.put_object(Bucket="runs", Key="dear/spent/2", Body=b"600000\n")
-    spent = host([*scripted, "--shard", "1/2", "--out", "s3://runs/dear/part-1"], quick, expected=7)
-    assert "0.60 USD are spent" in spent and not lines_of("dear/part-1"), spent
-    s3.put_object(Bucket="runs", Key="dear/spent/2", Body=b"400000\n")
-    host(["run", "--max-cost", "0.5", "--resume", "s3://runs/dear/part-1"], quick)
-
     own_spending_is_kept(quick)
     merged_whole_or_not(address, quick)
     host(["merge", OUT], quick)
@@ -272,6 +269,7 @@ try:
     assert blobs <= {name.removeprefix("blobs/") for name in merged if name.startswith("blobs/")}, "blobs are missing"
 
     others_read(quick)
+    scripted = ["run", "tasks/suite.toml", "--agent", "nop", "--persona", "law_trainee", "--runs", "2"]
     said = host([*scripted, "--out", "s3://runs/careless"], quick, expected=10, AWS_ENDPOINT=proxy("careless", address))
     assert "s3://runs" in said and "a second time" in said, said
     assert not keys("careless/"), "a run begins in a store that anybody overwrites"

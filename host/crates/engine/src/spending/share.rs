@@ -86,6 +86,8 @@ impl Share {
             spent += own;
             let left = limit.0.saturating_sub(spent.0);
             let Some(halvings) = (limit.0.checked_div(left)).and_then(u64::checked_ilog2) else {
+                // Each of the others has seen the marks before this one, and looks for it next.
+                told.mark(&mark(limit, look.halvings + 1))?;
                 return Ok(Some(spent));
             };
             if halvings <= look.halvings {
