@@ -625,6 +625,7 @@ fn an_imported_run_is_graded_by_a_named_judge_and_nobody_else_is_asked() {
         (&results["agent"], &results["imported"]),
         (&json!("some_model"), &json!(true))
     );
+    expect(&scene.run(&["verify", "graded"]), 0, &[]);
     // The script looks for the call's name and for its result in one wrapping.
     let trajectory = read(&scene, "graded/trajectories/baker.r1/baker_task_002.json");
     let verdict = &trajectory["turns"][0]["items"];

@@ -80,6 +80,12 @@ fn a_pack_is_the_same_bytes_each_time_and_plays_where_it_is_installed() {
     expect(&scene.run(&again), 0, &[]);
     let read = |name: &str| std::fs::read(scene.path(name)).unwrap();
     assert!(read("one.pibench") == read("two.pibench"));
+    let within = scene.run(&["pack", "mine", "--out", "mine/three.pibench"]);
+    expect(
+        &within,
+        2,
+        &["mine/three.pibench", "it lies in the folder that is packed"],
+    );
     let over = scene.run(&["pack", "mine", "--out", "one.pibench"]);
     expect(&over, 4, &["it is there already"]);
     let output = install(&scene, "one.pibench", &[]);

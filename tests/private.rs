@@ -127,6 +127,30 @@ async fn no_byte_of_a_private_pack_or_its_runs_tells_a_secret_and_those_of_an_op
 }
 
 #[test]
+fn parts_of_a_private_suite_are_for_where_its_key_can_be() {
+    let scene = installed();
+    let script = |scheduler| {
+        let args = [
+            "script",
+            scheduler,
+            "--identity",
+            "ana",
+            "--out",
+            "all",
+            "--",
+        ];
+        scene.run(&[&args[..], &[SUITE]].concat())
+    };
+    let slurm = script("slurm");
+    expect(&slurm, 0, &[]);
+    let text = String::from_utf8_lossy(&slurm.stdout);
+    assert!(text.contains("PIBENCH_IDENTITY=FILE"), "{text}");
+    let merge = text.split("merge() {").nth(1).unwrap();
+    assert!(merge.trim_start().starts_with("read_keys"), "{text}");
+    expect(&script("kubernetes"), 2, &["pods are given no key"]);
+}
+
+#[test]
 fn what_a_private_run_leaves_beside_its_folder_tells_no_secret() {
     let scene = installed();
     std::fs::create_dir(scene.path("tmp")).unwrap();

@@ -69,10 +69,10 @@ fn the_notes_of_reports_and_comparisons_fit_a_terminal_of_80_columns() {
     assert!(text.contains(long), "{text}");
 }
 
-/// What a terminal of 200 columns was shown of a command, line by line, without what moves and colours it.
+/// What a terminal of 80 columns was shown of a command, line by line, without what moves and colours it.
 fn on_terminal(scene: &Scene, command: &str) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_pibench-host");
-    let script = format!("stty cols 200 rows 50; exec {program} {command}");
+    let script = format!("stty cols 80 rows 50; exec {program} {command}");
     let mut terminal = scene.started_here("script");
     terminal
         .args(["-qefc", &script, "typescript"])

@@ -285,7 +285,7 @@ const PARSERS: [(&str, &[&str]); 38] = [
 ];
 
 /// Crates that read no bytes of strangers.
-const OTHERS: [&str; 41] = [
+const OTHERS: [&str; 42] = [
     "aes-gcm-siv",
     "anyhow",
     "async-trait",
@@ -298,6 +298,7 @@ const OTHERS: [&str; 41] = [
     "clap_complete",
     "clap_mangen",
     "comfy-table",
+    "console",
     "fnv",
     "futures",
     "getrandom",

@@ -62,7 +62,7 @@ use pibench_record::event::FaultKind;
 use pibench_record::results::RunResults;
 use pibench_report::escape;
 use pibench_report::progress::Look;
-use pibench_sandbox::{App, Limits, Plugins};
+use pibench_sandbox::{App, Limits, Plugins, cache_usable};
 use pibench_suite::problem::{Problem, lines, render};
 use pibench_suite::suite::Suite;
 use pibench_vault::{Identities, keyring};
@@ -243,11 +243,18 @@ fn tell(notice: Notice<'_>) {
     match notice {
         Notice::Suite(warnings) => show_problems(warnings),
         Notice::Compiling { .. } | Notice::Compiled { .. } if talk().quiet => {}
-        Notice::Compiling { plugins } => match plugins {
-            [one] => pibench_report::tell!("compiling {one}, once"),
-            // Their names would not fit a line.
-            many => pibench_report::tell!("compiling {} plugins, once", many.len()),
-        },
+        Notice::Compiling { plugins } => {
+            let kept = cache_usable(&cache_dir());
+            let once = if kept.is_ok() { ", once" } else { "" };
+            match plugins {
+                [one] => pibench_report::tell!("compiling {one}{once}"),
+                // Their names would not fit a line.
+                many => pibench_report::tell!("compiling {} plugins{once}", many.len()),
+            }
+            if let Err(error) = kept {
+                pibench_report::tell!("Each run compiles them again: {error}");
+            }
+        }
         Notice::Compiled { plugins, took } => match plugins {
             [one] => pibench_report::tell!("compiled {one}: {:.1} s", took.as_secs_f64()),
             many => pibench_report::tell!(

@@ -20,15 +20,20 @@ use pibench_record::Manifest;
 use pibench_store::{SECRETS, is_stored};
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
+use pibench_vault::keyring;
 
 /// Tasks of one array, or indexes of one Job: Kubernetes takes no more that are counted one by one.
 const MOST_PARTS: u32 = 100_000;
+
+/// What stands in the name of a parameter that is a secret.
+const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "auth", "sig"];
 
 /// Prints the script or the manifests.
 pub(super) fn script(args: &ScriptArgs) -> Result<Exit, Failure> {
     let run = parse_options(&args.options)?;
     let suite = load_wanted(&run)?;
     keep_keys(&suite, args)?;
+    check_private(&suite, args.scheduler)?;
     check_out(&args.out)?;
     let agents = agents(&suite)?;
     // A mistake is told here and not by the first task.
@@ -127,13 +132,41 @@ fn keep_keys(suite: &Suite, args: &ScriptArgs) -> Result<(), Failure> {
         let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
         authority.is_some_and(|authority| authority.contains('@'))
     };
-    match options.iter().find(has_user) {
-        Some(_) => Err(anyhow!(
-            "print the options: a name or password stands in the address of one of them; keys are read from the environment"
+    if options
+        .iter()
+        .any(|option| has_user(&option) || has_key(option))
+    {
+        return Err(anyhow!(
+            "print the options: a name, password or key stands in the address of one of them; keys are read from the environment"
         ))
-        .or_exit(Exit::Usage),
-        None => Ok(()),
+        .or_exit(Exit::Usage);
     }
+    Ok(())
+}
+
+/// Whether the query of an address has a value that its name calls a secret.
+fn has_key(option: &str) -> bool {
+    let query = option
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split_once('?'));
+    query.is_some_and(|(_, query)| {
+        let names = query.split('&').filter_map(|pair| pair.split_once('='));
+        let mut names = names.map(|(name, _)| name.to_ascii_lowercase());
+        names.any(|name| SECRET_WORDS.iter().any(|word| name.contains(word)))
+    })
+}
+
+/// A private suite's parts are played and merged by whoever has its key: on Slurm by a line of the file of keys.
+fn check_private(suite: &Suite, scheduler: Scheduler) -> Result<(), Failure> {
+    let is_private =
+        (suite.path.parent()).is_some_and(|folder| keyring::is_private(folder.as_std_path()));
+    if is_private && matches!(scheduler, Scheduler::Kubernetes) {
+        return Err(anyhow!(
+            "print manifests for a private suite: pods are given no key that decrypts it; play it on one machine or on Slurm"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    Ok(())
 }
 
 /// As many as there are: a part is an episode unless somebody says otherwise.

@@ -186,7 +186,11 @@ impl Thing {
 
 /// A pack's archive, taken apart as a stranger's.
 fn unpack(path: &Utf8Path) -> Result<(TempDir, Unpacked), Failure> {
-    let folder = tempfile::tempdir().or_exit(Exit::Io)?;
+    let folder = tempfile::tempdir()
+        .with_context(|| {
+            format!("unpack {path} into a temporary folder; TMPDIR names another place")
+        })
+        .or_exit(Exit::Io)?;
     let unpacked = archive::unpack(path.as_std_path(), folder.path())?;
     Ok((folder, unpacked))
 }

@@ -5,6 +5,7 @@
 #   {{ host_plain }} show {{ out_plain }}
 # Keys stand in no script and in no job's environment: the tasks read NAME=value lines from the file that PIBENCH_KEYS names,
 # else ~/.config/pibench-host/keys, if only its owner can read it. A value is taken as it stands: no quotes, nothing expanded.
+# For a private suite PIBENCH_IDENTITY=FILE is one of the lines.
 # Time, memory and partition are for this cluster's owner to say: below, or by SBATCH_PARTITION, SBATCH_ACCOUNT and the like.
 #SBATCH --job-name=pibench
 #SBATCH --cpus-per-task=1 --mem=2G --time=04:00:00
@@ -76,9 +77,7 @@ again() {
 }
 
 merge() {
-{%- if stored %}
     read_keys
-{%- endif %}
     code=0
     "$host" merge "$out" || code=$?
     case $code in 0|5|8|9) ;; *) exit "$code" ;; esac

@@ -149,8 +149,11 @@ impl<'a> Episode<'a> {
     async fn event(&mut self, event: &Event, known: Option<&Event>) -> Result<Event, EpisodeError> {
         self.replay.follow(event)?;
         Ok(match event {
-            Event::EpisodeStarted(_) => {
-                let started = episode::started(self.plan, self.persona, self.run);
+            Event::EpisodeStarted(recorded) => {
+                let mut started = episode::started(self.plan, self.persona, self.run);
+                // Who played stays, also where nobody of that name is here.
+                started.agent.clone_from(&recorded.agent);
+                started.user.clone_from(&recorded.user);
                 Event::EpisodeStarted(started)
             }
             Event::SessionStarted(started) => {

@@ -73,6 +73,9 @@ const BRIEF: u32 = 1_024;
 /// Attempts at it: who waits for it wants to know.
 const BRIEF_ATTEMPTS: u32 = 4;
 
+/// How long such a question waits in all for a server that is asked too much: many parts of one run may begin at once.
+const BRIEF_WINDOW: Duration = Duration::from_mins(2);
+
 /// Bytes of a request for each token, to keep to a rate before the true count is known. English prose has four.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -562,16 +565,22 @@ impl Client {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let outlasts = failure.is_rate() && !self.brief && limited < WINDOW;
+            let window = if self.brief { BRIEF_WINDOW } else { WINDOW };
+            let outlasts = failure.is_rate() && limited < window;
             let own = (attempt < attempts || outlasts).then(|| backoff(attempt, &self.lot(&body)));
             let wait = match &failure {
                 Failure::Trouble { retry_after, .. } => {
-                    let longest = if outlasts {
-                        LONGEST_RETRY_AFTER.max(WINDOW.saturating_sub(limited))
+                    // A limit is over when its window is, whatever its server says.
+                    let is_waited_out = outlasts && !self.brief;
+                    let most = LONGEST_RETRY_AFTER.max(window.saturating_sub(limited));
+                    let asked =
+                        retry_after.map(|wait| if is_waited_out { wait.min(most) } else { wait });
+                    let longest = if is_waited_out {
+                        most
                     } else {
                         LONGEST_RETRY_AFTER
                     };
-                    own.and_then(|own| longer(own, *retry_after, longest))
+                    own.and_then(|own| longer(own, asked, longest))
                 }
                 Failure::NotJson { .. } | Failure::WrongShape { .. } => {
                     unreadable += 1;

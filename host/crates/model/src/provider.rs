@@ -134,6 +134,8 @@ pub(super) struct Endpoint {
     pub(super) key: Option<Key>,
     /// The variable that holds the key.
     pub(super) key_env: Option<String>,
+    /// The variable that the address is from, if it is.
+    pub(super) address_env: Option<String>,
     /// Tools that a request may have; None: as many as there are.
     pub(super) max_tools: Option<u32>,
     pub(super) temperature: bool,
@@ -192,6 +194,7 @@ impl Endpoint {
                 None
             },
             key_env: provider.key_env.clone(),
+            address_env: (provider.base_url_env.clone()).filter(|_| replaced.is_some()),
             // The bound is the provider's own server's.
             max_tools: model
                 .max_tools
@@ -233,6 +236,7 @@ impl Endpoint {
             url: _,
             key: _,
             key_env: _,
+            address_env: _,
             max_tools: _,
             price: _,
             limits: _,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::escape;
+use super::{escape, grid};
 use pibench_core::count::count;
 use pibench_core::progress::{AtWork, Counted, Playing};
 pub use pibench_core::progress::{Progress, Pulse, Spent};
@@ -71,7 +71,7 @@ const TICK: Duration = Duration::from_millis(500);
 
 fn bar() -> ProgressBar {
     let style =
-        ProgressStyle::with_template("{bar:20} {pos}/{len} sessions  {elapsed}{left}\n{wide_msg}");
+        ProgressStyle::with_template("{bar:20} {pos}/{len} sessions  {elapsed}{left}\n{msg}");
     // While nothing has ended there is nothing to reckon from.
     let style = style.map(|style| {
         style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
@@ -97,7 +97,10 @@ fn show(bar: &ProgressBar, event: &Progress, line: Option<String>, state: &Stand
     if let Progress::SessionFinished { .. } = event {
         bar.inc(1);
     }
-    bar.set_message(state.under_way());
+    // A terminal of no known width has 80 columns.
+    let width = console::Term::stderr().size_checked();
+    let width = width.map_or(grid::WIDTH, |(_, columns)| columns);
+    bar.set_message(state.lines(usize::from(width)).join("\n"));
 }
 
 /// How far everything is.
@@ -159,52 +162,98 @@ impl Standing {
 
     /// What is at work, what is waited for, what was used, the mean scores so far. What the table would withhold is not shown.
     fn under_way(&self) -> String {
-        let mut parts = Vec::new();
-        if let Some((plugin, begun)) = &self.compiling {
-            parts.push(format!(
-                "compiling {plugin}, {} s",
-                begun.elapsed().as_secs()
-            ));
-        }
+        let pulse = self.pulse();
+        let mut parts: Vec<String> = self.compiling().into_iter().collect();
+        parts.extend(doing(&pulse));
+        parts.extend(self.scores());
+        parts.join("; ")
+    }
+
+    /// The same below the bar, a line for each kind, none wider than the terminal: a name of many episodes is cut and no number.
+    fn lines(&self, width: usize) -> Vec<String> {
+        let pulse = self.pulse();
+        let mut numbers = used(&pulse);
+        numbers.extend(self.scores());
+        let wait = self.compiling().into_iter().chain(waiting(&pulse));
+        let wait: Vec<String> = wait.collect();
+        let lines = [numbers.join("; "), wait.join("; "), at_work(&pulse, width)];
+        let lines = lines.iter().filter(|line| !line.is_empty());
+        lines
+            .map(|line| console::truncate_str(line, width, "…").into_owned())
+            .collect()
+    }
+
+    fn pulse(&self) -> Pulse {
         let mut pulse = self.pulse.clone();
         if pulse.playing.is_empty() {
             pulse.playing = self.at_work.all();
         }
-        parts.extend(doing(&pulse));
-        for (name, (sum, count)) in [("Proc", self.proc), ("Comp", self.comp)] {
-            if count > 0 {
-                parts.push(format!(
-                    "{name} {:.1} so far",
-                    sum / f64::from(count) * 100.0
-                ));
-            }
-        }
-        parts.join("; ")
+        pulse
+    }
+
+    fn compiling(&self) -> Option<String> {
+        let (plugin, begun) = self.compiling.as_ref()?;
+        let seconds = begun.elapsed().as_secs();
+        Some(format!("compiling {plugin}, {seconds} s"))
+    }
+
+    fn scores(&self) -> impl Iterator<Item = String> {
+        let means = [("Proc", self.proc), ("Comp", self.comp)].into_iter();
+        means
+            .filter(|(_, (_, count))| *count > 0)
+            .map(|(name, (sum, count))| {
+                format!("{name} {:.1} so far", sum / f64::from(count) * 100.0)
+            })
     }
 }
 
-/// How the models are doing, in words. What keeps everything up is seen first: a terminal cuts the end.
+/// How the models are doing, in words. What keeps everything up is seen first: a reader may go no further.
 pub(super) fn doing(pulse: &Pulse) -> Vec<String> {
+    let mut parts: Vec<String> = waiting(pulse).into_iter().collect();
+    if !pulse.playing.is_empty() {
+        parts.push(at_work(pulse, usize::MAX));
+    }
+    parts.extend(used(pulse));
+    parts
+}
+
+fn waiting(pulse: &Pulse) -> Option<String> {
+    let first = escape::line(pulse.waits.first()?);
+    Some(match pulse.waits.len() {
+        1 => first.to_string(),
+        all => format!("{first} ({} more waiting)", all - 1),
+    })
+}
+
+/// How many episodes are at work, and as many of their names as have room; nothing of none.
+fn at_work(pulse: &Pulse, width: usize) -> String {
+    let all = pulse.playing.len();
+    if all == 0 {
+        return String::new();
+    }
+    let mut text = format!("{all} at work: ");
+    for (number, playing) in pulse.playing.iter().enumerate() {
+        let before = if number == 0 { "" } else { ", " };
+        let name = format!("{before}{}", escape::line(&playing.to_string()));
+        let rest = format!(", +{}", all - number - 1);
+        let room = width.saturating_sub(if number + 1 == all { 0 } else { rest.len() });
+        if number > 0 && text.chars().count() + name.chars().count() > room {
+            let _ = write!(text, ", +{}", all - number);
+            break;
+        }
+        text.push_str(&name);
+    }
+    text
+}
+
+fn used(pulse: &Pulse) -> Vec<String> {
     let Pulse {
         calls,
         tokens,
         spent,
-        waits,
-        playing,
+        ..
     } = pulse;
     let mut parts = Vec::new();
-    if let Some(first) = waits.first() {
-        let more = match waits.len() {
-            1 => String::new(),
-            all => format!(" ({} more waiting)", all - 1),
-        };
-        parts.push(format!("{}{more}", escape::line(first)));
-    }
-    if !playing.is_empty() {
-        let names: Vec<String> = playing.iter().map(Playing::to_string).collect();
-        let names = escape::line(&names.join(", "));
-        parts.push(format!("{} at work: {names}", playing.len()));
-    }
     if *calls > 0 {
         parts.push(format!("{} in flight", count(*calls, "call")));
     }
@@ -350,6 +399,21 @@ mod tests {
         assert_eq!(
             state.line(),
             "2 of 3 sessions; openai: status 429, waiting 12 s, try 3 of 7 (1 more waiting); 2 at work: q/s turn 2, r/s turn 1; 2 calls in flight; 1200 tokens; 0.84 USD; Proc 50.0 so far"
+        );
+        assert_eq!(
+            state.lines(80),
+            [
+                "2 calls in flight; 1200 tokens; 0.84 USD; Proc 50.0 so far",
+                "openai: status 429, waiting 12 s, try 3 of 7 (1 more waiting)",
+                "2 at work: q/s turn 2, r/s turn 1"
+            ]
+        );
+        assert_eq!(
+            state.lines(30)[1..],
+            [
+                "openai: status 429, waiting 1…",
+                "2 at work: q/s turn 2, +1"
+            ]
         );
         let one = line(&ended("p", Outcome::JudgeFault, None)).unwrap();
         assert_eq!(

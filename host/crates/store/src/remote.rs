@@ -13,7 +13,8 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
 use object_store::{
-    Error, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions, RetryConfig,
+    Error, ObjectMeta, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions,
+    RetryConfig,
 };
 use tokio::runtime::Runtime;
 use url::Url;
@@ -22,6 +23,9 @@ use super::Wanted;
 
 /// Requests at a time.
 const AT_ONCE: usize = 32;
+
+/// Objects of a listing that are held at a time: a few requests, each of which is told of a thousand.
+const PAGE: usize = 4000;
 
 /// How long a store that does not answer is asked again, once it has answered before. Longer, and whoever started this
 /// process should start it again.
@@ -91,6 +95,16 @@ impl StoreError {
         }
         None
     }
+}
+
+/// What is fetched of the objects of one listing.
+#[derive(Debug, Clone, Copy)]
+enum Pass {
+    Lines,
+    /// All but lines.
+    Files,
+    /// All but blobs.
+    LinesAndSmallFiles,
 }
 
 /// A place in a store.
@@ -166,56 +180,106 @@ impl Remote {
 
     /// Makes a folder hold what is wanted of the place. What is there already and cannot have changed is not fetched again.
     pub fn fetch(&self, dir: &Path, wanted: &Wanted) -> Result<(), StoreError> {
-        let Wanted { part, blobs } = wanted;
-        let below = part.as_ref().map_or_else(
+        let below = wanted.part.as_ref().map_or_else(
             || self.prefix.clone(),
             |part| self.prefix.clone().join(part.as_str()),
         );
+        // A blob is there before the line that names it. So lines are looked for first, while somebody may write.
+        let passes: &[Pass] = if wanted.blobs {
+            &[Pass::Lines, Pass::Files]
+        } else {
+            &[Pass::LinesAndSmallFiles]
+        };
         self.runtime.block_on(async {
-            let listed = self.retried("list", FIRST_PATIENCE, || async {
-                self.store.list(Some(&below)).try_collect::<Vec<_>>().await
-            });
-            let mut wanted = Vec::new();
-            let mut lines: BTreeMap<PathBuf, BTreeMap<u64, Key>> = BTreeMap::new();
-            for object in listed.await? {
-                let path = self.path_of(&object.location)?;
-                if !blobs && in_folder(&path, "blobs") {
-                    continue;
-                }
-                if object.size > LARGEST {
-                    return Err(StoreError::Content {
-                        key: object.location.to_string(),
-                        reason: format!(
-                            "it has {} bytes, more than any file of a run",
-                            object.size
-                        ),
-                    });
-                }
-                match line_of(&path) {
-                    Some((journal, number)) => {
-                        lines
-                            .entry(journal)
-                            .or_default()
-                            .insert(number, object.location);
+            for pass in passes {
+                let (mut after, mut patience) = (None, FIRST_PATIENCE);
+                loop {
+                    let mut page = self
+                        .list_some(&below, after.as_ref(), PAGE, patience)
+                        .await?;
+                    let mut is_last = page.len() < PAGE;
+                    if !is_in_order(after.as_ref(), &page) {
+                        // As directory buckets of S3 are listed: by pages some would be passed over.
+                        page = self.list_some(&below, None, usize::MAX, PATIENCE).await?;
+                        is_last = true;
                     }
-                    None if is_kept(&dir.join(&path), &path, object.size) => {}
-                    None => wanted.push((path, object.location)),
+                    after = page.last().map(|object| object.location.clone());
+                    patience = PATIENCE;
+                    self.fetch_page(dir, page, *pass).await?;
+                    if is_last {
+                        break;
+                    }
                 }
             }
-            let fetched = stream::iter(wanted).map(|(path, key)| async move {
-                let bytes = self.read(&key).await?;
-                write(&dir.join(path), &bytes)
-            });
-            fetched
-                .buffer_unordered(AT_ONCE)
-                .try_collect::<Vec<()>>()
-                .await?;
-            for (journal, lines) in lines {
-                self.add_lines(&dir.join(&journal), lines).await?;
-            }
-            Ok(())
+            Ok::<_, StoreError>(())
         })?;
         make_folders(dir, 3).map_err(|source| StoreError::Disk { source })
+    }
+
+    /// At most so many objects below a path, those whose names come after one.
+    async fn list_some(
+        &self,
+        below: &Key,
+        after: Option<&Key>,
+        most: usize,
+        patience: Duration,
+    ) -> Result<Vec<ObjectMeta>, StoreError> {
+        self.retried("list", patience, || async {
+            let all = match after {
+                Some(after) => self.store.list_with_offset(Some(below), after),
+                None => self.store.list(Some(below)),
+            };
+            all.take(most).try_collect().await
+        })
+        .await
+    }
+
+    /// Fetches those of some objects that a pass is for.
+    async fn fetch_page(
+        &self,
+        dir: &Path,
+        page: Vec<ObjectMeta>,
+        pass: Pass,
+    ) -> Result<(), StoreError> {
+        let mut files = Vec::new();
+        let mut lines: BTreeMap<PathBuf, BTreeMap<u64, Key>> = BTreeMap::new();
+        for object in page {
+            let path = self.path_of(&object.location)?;
+            let line = line_of(&path);
+            let is_wanted = match pass {
+                Pass::Lines => line.is_some(),
+                Pass::Files => line.is_none(),
+                Pass::LinesAndSmallFiles => !in_folder(&path, "blobs"),
+            };
+            if !is_wanted || is_kept(&dir.join(&path), &path, object.size) {
+                continue;
+            }
+            if object.size > LARGEST {
+                return Err(StoreError::Content {
+                    key: object.location.to_string(),
+                    reason: format!("it has {} bytes, more than any file of a run", object.size),
+                });
+            }
+            match line {
+                Some((journal, number)) => {
+                    let lines = lines.entry(journal).or_default();
+                    lines.insert(number, object.location);
+                }
+                None => files.push((path, object.location)),
+            }
+        }
+        let fetched = stream::iter(files).map(|(path, key)| async move {
+            let bytes = self.read(&key).await?;
+            write(&dir.join(path), &bytes)
+        });
+        fetched
+            .buffer_unordered(AT_ONCE)
+            .try_collect::<Vec<()>>()
+            .await?;
+        for (journal, lines) in lines {
+            self.add_lines(&dir.join(&journal), lines).await?;
+        }
+        Ok(())
     }
 
     /// Adds to a journal the lines that it does not have yet; up to the first that is missing.
@@ -443,6 +507,13 @@ fn hint(url: &str, error: &Error) -> &'static str {
     }
 }
 
+/// Whether objects are listed by their names, all of them after one.
+fn is_in_order(after: Option<&Key>, page: &[ObjectMeta]) -> bool {
+    let first = page.first().map(|object| &object.location);
+    let follows = after.is_none_or(|after| first.is_none_or(|first| after < first));
+    follows && page.is_sorted_by(|one, next| one.location < next.location)
+}
+
 /// Of `journal/p.r1.jsonl/00000007` the journal and 7.
 fn line_of(path: &Path) -> Option<(PathBuf, u64)> {
     let journal = path.parent()?;
@@ -505,4 +576,68 @@ fn make_folders(dir: &Path, deep: usize) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use super::*;
+
+    #[test]
+    fn more_than_one_page_is_fetched_whole_and_lines_only_as_far_as_they_go() {
+        let remote = Remote {
+            store: Box::new(InMemory::new()),
+            prefix: Key::from("spring"),
+            url: "memory://spring".to_owned(),
+            runtime: Runtime::new().unwrap(),
+        };
+        let journal = Path::new("part-1/journal/p.r1.jsonl");
+        let lines = (1..=PAGE as u64 + 9).filter(|number| *number != PAGE as u64 + 5);
+        let line = |number| (line_path(journal, number), format!("{number}\n"));
+        let blob = |number: usize| {
+            let name = PathBuf::from(format!("part-1/blobs/{number}"));
+            (name, number.to_string())
+        };
+        let mut files: Vec<_> = lines.map(line).chain((0..2 * PAGE).map(blob)).collect();
+        files.push((PathBuf::from("part-1/manifest.json"), "{}".to_owned()));
+        remote.runtime.block_on(async {
+            for (path, text) in files {
+                remote.write(&path, text.into_bytes()).await.unwrap();
+            }
+        });
+        for blobs in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let wanted = Wanted { part: None, blobs };
+            remote.fetch(dir.path(), &wanted).unwrap();
+            let text = fs::read_to_string(dir.path().join(journal)).unwrap();
+            assert_eq!(text.lines().count(), PAGE + 4);
+            assert!(
+                text.lines()
+                    .zip(1..)
+                    .all(|(line, number)| line == number.to_string())
+            );
+            let of = fs::read_dir(dir.path().join("part-1/blobs"))
+                .unwrap()
+                .count();
+            assert_eq!(of, if blobs { 2 * PAGE } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_listing_that_is_no_page_in_order_is_told() {
+        let object = |name: &str| ObjectMeta {
+            location: Key::from(name),
+            last_modified: std::time::SystemTime::UNIX_EPOCH.into(),
+            size: 0,
+            e_tag: None,
+            version: None,
+        };
+        let (after, page) = (Key::from("b"), [object("c"), object("d")]);
+        assert!(is_in_order(None, &page) && is_in_order(Some(&after), &page));
+        assert!(is_in_order(Some(&after), &[]));
+        // It begins anew, or knows no order.
+        assert!(!is_in_order(Some(&Key::from("c")), &page));
+        assert!(!is_in_order(None, &[object("d"), object("c")]));
+    }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -15,6 +15,12 @@ use pibench_record::mirror::Mirror;
 /// Files that are sent at a time.
 const AT_ONCE: usize = 16;
 
+/// Bytes that wait for the store, but for one file that has more. Whoever brings more waits too.
+const WAITING: usize = 64 << 20;
+
+/// Blobs that are known as begun before those that are there are forgotten.
+const BEGUN: usize = 1024;
+
 /// What was begun, for all who wait for it.
 type Sent = Shared<BoxFuture<'static, Result<(), Arc<StoreError>>>>;
 
@@ -23,7 +29,53 @@ type Sent = Shared<BoxFuture<'static, Result<(), Arc<StoreError>>>>;
 pub(crate) struct Sender {
     remote: Arc<Remote>,
     places: Arc<Semaphore>,
+    room: Arc<Room>,
     under_way: Mutex<UnderWay>,
+}
+
+/// How much may wait.
+#[derive(Debug)]
+struct Room {
+    limit: usize,
+    used: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Room {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            used: Mutex::default(),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Waits until so many bytes fit, or there are none.
+    fn take(self: &Arc<Self>, bytes: usize) -> Taken {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |used: &mut usize| *used > 0 && *used + bytes > self.limit;
+        let used = self.freed.wait_while(used, is_full);
+        *used.unwrap_or_else(PoisonError::into_inner) += bytes;
+        Taken {
+            room: Arc::clone(self),
+            bytes,
+        }
+    }
+}
+
+/// What of it one file has until it is sent.
+#[derive(Debug)]
+struct Taken {
+    room: Arc<Room>,
+    bytes: usize,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        let mut used = (self.room.used.lock()).unwrap_or_else(PoisonError::into_inner);
+        *used -= self.bytes;
+        self.room.freed.notify_all();
+    }
 }
 
 #[derive(Debug, Default)]
@@ -34,11 +86,20 @@ struct UnderWay {
     last: Option<Sent>,
 }
 
+impl UnderWay {
+    /// Forgets blobs that are there. What failed stays, so that nobody goes on.
+    fn forget_sent(&mut self) {
+        self.blobs
+            .retain(|blob| !matches!(blob.clone().now_or_never(), Some(Ok(()))));
+    }
+}
+
 impl Sender {
     pub(crate) fn new(remote: Arc<Remote>) -> Self {
         Self {
             remote,
             places: Arc::new(Semaphore::new(AT_ONCE)),
+            room: Arc::new(Room::new(WAITING)),
             under_way: Mutex::default(),
         }
     }
@@ -83,10 +144,7 @@ impl Sender {
     ) -> io::Result<T> {
         let (blobs, last) = {
             let mut under_way = self.under_way();
-            // What failed stays, so that nobody goes on.
-            under_way
-                .blobs
-                .retain(|blob| !matches!(blob.peek(), Some(Ok(()))));
+            under_way.forget_sent();
             (under_way.blobs.clone(), under_way.last.clone())
         };
         let (sender, receiver) = mpsc::channel();
@@ -117,13 +175,18 @@ fn taken(path: &Path) -> io::Error {
 impl Mirror for Sender {
     fn put(&self, path: &Path, bytes: Vec<u8>) {
         let (remote, path) = (Arc::clone(&self.remote), path.to_owned());
+        let taken = self.room.take(bytes.len());
         let is_blob = path.parent().is_some_and(|dir| dir.ends_with("blobs"));
         if !is_blob {
-            self.send_next(async move { remote.write(&path, bytes).await });
+            self.send_next(async move {
+                let _taken = taken;
+                remote.write(&path, bytes).await
+            });
             return;
         }
         let places = Arc::clone(&self.places);
         let sent = self.begin(async move {
+            let _taken = taken;
             // Never closed.
             let _place = places.acquire_owned().await;
             // Whoever has it has the same.
@@ -133,7 +196,11 @@ impl Mirror for Sender {
                 .map(drop)
                 .map_err(Arc::new)
         });
-        self.under_way().blobs.push(sent);
+        let mut under_way = self.under_way();
+        under_way.blobs.push(sent);
+        if under_way.blobs.len() % BEGUN == 0 {
+            under_way.forget_sent();
+        }
     }
 
     fn create(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
@@ -169,5 +236,37 @@ impl Mirror for Sender {
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
         let (remote, dir) = (Arc::clone(&self.remote), dir.to_owned());
         self.wait(async move { remote.list(&dir).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn who_brings_more_than_may_wait_waits_and_one_large_file_passes_alone() {
+        let room = Arc::new(Room::new(10));
+        // Larger than all of it.
+        drop(room.take(100));
+        let (most, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        let taken = room.take(4);
+                        let now = at_once.fetch_add(4, Ordering::SeqCst) + 4;
+                        most.fetch_max(now, Ordering::SeqCst);
+                        thread::yield_now();
+                        at_once.fetch_sub(4, Ordering::SeqCst);
+                        drop(taken);
+                    }
+                });
+            }
+        });
+        assert_eq!(*room.used.lock().unwrap(), 0);
+        assert_eq!(most.into_inner(), 8);
     }
 }

@@ -1,6 +1,7 @@
 //! `pibench-host pack FOLDER`: a folder as one archive.
 
 use anyhow::anyhow;
+use camino::Utf8Path;
 
 use super::private::Private;
 use super::stranger;
@@ -32,6 +33,7 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::Usage);
     }
     check_new(out)?;
+    check_apart(folder, out)?;
     // Asked for before the work is done.
     let key = key.as_deref().map(read_key).transpose()?;
     let recipients = recipients(recipient)?;
@@ -72,4 +74,19 @@ fn recipients(named: &[String]) -> Result<Vec<Recipient>, Failure> {
         }
     }
     Ok(found)
+}
+
+/// What is written into the folder would be packed by the next one.
+fn check_apart(folder: &Utf8Path, out: &Utf8Path) -> Result<(), Failure> {
+    let beside = out.parent().filter(|place| !place.as_str().is_empty());
+    let place = beside.unwrap_or(Utf8Path::new(".")).canonicalize_utf8();
+    let within = folder.canonicalize_utf8();
+    match (place, within) {
+        (Ok(place), Ok(folder)) if place.starts_with(&folder) => Err(anyhow!(
+            "write {out}: it lies in the folder that is packed; name a place beside it"
+        ))
+        .or_exit(Exit::Usage),
+        // What is not there is told where it is read or written.
+        _ => Ok(()),
+    }
 }

@@ -11,6 +11,7 @@ use crate::commands::{finished, look, runtime, stored, talk};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::message::Usage;
 use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
+use pibench_record::JournalError;
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
 use pibench_record::rows::Rows;
 use pibench_report::grid::paragraph;
@@ -197,6 +198,11 @@ fn exit_of_error(error: &RunError) -> Exit {
                 OpenError::Records { .. } | OpenError::Load(_) | OpenError::Fault { .. },
             ),
         ) => Exit::InvalidInput,
+        // The same line is read by the next start.
+        RunError::Journal(JournalError::Corrupt { .. })
+        | RunError::Episode(EpisodeError::Journal(JournalError::Corrupt { .. })) => {
+            Exit::InvalidInput
+        }
         RunError::Task(_) => Exit::Bug,
         RunError::Episode(_)
         | RunError::Journal(_)

@@ -49,7 +49,7 @@ pub(super) fn script(args: &ScriptArgs, parts: u32) -> Result<String, Failure> {
             parts, options, at_once => args.at_once,
             here_plain => here.as_str(), out_plain => out.as_str(), host_plain => program.as_str(),
             host => quoted(program.as_str()), out => quoted(out.as_str()),
-            log_plain => log.as_str(), log => quoted(log.as_str()), stored,
+            log_plain => log.as_str(), log => quoted(log.as_str()),
         },
     )
 }

@@ -73,7 +73,8 @@ impl Share {
         // First of all: whoever marks later has counted it.
         told.publish(own)?;
         let mut look = *self.last();
-        while told.is_marked(&mark(limit, look.halvings + 1))? {
+        // Below nothing there is no other mark.
+        while half(limit, look.halvings) > 0 && told.is_marked(&mark(limit, look.halvings + 1))? {
             look.halvings += 1;
             look.until = Some(MicroUsd(0));
         }

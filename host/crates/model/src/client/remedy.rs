@@ -166,8 +166,13 @@ impl Mend {
             model,
             provider,
             key_env,
+            address_env,
             ..
         } = endpoint;
+        let address = match address_env {
+            Some(variable) => format!("the address in {variable}"),
+            None => format!("`base_url` of [providers.{provider}]"),
+        };
         match self {
             Self::Key => match key_env {
                 Some(variable) => {
@@ -179,10 +184,10 @@ impl Mend {
             Self::Model => format!(
                 "check the name `{model}`, and whether {provider} serves it to this account"
             ),
-            Self::Address => format!("check `base_url` of [providers.{provider}]"),
-            Self::Format => format!(
-                "check `base_url` and `format` of [providers.{provider}]: it has given no answer in this format yet"
-            ),
+            Self::Address => format!("check {address}"),
+            Self::Format => {
+                format!("check {address}, and its `format`: it has given no answer in this one yet")
+            }
             Self::Tools => format!(
                 "serve `{model}` with tools (vLLM: --enable-auto-tool-choice and --tool-call-parser), or choose \
                  another model"
