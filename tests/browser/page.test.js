@@ -153,6 +153,27 @@ test("a column sorts, up and down and back, each block by itself", async () => {
   assert.deepEqual(page.troubles, []);
 });
 
+test("the overview's tables of personas and categories have the same head and sort in the same way", async () => {
+  const page = await open(browser, url);
+  const names = () => page.locator("#categories tbody th").allTextContents();
+  const asWritten = await names();
+  assert.ok(asWritten.length > 2);
+  const head = page.locator("#categories th button", { hasText: /^Category$/ });
+  await head.click();
+  assert.deepEqual(await names(), asWritten, "words begin at A");
+  await head.click();
+  assert.equal(await page.locator("#categories th[aria-sort=ascending]").count(), 1);
+  assert.deepEqual(await names(), [...asWritten].reverse());
+  await head.click();
+  assert.deepEqual(await names(), asWritten);
+  // Persona, sessions, two runs.
+  assert.equal(await page.locator("#personas th button").count(), 4);
+  await page.locator("#personas tbody th a").click();
+  await page.waitForSelector(".row");
+  assert.match(page.url(), /persona=law_trainee/);
+  assert.deepEqual(page.troubles, []);
+});
+
 test("words stay whole in tables, and a phone scrolls beside the first column and jumps to the transcript", async () => {
   const page = await open(browser, url + "#/tables/table-8", { viewport: { width: 390, height: 844 } });
   const [inside, seen, left] = await page.locator("#table-8 .scroll").evaluate((box) => {

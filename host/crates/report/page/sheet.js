@@ -82,7 +82,10 @@ function headClass(column) {
 function sheetCell(cell, column, at) {
   if (!cell) return el("td");
   const kind = headClass(column);
-  if (cell.words !== undefined) return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, breakable(cell.words));
+  if (cell.words !== undefined) {
+    const text = cell.href ? el("a", { href: cell.href }, breakable(cell.words)) : breakable(cell.words);
+    return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, text, cell.hint && el("small", {}, cell.hint));
+  }
   if (cell.count !== undefined) return el("td", { class: "num" }, cell.count.toLocaleString("en"));
   const shown = cell.figures.map((figure, part) => [part > 0 && " / ", figure ? figureText(figure) : "–"]);
   const empty = cell.figures.every((figure) => !figure);
