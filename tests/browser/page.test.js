@@ -174,6 +174,22 @@ test("the overview's tables of personas and categories have the same head and so
   assert.deepEqual(page.troubles, []);
 });
 
+test("nine models stand beside each other on a desktop, and a row's lines meet", async () => {
+  const copies = [1, 2, 3, 4, 5, 6, 7].map((copy) => "model-" + copy);
+  for (const copy of copies) cpSync(at("slow"), at(copy), { recursive: true });
+  const page = await open(browser, report("nine", "good", "slow", ...copies));
+  for (const id of ["personas", "categories"]) {
+    const [inside, seen, first] = await page.locator("#" + id + " .scroll").evaluate((box) =>
+      [box.scrollWidth, box.clientWidth, box.querySelector("tbody th").getBoundingClientRect().width]);
+    assert.ok(inside <= seen, id + ": " + inside + " in " + seen);
+    assert.ok(first > 150, id + ": " + first);
+  }
+  const heights = await page.locator(".sheet tr").evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+  assert.deepEqual(heights.filter((height) => height % 1 > 0.01), [], "lines of whole pixels");
+  await shot(page, "nine");
+  await page.context().close();
+});
+
 test("words stay whole in tables, and a phone scrolls beside the first column and jumps to the transcript", async () => {
   const page = await open(browser, url + "#/tables/table-8", { viewport: { width: 390, height: 844 } });
   const [inside, seen, left] = await page.locator("#table-8 .scroll").evaluate((box) => {

@@ -60,7 +60,7 @@ function sheetTable(sheet, published, order, sort) {
     const parts = column.parts.map((part) => part.name).filter(Boolean);
     const way = order && order.at === at ? (order.up ? "ascending" : "descending") : null;
     return el("th", { scope: "col", class: headClass(column), "aria-sort": way },
-      el("button", { type: "button", click: () => sort(at) }, column.title), parts.length > 1 && el("small", {}, parts.join(" / ")));
+      el("button", { type: "button", click: () => sort(at) }, breakable(column.title)), parts.length > 1 && el("small", {}, parts.join(" / ")));
   });
   let opened = "measured";
   const body = [];
