@@ -190,6 +190,16 @@ test("nine models stand beside each other on a desktop, and a row's lines meet",
   await page.context().close();
 });
 
+test("a phone scrolls a figure inside its box, at a size that can be read", async () => {
+  const page = await open(browser, url, { viewport: { width: 390, height: 844 } });
+  const [inside, seen, drawn] = await page.locator(".figure-4 .drawing").evaluate((box) =>
+    [box.scrollWidth, box.clientWidth, box.querySelector("img").getBoundingClientRect().width]);
+  assert.ok(inside > seen, inside + " in " + seen);
+  assert.ok(drawn > 640, "as wide as it is drawn: " + drawn);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page itself does not scroll");
+  await page.context().close();
+});
+
 test("words stay whole in tables, and a phone scrolls beside the first column and jumps to the transcript", async () => {
   const page = await open(browser, url + "#/tables/table-8", { viewport: { width: 390, height: 844 } });
   const [inside, seen, left] = await page.locator("#table-8 .scroll").evaluate((box) => {

@@ -100,8 +100,9 @@ function figures() {
     el("h2", {}, "Figures"),
     el("div", { class: "figures" }, data.figures.map((figure) =>
       el("figure", { class: figure.id },
-        el("img", { class: "for-light", src: figure.light, alt: figure.description, loading: "lazy" }),
-        el("img", { class: "for-dark", src: figure.dark, alt: figure.description, loading: "lazy" }),
+        el("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": figure.title },
+          el("img", { class: "for-light", src: figure.light, alt: figure.description, loading: "lazy" }),
+          el("img", { class: "for-dark", src: figure.dark, alt: figure.description, loading: "lazy" })),
         el("figcaption", {}, figure.title)))));
 }
 
