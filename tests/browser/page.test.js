@@ -153,6 +153,65 @@ test("a column sorts, up and down and back, each block by itself", async () => {
   assert.deepEqual(page.troubles, []);
 });
 
+test("the overview's tables of personas and categories have the same head and sort in the same way", async () => {
+  const page = await open(browser, url);
+  const names = () => page.locator("#categories tbody th").allTextContents();
+  const asWritten = await names();
+  assert.ok(asWritten.length > 2);
+  const head = page.locator("#categories th button", { hasText: /^Category$/ });
+  await head.click();
+  assert.deepEqual(await names(), asWritten, "words begin at A");
+  await head.click();
+  assert.equal(await page.locator("#categories th[aria-sort=ascending]").count(), 1);
+  assert.deepEqual(await names(), [...asWritten].reverse());
+  await head.click();
+  assert.deepEqual(await names(), asWritten);
+  // Persona, sessions, two runs.
+  assert.equal(await page.locator("#personas th button").count(), 4);
+  await page.locator("#personas tbody th a").click();
+  await page.waitForSelector(".row");
+  assert.match(page.url(), /persona=law_trainee/);
+  assert.deepEqual(page.troubles, []);
+});
+
+test("nine models stand beside each other on a desktop, and a row's lines meet", async () => {
+  const copies = [1, 2, 3, 4, 5, 6, 7].map((copy) => "model-" + copy);
+  for (const copy of copies) cpSync(at("slow"), at(copy), { recursive: true });
+  const page = await open(browser, report("nine", "good", "slow", ...copies));
+  for (const id of ["personas", "categories"]) {
+    const [inside, seen, first] = await page.locator("#" + id + " .scroll").evaluate((box) =>
+      [box.scrollWidth, box.clientWidth, box.querySelector("tbody th").getBoundingClientRect().width]);
+    assert.ok(inside <= seen, id + ": " + inside + " in " + seen);
+    assert.ok(first > 150, id + ": " + first);
+  }
+  const heights = await page.locator(".sheet tr").evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+  assert.deepEqual(heights.filter((height) => height % 1 > 0.01), [], "lines of whole pixels");
+  await shot(page, "nine");
+  await page.context().close();
+});
+
+test("a phone scrolls a figure inside its box, at a size that can be read", async () => {
+  const page = await open(browser, url, { viewport: { width: 390, height: 844 } });
+  const [inside, seen, drawn] = await page.locator(".figure-4 .drawing").evaluate((box) =>
+    [box.scrollWidth, box.clientWidth, box.querySelector("img").getBoundingClientRect().width]);
+  assert.ok(inside > seen, inside + " in " + seen);
+  assert.ok(drawn > 640, "as wide as it is drawn: " + drawn);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "the page itself does not scroll");
+  await page.context().close();
+});
+
+test("each drawing of the page has a title and a description", async () => {
+  const page = await open(browser, url);
+  for (const hash of PAGES) {
+    await go(page, hash);
+    const bare = await page.locator("main svg").evaluateAll((all) => all.filter((one) =>
+      !one.querySelector(":scope > title")?.textContent || !one.querySelector(":scope > desc")?.textContent).length);
+    assert.equal(bare, 0, hash);
+  }
+  assert.match(await page.locator(".card svg.statusbar desc, .statusbar desc").first().textContent(), /^\d+ /);
+  await page.context().close();
+});
+
 test("words stay whole in tables, and a phone scrolls beside the first column and jumps to the transcript", async () => {
   const page = await open(browser, url + "#/tables/table-8", { viewport: { width: 390, height: 844 } });
   const [inside, seen, left] = await page.locator("#table-8 .scroll").evaluate((box) => {

@@ -100,27 +100,28 @@ function figures() {
     el("h2", {}, "Figures"),
     el("div", { class: "figures" }, data.figures.map((figure) =>
       el("figure", { class: figure.id },
-        el("img", { class: "for-light", src: figure.light, alt: figure.description, loading: "lazy" }),
-        el("img", { class: "for-dark", src: figure.dark, alt: figure.description, loading: "lazy" }),
+        el("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": figure.title },
+          el("img", { class: "for-light", src: figure.light, alt: figure.description, loading: "lazy" }),
+          el("img", { class: "for-dark", src: figure.dark, alt: figure.description, loading: "lazy" })),
         el("figcaption", {}, figure.title)))));
 }
 
-/** Rows of {name, title, link, scores by run}. */
+/** Rows of {title, hint, href, sessions, scores by run} as a sheet, with its head and its sorting. */
 function groups(title, rows) {
   if (!rows.length) return null;
-  return el("section", {},
-    el("h2", {}, title),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
-      el("table", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, title.replace(/ies$/, "y").replace(/s$/, "")),
-          el("th", { scope: "col", class: "num" }, "Sessions"),
-          data.runs.map((run) => el("th", { scope: "col", class: "num" }, run.label, el("small", {}, "Proc / Comp"))))),
-        el("tbody", {}, rows.map((row) =>
-          el("tr", {}, el("th", { scope: "row" }, el("a", { href: row.href }, row.title), row.hint && el("small", {}, row.hint)),
-            el("td", { class: "num" }, row.sessions),
-            row.scores.map((scores) => el("td", { class: "num" }, scores
-              ? [score(scores.proc && scores.proc.mean), " / ", score(scores.comp && scores.comp.mean)]
-              : "–"))))))));
+  const column = (name, ...parts) => ({ title: name, origin: "measured", parts: parts.map((part) => ({ name: part })) });
+  const figure = (spread) => spread ? { value: spread.mean, digits: 1, std: null, rank: null } : null;
+  return sheetView({
+    id: title.toLowerCase(),
+    title,
+    columns: [column(title.replace(/ies$/, "y").replace(/s$/, "")), column("Sessions", ""), ...data.runs.map((run) => column(run.label, "Proc", "Comp"))],
+    rows: rows.map((row) => ({
+      origin: "measured",
+      cells: [{ words: row.title, hint: row.hint, href: row.href }, { count: row.sessions },
+        ...row.scores.map((scores) => ({ figures: [figure(scores?.proc), figure(scores?.comp)] }))],
+    })),
+    notes: [],
+  });
 }
 
 function personaRows() {

@@ -60,7 +60,7 @@ function sheetTable(sheet, published, order, sort) {
     const parts = column.parts.map((part) => part.name).filter(Boolean);
     const way = order && order.at === at ? (order.up ? "ascending" : "descending") : null;
     return el("th", { scope: "col", class: headClass(column), "aria-sort": way },
-      el("button", { type: "button", click: () => sort(at) }, column.title), parts.length > 1 && el("small", {}, parts.join(" / ")));
+      el("button", { type: "button", click: () => sort(at) }, breakable(column.title)), parts.length > 1 && el("small", {}, parts.join(" / ")));
   });
   let opened = "measured";
   const body = [];
@@ -82,7 +82,10 @@ function headClass(column) {
 function sheetCell(cell, column, at) {
   if (!cell) return el("td");
   const kind = headClass(column);
-  if (cell.words !== undefined) return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, breakable(cell.words));
+  if (cell.words !== undefined) {
+    const text = cell.href ? el("a", { href: cell.href }, breakable(cell.words)) : breakable(cell.words);
+    return el(at === 0 ? "th" : "td", at === 0 ? { scope: "row" } : { class: kind }, text, cell.hint && el("small", {}, cell.hint));
+  }
   if (cell.count !== undefined) return el("td", { class: "num" }, cell.count.toLocaleString("en"));
   const shown = cell.figures.map((figure, part) => [part > 0 && " / ", figure ? figureText(figure) : "–"]);
   const empty = cell.figures.every((figure) => !figure);
