@@ -306,6 +306,7 @@ fn plan(suite: Suite, folder: RunFolder) -> Plan {
         sessions: Vec::new(),
         personas: Vec::new(),
         ablate: None,
+        variants: false,
         shard: None,
         roles: Roles {
             agent: AgentRole::Nop,

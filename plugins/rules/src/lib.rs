@@ -136,6 +136,7 @@ mod app;
 mod call;
 mod condition;
 mod diff;
+mod expression;
 mod file;
 mod finding;
 mod matcher;

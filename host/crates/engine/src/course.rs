@@ -11,7 +11,7 @@ use pibench_core::progress::Progress;
 use pibench_core::vocabulary::Ablation;
 use pibench_record::event::Event;
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
-use pibench_record::{EpisodeState, Journal};
+use pibench_record::{EpisodeState, Journal, journal};
 use pibench_suite::manifest::Reset;
 use pibench_suite::suite::Session;
 
@@ -90,7 +90,9 @@ async fn play_sessions(
     }
     let plan = episode.plan;
     let alone = plan.ablate == Some(Ablation::Dependencies);
-    let sessions: Vec<&Session> = plan.sessions(episode.persona).collect();
+    let (variants, sessions): (Vec<&Session>, Vec<&Session>) = plan
+        .sessions(episode.persona)
+        .partition(|session| plan.variants && !session.dependency_only);
     for (at, &session) in sessions.iter().enumerate() {
         if past.finished.contains(&session.id) {
             continue;
@@ -99,19 +101,56 @@ async fn play_sessions(
         if in_flight.is_none() && alone {
             episode.begin_anew().await?;
         } else if in_flight.is_none() {
-            if plan.suite.reset == Reset::Session {
-                episode.reset_apps(session.clock).await?;
-            }
-            let span = tracing::debug_span!("wake", before = %session.id);
-            let woken = std::mem::take(&mut past.woken);
-            let played = wake::play(episode, session.clock, woken);
-            played.instrument(span).await?;
+            pass_to(episode, session, std::mem::take(&mut past.woken)).await?;
         }
         let span = tracing::info_span!("session", session = %session.id);
         // A session that is played alone is followed by none that can know of it.
-        let follows = !alone && at + 1 < sessions.len();
+        let follows = !alone && (at + 1 < sessions.len() || !variants.is_empty());
         let played = session::play(episode, session, in_flight, follows);
         played.instrument(span).await?;
     }
+    play_variants(episode, &variants).await?;
     episode.finish()
+}
+
+/// What comes before a session: apps made anew where each session has its own, and what wakes the agent.
+async fn pass_to(
+    episode: &mut Episode<'_>,
+    session: &Session,
+    woken: u32,
+) -> Result<(), EpisodeError> {
+    if episode.plan.suite.reset == Reset::Session {
+        episode.reset_apps(session.clock).await?;
+    }
+    let span = tracing::debug_span!("wake", before = %session.id);
+    let played = wake::play(episode, session.clock, woken);
+    played.instrument(span).await
+}
+
+/// Plays sessions that begin alike, each from where the first of them began: what one does, no other finds.
+async fn play_variants<'a>(
+    episode: &mut Episode<'a>,
+    variants: &[&'a Session],
+) -> Result<(), EpisodeError> {
+    let Some(&first) = variants.first() else {
+        return Ok(());
+    };
+    pass_to(episode, first, 0).await?;
+    let mut begun = session::start(episode, first).await?;
+    let journal = episode
+        .plan
+        .folder
+        .journal(&episode.persona.id, episode.run);
+    let past = EpisodeState::of(&journal::events(&journal)?, episode.plan.ablate);
+    for (at, &session) in variants.iter().enumerate() {
+        if at > 0 {
+            episode.return_to(&past).await?;
+            begun.started.session.clone_from(&session.id);
+            episode.append(&Event::SessionStarted(begun.started.clone()))?;
+        }
+        let span = tracing::info_span!("session", session = %session.id);
+        let played = session::play_on(episode, session, begun.clone(), &[], false);
+        played.instrument(span).await?;
+    }
+    Ok(())
 }

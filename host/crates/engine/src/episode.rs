@@ -130,16 +130,22 @@ pub(super) fn spent(plan: &Plan) -> Spent {
     known.map_or(Spent::Unknown, Spent::Known)
 }
 
+/// Opens what the agent acts on. `kept`: apps that are as `past` has them.
 async fn open_environment(
     plan: &Plan,
     persona: &Persona,
     run: u32,
     past: &EpisodeState,
+    mut kept: BTreeMap<String, App>,
 ) -> Result<Environment, EpisodeError> {
     let workspace = open_workspace(&plan.folder, persona, run, past)?;
     let toolbox = plan.toolbox(persona).await?;
     let mut apps = BTreeMap::new();
     for name in persona.app_names() {
+        if let Some(app) = kept.remove(&name) {
+            apps.insert(name, app);
+            continue;
+        }
         let plugin = plan.plugins.get(&name)?;
         let key = app_key(plan.seed, run, &persona.id, &name);
         let app = if let Some(AppMark { snapshot, calls }) = past.apps.get(&name) {
@@ -306,7 +312,7 @@ impl<'a> Episode<'a> {
             plan,
             persona,
             run,
-            environment: open_environment(plan, persona, run, past).await?,
+            environment: open_environment(plan, persona, run, past, BTreeMap::new()).await?,
             graders: Arc::new(grading::load(plan, plan.sessions(persona))?),
             journal,
             progress,
@@ -379,6 +385,21 @@ impl<'a> Episode<'a> {
         self.reset_apps(first_clock(self.persona)).await?;
         self.reset_workspace()?;
         self.environment.jobs.open.clear();
+        Ok(())
+    }
+
+    /// All as it was when the session began that the record ends in. Turns change an app by calls alone: one that was not
+    /// called stays.
+    pub(super) async fn return_to(&mut self, past: &EpisodeState) -> Result<(), EpisodeError> {
+        let mut kept = std::mem::take(&mut self.environment.apps);
+        kept.retain(|name, app| {
+            past.apps
+                .get(name)
+                .is_some_and(|mark| mark.calls == app.calls())
+        });
+        let opened = open_environment(self.plan, self.persona, self.run, past, kept);
+        self.environment = opened.await?;
+        self.folders.clone_from(&past.folders);
         Ok(())
     }
 

@@ -72,6 +72,8 @@ pub struct Plan {
     pub sessions: Vec<String>,
     pub personas: Vec<String>,
     pub ablate: Option<Ablation>,
+    /// Whether a persona's sessions on which no other depends are variants of one: each begins as the first of them did.
+    pub variants: bool,
     /// Only this part of the episodes; None for all.
     pub shard: Option<Shard>,
     pub roles: Roles,
@@ -262,6 +264,7 @@ impl Plan {
             sessions: manifest.sessions.clone(),
             personas: manifest.personas.clone(),
             ablate: manifest.ablate,
+            variants: false,
             shard: manifest.shard,
             roles,
             beside,

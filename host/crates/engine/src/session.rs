@@ -78,7 +78,7 @@ pub(super) async fn play<'a>(
         session: session.id.clone(),
     });
     episode.environment.calls = 0;
-    let (started, turns, before) = if let Some(open) = in_flight {
+    let (begun, turns) = if let Some(open) = in_flight {
         let SessionState { started, turns, .. } = open;
         let (before, faults) = if session.has_rules() {
             let (plan, persona) = (episode.plan, &episode.persona.id);
@@ -88,22 +88,32 @@ pub(super) async fn play<'a>(
         };
         // Those of guests are in its record already.
         none_outside(episode, session, &faults)?;
-        (started, turns, before)
+        (Begun { started, before }, turns)
     } else {
-        episode.environment.clock = SessionClock::new(session.clock);
-        let (started, before) = start(episode, session).await?;
-        (started, Vec::new(), before)
+        (start(episode, session).await?, Vec::new())
     };
+    play_on(episode, session, begun, &turns, follows).await
+}
+
+/// Plays a session that has begun, after these turns of it.
+pub(super) async fn play_on<'a>(
+    episode: &mut Episode<'a>,
+    session: &'a Session,
+    begun: Begun,
+    turns: &[Turn],
+    follows: bool,
+) -> Result<(), EpisodeError> {
+    let Begun { started, before } = begun;
     let model = model(episode, session);
     let system = String::from_utf8_lossy(&episode.plan.folder.blob(&started.system)?).into_owned();
     let toolbox = episode.environment.toolbox.clone();
     let setup = episode.setup(channel(session));
     let mut agent = Agent::new(&model, setup, &toolbox, system.clone());
     let mut play = Play::new(episode, session, &started, before, &system);
-    for turn in &turns {
+    for turn in turns {
         agent.replay(turn);
     }
-    let mut message = play.replay(&turns, started.message)?;
+    let mut message = play.replay(turns, started.message)?;
     while let Next::AgentTurn { turn } = *play.tracker.next() {
         play.episode.plan.may_begin_turn()?;
         play.episode.place.begin(&session.id, turn);
@@ -145,13 +155,22 @@ fn channel(session: &Session) -> Channel {
 /// The apps' states as graders see them, by app.
 type States = BTreeMap<String, Arc<str>>;
 
-/// Stages the files, binds the apps, sets the clock: first what the sessions of its group bring that are left out,
-/// then its own. Also the apps' states, where a rule may ask for them.
-async fn start(
+/// A session before its first turn.
+#[derive(Clone)]
+pub(super) struct Begun {
+    pub(super) started: SessionStarted,
+    /// The apps' states, where a rule may ask for them.
+    before: States,
+}
+
+/// Sets the clock, stages the files, binds the apps: first what the sessions of its group bring that are left out,
+/// then its own.
+pub(super) async fn start(
     episode: &mut Episode<'_>,
     session: &Session,
-) -> Result<(SessionStarted, States), EpisodeError> {
+) -> Result<Begun, EpisodeError> {
     let plan = episode.plan;
+    episode.environment.clock = SessionClock::new(session.clock);
     for other in plan.unplayed(episode.persona, session) {
         stage_files(episode, other)?;
         if keeps_records(plan) {
@@ -188,7 +207,7 @@ async fn start(
         faults,
     };
     episode.append(&Event::SessionStarted(started.clone()))?;
-    Ok((started, before))
+    Ok(Begun { started, before })
 }
 
 fn stage_files(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {

@@ -1,5 +1,5 @@
 //! The examples of rules, each carried out by itself: what an author says must pass does, and what must not does not. All of
-//! them are one play of a suite that has a persona for each.
+//! them are one play of a suite that has a persona for each session, of which its examples are variants.
 
 use super::play::{End, play};
 use super::{CheckError, Ground};
@@ -24,26 +24,22 @@ pub(super) async fn check(
     let mut histories = ground.authored.histories();
     histories.retain(|history| {
         let asked = sessions.iter().any(|id| id == history.session);
-        asked && !ground.is_broken(history.persona, history.session)
+        let is_broken = ground.is_broken(history.persona, history.session);
+        // What was left out of the suite is not played.
+        asked && !is_broken && place(suite, history).is_some()
     });
-    // What was left out of the suite has no persona here.
-    let (histories, personas): (Vec<History<'_>>, Vec<Persona>) = histories
-        .into_iter()
-        .filter_map(|history| {
-            let persona = persona(suite, &history)?;
-            Some((history, persona))
-        })
-        .unzip();
     if histories.is_empty() {
         return Ok(Vec::new());
     }
-    let personas = personas.into_iter().enumerate();
+    let histories: Vec<(usize, History<'_>)> = histories.into_iter().enumerate().collect();
+    // Those of a session stand together.
+    let alike = |(_, a): &(usize, History<'_>), (_, b): &(usize, History<'_>)| {
+        (a.persona, a.session) == (b.persona, b.session)
+    };
+    let of_sessions = histories.chunk_by(alike);
     let alone = Suite {
-        personas: personas
-            .map(|(at, persona)| Persona {
-                id: name(at),
-                ..persona
-            })
+        personas: of_sessions
+            .filter_map(|examples| persona(suite, examples))
             .collect(),
         session: SessionLimits {
             max_turns: 1,
@@ -51,14 +47,10 @@ pub(super) async fn check(
         },
         ..suite.clone()
     };
-    let played: Vec<String> = histories
-        .iter()
-        .map(|history| history.session.to_owned())
-        .collect();
-    let play = play(&alone, "reference", &played, ground).await?;
-    let ends = histories.iter().enumerate().map(|(at, history)| {
-        let is_its =
-            |end: &&End| end.persona == name(at) && end.finished.session == history.session;
+    let played: Vec<String> = histories.iter().map(|(at, _)| name(*at)).collect();
+    let play = play(&alone, "reference", &played, true, ground).await?;
+    let ends = histories.iter().map(|(at, history)| {
+        let is_its = |end: &&End| end.finished.session == name(*at);
         (history, play.ends.iter().find(is_its))
     });
     let told = ends.filter_map(|(history, end)| {
@@ -76,34 +68,59 @@ pub(super) async fn check(
     Ok(told.collect())
 }
 
+/// What the example of this number is played as: no session has such an id.
 fn name(at: usize) -> String {
-    format!("example-{at}")
+    format!("example.{at}")
 }
 
-/// The persona with the one session, after those that it depends on; nothing is judged but the one item.
-fn persona(suite: &Suite, history: &History<'_>) -> Option<Persona> {
+/// Where an example belongs.
+fn place<'s>(suite: &'s Suite, history: &History<'_>) -> Option<(&'s Persona, &'s Session)> {
     let mut personas = suite.personas.iter();
     let persona = personas.find(|persona| persona.id == history.persona)?;
     let mut sessions = persona.sessions.iter();
-    let Session { depends_on, .. } = sessions.find(|session| session.id == history.session)?;
-    let needed =
-        |session: &&Session| session.id == history.session || depends_on.contains(&session.id);
-    let sessions = persona.sessions.iter().filter(needed).cloned();
-    let sessions = sessions.map(|session| {
-        let mut session = Session {
-            intents: session.intents.into_iter().take(1).map(unmatched).collect(),
-            ..session
-        };
-        if session.id == history.session {
-            session.checklist = vec![session.checklist.swap_remove(history.item)];
-            session.reference.clone_from(&history.steps);
-        }
-        session
-    });
-    Some(persona.with_sessions(sessions.collect()))
+    let session = sessions.find(|session| session.id == history.session)?;
+    Some((persona, session))
 }
 
-/// An intent that is no matter: a session has at least one.
+/// The persona with the sessions that these examples' depends on, and then a session for each example: nothing is judged but
+/// its one item.
+fn persona(suite: &Suite, examples: &[(usize, History<'_>)]) -> Option<Persona> {
+    let (first, history) = examples.first()?;
+    let (persona, session) = place(suite, history)?;
+    let earlier = persona.sessions.iter();
+    let earlier = earlier.filter(|earlier| session.depends_on.contains(&earlier.id));
+    let earlier = earlier.map(|earlier| Session {
+        dependency_only: true,
+        ..barely_asked(earlier)
+    });
+    let variants = examples.iter().map(|(at, history)| Session {
+        id: name(*at),
+        checklist: session
+            .checklist
+            .get(history.item)
+            .cloned()
+            .into_iter()
+            .collect(),
+        reference: history.steps.clone(),
+        dependency_only: false,
+        ..barely_asked(session)
+    });
+    Some(Persona {
+        id: name(*first),
+        ..persona.with_sessions(earlier.chain(variants).collect())
+    })
+}
+
+/// The session with one intent that is no matter: it has at least one.
+fn barely_asked(session: &Session) -> Session {
+    let intents = session.intents.iter().take(1).cloned();
+    Session {
+        intents: intents.map(unmatched).collect(),
+        ..session.clone()
+    }
+}
+
+/// An intent that is no matter.
 fn unmatched(intent: Intent) -> Intent {
     Intent {
         satisfied: None,

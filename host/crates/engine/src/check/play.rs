@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use super::{CheckError, Ground};
 use crate::dispatcher;
 use crate::dispatcher::Finished;
-use crate::plan::{Answers, Seat, Wanted, resolve};
+use crate::plan::{Answers, Plan, Seat, Wanted, resolve};
 use crate::replay::make_temporary_folder;
 use pibench_core::player;
 use pibench_core::vocabulary::Protocol;
@@ -32,11 +32,12 @@ pub(super) struct End {
     pub(super) turns: Vec<Turn>,
 }
 
-/// Plays these sessions by one agent, in a run folder that is gone afterwards.
+/// Plays these sessions by one agent, in a run folder that is gone afterwards. `variants`: see [`Plan::variants`].
 pub(super) async fn play(
     suite: &Suite,
     agent: &'static str,
     sessions: &[String],
+    variants: bool,
     ground: &Ground<'_>,
 ) -> Result<Play, CheckError> {
     let dir = make_temporary_folder().map_err(CheckError::disk)?;
@@ -56,7 +57,10 @@ pub(super) async fn play(
         out: Some(out.clone()),
         answers: Answers::None,
     };
-    let plan = resolve(ground.machine, &suite, &trial, seat).await?;
+    let plan = Plan {
+        variants,
+        ..resolve(ground.machine, &suite, &trial, seat).await?
+    };
     // Of a persona that none of the sessions belongs to there is no journal.
     let personas: Vec<String> = plan
         .personas()

@@ -44,7 +44,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         return Ok(told);
     }
     // Side by side: they share nothing.
-    let plays = player::SCRIPTED.map(|agent| play::play(&suite, agent, &sessions, ground));
+    let plays = player::SCRIPTED.map(|agent| play::play(&suite, agent, &sessions, false, ground));
     let (plays, examples) = join(join_all(plays), examples::check(&suite, &sessions, ground)).await;
     for (agent, play) in player::SCRIPTED.into_iter().zip(plays) {
         let play = match play {
@@ -58,7 +58,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         told.problems
             .extend(ends.flat_map(|end| expected::told(agent, end, ground)));
         if agent == "reference" {
-            let again = play::play(&suite, agent, &sessions, ground).await?;
+            let again = play::play(&suite, agent, &sessions, false, ground).await?;
             told.plays.seconds = again.seconds;
             if again.journals != play.journals {
                 let message =
