@@ -200,6 +200,19 @@ test("a phone scrolls a figure inside its box, at a size that can be read", asyn
   await page.context().close();
 });
 
+test("each drawing of the page has a title and a description", async () => {
+  const page = await open(browser, url);
+  for (const hash of PAGES) {
+    await go(page, hash);
+    const bare = await page.locator("main svg").evaluateAll((all) => all.filter((one) =>
+      !one.querySelector(":scope > title")?.textContent || !one.querySelector(":scope > desc")?.textContent).length);
+    assert.equal(bare, 0, hash);
+  }
+  await go(page, "#/", ".statusbar");
+  assert.match(await page.locator(".statusbar desc").first().textContent(), /^\d+ /);
+  await page.context().close();
+});
+
 test("words stay whole in tables, and a phone scrolls beside the first column and jumps to the transcript", async () => {
   const page = await open(browser, url + "#/tables/table-8", { viewport: { width: 390, height: 844 } });
   const [inside, seen, left] = await page.locator("#table-8 .scroll").evaluate((box) => {

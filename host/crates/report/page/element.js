@@ -90,10 +90,12 @@ function tag(kind, ...children) {
   return el("span", { class: "tag " + kind }, ...children);
 }
 
-/** A bar that fills by percent, with the number beside it. */
+/** A bar that fills by percent, with the number beside it, which readers of screens read in its place. */
 function meter(value, kind) {
   const width = Math.max(0, Math.min(100, value ?? 0));
   const svg = draw("svg", { class: "meter " + kind, viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+    draw("title", {}, kind[0].toUpperCase() + kind.slice(1)),
+    draw("desc", {}, score(value) + " of 100"),
     draw("rect", { class: "track", width: 100, height: 6, rx: 1.5 }),
     draw("rect", { class: "fill", width, height: 6, rx: 1.5 }));
   return el("span", { class: "metered" }, svg, el("span", { class: "number" }, score(value)));
@@ -111,8 +113,8 @@ function statusBar(intents) {
     x += width;
     return rect;
   });
-  const svg = draw("svg", { class: "statusbar", viewBox: "0 0 100 6", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    draw("title", {}, label), parts);
+  const svg = draw("svg", { class: "statusbar", viewBox: "0 0 100 6", preserveAspectRatio: "none", role: "img", "aria-label": "Hidden intents: " + label },
+    draw("title", {}, "Hidden intents"), draw("desc", {}, label), parts);
   return svg;
 }
 
