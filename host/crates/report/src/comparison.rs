@@ -44,7 +44,7 @@ pub fn comparison(comparison: &Comparison, a: &str, b: &str, cautions: &[String]
     parts.push(overall(&measures));
     let mut below = vec![format!(
         "±: the noise floor, the standard deviation over a side's runs. p: sign-flip test; interval: bootstrap; both \
-         over dependency groups, seed {}.",
+         over dependency groups, seed {}. least: the smallest difference that the suite can tell.",
         comparison.seed
     )];
     let all = measures.iter();
@@ -143,7 +143,7 @@ fn overall(measures: &[(&str, &MeasureComparison)]) -> String {
         "B - A",
         "95% interval",
         "p",
-        "detectable",
+        "least",
     ]);
     for (name, measure) in measures {
         let mut row = vec![(*name).to_owned(), measure.shared.to_string()];
@@ -153,6 +153,7 @@ fn overall(measures: &[(&str, &MeasureComparison)]) -> String {
         }
         table.add_row(row);
     }
+    keep_words(&mut table, 0..8);
     table.to_string()
 }
 
@@ -270,15 +271,16 @@ B: second
 │   gone      1     50.0      -       -        -      -       - │
 └───────────────────────────────────────────────────────────────┘
 
-┌──────────────────────────────────────────────────────────────────────────────┐
-│ score   of             A      B   B - A   95% interval        p   detectable │
-╞══════════════════════════════════════════════════════════════════════════════╡
-│ Proc     2   50.0 ± 26.5   68.8   +18.8   0.0 to +25.0   1.0000         26.3 │
-│ Comp     1    50.0 ± 0.0   25.0   -25.0              -   1.0000            - │
-└──────────────────────────────────────────────────────────────────────────────┘
+┌─────────────────────────────────────────────────────────────────────────┐
+│ score   of             A      B   B - A   95% interval        p   least │
+╞═════════════════════════════════════════════════════════════════════════╡
+│ Proc     2   50.0 ± 26.5   68.8   +18.8   0.0 to +25.0   1.0000    26.3 │
+│ Comp     1    50.0 ± 0.0   25.0   -25.0              -   1.0000       - │
+└─────────────────────────────────────────────────────────────────────────┘
 
 ±: the noise floor, the standard deviation over a side's runs. p: sign-flip
-test; interval: bootstrap; both over dependency groups, seed 1.
+test; interval: bootstrap; both over dependency groups, seed 1. least: the
+smallest difference that the suite can tell.
 
 Proc: sessions left out: 1 scored by A only.
 
@@ -306,6 +308,19 @@ least); in Comp it cannot be told (several runs of each side could, from two on:
         let same = "In short: in Proc there is no difference; in Comp there is no difference.";
         assert!(text.ends_with(same), "{text}");
         assert!(!text.contains("left out"), "{text}");
+    }
+
+    #[test]
+    fn no_word_of_the_overall_table_is_broken() {
+        let all = |score: f64| {
+            ["u", "v", "w", "x", "y", "z"].map(|id| session(id, 1, &[score; 2], Some(score)))
+        };
+        let compared = compare(&all(1.0), &all(0.0), 1);
+        let text = overall(&[("Proc", &compared.proc), ("Comp", &compared.comp)]);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for word in ["score", "least", "interval", "100.0", "-100.0"] {
+            assert!(words.contains(&word), "{word}: {text}");
+        }
     }
 
     #[test]
