@@ -123,6 +123,9 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 
 const LINE: i32 = 20;
 
+/// What is left free between a plot's edge and its labels.
+const EDGE: i32 = 2;
+
 /// Characters of a line of the banner.
 const BANNER_WIDTH: usize = 84;
 
@@ -290,44 +293,60 @@ impl Canvas {
         }
         draw_points(&mut chart, theme, &points, if small { 3 } else { 5 })?;
         if plot.labels {
-            let places: Vec<(i32, i32)> = points
-                .iter()
-                .map(|point| chart.backend_coord(&(point.x, point.y)))
-                .collect();
-            let base = area.get_base_pixel();
-            let named = points.iter().zip(places);
-            let named = named.map(|(point, (x, y))| (*point, (x - base.0, y - base.1)));
-            self.label(area, &named.collect::<Vec<_>>())?;
+            self.name_points(area, &chart, &points)?;
         }
         Ok(())
     }
 
-    /// Writes each label beside its point; measured ones choose first.
-    fn label(&self, area: &Area<'_>, named: &[(&Point, (i32, i32))]) -> Drawn {
-        let (width, height) = area.dim_in_pixel();
-        let size = |pixels| i32::try_from(pixels).unwrap_or(i32::MAX);
+    /// Finds the points' and the plot's pixels, and labels the points.
+    fn name_points(&self, area: &Area<'_>, chart: &Chart<'_, '_>, points: &[&Point]) -> Drawn {
+        let places: Vec<(i32, i32)> = points
+            .iter()
+            .map(|point| chart.backend_coord(&(point.x, point.y)))
+            .collect();
+        let base = area.get_base_pixel();
+        let named = points.iter().zip(places);
+        let named = named.map(|(point, (x, y))| (*point, (x - base.0, y - base.1)));
+        let (across, down) = chart.plotting_area().get_pixel_range();
+        let plot = [
+            across.start - base.0 + EDGE,
+            down.start - base.1 + EDGE,
+            across.end - base.0 - EDGE,
+            down.end - base.1 - EDGE,
+        ];
+        self.label(area, plot, named.collect())
+    }
+
+    /// Writes each label beside its point, within the plot; measured ones choose first.
+    fn label(
+        &self,
+        area: &Area<'_>,
+        plot: labels::Area,
+        mut named: Vec<(&Point, (i32, i32))>,
+    ) -> Drawn {
+        named.sort_by_key(|(point, _)| point.series.is_none());
         let wanted: Vec<Wanted> = named
             .iter()
-            .rev()
             .map(|(point, dot)| Wanted {
                 dot: *dot,
                 // Plotters takes a size for pixels of another height: letters come out some 6.8 wide.
                 long: 68 * i32::try_from(point.label.chars().count()).unwrap_or(0) / 10,
             })
             .collect();
-        // Below are the axis' own words.
-        let places = labels::place((size(width), size(height) - 56), &wanted);
-        for ((point, dot), Placed { at, leader }) in named.iter().rev().zip(places) {
+        let places = labels::place(plot, &wanted);
+        for ((point, dot), Placed { at, ends, leader }) in named.into_iter().zip(places) {
             let colour = match point.series {
                 Some(at) => self.theme.series(at),
                 None => self.theme.pale(),
             };
-            if let Some(near) = leader {
-                let line =
-                    PathElement::new([*dot, near], self.theme.pale().mix(0.7).stroke_width(1));
-                area.draw(&line)?;
+            if let Some([end, label]) = leader {
+                let pale = self.theme.pale().mix(0.7).stroke_width(1);
+                area.draw(&PathElement::new([dot, end, label], pale))?;
             }
-            area.draw_text(&point.label, &style(15, colour), at)?;
+            // The letters of a reader may be narrower: a label that ends beside its point ends there all the same.
+            let side = if ends { HPos::Right } else { HPos::Left };
+            let style = style(15, colour).pos(Pos::new(side, VPos::Top));
+            area.draw_text(&point.label, &style, at)?;
         }
         Ok(())
     }

@@ -1,14 +1,21 @@
-//! Where the labels of a plot's points go: beside their points, and where there is no room, farther away on a line. No
-//! label covers a point or another label, as long as the plot has room. Knows pixels only.
+//! Where the labels of a plot's points go: beside their points, and where there is no room, farther away on a line. Points in
+//! nearly the same place share one list of labels and one line to it. No label leaves the plot, and none covers a point or
+//! another label, as long as the plot has room. Knows pixels only.
 
 /// Height of a label.
 const HIGH: i32 = 16;
 
-/// A point's radius, and what is left free around it.
+/// A point's radius, and what is left free around it. Points that lie nearer to each other than that share a list.
 const DOT: i32 = 5;
 
 /// Farther away from its point, a label has a line to it.
 const NEAR: i32 = 12;
+
+/// Around the labels of a list.
+const GAP: i32 = 4;
+
+/// Labels of a list at most: a longer one would be higher than a plot has room.
+const MOST: usize = 12;
 
 /// How much farther a label is looked for each time, and how far in the end.
 const STEP: usize = 7;
@@ -44,17 +51,19 @@ pub(super) struct Wanted {
 /// A label's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
-    /// Its left upper corner.
+    /// Its upper corner on the side of its point.
     pub(super) at: (i32, i32),
-    /// Where a line from the point ends.
-    pub(super) leader: Option<(i32, i32)>,
+    /// That corner is the right one: the label ends there.
+    pub(super) ends: bool,
+    /// Where a line from the point goes: to the label, or to the list that it is in, and along that to the label.
+    pub(super) leader: Option<[(i32, i32); 2]>,
 }
 
 /// Left, top, right, bottom.
-type Area = [i32; 4];
+pub(super) type Area = [i32; 4];
 
-/// A place for each, in their order: who is first has the choice. Where nothing is free, beside the point.
-pub(super) fn place((width, height): (i32, i32), wanted: &[Wanted]) -> Vec<Placed> {
+/// A place within the plot for each, in their order: who is first has the choice. Where nothing is free, beside the point.
+pub(super) fn place(plot: Area, wanted: &[Wanted]) -> Vec<Placed> {
     let dots = wanted.iter().map(|one| {
         let (x, y) = one.dot;
         [x - DOT, y - DOT, x + DOT, y + DOT]
@@ -64,26 +73,112 @@ pub(super) fn place((width, height): (i32, i32), wanted: &[Wanted]) -> Vec<Place
         dots: dots.collect(),
         lines: Vec::new(),
     };
-    let inside = |area: &Area| area[0] > 0 && area[1] > 0 && area[2] < width && area[3] < height;
-    wanted
+    let mut placed = Vec::new();
+    for stack in stacks(wanted) {
+        let area = room(plot, &stack, &taken);
+        let [left, top, right, bottom] = area;
+        let gap = stack.gap();
+        taken.texts.push([left, top - gap, right, bottom + gap]);
+        if let Some(end) = stack.leader(area) {
+            taken.lines.push(along(stack.dot, end));
+        }
+        let labels = stack.labels.iter().enumerate();
+        placed.extend(labels.map(|(line, at)| (*at, stack.label(area, line))));
+    }
+    placed.sort_by_key(|(at, _)| *at);
+    placed.into_iter().map(|(_, one)| one).collect()
+}
+
+/// Labels of points in nearly the same place, one below the other.
+struct Stack {
+    dot: (i32, i32),
+    long: i32,
+    /// Their places among all.
+    labels: Vec<usize>,
+}
+
+impl Stack {
+    fn size(&self) -> (i32, i32) {
+        let lines = i32::try_from(self.labels.len()).unwrap_or(1);
+        (self.long + self.gap(), HIGH * lines)
+    }
+
+    /// What a list leaves free beside its labels, above and below them: it is then told from the next one.
+    fn gap(&self) -> i32 {
+        if self.labels.len() > 1 { GAP } else { 0 }
+    }
+
+    /// Whether labels here end at their points' side.
+    fn ends(&self, area: Area) -> bool {
+        let [left, _, right, _] = area;
+        let single = self.labels.len() == 1;
+        // One label above or below its point is read from its left.
+        right <= self.dot.0 || (!single && left + right < 2 * self.dot.0)
+    }
+
+    /// Where a line from the point ends. A label right beside its point needs none; a list always has one.
+    fn leader(&self, area: Area) -> Option<(i32, i32)> {
+        let [left, top, right, bottom] = area;
+        let (x, y) = self.dot;
+        let side = if self.ends(area) { right } else { left };
+        if self.labels.len() > 1 {
+            return Some((side, y.clamp(top, bottom)));
+        }
+        let end = (x.clamp(left, right), y.clamp(top, bottom));
+        (apart(end, self.dot) > NEAR).then_some(end)
+    }
+
+    /// The label in this line of the list.
+    fn label(&self, area: Area, line: usize) -> Placed {
+        let [left, top, right, _] = area;
+        let ends = self.ends(area);
+        let above = HIGH * i32::try_from(line).unwrap_or(0);
+        let gap = self.gap();
+        let middle = |(x, _): (i32, i32)| (x, top + above + HIGH / 2);
+        let leader = self.leader(area).map(|end| match self.labels.len() {
+            1 => [end, end],
+            _ => [end, middle(end)],
+        });
+        Placed {
+            at: (if ends { right - gap } else { left + gap }, top + above),
+            ends,
+            leader,
+        }
+    }
+}
+
+/// The lists of labels, in the order of their first ones.
+fn stacks(wanted: &[Wanted]) -> Vec<Stack> {
+    let mut stacks: Vec<Stack> = Vec::new();
+    for (at, one) in wanted.iter().enumerate() {
+        let same =
+            |stack: &&mut Stack| stack.labels.len() < MOST && apart(stack.dot, one.dot) <= DOT;
+        if let Some(stack) = stacks.iter_mut().find(same) {
+            stack.long = stack.long.max(one.long);
+            stack.labels.push(at);
+        } else {
+            stacks.push(Stack {
+                dot: one.dot,
+                long: one.long,
+                labels: vec![at],
+            });
+        }
+    }
+    stacks
+}
+
+/// The nearest place that is free.
+fn room(plot: Area, stack: &Stack, taken: &Taken) -> Area {
+    let areas = areas(plot, stack);
+    let free: Vec<Area> = areas
         .iter()
-        .map(|one| {
-            let free = |placed: &Placed| {
-                let area = area(*placed, one.long);
-                inside(&area) && taken.leaves(&area)
-            };
-            let places: Vec<Placed> = places(*one).into_iter().filter(free).collect();
-            let clear = |placed: &&Placed| !taken.is_crossed(one.dot, placed.leader);
-            // In a crowd of points, a line that crosses something still tells more than a text on another.
-            let found = places.iter().find(clear).or(places.first()).copied();
-            let chosen = found.unwrap_or_else(|| beside(*one, AROUND[0], NEAR));
-            taken.texts.push(area(chosen, one.long));
-            if let Some(end) = chosen.leader {
-                taken.lines.push(along(one.dot, end));
-            }
-            chosen
-        })
-        .collect()
+        .copied()
+        .filter(|area| taken.leaves(area))
+        .collect();
+    let clear = |area: &&Area| !taken.is_crossed(stack.dot, stack.leader(**area));
+    // In a crowd of points, a line that crosses something still tells more than a text on another.
+    let found = free.iter().find(clear).or(free.first());
+    found.copied().unwrap_or(areas[0])
 }
 
 /// What a new label must leave visible.
@@ -111,37 +206,40 @@ impl Taken {
     }
 }
 
-/// Every place that a label may have, the nearest first.
-fn places(wanted: Wanted) -> Vec<Placed> {
-    (NEAR..FAR)
+/// Every place that a list may have, those with the shortest line first.
+fn areas(plot: Area, stack: &Stack) -> Vec<Area> {
+    let mut areas: Vec<Area> = (NEAR..FAR)
         .step_by(STEP)
-        .flat_map(|far| AROUND.map(|direction| beside(wanted, direction, far)))
-        .collect()
+        .flat_map(|far| AROUND.map(|direction| beside(plot, stack, direction, far)))
+        .collect();
+    areas.sort_by_key(|area| {
+        let line = stack.leader(*area);
+        line.map_or(NEAR, |end| apart(end, stack.dot).max(NEAR))
+    });
+    areas
 }
 
-/// A label so far from its point in this direction, with its nearest side.
-fn beside(Wanted { dot: (x, y), long }: Wanted, (right, down): (i32, i32), far: i32) -> Placed {
-    let (cx, cy) = (x + right * far / 100, y + down * far / 100);
+/// A place so far from the point in this direction, with its nearest side; one that would leave the plot stays at its edge.
+fn beside(plot: Area, stack: &Stack, (right, down): (i32, i32), far: i32) -> Area {
+    let (x, y) = stack.dot;
+    let (long, high) = stack.size();
     // Above and below in the middle, else on that side.
     let edge = |at: i32, towards: i32, long: i32| match towards.signum() {
         0 => at - long / 2,
         1 => at,
         _ => at - long,
     };
-    let (left, top) = (edge(cx, right, long), edge(cy, down, HIGH));
-    Placed {
-        at: (left, top),
-        leader: (far > NEAR).then_some((cx, cy)),
-    }
+    let within = |at: i32, long: i32, from: i32, to: i32| at.min(to - long).max(from);
+    let left = edge(x + right * far / 100, right, long);
+    let top = edge(y + down * far / 100, down, high);
+    let left = within(left, long, plot[0], plot[2]);
+    let top = within(top, high, plot[1], plot[3]);
+    [left, top, left + long, top + high]
 }
 
-fn area(
-    Placed {
-        at: (left, top), ..
-    }: Placed,
-    long: i32,
-) -> Area {
-    [left, top, left + long, top + HIGH]
+/// The larger one of the distances along x and y.
+fn apart((x, y): (i32, i32), (other_x, other_y): (i32, i32)) -> i32 {
+    (x - other_x).abs().max((y - other_y).abs())
 }
 
 /// Points on a line, some pixels apart.
@@ -164,7 +262,7 @@ fn overlap(one: &Area, other: &Area) -> bool {
 mod tests {
     use super::*;
 
-    const ROOM: (i32, i32) = (680, 460);
+    const ROOM: Area = [0, 0, 680, 460];
 
     /// So many points around one place, as close as models of one generation are.
     fn crowd(count: i32) -> Vec<Wanted> {
@@ -177,22 +275,40 @@ mod tests {
             .collect()
     }
 
+    /// What a label covers.
+    fn covered(placed: Placed, long: i32) -> Area {
+        let (x, top) = placed.at;
+        let left = if placed.ends { x - long } else { x };
+        [left, top, left + long, top + HIGH]
+    }
+
     /// `clear`: whether there is room for the lines too.
-    fn check(wanted: &[Wanted], clear: bool) {
-        let placed = place(ROOM, wanted);
+    fn check(plot: Area, wanted: &[Wanted], clear: bool) {
+        let placed = place(plot, wanted);
         let areas: Vec<Area> = placed
             .iter()
             .zip(wanted)
-            .map(|(placed, one)| area(*placed, one.long))
+            .map(|(placed, one)| covered(*placed, one.long))
             .collect();
         for (at, one) in areas.iter().enumerate() {
-            assert!(one[0] > 0 && one[1] > 0 && one[2] < ROOM.0 && one[3] < ROOM.1);
+            assert!(
+                one[0] >= plot[0] && one[1] >= plot[1],
+                "{at} leaves the plot"
+            );
+            assert!(
+                one[2] <= plot[2] && one[3] <= plot[3],
+                "{at} leaves the plot"
+            );
             assert!(!areas[..at].iter().any(|other| overlap(one, other)), "{at}");
             let covers = |Wanted { dot, .. }: &Wanted| holds(one, *dot);
             assert!(!wanted.iter().any(covers), "{at} covers a point");
+            let (x, y) = wanted[at].dot;
+            let nearest = (x.clamp(one[0], one[2]), y.clamp(one[1], one[3]));
+            let moved = apart(nearest, (x, y)) > NEAR;
+            assert!(!moved || placed[at].leader.is_some(), "{at} has no line");
             let lines = placed.iter().zip(wanted).enumerate();
             for (other, (placed, wanted)) in lines.filter(|(other, _)| *other != at) {
-                let line = placed.leader.map(|end| along(wanted.dot, end));
+                let line = placed.leader.map(|[end, _]| along(wanted.dot, end));
                 let crossed = line.is_some_and(|line| line.iter().any(|point| holds(one, *point)));
                 assert!(!(clear && crossed), "the line of {other} crosses {at}");
             }
@@ -207,6 +323,7 @@ mod tests {
         }];
         let beside = Placed {
             at: (112, 92),
+            ends: false,
             leader: None,
         };
         assert_eq!(place(ROOM, &wanted), [beside]);
@@ -215,24 +332,55 @@ mod tests {
             dot: (670, 100),
             long: 70,
         }];
-        assert_eq!(place(ROOM, &wanted)[0].at, (588, 92));
+        let [placed] = place(ROOM, &wanted)[..] else {
+            panic!("one label");
+        };
+        assert_eq!((placed.at, placed.ends), ((658, 92), true));
     }
 
     #[test]
     fn the_labels_of_many_models_cover_nothing() {
         for count in [2, 9, 18] {
-            check(&crowd(count), true);
+            check(ROOM, &crowd(count), true);
         }
-        check(&crowd(29), false);
+        check(ROOM, &crowd(29), false);
     }
 
     #[test]
-    fn where_there_is_no_room_at_all_a_label_stands_beside_its_point() {
+    fn points_in_nearly_the_same_place_share_a_list_and_a_line() {
+        let plot = [68, 84, 664, 446];
+        // Most models at the plot's lower edge, as where nothing was done.
+        for x in [88, 366, 595] {
+            let mut wanted: Vec<Wanted> = (0..8)
+                .map(|at| Wanted {
+                    dot: (x - 8 * i32::from(at % 4 == 3), 433),
+                    long: 120 + 15 * at,
+                })
+                .collect();
+            wanted.push(Wanted {
+                dot: (135, 96),
+                long: 130,
+            });
+            check(plot, &wanted, true);
+            let placed = place(plot, &wanted);
+            assert_eq!(placed[8].leader, None);
+            let leaders = placed[..8].iter().map(|one| one.leader.unwrap());
+            let leaders: Vec<[(i32, i32); 2]> = leaders.collect();
+            for (at, [end, label]) in leaders.iter().enumerate() {
+                let first = if at % 4 == 3 { 3 } else { 0 };
+                assert_eq!(*end, leaders[first][0]);
+                assert_eq!(label.1, placed[at].at.1 + HIGH / 2);
+            }
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_room_at_all_a_label_begins_at_the_edge() {
         let wanted = [Wanted {
             dot: (10, 10),
             long: 70,
-        }; 2];
-        let places = place((40, 20), &wanted);
-        assert!(places.iter().all(|placed| placed.at == (22, 2)));
+        }];
+        let places = place([0, 0, 40, 20], &wanted);
+        assert_eq!(places[0].at, (0, 2));
     }
 }
