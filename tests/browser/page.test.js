@@ -208,7 +208,8 @@ test("each drawing of the page has a title and a description", async () => {
       !one.querySelector(":scope > title")?.textContent || !one.querySelector(":scope > desc")?.textContent).length);
     assert.equal(bare, 0, hash);
   }
-  assert.match(await page.locator(".card svg.statusbar desc, .statusbar desc").first().textContent(), /^\d+ /);
+  await go(page, "#/", ".statusbar");
+  assert.match(await page.locator(".statusbar desc").first().textContent(), /^\d+ /);
   await page.context().close();
 });
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{escape, grid};
 use pibench_core::count::count;
-use pibench_core::progress::{AtWork, Counted, Playing};
+use pibench_core::progress::{AtWork, Counted};
 pub use pibench_core::progress::{Progress, Pulse, Spent};
 
 /// How long the display rests when it has shown something: it need not be woken by every event of hundreds of episodes.
@@ -327,6 +327,7 @@ fn line(event: &Progress) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use pibench_core::cost::MicroUsd;
+    use pibench_core::progress::Playing;
     use pibench_core::record::Outcome;
 
     use super::*;

@@ -293,23 +293,28 @@ impl Canvas {
         }
         draw_points(&mut chart, theme, &points, if small { 3 } else { 5 })?;
         if plot.labels {
-            let places: Vec<(i32, i32)> = points
-                .iter()
-                .map(|point| chart.backend_coord(&(point.x, point.y)))
-                .collect();
-            let base = area.get_base_pixel();
-            let named = points.iter().zip(places);
-            let named = named.map(|(point, (x, y))| (*point, (x - base.0, y - base.1)));
-            let (across, down) = chart.plotting_area().get_pixel_range();
-            let plot = [
-                across.start - base.0 + EDGE,
-                down.start - base.1 + EDGE,
-                across.end - base.0 - EDGE,
-                down.end - base.1 - EDGE,
-            ];
-            self.label(area, plot, named.collect())?;
+            self.name_points(area, &chart, &points)?;
         }
         Ok(())
+    }
+
+    /// Finds the points' and the plot's pixels, and labels the points.
+    fn name_points(&self, area: &Area<'_>, chart: &Chart<'_, '_>, points: &[&Point]) -> Drawn {
+        let places: Vec<(i32, i32)> = points
+            .iter()
+            .map(|point| chart.backend_coord(&(point.x, point.y)))
+            .collect();
+        let base = area.get_base_pixel();
+        let named = points.iter().zip(places);
+        let named = named.map(|(point, (x, y))| (*point, (x - base.0, y - base.1)));
+        let (across, down) = chart.plotting_area().get_pixel_range();
+        let plot = [
+            across.start - base.0 + EDGE,
+            down.start - base.1 + EDGE,
+            across.end - base.0 - EDGE,
+            down.end - base.1 - EDGE,
+        ];
+        self.label(area, plot, named.collect())
     }
 
     /// Writes each label beside its point, within the plot; measured ones choose first.
