@@ -136,7 +136,6 @@ mod app;
 mod call;
 mod condition;
 mod diff;
-mod expression;
 mod file;
 mod finding;
 mod matcher;
