@@ -107,6 +107,25 @@ fn odd_tasks_are_a_line_each_and_the_others_are_written_and_played() {
 }
 
 #[test]
+fn a_user_without_a_file_is_left_out_by_name_and_the_others_are_written() {
+    let scene = sound();
+    let of_anna = |file: &str, text: &str| {
+        let text = format!("schema_version: v2\nuser_id: anna\n{text}");
+        scene.write(&format!("source/data/anna/{file}.yaml"), &text);
+    };
+    of_anna("profile", "role: Files.\n");
+    of_anna("episode", "episode_id: a\ntasks: [{task_id: a1}]\n");
+    let output = import(&scene);
+    expect(&output, 3, &["left out"]);
+    let said = told(&output);
+    assert!(
+        said.contains("left out: anna: the user with all tasks, for want of that file"),
+        "{said}"
+    );
+    assert!(scene.path("suite/personas/clerk").exists());
+}
+
+#[test]
 fn what_check_says_of_nineteen_imported_sessions_is_grouped() {
     let scene = sound();
     expect(&import(&scene), 0, &[]);

@@ -267,7 +267,7 @@ async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
     // From the 40th call on nobody is let in for two hours: too long to be waited for.
     let server = server(
         move |request| match counted.fetch_add(1, Ordering::SeqCst) {
-            40..50 => ResponseTemplate::new(429)
+            40..50 => ResponseTemplate::new(503)
                 .insert_header("retry-after", "7200")
                 .set_body_string("come back later"),
             _ => play(request),

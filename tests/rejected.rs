@@ -202,7 +202,7 @@ fn healthy() -> ResponseTemplate {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_no_models_stops_the_run_unscored() {
     let said = "its answer is not in the format";
-    let remedy = "check `base_url` of [providers.openai], and its `format`";
+    let remedy = "check the address in OPENAI_BASE_URL, and its `format`";
     for which in [of_agent, of_others] {
         let scene = Scene::new();
         let server = server(move |request| {

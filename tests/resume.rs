@@ -92,7 +92,7 @@ fn a_damaged_journal_is_named_with_its_line() {
     std::fs::write(&path, text.replacen("\"turn\":1", "\"turn\":7", 1)).unwrap();
     expect(
         &scene.run(&["run", "--resume", "run"]),
-        4,
+        3,
         &["law_trainee.r1.jsonl:", "was changed after"],
     );
 }

@@ -840,13 +840,6 @@ fn what_a_script_cannot_hold_is_refused() {
         (
             "slurm",
             "all",
-            &["--otlp", "http://collector.example/?api_key=hunter2"],
-            2,
-            "a name, password or key stands",
-        ),
-        (
-            "slurm",
-            "all",
             &["--set", "title=the store's own key"],
             2,
             "the key of AWS_SECRET_ACCESS_KEY",
@@ -897,6 +890,15 @@ fn what_a_script_cannot_hold_is_refused() {
         expect(&output, code, &[said]);
         assert!(output.stdout.is_empty(), "{said}");
     }
+}
+
+#[test]
+fn a_script_holds_no_key_in_the_query_of_an_address() {
+    let scene = Scene::new();
+    let to = |address| script(&scene, "slurm", "all", &["--otlp", address]);
+    let said = "a name, password or key stands in the address";
+    expect(&to("http://collector.example/?api_key=hunter2"), 2, &[said]);
+    expect(&to("http://collector.example/?tenant=lab"), 0, &[]);
 }
 
 #[test]

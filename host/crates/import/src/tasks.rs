@@ -230,6 +230,7 @@ impl Importer<'_> {
             self.accept(episode),
             self.accept(tools),
         ) else {
+            self.leave_out(user, "the user with all tasks, for want of that file");
             return Ok(None);
         };
         let user_id = profile.user_id.clone();

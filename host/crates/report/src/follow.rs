@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use comfy_table::CellAlignment;
 
 use super::escape::line;
-use super::grid::{fitting, keep_words, paragraph};
+use super::grid::{fitting, keep_words};
 use super::progress::doing;
 use super::run_record::{RunRecord, State, marked};
 use super::table;
@@ -205,7 +205,7 @@ pub fn state(run: &RunRecord) -> String {
             line(&marked(&results.agent, results.players))
         ),
         sessions.to_string(),
-        paragraph(&format!(
+        format!(
             "{} of {} sessions finished, {}. So far: Proc {}, Comp {}{}",
             count(&states, State::Finished),
             states.len(),
@@ -218,10 +218,10 @@ pub fn state(run: &RunRecord) -> String {
                 Spent::Known(spent) => format!("; finished sessions cost {spent}"),
                 Spent::Unknown => "; cost unknown".into(),
             }
-        )),
+        ),
     ];
     if let Some(pulse) = pulse {
-        parts.push(paragraph(&format!("Now: {}", doing(&pulse).join("; "))));
+        parts.push(format!("Now: {}", doing(&pulse).join("; ")));
     }
     parts.extend(table::faults(&results.faults));
     parts.join("\n")

@@ -199,7 +199,10 @@ fn call(
     listed: Option<&ToolStep>,
     asked: Option<Asked>,
 ) -> PlayedStep {
-    let exact = asked.as_ref().and_then(|(_, text)| exact(text));
+    let exact = match listed.and_then(|step| step.arguments.as_deref()) {
+        Some(json) => exact(json.get()),
+        None => asked.as_ref().and_then(|(_, text)| exact(text)),
+    };
     let arguments = match (listed, asked) {
         (Some(step), _) => step.arguments(),
         (None, Some((_, text))) => serde_json::from_str(&text).unwrap_or_else(|_| text.into()),
