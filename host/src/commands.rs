@@ -245,11 +245,11 @@ fn tell(notice: Notice<'_>) {
         Notice::Compiling { .. } | Notice::Compiled { .. } if talk().quiet => {}
         Notice::Compiling { plugins } => {
             let kept = cache_usable(&cache_dir());
-            let once = if kept.is_ok() { ", once" } else { "" };
+            let often = if kept.is_ok() { ", once" } else { "" };
             match plugins {
-                [one] => pibench_report::tell!("compiling {one}{once}"),
+                [one] => pibench_report::tell!("compiling {one}{often}"),
                 // Their names would not fit a line.
-                many => pibench_report::tell!("compiling {} plugins{once}", many.len()),
+                many => pibench_report::tell!("compiling {} plugins{often}", many.len()),
             }
             if let Err(error) = kept {
                 pibench_report::tell!("Each run compiles them again: {error}");

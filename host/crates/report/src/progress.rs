@@ -220,7 +220,7 @@ pub(super) fn doing(pulse: &Pulse) -> Vec<String> {
 fn waiting(pulse: &Pulse) -> Option<String> {
     let first = escape::line(pulse.waits.first()?);
     Some(match pulse.waits.len() {
-        1 => first.to_string(),
+        1 => first,
         all => format!("{first} ({} more waiting)", all - 1),
     })
 }

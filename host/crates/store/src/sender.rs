@@ -198,7 +198,7 @@ impl Mirror for Sender {
         });
         let mut under_way = self.under_way();
         under_way.blobs.push(sent);
-        if under_way.blobs.len() % BEGUN == 0 {
+        if under_way.blobs.len().is_multiple_of(BEGUN) {
             under_way.forget_sent();
         }
     }
