@@ -66,6 +66,7 @@ use pibench_sandbox::{App, Limits, Plugins, cache_usable};
 use pibench_suite::problem::{Problem, lines, render};
 use pibench_suite::suite::Suite;
 use pibench_vault::{Identities, keyring};
+use tempfile::TempDir;
 
 /// Runs the command; its exit, or what to say of its failure.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
@@ -294,6 +295,12 @@ impl From<PlanError> for Failure {
             error: error.into(),
         }
     }
+}
+
+/// Where a command's files lie that nobody keeps.
+fn make_temporary_folder() -> Result<TempDir, Failure> {
+    let made = pibench_engine::make_temporary_folder();
+    made.map_err(anyhow::Error::msg).or_exit(Exit::Io)
 }
 
 /// The embedded suite in a checkout, when that is the working directory.

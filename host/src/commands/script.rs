@@ -15,12 +15,11 @@ use super::stored::split;
 use crate::cli::{RunArgs, RunLine, Scheduler, ScriptArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
-use pibench_engine::plan::{agents, settle};
+use pibench_engine::plan::{agents, is_private, settle};
 use pibench_record::Manifest;
 use pibench_store::{SECRETS, is_stored};
 use pibench_suite::catalog::Catalog;
 use pibench_suite::suite::Suite;
-use pibench_vault::keyring;
 
 /// Tasks of one array, or indexes of one Job: Kubernetes takes no more that are counted one by one.
 const MOST_PARTS: u32 = 100_000;
@@ -158,9 +157,7 @@ fn has_key(option: &str) -> bool {
 
 /// A private suite's parts are played and merged by whoever has its key: on Slurm by a line of the file of keys.
 fn check_private(suite: &Suite, scheduler: Scheduler) -> Result<(), Failure> {
-    let is_private =
-        (suite.path.parent()).is_some_and(|folder| keyring::is_private(folder.as_std_path()));
-    if is_private && matches!(scheduler, Scheduler::Kubernetes) {
+    if is_private(suite) && matches!(scheduler, Scheduler::Kubernetes) {
         return Err(anyhow!(
             "print manifests for a private suite: pods are given no key that decrypts it; play it on one machine or on Slurm"
         ))

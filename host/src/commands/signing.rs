@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 
 use crate::cli::signing::SignersArgs;
+use crate::commands::make_temporary_folder;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::archive::{self, Unpacked};
 use pibench_pack::{Contents, contents};
@@ -186,11 +187,7 @@ impl Thing {
 
 /// A pack's archive, taken apart as a stranger's.
 fn unpack(path: &Utf8Path) -> Result<(TempDir, Unpacked), Failure> {
-    let folder = tempfile::tempdir()
-        .with_context(|| {
-            format!("unpack {path} into a temporary folder; TMPDIR names another place")
-        })
-        .or_exit(Exit::Io)?;
+    let folder = make_temporary_folder()?;
     let unpacked = archive::unpack(path.as_std_path(), folder.path())?;
     Ok((folder, unpacked))
 }

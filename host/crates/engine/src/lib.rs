@@ -52,6 +52,7 @@ pub use outline::outline;
 pub use pibench_model::ModelError;
 pub use plan::{AgentRole, Plan, Roles};
 pub use preflight::{Probe, preflight, probe_all};
+pub use replay::make_temporary_folder;
 pub use results::{collect, is_whole};
 pub use review::{Doubt, Doubtful, review};
 pub use spending::Spending;

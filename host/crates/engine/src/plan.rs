@@ -13,7 +13,7 @@ mod reopen;
 mod resolve;
 mod shared;
 
-pub use answers::Answers;
+pub use answers::{Answers, is_private};
 pub(crate) use cast::UNKNOWN;
 pub use cast::{agents, clients};
 pub use error::PlanError;

@@ -71,7 +71,7 @@ pub(super) struct Graded {
 }
 
 /// Where nothing stays. An error names the place and what chooses it.
-pub(super) fn make_temporary_folder() -> Result<tempfile::TempDir, String> {
+pub fn make_temporary_folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir()
         .map_err(|error| format!("make a temporary folder: {error}; TMPDIR names another place"))
 }

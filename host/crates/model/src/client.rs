@@ -570,17 +570,12 @@ impl Client {
             let own = (attempt < attempts || outlasts).then(|| backoff(attempt, &self.lot(&body)));
             let wait = match &failure {
                 Failure::Trouble { retry_after, .. } => {
-                    // A limit is over when its window is, whatever its server says.
-                    let is_waited_out = outlasts && !self.brief;
                     let most = LONGEST_RETRY_AFTER.max(window.saturating_sub(limited));
-                    let asked =
-                        retry_after.map(|wait| if is_waited_out { wait.min(most) } else { wait });
-                    let longest = if is_waited_out {
-                        most
-                    } else {
-                        LONGEST_RETRY_AFTER
-                    };
-                    own.and_then(|own| longer(own, asked, longest))
+                    own.and_then(|own| match *retry_after {
+                        // A limit is over when its window is, whatever its server says.
+                        Some(wait) if outlasts && !self.brief => Some(own.max(wait.min(most))),
+                        wait => longer(own, wait),
+                    })
                 }
                 Failure::NotJson { .. } | Failure::WrongShape { .. } => {
                     unreadable += 1;
@@ -878,9 +873,9 @@ fn write_body(body: &wire::Body<'_>) -> Bytes {
 }
 
 /// The server's wait where it is the longer one; None where it is too long to sit out.
-fn longer(own: Duration, servers: Option<Duration>, longest: Duration) -> Option<Duration> {
+fn longer(own: Duration, servers: Option<Duration>) -> Option<Duration> {
     match servers {
-        Some(wait) if wait > longest => None,
+        Some(wait) if wait > LONGEST_RETRY_AFTER => None,
         Some(wait) => Some(own.max(wait)),
         None => Some(own),
     }

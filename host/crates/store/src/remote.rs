@@ -192,28 +192,32 @@ impl Remote {
         };
         self.runtime.block_on(async {
             for pass in passes {
-                let (mut after, mut patience) = (None, FIRST_PATIENCE);
-                loop {
-                    let mut page = self
-                        .list_some(&below, after.as_ref(), PAGE, patience)
-                        .await?;
-                    let mut is_last = page.len() < PAGE;
-                    if !is_in_order(after.as_ref(), &page) {
-                        // As directory buckets of S3 are listed: by pages some would be passed over.
-                        page = self.list_some(&below, None, usize::MAX, PATIENCE).await?;
-                        is_last = true;
-                    }
-                    after = page.last().map(|object| object.location.clone());
-                    patience = PATIENCE;
-                    self.fetch_page(dir, page, *pass).await?;
-                    if is_last {
-                        break;
-                    }
-                }
+                self.fetch_pages(dir, &below, *pass).await?;
             }
             Ok::<_, StoreError>(())
         })?;
         make_folders(dir, 3).map_err(|source| StoreError::Disk { source })
+    }
+
+    /// Fetches what a pass is for, a page of the listing after the other.
+    async fn fetch_pages(&self, dir: &Path, below: &Key, pass: Pass) -> Result<(), StoreError> {
+        let (mut after, mut patience) = (None, FIRST_PATIENCE);
+        loop {
+            let page = self.list_some(below, after.as_ref(), PAGE, patience);
+            let page = page.await?;
+            if !is_in_order(after.as_ref(), &page) {
+                // As directory buckets of S3 are listed: by pages some would be passed over.
+                let all = self.list_some(below, None, usize::MAX, PATIENCE).await?;
+                return self.fetch_page(dir, all, pass).await;
+            }
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|object| object.location.clone());
+            patience = PATIENCE;
+            self.fetch_page(dir, page, pass).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 
     /// At most so many objects below a path, those whose names come after one.

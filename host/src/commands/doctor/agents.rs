@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::Finding;
-use crate::commands::runtime;
-use crate::exit::{Exit, Failure, OrExit};
+use crate::commands::{make_temporary_folder, runtime};
+use crate::exit::Failure;
 use pibench_core::player;
 use pibench_engine::acp::{greet, hide, prepare};
 use pibench_suite::catalog;
@@ -33,7 +33,7 @@ fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {
     let problem = |error: &dyn std::fmt::Display| {
         Finding::problem("agent", format!("failed to {error}"), remedy.clone())
     };
-    let folder = tempfile::tempdir().or_exit(Exit::Io)?;
+    let folder = make_temporary_folder()?;
     let prepared = match prepare(name, suite, hide(suite, None), folder.path(), None) {
         Ok(prepared) => prepared,
         Err(error) => return Ok(problem(&error)),

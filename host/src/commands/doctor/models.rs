@@ -6,8 +6,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::Finding;
 use crate::commands::run::unnamed;
-use crate::commands::runtime;
-use crate::exit::{Exit, Failure, OrExit};
+use crate::commands::{make_temporary_folder, runtime};
+use crate::exit::Failure;
 use pibench_core::message::Role;
 use pibench_core::player;
 use pibench_engine::plan::{Answers, Machine, Seat, Wanted, clients, resolve};
@@ -117,7 +117,7 @@ fn ask_beside(
     trial: &Wanted,
     agent: &str,
 ) -> Result<Vec<Finding>, Failure> {
-    let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+    let dir = make_temporary_folder()?;
     let out = Utf8Path::from_path(dir.path()).map(|dir| dir.join("run"));
     let seat = Seat {
         agent: agent.to_owned(),

@@ -10,6 +10,7 @@ use super::install::look_at;
 use super::store;
 use super::stranger::show_moved;
 use crate::cli::pack::DiffPacksArgs;
+use crate::commands::make_temporary_folder;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::difference::{Change, Difference, Reach, Side};
 use pibench_pack::store::Store;
@@ -64,7 +65,7 @@ impl Release {
 }
 
 fn read(path: &Utf8Path, store: &Store) -> Result<Release, Failure> {
-    let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+    let dir = make_temporary_folder()?;
     let (root, contents) = match path.as_str().split_once('@') {
         Some((name, release)) if !path.exists() => {
             let found = store.installed(name, release)?;

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{store, stranger};
 use crate::cli::pack::InstallArgs;
-use crate::commands::runtime;
 use crate::commands::signing::{read_signers, signer_line};
+use crate::commands::{make_temporary_folder, runtime};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::archive::{ARCHIVE_LIMIT, Unpacked, unpack};
 use pibench_pack::source::{self, PACK_TYPE, Reference, SourceError, Wanted};
@@ -122,7 +122,7 @@ fn take(
     draft: &std::path::Path,
     signers: Option<&AllowedSigners>,
 ) -> Result<Unpacked, Failure> {
-    let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+    let dir = make_temporary_folder()?;
     let file = match reference {
         // It is read where it lies.
         Reference::File(path) if sha256.is_none() => path.clone(),

@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::write::write;
 use crate::cli::pack::TraceArgs;
+use crate::commands::make_temporary_folder;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::trace::{self, LEDGER, LEDGER_LIMIT, Ledger, WORDINGS, WORDINGS_LIMIT};
 use pibench_pack::{Contents, PackError, private};
@@ -108,7 +109,7 @@ impl Private<'_> {
         to: &[Recipient],
         out: &Utf8Path,
     ) -> Result<String, Failure> {
-        let locked = tempfile::tempdir().or_exit(Exit::Io)?;
+        let locked = make_temporary_folder()?;
         let folder = Utf8PathBuf::try_from(locked.path().to_owned()).or_exit(Exit::Io)?;
         private::lock(files, to, &folder)?;
         let (contents, _) = Contents::of(&folder)?;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{load_wanted, wanted};
 use crate::cli::RunArgs;
-use crate::commands::{machine, runtime};
+use crate::commands::{machine, make_temporary_folder, runtime};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::estimate::{Estimate, assumptions};
 use pibench_engine::judge::Judge;
@@ -28,7 +28,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     let mut limit = None;
     let (mut costs, mut objects) = (Vec::new(), Vec::new());
     for agent in agents(&suite)? {
-        let dir = tempfile::tempdir().or_exit(Exit::Io)?;
+        let dir = make_temporary_folder()?;
         let out = Utf8PathBuf::from_path_buf(dir.path().join("run"))
             .map_err(|path| anyhow!("use {}: it is not UTF-8", path.display()))
             .or_exit(Exit::Io)?;

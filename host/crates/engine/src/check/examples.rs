@@ -82,8 +82,8 @@ fn place<'s>(suite: &'s Suite, history: &History<'_>) -> Option<(&'s Persona, &'
     Some((persona, session))
 }
 
-/// The persona with the sessions that these examples' depends on, and then a session for each example: nothing is judged but
-/// its one item.
+/// The persona with the sessions that the one of these examples depends on, and then a session for each example: nothing is
+/// judged but its one item.
 fn persona(suite: &Suite, examples: &[(usize, History<'_>)]) -> Option<Persona> {
     let (first, history) = examples.first()?;
     let (persona, session) = place(suite, history)?;

@@ -16,6 +16,12 @@ use pibench_vault::keyring;
 /// The environment variable with the key of Brave's search.
 const BRAVE_KEY: &str = "BRAVE_API_KEY";
 
+/// Whether a suite lies in a private pack: what it hides is written nowhere in clear.
+pub fn is_private(suite: &Suite) -> bool {
+    let folder = suite.path.parent();
+    folder.is_some_and(|folder| keyring::is_private(folder.as_std_path()))
+}
+
 /// Where answers come from, and where they are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Answers {
@@ -51,9 +57,8 @@ impl Answers {
 
     /// `again`: a recording is gone on with. A private suite's prompts and answers are written nowhere but into its runs.
     pub(super) fn tape(&self, suite: &Suite, again: bool) -> Result<Tape, PlanError> {
-        let folder = suite.path.parent().unwrap_or(Utf8Path::new(""));
         if let Self::Recorded(dir) | Self::Cached(dir) = self
-            && keyring::is_private(folder.as_std_path())
+            && is_private(suite)
         {
             let reason = format!(
                 "write answers into {dir}: they hold what {} keeps private, and would lie there open; play without \

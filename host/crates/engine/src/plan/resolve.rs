@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
-use super::answers::offline;
+use super::answers::{is_private, offline};
 use super::cast::{Names, cast, clients};
 use super::{
     AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests, process,
@@ -32,7 +32,6 @@ use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{Assignment, LoadedPolicy, SCAFFOLD_PROMPT};
 use pibench_suite::suite::{Session, Suite};
-use pibench_vault::keyring;
 
 /// What is asked of a run beside its suite's settings.
 #[derive(Debug, Clone, Default)]
@@ -75,8 +74,7 @@ impl Playing {
             .collector
             .as_ref()
             .is_some_and(Collector::takes_messages);
-        let folder = suite.path.parent().unwrap_or(Utf8Path::new(""));
-        if takes && keyring::is_private(folder.as_std_path()) {
+        if takes && is_private(suite) {
             let reason = format!(
                 "send messages to a collector: they hold what {} keeps private, and would lie there open; play without \
                  --otlp-messages",
