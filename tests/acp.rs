@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::scaffold::suite;
-use crate::scene::{Scene, root, short, stderr};
+use crate::scene::{Scene, carries, root, short, stderr};
 
 /// Of Debian, with its standard library and nothing else.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
@@ -324,11 +324,6 @@ fn serve(scene: &Scene) -> std::process::Child {
 }
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_pibench-host");
-
-/// Whether the program carries a suite: one that cargo alone built does not.
-fn carries() -> bool {
-    pibench_host::embedded::archive().is_some()
-}
 
 /// A suite with secrets, and another run.
 fn write_secrets(scene: &Scene) {

@@ -33,6 +33,11 @@ const SHORT: [&str; 4] = [
     "saltmarsh-statement",
 ];
 
+/// Whether the program carries a suite and plugins: `make` sees to it, cargo alone does not.
+pub(crate) fn carries() -> bool {
+    std::fs::metadata(env!("PIBENCH_ARCHIVE")).is_ok_and(|archive| archive.len() > 0)
+}
+
 /// The embedded suite cut down to its first persona with a few sessions: what most tests play. Made once of what is embedded.
 pub(crate) fn short() -> PathBuf {
     static SHORT: OnceLock<PathBuf> = OnceLock::new();

@@ -3,15 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pibench_host::embedded;
 use serde_json::Value;
 
-use crate::scene::{Scene, cache, expect, files, output, root, stderr};
-
-/// Whether this build carries anything: `make` sees to it, cargo alone does not.
-fn carries() -> bool {
-    embedded::archive().is_some()
-}
+use crate::scene::{Scene, cache, carries, expect, files, output, root, stderr};
 
 #[test]
 fn the_program_alone_plays_its_suite_anywhere() {

@@ -2,16 +2,22 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use pibench_embedded::Archive;
 use pibench_sandbox::cache_usable;
 
-/// Empty in a program that was built without `make`.
-static ARCHIVE: &[u8] = include_bytes!(env!("PIBENCH_ARCHIVE"));
+static CARRIED: OnceLock<&[u8]> = OnceLock::new();
+
+/// Says what the program carries, before anything asks for it. The program's own file includes the bytes, so that another archive
+/// compiles that file anew and not the commands.
+pub fn carry(bytes: &'static [u8]) {
+    CARRIED.get_or_init(|| bytes);
+}
 
 /// The archive; None where the program was built without one.
 pub fn archive() -> Option<Archive<'static>> {
-    Archive::read(ARCHIVE)
+    Archive::read(CARRIED.get()?)
 }
 
 /// The folder of the plugins, below what [`unpack`] gives.

@@ -7,6 +7,7 @@ use clap::Parser;
 use pibench_engine::stop;
 use pibench_host::cli::{Cli, Command, TalkArgs};
 use pibench_host::commands;
+use pibench_host::embedded;
 use pibench_host::exit::{Exit, Failure};
 use pibench_host::open_files;
 use pibench_model::told::MESSAGES;
@@ -16,7 +17,11 @@ use tracing_subscriber::EnvFilter;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Empty in a program that was built without `make`.
+static ARCHIVE: &[u8] = include_bytes!(env!("PIBENCH_ARCHIVE"));
+
 fn main() -> ExitCode {
+    embedded::carry(ARCHIVE);
     open_files::make_room();
     stop_quietly_when_unread();
     let cli = Cli::parse();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -141,19 +142,8 @@ async fn play_episodes(
     let opening = Arc::new(Semaphore::new(Handle::current().metrics().num_workers()));
     let episode = |(of, run, persona): (usize, u32, String), opening| {
         let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
-        let logged = Arc::clone(&plan);
-        let episode = async move {
-            let agent = &plan.roles.agent_name;
-            let span = tracing::info_span!("episode", %agent, %persona, run);
-            let played = course::play(&plan, &persona, run, resume, opening, &progress);
-            let played = played.instrument(span).await;
-            let named = |result| EpisodeResults::from([((run, persona.clone()), result)]);
-            (of, played.map(named))
-        };
-        match &logged.log {
-            Some(log) => log.of(episode).boxed(),
-            None => episode.boxed(),
-        }
+        let played = play_episode(plan, persona, run, resume, opening, progress);
+        played.map(move |result| (of, result)).boxed()
     };
     let mut tasks = JoinSet::new();
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();
@@ -187,6 +177,30 @@ async fn play_episodes(
             }
             Ok(None)
         }
+    }
+}
+
+/// Plays an episode, logged where the run has a log. Boxed here, and in no async function: whoever awaits one of those compiles
+/// it with all that it awaits, and a program would make an episode's code once more.
+fn play_episode(
+    plan: Arc<Plan>,
+    persona: String,
+    run: u32,
+    resume: bool,
+    opening: OwnedSemaphorePermit,
+    progress: mpsc::UnboundedSender<Progress>,
+) -> BoxFuture<'static, Result<EpisodeResults, EpisodeError>> {
+    let logged = Arc::clone(&plan);
+    let episode = async move {
+        let agent = &plan.roles.agent_name;
+        let span = tracing::info_span!("episode", %agent, %persona, run);
+        let played = course::play(&plan, &persona, run, resume, opening, &progress);
+        let result = played.instrument(span).await?;
+        Ok(EpisodeResults::from([((run, persona.clone()), result)]))
+    };
+    match &logged.log {
+        Some(log) => log.of(episode).boxed(),
+        None => episode.boxed(),
     }
 }
 

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 
 use super::dossier::Dossier;
@@ -46,13 +47,9 @@ pub async fn grade(
         sessions: sessions.sum(),
         finished: 0,
     });
-    let episodes = plan.episodes().map(|(run, persona)| {
-        let graders = &graders;
-        async move {
-            let mut episode = Episode::new(plan, played, persona, run, graders, progress)?;
-            episode.grade().await
-        }
-    });
+    let episodes = plan
+        .episodes()
+        .map(|(run, persona)| grade_episode(plan, played, persona, run, &graders, progress));
     let mut graded = std::pin::pin!(futures::stream::iter(episodes).buffer_unordered(plan.jobs));
     let mut broken = Vec::new();
     while let Some(episode) = graded.next().await {
@@ -63,6 +60,22 @@ pub async fn grade(
         }
     }
     Ok(broken)
+}
+
+/// Grades an episode. No async function, so that this crate compiles it and none above.
+fn grade_episode<'a>(
+    plan: &'a Plan,
+    played: &'a RunFolder,
+    persona: &'a Persona,
+    run: u32,
+    graders: &'a BTreeSet<String>,
+    progress: &'a mpsc::UnboundedSender<Progress>,
+) -> BoxFuture<'a, Result<(), EpisodeError>> {
+    let graded = async move {
+        let mut episode = Episode::new(plan, played, persona, run, graders, progress)?;
+        episode.grade().await
+    };
+    graded.boxed()
 }
 
 /// The graders that the sessions were played with: their faults go with their verdicts.
