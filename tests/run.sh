@@ -12,6 +12,10 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+# One more than there are processors: tests wait for clocks, too.
+: "${RUST_TEST_THREADS:=$(($(nproc) + 1))}"
+export RUST_TEST_THREADS
+
 # The exit code of a pipe is its last command's, so failures are counted in the output.
 cargo test --release --locked --no-fail-fast 2>&1 | tee -a "$log"
 cargo test --release --locked --no-fail-fast -p pibench-world -p pibench-sdk -p simple_note -p gmail -p spotify -p rules -p amazon -p splitwise -p file_system -p phone -p todoist -p shell -p document 2>&1 | tee -a "$log"
