@@ -71,14 +71,14 @@ fn journals_are_the_same_bytes_for_one_job_and_eight() {
     let scene = Scene::new();
     let personas = load(Utf8Path::from_path(&embedded()).unwrap());
     let personas = personas.unwrap().suite.personas.len();
-    for (agent, runs, episodes) in [("reference", "2", 2 * personas), ("cheat", "1", personas)] {
+    for agent in ["reference", "cheat"] {
         let journals = |out: &str, jobs: &str| {
-            scene.play_all(out, &["--agent", agent, "--runs", runs, "--jobs", jobs]);
+            scene.play_all(out, &["--agent", agent, "--runs", "2", "--jobs", jobs]);
             files(&scene.path(out).join("journal"))
         };
         let one = journals(&format!("{agent}-1"), "1");
         let eight = journals(&format!("{agent}-8"), "8");
-        assert_eq!(one.len(), episodes);
+        assert_eq!(one.len(), 2 * personas);
         assert!(one == eight, "{agent}: the journals differ");
     }
 }

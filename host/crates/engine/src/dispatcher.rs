@@ -143,7 +143,7 @@ async fn play_episodes(
     let episode = |(of, run, persona): (usize, u32, String), opening| {
         let (plan, progress) = (Arc::clone(&plans[of]), progress.clone());
         let played = play_episode(plan, persona, run, resume, opening, progress);
-        played.map(move |result| (of, result)).boxed()
+        played.map(move |result| (of, result))
     };
     let mut tasks = JoinSet::new();
     let mut joined: Vec<Joined> = plans.iter().map(|_| Joined::default()).collect();

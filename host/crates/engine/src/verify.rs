@@ -48,10 +48,7 @@ pub enum Extent {
 /// Verifies every episode of a run folder, as many at a time as there are processors.
 pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunError> {
     let mut each = stream::iter(plan.episodes())
-        .map(|(run, persona)| {
-            let (plan, persona) = (Arc::clone(plan), persona.id.clone());
-            begin(plan, run, persona, extent)
-        })
+        .map(|(run, persona)| begin(Arc::clone(plan), run, persona.id.clone(), extent))
         .buffered(Handle::current().metrics().num_workers());
     let mut verified = Verified::default();
     while let Some(episode) = each.next().await {
