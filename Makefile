@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image bench hub-load fuzz lint deny ci clean
+.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image bench hub-load fuzz lint doc deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -160,11 +160,13 @@ fuzz: setup
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+
+doc: setup
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --workspace --no-deps
 
 # Which crates, licences and sources the project may have. Known vulnerabilities are left out: their list is on the network.
 deny: setup
-	test -x $(DENY) || cargo install cargo-deny --version 0.20.2 --locked --debug --root target/tools
+	test -x $(DENY) || CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-deny --version 0.20.2 --locked --debug --root target/tools
 	$(DENY) --config .config/deny.toml check --hide-inclusion-graph bans licenses sources
 
 ci:
