@@ -406,6 +406,56 @@ async fn gzip_goes_both_ways_and_lists() {
 }
 
 #[tokio::test]
+async fn zip_archives_are_those_that_others_make_and_read() {
+    let mut desk = Desk::new();
+    desk.put("a.txt", "one\ntwo\n");
+    desk.put("sub/b.txt", "b\n");
+    for (line, expected) in [
+        (
+            "zip -r t.zip sub a.txt",
+            "  adding: sub/ (stored 0%)\n  adding: sub/b.txt (stored 0%)\n  adding: a.txt (stored 0%)\n",
+        ),
+        ("head -c 4 t.zip | od -An -tx1", " 50 4b 03 04\n"),
+        (
+            "unzip t.zip -d out && cat out/a.txt",
+            "Archive:  t.zip\n   creating: out/sub/\n extracting: out/sub/b.txt\n extracting: out/a.txt\none\ntwo\n",
+        ),
+        (
+            "echo new > a.txt; zip t a.txt; unzip -p t.zip a.txt",
+            "updating: a.txt (stored 0%)\nnew\n",
+        ),
+        ("unzip -Z1 t.zip -x '*.txt'", "sub/\n"),
+        (
+            "unzip -l t.zip | tail -1",
+            "        6                     3 files\n",
+        ),
+        (
+            "zip -qj - sub/b.txt > bare.zip; unzip -Z1 bare.zip",
+            "b.txt\n",
+        ),
+        (
+            "python3 -c \"import zipfile; print(zipfile.ZipFile('t.zip').namelist())\"",
+            "['sub/', 'sub/b.txt', 'a.txt']\n",
+        ),
+        (
+            "python3 -c \"import zipfile; z = zipfile.ZipFile('p.zip', 'w'); z.writestr('p/q.md', 'by python'); z.close()\"; unzip -q p.zip; cat p/q.md",
+            "by python",
+        ),
+    ] {
+        desk.check(line, expected).await;
+    }
+    desk.fails("unzip a.txt", "not a zip archive").await;
+    desk.fails("unzip t.zip a.txt", "is there already").await;
+    desk.fails("unzip -l t.zip c", "not matched:  c").await;
+    desk.fails("unzip -P x t.zip", "-P is not possible").await;
+    desk.fails(
+        "python3 -c \"import zipfile; z = zipfile.ZipFile('x.zip', 'w'); z.writestr('../x.md', 'x'); z.close()\"; unzip x.zip",
+        "leads elsewhere",
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn loops_and_pipelines_have_room() {
     let desk = Desk::new();
     for (line, expected) in [

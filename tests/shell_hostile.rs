@@ -180,6 +180,17 @@ async fn output_that_a_limit_cuts_is_never_taken_for_whole() {
     desk.fails("gunzip bomb.gz", "more than 50331648 bytes")
         .await;
     desk.fails("cat bomb", "").await;
+    desk.check(
+        "zcat b.gz > half; zip -q half.zip half; rm half; unzip -p half.zip | wc -c",
+        "41943040\n",
+    )
+    .await;
+    desk.fails(
+        "python3 -c \"import zipfile; z = zipfile.ZipFile('bomb.zip', 'w', zipfile.ZIP_DEFLATED); z.writestr('bomb', bytes(60 << 20)); z.close()\"; unzip bomb.zip",
+        "more than 50331648 bytes",
+    )
+    .await;
+    desk.fails("ls bomb", "").await;
 }
 
 #[tokio::test]

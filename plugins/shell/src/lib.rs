@@ -8,6 +8,7 @@ pub mod ends;
 pub mod gzip;
 pub mod interval;
 pub mod python_line;
+pub mod zipped;
 
 #[cfg(target_family = "wasm")]
 #[allow(
@@ -38,3 +39,5 @@ mod limits;
 mod run;
 #[cfg(target_family = "wasm")]
 mod time;
+#[cfg(target_family = "wasm")]
+mod zip_commands;

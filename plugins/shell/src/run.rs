@@ -12,6 +12,7 @@ use crate::disk::Disk;
 use crate::ends::Ends;
 use crate::limits::{self, DEVICES, KEPT};
 use crate::time::{Sleep, Time};
+use crate::zip_commands::{Unzip, Zip};
 
 /// The exit code of a command that waited too long, as the command `timeout` has it.
 const TIMED_OUT: i32 = 124;
@@ -177,6 +178,8 @@ fn shell(working_directory: &str, timeout: u32, cuts: Cuts) -> bashkit::Result<B
         .memory_limits(limits::variables())
         .before_tool(Box::new(move |event| endless(event, &cuts)))
         .builtin("sleep", Box::new(Sleep(time)))
+        .builtin("zip", Box::new(Zip))
+        .builtin("unzip", Box::new(Unzip))
         .builtin("python3", Box::new(Python(time)))
         .builtin("python", Box::new(Python(time)));
     for name in ["gzip", "gunzip", "zcat"] {
