@@ -6,7 +6,7 @@ use pibench_suite::load::load;
 use pibench_suite::suite::{Persona, Session, Step};
 use serde_json::Value;
 
-use crate::scene::{Scene, copy, embedded, expect};
+use crate::scene::{Scene, copy, embedded, expect, flowed};
 
 const ABLATE: [&str; 2] = ["--ablate", "dependencies"];
 
@@ -185,7 +185,7 @@ fn a_session_alone_is_gone_on_with_and_graded_again_with_the_same_material() {
     std::fs::write(journal("whole"), lines).unwrap();
     let output = scene.run(&["verify", "whole"]);
     expect(&output, 3, &[]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = flowed(&String::from_utf8_lossy(&output.stdout));
     assert!(
         said.contains("was not given what its group brings"),
         "{said}"

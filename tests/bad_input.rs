@@ -314,6 +314,36 @@ fn a_run_folder_that_cannot_be_made_is_named_with_its_option() {
     expect(&out("new/run"), 0, &[]);
 }
 
+/// Beside a cache in which every plugin would have to be compiled first.
+#[test]
+fn names_and_prompts_that_are_wrong_are_told_before_any_plugin_is_compiled() {
+    let scene = Scene::new();
+    scene.write("own/rubric.md", "{% block system %}");
+    let (suite, cache) = (short(), scene.path("cache"));
+    let first = ["run", suite.to_str().unwrap(), "--out", "run"];
+    let lexical = ["--user", "lexical", "--judge", "lexical"];
+    for (more, code, said) in [
+        (
+            &["--agent", "foo/bar"][..],
+            2,
+            "find the provider of `foo/bar`",
+        ),
+        (&["--agent", "nop", "--agent", "foo/bar"], 2, "`foo/bar`"),
+        (&["--agent", "openai/m", "--max-cost", "0"], 2, "--max-cost"),
+        (&["--agent", "nop", "--prompts", "own"], 3, "rubric.md"),
+    ] {
+        let args = [&first[..], &lexical, more].concat();
+        let variables = [
+            ("PIBENCH_CACHE", cache.to_str().unwrap()),
+            ("OPENAI_API_KEY", "k"),
+        ];
+        let output = scene.run_with(&args, &variables);
+        expect(&output, code, &[said]);
+        assert!(!stderr(&output).contains("compil"), "{}", stderr(&output));
+    }
+    assert!(!scene.path("run").exists());
+}
+
 #[test]
 fn a_run_whose_messages_nobody_reads_is_played_to_its_end() {
     let scene = Scene::new();

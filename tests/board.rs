@@ -165,7 +165,10 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
     let output = maintain(&scene, &site, &SIGNERS);
     expect(&output, 0, &[]);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("2 runs ranked, 1 submission not"), "{said}");
+    assert!(
+        said.contains("2 runs ranked, 1 submission refused"),
+        "{said}"
+    );
     let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
     let rows = board["rankings"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{board}");
@@ -414,21 +417,34 @@ fn send(scene: &Scene, runs: &[&str], key: Option<&str>, out: &str) {
     submission::write(&scene.path(out), &list, signed.as_deref(), &runs).unwrap();
 }
 
+/// A board of nothing is none: it ends as a refused archive does.
+fn assert_ends(output: &std::process::Output, ranked: usize, refused: usize) {
+    let said = expect_found(output, if ranked == 0 { 3 } else { 0 });
+    let submissions = if refused == 1 {
+        "submission"
+    } else {
+        "submissions"
+    };
+    let counted = format!(" ranked, {refused} {submissions} refused\n");
+    assert!(said.ends_with(&counted), "{said}");
+    let failed = format!("failed to rank any run of sent: {refused} {submissions} refused");
+    assert_eq!(crate::scene::stderr(output).contains(&failed), ranked == 0);
+}
+
 /// The names of the rows, and of each refused archive its first reason.
 fn built(scene: &Scene, site: &str) -> (Vec<String>, Vec<(String, String)>) {
     let build = ["board", "build", "sent", "--out", site];
-    expect_found(&maintain(scene, &build, &SIGNERS), 0);
+    let output = maintain(scene, &build, &SIGNERS);
     let board: Value = serde_json::from_str(&text(scene, &format!("{site}/board.json"))).unwrap();
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let rows = board["rankings"].as_array().unwrap().iter();
     let rows = rows.flat_map(|ranking| ranking["rows"].as_array().unwrap());
+    let rows: Vec<String> = rows.map(|row| word(&row["name"])).collect();
     let refused = board["refused"].as_array().unwrap().iter();
-    (
-        rows.map(|row| word(&row["name"])).collect(),
-        refused
-            .map(|one| (word(&one["name"]), word(&one["reasons"][0])))
-            .collect(),
-    )
+    let refused = refused.map(|one| (word(&one["name"]), word(&one["reasons"][0])));
+    let refused: Vec<(String, String)> = refused.collect();
+    assert_ends(&output, rows.len(), refused.len());
+    (rows, refused)
 }
 
 #[tokio::test(flavor = "multi_thread")]

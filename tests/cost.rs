@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::models::run;
 use crate::responses::server;
-use crate::scene::{Scene, expect, first_persona, short, stderr};
+use crate::scene::{Scene, assert_fits, expect, first_persona, short, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
 const ALL: [&str; 6] = [
@@ -156,6 +156,7 @@ fn a_dry_run_estimates_without_key_or_server_and_leaves_nothing() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_fits(&said);
     for part in [
         "claude-opus-4.6",
         &format!(

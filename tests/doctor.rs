@@ -8,7 +8,7 @@ use wiremock::{MockServer, ResponseTemplate};
 
 use crate::models::{KEY, play, run, server_at};
 use crate::scaffold;
-use crate::scene::{Scene, expect, short};
+use crate::scene::{Scene, assert_fits, expect, flowed, short};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -35,8 +35,10 @@ fn check(output: &Output, code: i32, lines: &[&str]) {
         "{said}{}",
         crate::scene::stderr(output)
     );
+    assert_fits(&said);
+    let flow = flowed(&said);
     for line in lines {
-        assert!(said.contains(line), "`{line}` is not in:\n{said}");
+        assert!(flow.contains(&flowed(line)), "`{line}` is not in:\n{said}");
     }
     assert!(!said.contains(KEY) && !said.contains('\u{1b}'), "{said}");
 }

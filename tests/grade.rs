@@ -5,7 +5,7 @@ use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{play, play_short, run, server, text};
-use crate::scene::{Scene, copy, embedded, expect, files, first_persona};
+use crate::scene::{Scene, copy, embedded, expect, files, first_persona, flowed};
 
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
 const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml";
@@ -55,7 +55,7 @@ fn the_same_graders_and_judges_give_the_same_scores_to_the_byte() {
             "no grading changes the run"
         );
         let output = scene.run(&["verify", "graded"]);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = flowed(&String::from_utf8_lossy(&output.stdout));
         assert!(said.contains("every score follows"), "{said}");
     }
 }

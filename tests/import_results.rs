@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, expect, files, stderr};
+use crate::scene::{Scene, expect, files, flowed, stderr};
 
 /// When the first message of the outputs was sent.
 const BEGIN: f64 = 1_770_000_000.0;
@@ -346,7 +346,7 @@ fn an_imported_run_verifies_until_a_byte_is_changed() {
     let scene = imported();
     expect(&import(&scene, &[]), 0, &[]);
     let output = scene.run(&["verify", "run"]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = flowed(&String::from_utf8_lossy(&output.stdout));
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(
         text.contains("4 sessions, 8 turns") && text.contains("no rule was graded again"),
@@ -481,109 +481,137 @@ fn ends_of_sessions_are_translated() {
     }
 }
 
-/// What is said of the outputs after one edit; nothing is written then.
+/// What is said of the outputs after one edit; the session is left out then, and the others are taken.
 #[track_caller]
-pub(crate) fn refuses(file: &str, from: &str, to: &str, said: &str) {
+pub(crate) fn leaves_out(file: &str, from: &str, to: &str, said: &str) {
     let scene = imported();
     let path = format!("outputs/some_model__run02/baker/{file}");
     scene.replace(&path, from, to);
     let output = import(&scene, &[]);
-    expect(
-        &output,
-        3,
-        &[&format!("{path}:{said}"), "nothing was written"],
+    let told = format!("left out: {path}:{said}");
+    let all = "left out in all: 1 session that could not be read";
+    expect(&output, 3, &[&told, "; the session is unscored", all]);
+    assert_taken_but_last(&scene);
+}
+
+/// The second session of the second run has no line, and what is there verifies.
+#[track_caller]
+pub(crate) fn assert_taken_but_last(scene: &Scene) {
+    let results = read(scene, "run/results.json");
+    let outcomes = results["sessions"].as_array().unwrap().iter();
+    let outcomes: Vec<&str> = outcomes.map(|it| it["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["complete", "complete", "complete", "unplayed"]);
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+/// It is rather another suite's then, or no output at all.
+#[test]
+fn nothing_is_written_where_no_session_can_be_read() {
+    let scene = imported();
+    let paths = ["run01", "run02"].map(|run| format!("outputs/some_model__{run}/baker"));
+    for path in &paths {
+        for (task, time) in [("001", "100000"), ("002", "110000")] {
+            let log = format!("{path}/baker_task_{task}/history/20260202_{time}-log.jsonl");
+            assert!(scene.path(&log).exists(), "{log}");
+            scene.write(&log, "no JSON\n");
+        }
+    }
+    let output = import(&scene, &[]);
+    let last = format!(
+        "{}/baker_task_002/history/20260202_110000-log.jsonl:1:2: expected",
+        paths[1]
     );
-    assert!(!scene.path("run").exists());
+    expect(&output, 3, &[&last, "nothing was written"]);
     let left = std::fs::read_dir(scene.dir.path()).unwrap();
     let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 3, "{names:?}");
 }
 
 #[test]
-fn what_is_malformed_is_refused_by_file_and_line() {
+fn what_is_malformed_is_left_out_by_file_and_line() {
     let log = "baker_task_002/history/20260202_110000-log.jsonl";
     let talk = "baker_task_002/history/20260202_110000-messages.jsonl";
     let result = "baker_task_002/eval/results/20260202_120000_result.json";
-    refuses(
+    leaves_out(
         log,
         "Order from the mill.",
         "Order from the shop.",
         "1:1: these are not the hidden intents",
     );
-    refuses(
+    leaves_out(
         log,
         "\"matched_indexes\":[1]",
         "\"matched_indexes\":[4]",
         "3:1: `matched_indexes`: 4 is none of the 2",
     );
-    refuses(
+    leaves_out(
         log,
         "\"Options\"",
         "\"Poem\"",
         "3:1: intent 1 is asked for in no known style",
     );
-    refuses(
+    leaves_out(
         log,
         "status=SUCCESS",
         "status=FINE",
         "6:1: unknown status `FINE`",
     );
-    refuses(
+    leaves_out(
         log,
         "\"data\":{\"hidden",
         "\"data\":{{\"hidden",
         "1:69: key must be a string",
     );
-    refuses(
+    leaves_out(
         talk,
         "\"role\":\"assistant\"",
         "\"role\":\"user\"",
         "2:1: two messages of the user",
     );
-    refuses(
+    leaves_out(
         talk,
         "\"role\":\"user\"",
         "\"role\":\"tool\"",
         "1:1: unknown role `tool`",
     );
-    refuses(
+    leaves_out(
         result,
         "\"task_id\": \"baker_task_002\"",
         "\"task_id\": \"x\"",
         "7:6: the result is of another task",
     );
-    refuses(
+    leaves_out(
         result,
         "The list is sorted.",
         "The list is short.",
         "20:25: this is no item of session `baker_task_002`",
     );
-    refuses(
+    leaves_out(
         result,
         "\"turn_index\": 2",
         "\"turn_index\": 3",
         "33:8: turn 3 is evaluated and was not played",
     );
-    refuses(
+    leaves_out(
         result,
         "\"value\": 1",
         "\"value\": 2",
         "13:25: the value 2 is neither 0 nor 1",
     );
-    refuses(talk, "1770000000.0", "1e300", "1:1: `timestamp`: 1");
+    leaves_out(talk, "1770000000.0", "1e300", "1:1: `timestamp`: 1");
 }
 
-/// Old results that nest, grow or never end are refused with their place.
+/// Old results that nest, grow or never end are left out with their place.
 #[test]
-fn bombs_in_results_are_refused() {
+fn bombs_in_results_are_left_out() {
     let result = "baker_task_002/eval/results/20260202_120000_result.json";
     let talk = "baker_task_002/history/20260202_110000-messages.jsonl";
     let deep = format!("\"value\": {}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    refuses(result, "\"value\": 1", &deep, "");
+    leaves_out(result, "\"value\": 1", &deep, "");
     let keys = format!("\"role\":{}", "{\"role\":".repeat(100_000));
-    refuses(talk, "\"role\":\"user\"", &keys, "1:");
+    leaves_out(talk, "\"role\":\"user\"", &keys, "1:");
     let huge = format!("\"value\": 1{}", "0".repeat(1 << 20));
-    refuses(result, "\"value\": 1", &huge, "");
+    leaves_out(result, "\"value\": 1", &huge, "");
 }
 
 #[test]

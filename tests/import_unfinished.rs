@@ -1,11 +1,11 @@
 //! Outputs of the released code that are not whole, or say what no session can have been: what is missing is told and
-//! unscored while the rest is taken, what contradicts the rules is refused.
+//! unscored while the rest is taken, and so is what contradicts the rules.
 
 use serde_json::{Value, json};
 
 use crate::import_results::{
-    asked, begins, data, ends, import, imported, lines, messages, outputs, read, refuses, replied,
-    result, satisfied,
+    asked, assert_taken_but_last, begins, data, ends, import, imported, leaves_out, lines,
+    messages, outputs, read, replied, result, satisfied,
 };
 use crate::scene::{Scene, expect, stderr};
 
@@ -13,13 +13,13 @@ const RUN2: &str = "outputs/some_model__run02/baker";
 
 /// What `verify` would reject is not written in the first place.
 #[test]
-fn ends_that_do_not_follow_from_the_turns_are_refused_by_file_and_line() {
+fn ends_that_do_not_follow_from_the_turns_are_left_out_by_file_and_line() {
     let log = "baker_task_002/history/20260202_110000-log.jsonl";
     let (last, open) = (
         "\"newly_inferred_indexes\":[2]",
         "\"newly_inferred_indexes\":[]",
     );
-    refuses(
+    leaves_out(
         log,
         last,
         "\"newly_inferred_indexes\":[1]",
@@ -36,9 +36,10 @@ fn ends_that_do_not_follow_from_the_turns_are_refused_by_file_and_line() {
         3,
         &[
             &format!("{RUN2}/{log}:6:1: the session cannot have ended so after 2 turns"),
-            "nothing was written",
+            "left out in all: 1 session",
         ],
     );
+    assert_taken_but_last(&scene);
 }
 
 fn unscored(said: &[&str], change: impl Fn(&Scene)) {
@@ -102,7 +103,7 @@ fn one_session_that_was_not_finished_does_not_stop_the_others() {
         },
     );
     // A line that is cut within the file was changed by somebody.
-    refuses(
+    leaves_out(
         "baker_task_002/history/20260202_110000-log.jsonl",
         "\n{",
         "\n{\"x\n{",

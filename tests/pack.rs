@@ -853,7 +853,10 @@ async fn a_plugin_comes_from_a_registry_with_the_signature_of_its_author() {
             ];
             scene.run(&[&args[..], more].concat())
         };
-        expect(&add("bare", &bare, &[]), 3, &["nobody signed it"]);
+        let unsigned = add("bare", &bare, &[]);
+        let named = format!("verify oci://{host}/lab/bare@sha256:{bare}: nobody signed it");
+        expect(&unsigned, 3, &[&named]);
+        assert!(!stderr(&unsigned).contains(".new-plugin-"));
         // It was signed under its own name.
         let renamed = add("clinic_rules", &digest, &["--name", "rules"]);
         expect(&renamed, 3, &["made it over something else"]);

@@ -65,15 +65,74 @@ async fn too_many_tools_are_told_before_anything_is_played() {
         "failed to pass the preflight: ask openai/m at 127.0.0.1",
         "array too long. Expected an array with maximum length 128",
         "shorten `tools` of the persona",
+        "Mend it, then give the same command again: nothing was played",
+    ];
+    let refused = run(&scene, &args, &server);
+    expect(&refused, 10, &said);
+    assert!(refused.stdout.is_empty(), "there is no table of nothing");
+    assert_eq!(asked(&server).await.len(), 3, "each role was asked once");
+    assert!(!scene.path("run").exists());
+    is_strict.store(false, Ordering::SeqCst);
+    let begun = run(&scene, &args, &server);
+    expect(&begun, 0, &["preflight: agent openai/m with "]);
+    assert_eq!(files(&scene.path("run/journal")).len(), 1);
+}
+
+/// What was there before stays: the folders above a run's, and a run that is gone on with.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_cannot_begin_leaves_no_folder_that_it_made_and_every_other() {
+    let scene = Scene::new();
+    scaffold::suite(&scene, "", FEW);
+    let rejects = Arc::new(AtomicBool::new(true));
+    let does = Arc::clone(&rejects);
+    let server = server_at(CHAT, move |request| {
+        if does.load(Ordering::SeqCst) {
+            ResponseTemplate::new(401).set_body_string("no such key")
+        } else {
+            play(request)
+        }
+    })
+    .await;
+    let first = ["run", "tasks/suite.toml", "--runs", "1"];
+    let others = ["--user", "lexical", "--judge", "lexical", "--agent"];
+    let begin = |more: &[&'static str]| {
+        let args = [&first[..], &others, more].concat();
+        let output = run(&scene, &args, &server);
+        assert!(output.status.code() == Some(0) || output.stdout.is_empty());
+        output
+    };
+    let left = || {
+        let entries = std::fs::read_dir(scene.dir.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name != "tasks").collect::<Vec<_>>()
+    };
+    let said = ["status 401: no such key", "no run folder was kept"];
+    expect(&begin(&["openai/m"]), 10, &said);
+    expect(&begin(&["openai/m", "--out", "new/er/run"]), 10, &said);
+    let two = ["openai/m", "--agent", "openai/n", "--out", "two"];
+    expect(&begin(&two), 10, &said);
+    assert!(left().is_empty(), "{:?}", left());
+    std::fs::create_dir_all(scene.path("mine")).unwrap();
+    expect(&begin(&["openai/m", "--out", "mine/er/run"]), 10, &said);
+    assert_eq!(left(), ["mine"]);
+    assert_eq!(std::fs::read_dir(scene.path("mine")).unwrap().count(), 0);
+
+    rejects.store(false, Ordering::SeqCst);
+    expect(&begin(&["openai/m", "--out", "mine/run"]), 0, &[]);
+    rejects.store(true, Ordering::SeqCst);
+    let journal = files(&scene.path("mine/run/journal"));
+    let path = scene.path("mine/run/journal").join(&journal[0].0);
+    let text = String::from_utf8(journal[0].1.clone()).unwrap();
+    let cut = text.trim_end().rfind('\n').unwrap() + 1;
+    std::fs::write(&path, &text[..cut]).unwrap();
+    let resumed = run(&scene, &["run", "--resume", "mine/run"], &server);
+    let go_on = [
+        "status 401: no such key",
         "Mend it, then go on with: pibench-host run --resume ",
     ];
-    expect(&run(&scene, &args, &server), 10, &said);
-    assert_eq!(asked(&server).await.len(), 3, "each role was asked once");
-    assert_eq!(files(&scene.path("run/journal")), []);
-    is_strict.store(false, Ordering::SeqCst);
-    let resumed = run(&scene, &["run", "--resume", "run"], &server);
-    expect(&resumed, 0, &["preflight: agent openai/m with "]);
-    assert_eq!(files(&scene.path("run/journal")).len(), 1);
+    expect(&resumed, 10, &go_on);
+    assert!(resumed.stdout.is_empty());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text[..cut]);
 }
 
 /// A server's own bound stops the run before a folder is made.
@@ -221,8 +280,8 @@ async fn who_does_not_answer_it_plays_nothing() {
         };
         let (scene, server) = (Scene::new(), server_at(CHAT, respond).await);
         let output = play_short(&scene, &server, &[]);
-        expect(&output, code, &[said, "run --resume "]);
-        assert_eq!(files(&scene.path("run/journal")), []);
+        expect(&output, code, &[said, "ive the same command again"]);
+        assert!(output.stdout.is_empty() && !scene.path("run").exists());
     };
     check(text(""), 10, "it answered the preflight without a word").await;
     let shapeless = ResponseTemplate::new(400).set_body_string("against our content policy");

@@ -15,7 +15,9 @@ use ssh_key::{LineEnding, PrivateKey};
 use crate::hidden::{assert_hidden, fold, spans};
 use crate::models::{play, run as run_at, server};
 use crate::openssh::made;
-use crate::scene::{Scene, copy, expect, files, first_persona, output, root, short, stderr};
+use crate::scene::{
+    Scene, copy, expect, files, first_persona, flowed, output, root, short, stderr,
+};
 
 const MANIFEST: &str =
     "version = 1\nname = \"clinic\"\nrelease = \"1.0.0\"\nlicense = \"CC-BY-4.0\"\n";
@@ -268,7 +270,7 @@ fn who_has_no_recipients_key_is_told_so_and_verifies_chain_and_seal() {
     );
     let closed = scene.run(&["verify", "run"]);
     expect(&closed, 0, &[]);
-    let said = String::from_utf8_lossy(&closed.stdout).into_owned();
+    let said = flowed(&String::from_utf8_lossy(&closed.stdout));
     assert!(said.contains("its seal and their chains hold"), "{said}");
     // Its twin: one byte of a journal, then one of a blob.
     for name in ["journal/law_trainee.r1.jsonl", "blobs"] {
@@ -288,7 +290,7 @@ fn who_has_no_recipients_key_is_told_so_and_verifies_chain_and_seal() {
         std::fs::write(&path, &now).unwrap();
         let output = scene.run(&["verify", "run"]);
         expect(&output, 3, &[]);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = flowed(&String::from_utf8_lossy(&output.stdout));
         assert!(said.contains("it was changed after the run"), "{said}");
         expect(&scene.run(&["verify", "run", "--identity", "ana"]), 3, &[]);
         std::fs::write(&path, was).unwrap();
@@ -561,7 +563,7 @@ fn what_is_published_shows_what_its_owner_allows_and_its_scores_follow() {
     std::fs::write(&path, serde_json::to_string_pretty(&results).unwrap()).unwrap();
     let output = scene.run(&["verify", "none"]);
     expect(&output, 3, &[]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = flowed(&String::from_utf8_lossy(&output.stdout));
     assert!(
         said.contains("its scores are not those of the journals"),
         "{said}"

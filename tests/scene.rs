@@ -253,6 +253,19 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// A text on one line, however it was broken.
+pub(crate) fn flowed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether each line of a text fits a terminal, but one that is a word by itself.
+#[track_caller]
+pub(crate) fn assert_fits(text: &str) {
+    let is_wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+    let wide: Vec<&str> = text.lines().filter(is_wide).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
 /// The exit code and what was said, checked together so that a failure shows both.
 pub(crate) fn expect(output: &Output, code: i32, said: &[&str]) {
     let text = stderr(output);

@@ -1,6 +1,6 @@
 //! A run followed from its folder by another process.
 
-use crate::scene::{Scene, expect, first_persona};
+use crate::scene::{Scene, assert_fits, expect, first_persona, flowed};
 
 #[test]
 fn a_finished_run_is_shown_with_its_table() {
@@ -17,6 +17,7 @@ fn a_finished_run_is_shown_with_its_table() {
     assert!(said.contains("overall") && said.contains("100.0"), "{said}");
     let output = scene.run(&["show", "run", "--once"]);
     let said = String::from_utf8(output.stdout).unwrap();
+    assert_fits(&said);
     for part in [
         "reactive",
         "saltmarsh-statement",
@@ -166,6 +167,8 @@ async fn what_is_asked_now_is_shown_as_long_as_somebody_plays() {
     }
     let shown = || String::from_utf8(scene.run(&["show", "run", "--once"]).stdout).unwrap();
     let said = shown();
+    assert_fits(&said);
+    let said = flowed(&said);
     assert!(
         said.contains("Now: 1 at work: law_trainee/saltmarsh-chronology turn 1; 1 call in flight; cost unknown"),
         "{said}"
@@ -204,7 +207,7 @@ fn where_no_run_is_named_the_newest_in_runs_is_meant() {
     scene.play("runs/both", &["--agent", "nop", "--agent", "reactive"]);
     let output = scene.run(&["verify"]);
     expect(&output, 0, &["runs/both, the newest run here"]);
-    let said = String::from_utf8(output.stdout).unwrap();
+    let said = flowed(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(said.matches("every score follows").count(), 2, "{said}");
     std::fs::write(scene.path("runs/both/nop/added.txt"), "by hand").unwrap();
     expect(&scene.run(&["verify"]), 3, &[]);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::openssh::{keygen, made};
-use crate::scene::{Scene, copy, expect, hostile, stderr};
+use crate::scene::{Scene, copy, expect, flowed, hostile, stderr};
 
 /// A scene with the keys of two people and the file of who may sign; None where there is no `ssh-keygen`.
 fn signing() -> Option<Scene> {
@@ -29,7 +29,7 @@ fn sign(scene: &Scene, thing: &str, key: &str) {
 fn verify(scene: &Scene, thing: &str, more: &[&str]) -> (i32, String) {
     let output = scene.run(&[&["verify", thing], more].concat());
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
-    (output.status.code().unwrap(), said)
+    (output.status.code().unwrap(), flowed(&said))
 }
 
 fn assert_taken(scene: &Scene, thing: &str, by: &str) {

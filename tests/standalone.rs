@@ -204,6 +204,34 @@ fn cache_without(names: &[&str]) -> (tempfile::TempDir, Vec<String>) {
 }
 
 #[test]
+fn of_several_plugins_each_is_told_when_it_is_compiled() {
+    let scene = Scene::new();
+    let suite = root().join("tasks/suite.toml");
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--session",
+        "corrie-extension",
+        "--out",
+    ];
+    // Everything else is compiled there.
+    expect(&scene.run(&[&args[..], &["before"]].concat()), 0, &[]);
+    let (own, _) = cache_without(&["gmail", "rules"]);
+    let variables = [("PIBENCH_CACHE", own.path().to_str().unwrap())];
+    let output = scene.run_with(&[&args[..], &["first"]].concat(), &variables);
+    let told = [
+        "compiling 2 plugins, once\n",
+        "compiled gmail: ",
+        "compiled rules: ",
+        "compiled 2 plugins: ",
+    ];
+    expect(&output, 0, &told);
+    let said = stderr(&output);
+    let places = told.map(|part| said.find(part).unwrap());
+    assert!(places[0] < places[1].min(places[2]) && places[1].max(places[2]) < places[3]);
+}
+
+#[test]
 fn what_was_never_compiled_is_compiled_quickly_or_beside_the_play_told_and_scored_the_same() {
     let scene = Scene::new();
     let suite = root().join("tasks/suite.toml");

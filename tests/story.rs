@@ -219,7 +219,10 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     let out = scene.path("sent/open.submission");
     submission::write(&out, &List::of(&open).unwrap(), None, &open).unwrap();
     let said = run(shell(rank));
-    assert!(said.contains("2 runs ranked, 2 submissions not"), "{said}");
+    assert!(
+        said.contains("2 runs ranked, 2 submissions refused"),
+        "{said}"
+    );
     assert_nothing_shown(&scene, "site");
     assert_eq!(
         files(&scene.path("tmp")),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, copy, expect, files, first_persona};
+use crate::scene::{Scene, assert_fits, copy, expect, files, first_persona, flowed};
 
 #[test]
 fn a_finished_run_verifies() {
@@ -21,6 +21,8 @@ fn a_finished_run_verifies() {
         let output = scene.run(&["verify", &out]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_fits(&said);
+        let said = flowed(&said);
         assert!(
             said.contains(&sessions) && said.contains("every score follows"),
             "{said}"
@@ -89,6 +91,8 @@ fn a_score_that_does_not_follow_is_found() {
     let output = scene.run(&["verify", "run"]);
     expect(&output, 3, &[]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_fits(&said);
+    let said = flowed(&said);
     assert!(said.contains("do not follow from its turns"), "{said}");
 }
 
@@ -100,7 +104,7 @@ fn an_added_file_is_named_wherever_it_lies() {
     let said = |args: &[&str], code: i32| {
         let output = scene.run(args);
         expect(&output, code, &[]);
-        String::from_utf8(output.stdout).unwrap()
+        flowed(&String::from_utf8(output.stdout).unwrap())
     };
     said(&["verify", "run"], 0);
     for added in [
@@ -152,7 +156,7 @@ fn a_seal_that_names_what_is_no_file_of_the_run_is_not_followed() {
     std::fs::write(&seal, forged).unwrap();
     let output = scene.run(&["verify", "run"]);
     expect(&output, 3, &[]);
-    let said = String::from_utf8(output.stdout).unwrap();
+    let said = flowed(&String::from_utf8(output.stdout).unwrap());
     assert!(said.contains("/dev/zero: it is gone"), "{said}");
     std::fs::write(&seal, text).unwrap();
 

@@ -9,7 +9,7 @@ use wiremock::MockServer;
 use wiremock::ResponseTemplate;
 
 use crate::models::{KEY, play, run, server, text};
-use crate::scene::{Scene, copy, expect, files, first_persona, short, stderr};
+use crate::scene::{Scene, assert_fits, copy, expect, files, first_persona, flowed, short, stderr};
 
 /// A task of an array of so many.
 fn task(id: &'static str, of: &'static str) -> [(&'static str, &'static str); 3] {
@@ -542,7 +542,7 @@ fn one_part_that_is_verified_says_which_it_is_and_how_the_whole_run_is_made() {
     let verified = |args: &[&str]| {
         let output = scene.run(&[&["verify"], args].concat());
         expect(&output, 0, &[]);
-        String::from_utf8(output.stdout).unwrap()
+        flowed(&String::from_utf8(output.stdout).unwrap())
     };
     let told = verified(&["all/part-2"]);
     let part = "all/part-2: part 2 of 2 of a run, and nothing was said of the others; `pibench-host merge all` makes";
@@ -624,6 +624,7 @@ fn parts_are_shown_added_up() {
     let shown = scene.run_with(&["show", "all", "--once"], &[]);
     expect(&shown, 0, &[]);
     let said = String::from_utf8(shown.stdout).unwrap();
+    assert_fits(&said);
     let sessions = first_persona().sessions.len();
     for part in [
         "1/2".to_owned(),
@@ -637,7 +638,7 @@ fn parts_are_shown_added_up() {
         ),
         "0 playing, 1 waiting to be gone on with".to_owned(),
     ] {
-        assert!(said.contains(&part), "`{part}` is not in:\n{said}");
+        assert!(flowed(&said).contains(&part), "`{part}` is not in:\n{said}");
     }
     // Node, start and age of the last line are those of one part.
     let cut = said.lines().find(|line| line.contains("2/2")).unwrap();

@@ -69,10 +69,17 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
     }
     site::write(&rules.title, &standing, &refused, *seed, out.as_std_path()).or_exit(Exit::Io)?;
     println!(
-        "{out}/index.html: {} ranked, {} not",
+        "{out}/index.html: {} ranked, {} refused",
         count(standing.len(), "run"),
         count(refused.len(), "submission")
     );
+    if standing.is_empty() {
+        let all = count(refused.len(), "submission");
+        return Err(anyhow!(
+            "rank any run of {dir}: {all} refused, for the reasons above"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
     Ok(Exit::Complete)
 }
 

@@ -13,6 +13,7 @@ use crate::cli::DoctorArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Guests, search};
 use pibench_report::escape;
+use pibench_report::grid::listing;
 
 /// One line of the report.
 #[derive(Debug, Serialize)]
@@ -80,7 +81,8 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     if args.json {
         println!("{}", serde_json::to_string(&findings).or_exit(Exit::Bug)?);
     } else {
-        findings.iter().for_each(show);
+        let rows: Vec<[String; 3]> = findings.iter().map(row).collect();
+        print!("{}", listing(&rows));
     }
     Ok(if is_sound(&findings) {
         Exit::Complete
@@ -94,7 +96,8 @@ fn is_sound(findings: &[Finding]) -> bool {
     states.all(|state| state != State::Problem)
 }
 
-fn show(finding: &Finding) {
+/// A finding as a listing has it.
+fn row(finding: &Finding) -> [String; 3] {
     let Finding {
         check,
         state,
@@ -109,5 +112,5 @@ fn show(finding: &Finding) {
     let remedy = remedy.as_ref().map(|remedy| format!("; {remedy}"));
     // What files and servers say may stand in it.
     let text = escape::line(&format!("{found}{}", remedy.unwrap_or_default()));
-    println!("{state:<8} {check:<12} {text}");
+    [format!("{state:<8} {check:<12}"), text, String::new()]
 }

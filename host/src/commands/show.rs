@@ -17,6 +17,7 @@ use pibench_record::parts::runs_in;
 use pibench_record::parts::{Part, PartState, not_begun, parts_in};
 use pibench_record::results::RunResults;
 use pibench_report::follow::{Follow, state};
+use pibench_report::grid::paragraph;
 use pibench_report::parts_table::parts_table;
 use pibench_report::progress::display;
 use pibench_report::run_record::{RecordError, RunRecord, tell_apart};
@@ -68,7 +69,8 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
                 .or_exit(Exit::Infrastructure);
         }
         if ended.iter().all(|run| run.complete) {
-            pibench_report::tell!("Make one run of them by: pibench-host merge {all}");
+            let merge = format!("Make one run of them by: pibench-host merge {all}");
+            pibench_report::tell!("{}", paragraph(&merge));
             return Ok(Exit::Complete);
         }
     }

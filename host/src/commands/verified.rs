@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::folder::{Shard, read_manifest};
 use pibench_record::parts::place_of;
 use pibench_report::escape::line;
+use pibench_report::grid::paragraph;
 
 /// What was found of a run.
 #[derive(Debug, Default, Serialize)]
@@ -47,15 +48,16 @@ impl Found {
 
     pub(super) fn print(&self) {
         for problem in &self.problems {
-            println!("{}", line(problem));
+            println!("{}", paragraph(&line(problem)));
         }
-        println!("{}: {}", self.run, self.said);
+        println!("{}", paragraph(&format!("{}: {}", self.run, self.said)));
         if let Some(PartOf { shard, merge }) = &self.part {
             let Shard { index, of } = shard;
-            println!(
+            let told = format!(
                 "{}: part {index} of {of} of a run, and nothing was said of the others; `{merge}` makes the whole run",
                 self.run
             );
+            println!("{}", paragraph(&told));
         }
     }
 }

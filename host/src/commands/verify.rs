@@ -15,6 +15,7 @@ use pibench_core::count::count;
 use pibench_engine::plan::{Places, Purpose, reopen, reopen_foreign};
 use pibench_engine::{Extent, Plan, Verified};
 use pibench_report::escape::line;
+use pibench_report::grid::paragraph;
 
 use pibench_record::RunFolder;
 use pibench_record::folder::{read_manifest, read_outline};
@@ -56,7 +57,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
         }
         let (signature, signed) = verify_signed(run, signers.as_ref())?;
         if let (false, Some(signature)) = (args.json, &signature) {
-            println!("{}: {signature}", found.run);
+            println!("{}", paragraph(&format!("{}: {signature}", found.run)));
         }
         found.signature = signature;
         for one in [found.exit(), signed] {
@@ -86,7 +87,8 @@ fn verify_signature(thing: &Thing, signers: Option<&AllowedSigners>) -> Result<E
         .or_exit(Exit::Usage);
     };
     let signer = thing.signer(signers)?;
-    println!("{}: {}", thing.shown(), signer_line(&signer));
+    let signed = format!("{}: {}", thing.shown(), signer_line(&signer));
+    println!("{}", paragraph(&signed));
     Ok(Exit::Complete)
 }
 

@@ -56,6 +56,15 @@ pub enum Finished {
         /// side all are the first one's.
         lost: Box<Usage>,
     },
+    /// A model did not pass the preflight, this plan's or that of one beside it: nothing was played.
+    NotBegun {
+        /// What broke outside, a text for each.
+        broken: Vec<String>,
+        /// What the operator has to mend.
+        setup: Option<String>,
+        /// Whether the folder is still there, as one that was there before is.
+        is_kept: bool,
+    },
     /// The user or the scheduler stopped it; the folder can be gone on with.
     Interrupted,
 }
@@ -105,6 +114,9 @@ pub async fn play_all(
     }
     if joined.iter().any(|joined| joined.stopped) {
         return Ok(interrupted());
+    }
+    if joined.iter().any(|joined| joined.refused) {
+        return refuse(&plans, joined, resume);
     }
     let ended = plans.iter().zip(joined);
     let ended = ended.map(|(plan, joined)| finish(plan, joined));
@@ -212,6 +224,7 @@ fn finish(plan: &Plan, joined: Joined) -> Result<Finished, RunError> {
         spent,
         setup,
         stopped: _,
+        refused: _,
     } = joined;
     let results = results::collect_others(plan, known)?;
     plan.folder.put_results(&results)?;
@@ -222,6 +235,30 @@ fn finish(plan: &Plan, joined: Joined) -> Result<Finished, RunError> {
         setup,
         lost: Box::default(),
     })
+}
+
+/// Takes away the folders of plans of which nothing was played; those that were there before are left as they were.
+fn refuse(
+    plans: &[Arc<Plan>],
+    joined: Vec<Joined>,
+    resume: bool,
+) -> Result<Vec<Finished>, RunError> {
+    let mut ended = Vec::new();
+    // The first one's folder is the one that those above all were made for.
+    for (plan, joined) in plans.iter().zip(joined).rev() {
+        let is_kept = resume || !plan.folder.discard()?;
+        if is_kept {
+            let results = results::collect_others(plan, joined.known)?;
+            plan.folder.put_results(&results)?;
+        }
+        ended.push(Finished::NotBegun {
+            broken: joined.broken,
+            setup: joined.setup,
+            is_kept,
+        });
+    }
+    ended.reverse();
+    Ok(ended)
 }
 
 /// Passes when a scheduler has said that all must end, and the time for turns to end by themselves is over.
@@ -351,7 +388,7 @@ async fn passes(
     joined: &mut [Joined],
 ) -> Result<bool, RunError> {
     let mut pass = true;
-    for (plan, joined) in plans.iter().zip(joined) {
+    for (plan, joined) in plans.iter().zip(&mut *joined) {
         if !plan.preflight || results::is_whole(plan)? {
             continue;
         }
@@ -379,6 +416,9 @@ async fn passes(
                 }
             }
         }
+    }
+    for joined in joined {
+        joined.refused = !pass;
     }
     Ok(pass)
 }
@@ -419,6 +459,8 @@ struct Joined {
     setup: Option<String>,
     /// Whether one was stopped before its end.
     stopped: bool,
+    /// Whether none was begun, because a model did not pass the preflight.
+    refused: bool,
 }
 
 /// How many may play at once.

@@ -713,6 +713,11 @@ fn how(ended: Result<Finished, RunError>) -> How {
             None => How::Over,
             Some(reason) => How::Trouble(reason),
         },
+        // A hub asks its models by itself.
+        Ok(Finished::NotBegun { broken, setup, .. }) => {
+            let reason = setup.or(broken.into_iter().next());
+            How::Trouble(reason.unwrap_or_default())
+        }
         Err(error) => How::Trouble(told(&error)),
     }
 }

@@ -42,6 +42,8 @@ pub struct Outputs {
     pub digest: String,
     /// What is not there, one line each.
     pub left_out: Vec<String>,
+    /// Sessions whose files cannot be read or contradict each other; each has its line there.
+    pub unread: usize,
 }
 
 /// One persona in one run.
@@ -151,15 +153,23 @@ pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Output
             "give the folder that holds <model>/<user>/<task>/, and the suite imported from the same data",
         ));
     }
-    if !reader.problems.is_empty() {
+    // Where none can be read, it is rather the suite or the folder that is another one.
+    let is_any = episodes.iter().any(|one| !one.sessions.is_empty());
+    if !is_any && !reader.problems.is_empty() {
         return Err(Problems(reader.problems));
     }
+    let unread = reader.problems.iter().map(Problem::to_line);
+    let unread: Vec<String> = unread
+        .map(|line| format!("{line}; the session is unscored"))
+        .collect();
+    reader.left_out.extend(unread);
     Ok(Outputs {
         model,
         runs: u32::try_from(folders.len()).unwrap_or(u32::MAX),
         episodes,
         digest: digest.finalize().to_hex().to_string(),
         left_out: reader.left_out,
+        unread: reader.problems.len(),
     })
 }
 
@@ -264,6 +274,7 @@ pub fn follow(
 struct Reader<'a> {
     suite: &'a Suite,
     left_out: Vec<String>,
+    /// One of each session that cannot be read.
     problems: Vec<Problem>,
 }
 

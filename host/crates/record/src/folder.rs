@@ -300,6 +300,8 @@ pub struct RunFolder {
     manifest: Mutex<()>,
     /// Of a folder that is not under its own name yet: it is removed if it never is.
     draft: Option<Draft>,
+    /// The folders above it that were made for it, the nearest first.
+    above: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -358,6 +360,7 @@ impl RunFolder {
             path: parent.to_owned(),
             source,
         };
+        let above = missing_above(path, manifest);
         fs::create_dir_all(parent).map_err(of_parent)?;
         // As the folder lies in the end, so that nothing depends on where it was made.
         let parent = fs::canonicalize(parent).map_err(of_parent)?;
@@ -389,7 +392,27 @@ impl RunFolder {
                 name: path.to_owned(),
                 is_whole,
             }),
+            above,
         })
+    }
+
+    /// Takes away a folder that was made by this process and in which nothing was played, and those above it that were made for it and
+    /// hold nothing else; whether it did. One that also lies elsewhere stays.
+    ///
+    /// # Errors
+    ///
+    /// Something of it cannot be removed.
+    pub fn discard(&self) -> Result<bool, FolderError> {
+        if self.held.is_none() || mirror::find(&self.root).is_some() {
+            return Ok(false);
+        }
+        remove_lock_last(&self.root).map_err(|source| FolderError::Write {
+            path: self.root.clone(),
+            source,
+        })?;
+        // One that holds something else stays, and those above it do.
+        let _ = self.above.iter().try_for_each(fs::remove_dir);
+        Ok(true)
     }
 
     /// Gives a draft its own name, when all of it is on the disk if it is to survive a power cut.
@@ -455,6 +478,7 @@ impl RunFolder {
             disk: Arc::default(),
             manifest: Mutex::default(),
             draft: None,
+            above: Vec::new(),
         };
         Ok((folder, manifest))
     }
@@ -472,6 +496,7 @@ impl RunFolder {
             disk: Arc::default(),
             manifest: Mutex::default(),
             draft: None,
+            above: Vec::new(),
         })
     }
 
@@ -951,6 +976,14 @@ pub(super) fn remove_lock_last(dir: &Path) -> std::io::Result<()> {
     }
     fs::remove_file(dir.join(LOCK))?;
     fs::remove_dir(dir)
+}
+
+/// The folders above a new one that are not there yet, the nearest first. That of all parts is other processes' too.
+fn missing_above(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
+    let path = std::path::absolute(path).unwrap_or_default();
+    let above = path.ancestors().skip(1).take_while(|dir| !dir.exists());
+    let above = above.filter(|_| manifest.shard.is_none());
+    above.map(Path::to_owned).collect()
 }
 
 /// Whether a new folder can be made in this place: the nearest folder above it that there is can be written to.

@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 
+use super::grid::paragraph;
 use pibench_core::cost::{MicroUsd, Price};
 use pibench_core::estimate::{Estimate, Load, assumptions};
 
@@ -62,9 +63,10 @@ pub fn object(sessions: usize, runs: u32, estimate: &Estimate, rows: &[Row]) -> 
 pub fn bound(cost: Option<MicroUsd>, limit: Option<MicroUsd>) -> Option<String> {
     let (cost, limit) = cost.zip(limit)?;
     Some(if cost > limit {
-        format!(
+        let above = format!(
             "The estimate of {cost} is above --max-cost {limit}: the run would stop before its end."
-        )
+        );
+        paragraph(&above)
     } else {
         format!("The estimate of {cost} is within --max-cost {limit}.")
     })
@@ -96,13 +98,16 @@ pub fn estimate(sessions: usize, runs: u32, estimate: &Estimate, rows: &[Row]) -
     }
     let lines: Vec<String> = assumptions()
         .iter()
-        .map(|line| format!("- {line}"))
+        .map(|line| paragraph(&format!("- {line}")))
         .collect();
+    let all = format!(
+        "In all: {}. Nothing was asked and nothing was spent.",
+        money(total(rows))
+    );
     format!(
-        "{sessions} sessions in each of {runs} runs, {} turns\n{table}\nIn all: {}. Nothing was asked and nothing was \
-         spent.\n\nAssumptions:\n{}",
+        "{sessions} sessions in each of {runs} runs, {} turns\n{table}\n{}\n\nAssumptions:\n{}",
         estimate.turns,
-        money(total(rows)),
+        paragraph(&all),
         lines.join("\n")
     )
 }

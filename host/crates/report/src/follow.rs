@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use comfy_table::CellAlignment;
 
 use super::escape::line;
-use super::grid::{fitting, keep_words};
+use super::grid::{fitting, keep_words, paragraph};
 use super::progress::doing;
 use super::run_record::{RunRecord, State, marked};
 use super::table;
@@ -199,13 +199,13 @@ pub fn state(run: &RunRecord) -> String {
     }
     keep_words(&mut sessions, 0..6);
     let mut parts = vec![
-        format!(
+        paragraph(&format!(
             "{}: {}",
             run.dir.display(),
             line(&marked(&results.agent, results.players))
-        ),
+        )),
         sessions.to_string(),
-        format!(
+        paragraph(&format!(
             "{} of {} sessions finished, {}. So far: Proc {}, Comp {}{}",
             count(&states, State::Finished),
             states.len(),
@@ -218,10 +218,11 @@ pub fn state(run: &RunRecord) -> String {
                 Spent::Known(spent) => format!("; finished sessions cost {spent}"),
                 Spent::Unknown => "; cost unknown".into(),
             }
-        ),
+        )),
     ];
     if let Some(pulse) = pulse {
-        parts.push(format!("Now: {}", doing(&pulse).join("; ")));
+        let now = format!("Now: {}", doing(&pulse).join("; "));
+        parts.push(paragraph(&now));
     }
     parts.extend(table::faults(&results.faults));
     parts.join("\n")

@@ -50,8 +50,9 @@ fn longest_word(text: &str) -> u16 {
     u16::try_from(lines.max().unwrap_or_default()).unwrap_or(u16::MAX)
 }
 
-/// A line for each of these: a name, what it is, and where that comes from. What does not fit beside the name goes on below it,
-/// broken between words only; a word that is wider than a terminal is a line of its own, so that it can be copied whole.
+/// A line for each of these: a name, what it is, and where that comes from, if that is told. What does not fit beside the name
+/// goes on below it, broken between words only; a word that is wider than a terminal is a line of its own, so that it can be
+/// copied whole.
 pub fn listing(rows: &[[String; 3]]) -> String {
     let width = usize::from(WIDTH);
     let cells = |at: usize| rows.iter().map(move |row| row[at].chars().count());
@@ -79,11 +80,12 @@ pub fn listing(rows: &[[String; 3]]) -> String {
         // Short values leave a column for what they come from.
         let last = lines.last().map_or(0, |line| line.chars().count());
         let at = (names + short).max(last) + 2;
-        if at + from.chars().count() <= width {
+        let long = from.chars().count();
+        if at + long <= width {
             push(&mut lines, &format!("{:1$}{from}", "", at - last));
-        } else if names + from.chars().count() <= width {
+        } else if long > 0 && names + long <= width {
             lines.push(format!("{:names$}{from}", ""));
-        } else {
+        } else if long > 0 {
             lines.push(format!("  {from}"));
         }
         for line in lines {
@@ -137,6 +139,13 @@ mod tests {
         let full = format!("{text} {text}a");
         assert_eq!(paragraph(&full), full, "80 columns");
         assert_eq!(paragraph(&format!("{full}a")).lines().count(), 2);
+    }
+
+    #[test]
+    fn a_value_that_fills_its_line_and_comes_from_nowhere_has_no_empty_one_below() {
+        let full = "a".repeat(74);
+        let row = ["name".to_owned(), full.clone(), String::new()];
+        assert_eq!(listing(&[row]), format!("name  {full}\n"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::line;
-use super::grid::fitting;
+use super::grid::{fitting, paragraph};
 use pibench_record::parts::{Part, PartState};
 
 /// A part, as tables and the page show it.
@@ -86,10 +86,11 @@ pub fn parts_table(parts: &[(Part, PartState)]) -> String {
     let of: usize = parts.first().map_or(0, |(part, _)| part.shard.of as usize);
     let begun = parts.iter().map(|(part, _)| part.shard.index);
     let begun = begun.collect::<std::collections::BTreeSet<u32>>().len();
-    format!(
-        "{rows}\n{finished} of {sessions} sessions finished in the {begun} of {of} parts that are begun, {playing} playing, {left} \
+    let far = format!(
+        "{finished} of {sessions} sessions finished in the {begun} of {of} parts that are begun, {playing} playing, {left} \
          waiting to be gone on with"
-    )
+    );
+    format!("{rows}\n{}", paragraph(&far))
 }
 
 /// Since a moment. Clocks of two machines differ: what is to come is now.

@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::commands::run::show;
 use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::count;
 use pibench_engine::imported::{deviations, take_over};
 use pibench_engine::plan::absolute;
 use pibench_import::results;
@@ -47,6 +48,12 @@ pub(super) fn results(
     }
     for line in &outputs.left_out {
         pibench_report::tell!("left out: {}", escape::line(line));
+    }
+    if outputs.unread > 0 {
+        pibench_report::tell!(
+            "left out in all: {} that could not be read",
+            count(outputs.unread, "session")
+        );
     }
     show(&results, false, out.as_std_path())?;
     Ok(if outputs.left_out.is_empty() {

@@ -66,19 +66,23 @@ pub(super) fn add(args: &PluginAddArgs) -> Result<Exit, Failure> {
         PolicyFile::default(),
         None,
     )?;
-    let papers = looked.papers(&name).map_err(|error| {
-        let said = error
-            .to_string()
-            .replace(fetched.as_str(), &reference.to_string());
-        anyhow!(said)
-    });
+    // Nobody knows it by where it lies for now.
+    let named = |said: &str| anyhow!(said.replace(fetched.as_str(), &reference.to_string()));
+    let papers = looked.papers(&name);
+    let papers = papers.map_err(|error| named(&error.to_string()));
     let papers = papers.or_exit(Exit::InvalidInput)?;
     let thing = Thing::Plugin(fetched.clone());
     if let Some(signature) = &came.signature {
         thing.put_signature(signature)?;
     }
     let signed = match (&signers, &came.signature) {
-        (Some(signers), _) => signer_line(&thing.signer(signers)?),
+        (Some(signers), _) => {
+            let signer = thing.signer(signers).map_err(|failure| Failure {
+                exit: failure.exit,
+                error: named(&failure.reason()),
+            });
+            signer_line(&signer?)
+        }
         (None, Some(_)) => "signed; by whom is told where --signers says who may sign".into(),
         (None, None) => "unsigned".into(),
     };

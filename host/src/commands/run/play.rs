@@ -93,33 +93,55 @@ pub(super) fn play_shown<T, F: Future<Output = Result<T, RunError>>>(
 
 /// Says what kept runs from their end, and how to go on; the exit of all together.
 pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
-    let (mut cut, mut out_of_money, mut rejected) = (false, false, false);
+    let (mut cut, mut out_of_money, mut rejected, mut is_gone) = (false, false, false, false);
     let mut results_of = Vec::new();
     for one in all {
-        let Finished::All {
-            results,
-            broken,
-            spent,
-            setup,
-            lost,
-        } = one
-        else {
-            pibench_report::tell!("Interrupted. Go on with: {again}");
-            return Exit::Interrupted;
+        let (broken, spent, setup) = match one {
+            Finished::All {
+                results,
+                broken,
+                spent,
+                setup,
+                lost: _,
+            } => {
+                results_of.push(&**results);
+                (broken, spent.as_ref(), setup)
+            }
+            Finished::NotBegun {
+                broken,
+                setup,
+                is_kept,
+            } => {
+                is_gone |= !is_kept;
+                (broken, None, setup)
+            }
+            Finished::Interrupted => {
+                pibench_report::tell!("Interrupted. Go on with: {again}");
+                return Exit::Interrupted;
+            }
         };
         for reason in broken.iter().chain(spent).chain(setup) {
             // A server's words stand in it.
             pibench_report::tell!("error: failed to {}", escape::line(reason));
         }
-        if let Some(lost) = of_lost(lost) {
+        if let Finished::All { lost, .. } = one
+            && let Some(lost) = of_lost(lost)
+        {
             pibench_report::tell!("{lost}");
         }
         cut |= !broken.is_empty();
         out_of_money |= spent.is_some();
         rejected |= setup.is_some();
-        results_of.push(&**results);
     }
-    if rejected {
+    if is_gone {
+        let mend = if rejected {
+            "Mend it, then give"
+        } else {
+            "Give"
+        };
+        let gone = "the same command again: nothing was played, and no run folder was kept.";
+        pibench_report::tell!("{}", paragraph(&format!("{mend} {gone}")));
+    } else if rejected {
         pibench_report::tell!("Mend it, then go on with: {again}");
         pibench_report::tell!(
             "A run keeps its models, settings and suite: with others it is a new one, by the same command and another \

@@ -39,7 +39,7 @@ impl Several {
             .iter()
             .filter_map(|one| match one {
                 Finished::All { results, .. } => Some(&**results),
-                Finished::Interrupted => None,
+                Finished::NotBegun { .. } | Finished::Interrupted => None,
             })
             .collect();
         if results.len() == finished.len() {

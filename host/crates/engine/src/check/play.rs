@@ -76,7 +76,7 @@ pub(super) async fn play(
         Finished::All {
             results, broken, ..
         } if broken.is_empty() => *results,
-        Finished::All { broken, .. } => {
+        Finished::All { broken, .. } | Finished::NotBegun { broken, .. } => {
             let reasons = broken.join("; ");
             return Err(CheckError::Broken { agent, reasons });
         }

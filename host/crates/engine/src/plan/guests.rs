@@ -18,7 +18,7 @@ use pibench_sandbox::plugin::Papers;
 use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::{PYTHON, SHELL};
 use pibench_sandbox::signed::Signers;
-use pibench_sandbox::{GuestLimits, LoadError, Plugins, Terms, lock};
+use pibench_sandbox::{GuestLimits, LoadError, Plugin, Plugins, Terms, lock};
 use pibench_signature::AllowedSigners;
 use pibench_suite::load;
 use pibench_suite::load::LoadedPolicy;
@@ -90,19 +90,6 @@ impl Guests {
             .map(String::as_str)
             .filter(|name| self.can_wait(name, &played, beside))
             .collect();
-        let papers = |&name: &&str| {
-            let papers = self.plugins.papers(name)?;
-            if needed.contains(name) && !later.contains(name) {
-                let plugin = if beside {
-                    self.plugins.get_soon(name)
-                } else {
-                    self.plugins.get(name)
-                };
-                plugin.map(|plugin| plugin.papers())
-            } else {
-                Ok(papers)
-            }
-        };
         let is_compiled = |name: &str| {
             beside && self.plugins.is_soon_there(name) || self.plugins.is_compiled(name)
         };
@@ -113,6 +100,18 @@ impl Guests {
                 && !is_compiled(name)
         });
         let fresh: Vec<&str> = fresh.collect();
+        let papers = |&name: &&str| -> Result<Papers, LoadError> {
+            let papers = self.plugins.papers(name)?;
+            if !needed.contains(name) || later.contains(name) {
+                return Ok(papers);
+            }
+            let begun = Instant::now();
+            let plugin = self.ready(name, beside)?;
+            if fresh.len() > 1 && fresh.contains(&name) {
+                tell_compiled(machine, &[name], begun);
+            }
+            Ok(plugin.papers())
+        };
         if !fresh.is_empty() {
             (machine.tell)(Notice::Compiling { plugins: &fresh });
         }
@@ -120,10 +119,7 @@ impl Guests {
         let begun = Instant::now();
         let papers: Vec<_> = names.par_iter().with_max_len(1).map(papers).collect();
         if !fresh.is_empty() {
-            (machine.tell)(Notice::Compiled {
-                plugins: &fresh,
-                took: begun.elapsed(),
-            });
+            tell_compiled(machine, &fresh, begun);
         }
         let mut marks = BTreeMap::new();
         for (name, papers) in names.into_iter().zip(papers) {
@@ -137,6 +133,32 @@ impl Guests {
             }
         }
         Ok(marks)
+    }
+
+    fn ready(&self, name: &str, beside: bool) -> Result<Arc<Plugin>, LoadError> {
+        if beside {
+            self.plugins.get_soon(name)
+        } else {
+            self.plugins.get(name)
+        }
+    }
+
+    /// Loads the plugins of the agent's own tools too, for play that none of it is to keep waiting. What is compiled for it is told.
+    pub(super) fn load_tools(&self, machine: &Machine) -> Result<(), PlanError> {
+        for name in OF_TOOLS {
+            let begun = Instant::now();
+            let is_fresh = self.plugins.is_there(name) && !self.plugins.is_compiled(name);
+            if is_fresh {
+                (machine.tell)(Notice::Compiling { plugins: &[name] });
+            }
+            match self.plugins.get(name) {
+                Ok(_) if is_fresh => tell_compiled(machine, &[name], begun),
+                // The shell says so where a command needs it.
+                Ok(_) | Err(LoadError::Missing { .. }) => {}
+                Err(error) => return Err(PlanError::input(error)),
+            }
+        }
+        Ok(())
     }
 
     /// Whether the first turn can do without: an app of the program's own that no persona has of which anything is played, and
@@ -242,6 +264,11 @@ pub fn limits(suite: &Suite, policy: &PolicyFile) -> Result<GuestLimits, PlanErr
 pub fn at_once(suite: &Suite) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     suite.jobs.map_or_else(processors, |jobs| jobs as usize)
+}
+
+fn tell_compiled(machine: &Machine, plugins: &[&str], begun: Instant) {
+    let took = begun.elapsed();
+    (machine.tell)(Notice::Compiled { plugins, took });
 }
 
 /// What the manifest keeps of a plugin.

@@ -34,7 +34,7 @@ pub enum Notice<'a> {
     Suite(&'a [Problem]),
     /// What the suite needs and was never loaded here is compiled, which takes a moment.
     Compiling { plugins: &'a [&'a str] },
-    /// They were.
+    /// They were; of several, each is told as it was and then all.
     Compiled {
         plugins: &'a [&'a str],
         took: Duration,

@@ -106,9 +106,15 @@ pub struct Settled {
 /// What the plans of all agents of a suite share.
 #[derive(Debug)]
 pub(super) struct Ground {
-    prompts: Prompts,
+    pub(super) prompts: Prompts,
     pub(super) guests: Guests,
     marks: BTreeMap<String, PluginMark>,
+}
+
+/// Who plays, told before any plugin is compiled.
+pub(super) struct Cast {
+    roles: Roles,
+    spending: Spending,
 }
 
 /// What a suite decides for one agent.
@@ -144,19 +150,30 @@ pub async fn resolve_all(
     let tape = |seat: &Seat| seat.answers.tape(suite, false);
     let first = seats.first().map(tape).transpose()?;
     let mut clients = clients(suite, first.unwrap_or_default());
+    // Before plugins are compiled, which takes a while on a new machine.
     for Seat { out, .. } in seats {
-        // Before plugins are compiled, which takes a while on a new machine.
         let out = out.as_ref().map(|out| out.as_std_path());
         let usual = Path::new(RUNS).join(&suite.id);
         check_place(out.unwrap_or(&usual)).map_err(PlanError::disk)?;
     }
-    let ground = Ground::of(machine, suite, wanted)?;
-    let mut decided = Vec::new();
+    let prompts = load_prompts(suite, wanted)?;
+    let mut all = Vec::new();
     for (at, seat) in seats.iter().enumerate() {
         if at > 0 && !seat.answers.is_shared() {
             clients.tape(tape(seat)?);
         }
-        let one = ground.decide(suite, wanted, &seat.agent, &mut clients)?;
+        all.push(seat_one(
+            suite,
+            wanted,
+            &seat.agent,
+            &prompts,
+            &mut clients,
+        )?);
+    }
+    let ground = Ground::of(machine, suite, wanted, prompts)?;
+    let mut decided = Vec::new();
+    for (seat, cast) in seats.iter().zip(all) {
+        let one = ground.decide(suite, wanted, cast)?;
         fit_tools(suite, &ground.guests, &one).await?;
         let web = match &wanted.playing {
             Some(_) => seat.answers.web(suite)?,
@@ -187,9 +204,11 @@ pub fn settle(
     wanted: &Wanted,
     agent: &str,
 ) -> Result<Settled, PlanError> {
-    let ground = Ground::of(machine, suite, wanted)?;
     let mut clients = clients(suite, Tape::Silent);
-    let Decided { manifest, .. } = ground.decide(suite, wanted, agent, &mut clients)?;
+    let prompts = load_prompts(suite, wanted)?;
+    let cast = seat_one(suite, wanted, agent, &prompts, &mut clients)?;
+    let ground = Ground::of(machine, suite, wanted, prompts)?;
+    let Decided { manifest, .. } = ground.decide(suite, wanted, cast)?;
     let Guests { limits, policy, .. } = ground.guests;
     Ok(Settled {
         manifest,
@@ -198,14 +217,44 @@ pub fn settle(
     })
 }
 
+/// The prompts of a suite that has anything to play.
+pub(super) fn load_prompts(suite: &Suite, wanted: &Wanted) -> Result<Prompts, PlanError> {
+    check_filter(suite)?;
+    Prompts::load(wanted.prompts.as_deref()).map_err(PlanError::input)
+}
+
+/// Everybody who plays beside this agent, and by whose words.
+pub(super) fn seat_one(
+    suite: &Suite,
+    wanted: &Wanted,
+    agent: &str,
+    prompts: &Prompts,
+    clients: &mut Clients<'_>,
+) -> Result<Cast, PlanError> {
+    let names = Names::of(suite, agent);
+    let (roles, spending) = cast(names, prompts, clients, wanted.max_cost)?;
+    if suite.has_option(SCAFFOLD_PROMPT) && prompts.own(AgentPrompts::SYSTEM).is_some() {
+        return Err(PlanError::asked(format!(
+            "use --scaffold-prompt: {} of --prompts goes in its place; leave one of them out",
+            AgentPrompts::SYSTEM
+        )));
+    }
+    Ok(Cast { roles, spending })
+}
+
 impl Ground {
-    pub(super) fn of(machine: &Machine, suite: &Suite, wanted: &Wanted) -> Result<Self, PlanError> {
-        check_filter(suite)?;
+    /// Loads the plugins: what can be told without them is to be told before.
+    pub(super) fn of(
+        machine: &Machine,
+        suite: &Suite,
+        wanted: &Wanted,
+        prompts: Prompts,
+    ) -> Result<Self, PlanError> {
         let dirs = guests::search(machine, wanted.plugins.as_deref());
         let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
         let played = suite.played(&suite.filter.personas, &suite.filter.sessions);
         Ok(Self {
-            prompts: Prompts::load(wanted.prompts.as_deref()).map_err(PlanError::input)?,
+            prompts,
             marks: guests.load_marks(machine, suite, played, wanted.playing.is_some())?,
             guests,
         })
@@ -215,18 +264,10 @@ impl Ground {
         &self,
         suite: &Suite,
         wanted: &Wanted,
-        agent: &str,
-        clients: &mut Clients<'_>,
+        cast: Cast,
     ) -> Result<Decided, PlanError> {
         let prompts = &self.prompts;
-        let names = Names::of(suite, agent);
-        let (roles, spending) = cast(names, prompts, clients, wanted.max_cost)?;
-        if suite.has_option(SCAFFOLD_PROMPT) && prompts.own(AgentPrompts::SYSTEM).is_some() {
-            return Err(PlanError::asked(format!(
-                "use --scaffold-prompt: {} of --prompts goes in its place; leave one of them out",
-                AgentPrompts::SYSTEM
-            )));
-        }
+        let Cast { roles, spending } = cast;
         let few = if roles.scripted() { 1 } else { 3 };
         let set = suite.assigned.iter().filter_map(Assignment::text);
         let policy = self.guests.policy.as_ref();

@@ -7,8 +7,8 @@ use camino::Utf8Path;
 
 use super::cast::clients;
 use super::reopen::{of_folder, same_rules, same_run};
-use super::resolve::{Decided, Ground, begin, log_of};
-use super::{AgentRole, Answers, Machine, Made, OF_TOOLS, Plan, PlanError, Playing, Wanted};
+use super::resolve::{Decided, Ground, begin, load_prompts, log_of, seat_one};
+use super::{AgentRole, Answers, Machine, Made, Plan, PlanError, Playing, Wanted};
 use pibench_core::cost::MicroUsd;
 use pibench_model::cassette::Tape;
 use pibench_model::client::{Client, Clients};
@@ -16,7 +16,6 @@ use pibench_model::meter::Meter;
 use pibench_model::web::Web;
 use pibench_record::folder::Shard;
 use pibench_record::{Manifest, RunFolder};
-use pibench_sandbox::LoadError;
 use pibench_suite::suite::Suite;
 
 /// Who hears of each sum that a model's answer cost, as [`Meter::telling`] tells it.
@@ -44,17 +43,13 @@ impl Shared {
         wanted: Wanted,
         playing: Playing,
     ) -> Result<Self, PlanError> {
-        let ground = Ground::of(&machine, &suite, &wanted)?;
-        ground.guests.decide(&suite)?;
-        for name in OF_TOOLS {
-            match ground.guests.plugins.get(name) {
-                // The shell says so where a command needs it.
-                Ok(_) | Err(LoadError::Missing { .. }) => {}
-                Err(error) => return Err(PlanError::input(error)),
-            }
-        }
         let mut clients = clients(&suite, Tape::Off);
-        let decided = ground.decide(&suite, &wanted, AgentRole::EXTERNAL, &mut clients)?;
+        let prompts = load_prompts(&suite, &wanted)?;
+        let cast = seat_one(&suite, &wanted, AgentRole::EXTERNAL, &prompts, &mut clients)?;
+        let ground = Ground::of(&machine, &suite, &wanted, prompts)?;
+        ground.guests.decide(&suite)?;
+        ground.guests.load_tools(&machine)?;
+        let decided = ground.decide(&suite, &wanted, cast)?;
         if suite.ablate.is_some() {
             return Err(PlanError::asked(
                 "play a suite with `ablate` in parts of one episode: leave it out",
@@ -153,8 +148,9 @@ impl Shared {
             shard,
             ..self.wanted.clone()
         };
-        self.ground
-            .decide(&self.suite, &wanted, agent, &mut clients)
+        let (suite, prompts) = (&self.suite, &self.ground.prompts);
+        let cast = seat_one(suite, &wanted, agent, prompts, &mut clients)?;
+        self.ground.decide(suite, &wanted, cast)
     }
 }
 

@@ -187,7 +187,9 @@ impl Loader {
             let span = place.key("script").span();
             match beside(folder, script).and_then(|path| self.source(&path)) {
                 Ok(source) => {
-                    let text = Value::String(source.text.to_string());
+                    // Python takes no byte order mark in the text of a program; editors write one.
+                    let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
+                    let text = Value::String(text.to_owned());
                     if config.insert("script".to_owned(), text).is_some() {
                         report.add(span, "both a script file and a `script` in `config`");
                     }

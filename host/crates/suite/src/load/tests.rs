@@ -214,6 +214,17 @@ fn loads_the_sound_pack_without_a_warning() {
         "def score(history):\n    return {\"noted\": 1}\n"
     );
     assert_eq!(rule.config["due"], "2026-03-05", "dates become text");
+    let (script, text) = (
+        "people/clerk/sessions/end/grade.py",
+        "def score(history): ...",
+    );
+    let folder = Folder::sound();
+    folder.write(script, &format!("\u{feff}{text}"));
+    let marked = load(&folder.root().join(SUITE_PATH)).unwrap().suite;
+    let Grading::Rule(rule) = &marked.personas[0].sessions[2].checklist[1].grading else {
+        panic!("a rule")
+    };
+    assert_eq!(rule.config["script"], text, "without a byte order mark");
     assert!(matches!(
         &end.checklist[0].grading,
         Grading::Rubric { met: Some(_) }
