@@ -87,8 +87,8 @@ fn verify_signature(thing: &Thing, signers: Option<&AllowedSigners>) -> Result<E
         .or_exit(Exit::Usage);
     };
     let signer = thing.signer(signers)?;
-    let signed = format!("{}: {}", thing.shown(), signer_line(&signer));
-    println!("{}", paragraph(&signed));
+    let told = format!("{}: {}", thing.shown(), signer_line(&signer));
+    println!("{}", paragraph(&told));
     Ok(Exit::Complete)
 }
 
