@@ -394,3 +394,21 @@ fn nothing_is_said_when_nobody_reads_on() {
         (Some(4), String::new())
     );
 }
+
+#[test]
+fn a_folder_of_plugins_that_is_not_there_or_empty_is_refused_and_its_full_twin_is_used() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("empty")).unwrap();
+    let suite = crate::scene::short();
+    let suite = suite.to_str().unwrap();
+    let run = |dir: &str| {
+        scene.run(&["run", suite, "--agent", "nop", "--plugins", dir, "--out", "run"])
+    };
+    expect(&run("none"), 3, &["plugins of none: No such file"]);
+    expect(&run("empty"), 3, &["plugins of empty", "no component"]);
+    let doctor = scene.run(&["doctor", suite, "--plugins", "empty"]);
+    expect(&doctor, 3, &["plugins of empty", "no component"]);
+    assert!(!scene.path("run").exists());
+    let own = crate::scene::root().join("target/plugins");
+    expect(&run(own.to_str().unwrap()), 0, &[]);
+}

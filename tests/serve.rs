@@ -151,6 +151,10 @@ fn an_agent_from_outside_plays_whole_sessions_over_standard_input_and_output() {
         server.call("spawn", &json!({ "task": "x" }))["isError"],
         true
     );
+    // Not what a tool said before.
+    let empty = json!({ "answer": "" });
+    let note = "Your answer was empty. Answer the user in words.";
+    assert_eq!(server.converse(&empty)["message"], note);
     // The answer to a question is the call's result, and the turn goes on.
     let answered = server.call("ask_user", &json!({ "question": "Which colour?" }));
     assert!(text(&answered).starts_with("In blue."), "{answered}");
@@ -162,6 +166,7 @@ fn an_agent_from_outside_plays_whole_sessions_over_standard_input_and_output() {
             .starts_with("Request two."),
         "{second}"
     );
+    assert_eq!(server.converse(&empty)["message"], note);
     let reveal = server.converse(&json!({ "answer": "Done." }));
     assert!(
         reveal["message"].as_str().unwrap().starts_with("In blue."),

@@ -398,3 +398,28 @@ fn a_run_that_nobody_plays_is_interrupted_and_says_how_to_go_on() {
         "{text}"
     );
 }
+
+/// What cannot be written is told once, and not as a bug; what was played is there all the same.
+#[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let scene = Scene::new();
+    let suite = crate::scene::short();
+    let run = [
+        "run",
+        suite.to_str().unwrap(),
+        "--agent",
+        "nop",
+        "--out",
+        "run",
+    ];
+    let to = |redirected: &str, args: &[&str]| {
+        scene.command_after(&format!("exec > {redirected}"), args).output().unwrap()
+    };
+    for args in [&run[..], &["report", "run"], &["list"], &["verify", "run"]] {
+        let output = to("/dev/full", args);
+        expect(&output, 4, &["write to standard output: No space left"]);
+        assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+    }
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    expect(&to("/dev/null", &["report", "run"]), 0, &[]);
+}

@@ -19,6 +19,7 @@ mod list;
 mod man;
 mod merge;
 mod newest;
+mod output;
 mod pack;
 mod part;
 mod places;

@@ -23,7 +23,7 @@ static ARCHIVE: &[u8] = include_bytes!(env!("PIBENCH_ARCHIVE"));
 fn main() -> ExitCode {
     embedded::carry(ARCHIVE);
     open_files::make_room();
-    stop_quietly_when_unread();
+    stop_when_unwritten();
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
@@ -78,17 +78,18 @@ fn is_unread(failure: &Failure) -> bool {
     failure.exit == Exit::Io && error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Who stops to read, as `| head` does, wants no more. The signal that ends other programs would end this one at a broken
-/// connection too, so it stays off, and what `println!` makes of it ends here.
-fn stop_quietly_when_unread() {
+/// Who stops to read, as `| head` does, wants no more; a disk that is full is told of. The signal that ends other programs would
+/// end this one at a broken connection too, so it stays off, and what `println!` makes of either ends here.
+fn stop_when_unwritten() {
     let complain = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let unread = |reason: &str| {
-            reason.starts_with("failed printing to stdout") && reason.contains("Broken pipe")
+        let reason = panic.payload_as_str().unwrap_or_default();
+        let Some(reason) = reason.strip_prefix("failed printing to stdout: ") else {
+            return complain(panic);
         };
-        if panic.payload_as_str().is_some_and(unread) {
-            std::process::exit(Exit::Io.code().into());
+        if !reason.contains("Broken pipe") {
+            pibench_report::tell!("error: failed to write to standard output: {reason}");
         }
-        complain(panic);
+        std::process::exit(Exit::Io.code().into());
     }));
 }

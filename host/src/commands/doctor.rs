@@ -65,7 +65,7 @@ impl Finding {
 pub(super) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let suite = load_suite(&args.settings)?;
     let machine = machine()?;
-    let dirs = search(&machine, args.settings.plugins.as_deref());
+    let dirs = search(&machine, args.settings.plugins.as_deref())?;
     let guests = Guests::of(&machine, &suite, dirs, suite.policy.as_deref());
     let (models, mut findings) = models::look(&suite);
     findings.extend(plugins::look(&suite, &guests?));

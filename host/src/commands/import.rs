@@ -46,7 +46,7 @@ fn pi_bench(
     plugins: Option<&Utf8Path>,
 ) -> Result<Exit, Failure> {
     let machine = machine()?;
-    let dirs = search(&machine, plugins);
+    let dirs = search(&machine, plugins)?;
     let (limits, policy) = (GuestLimits::default(), PolicyFile::default());
     let plugins = open(&machine, [].into(), dirs, &limits, policy, None)?;
     let runtime = runtime()?;

@@ -49,7 +49,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let machine = machine()?;
     let policy = PolicyFile::default();
     let limits = limits(&suite, &policy)?;
-    let dirs = search(&machine, args.plugins.as_deref());
+    let dirs = search(&machine, args.plugins.as_deref())?;
     let of_suite = suite.plugins.clone();
     let plugins = open(&machine, of_suite, dirs, &limits, policy, None)?;
     let apps = plugins.tool_apps().or_exit(Exit::InvalidInput)?;

@@ -1,11 +1,10 @@
 //! `pibench-host report`: tables, figures and a page from finished runs.
 
-use std::io::Write;
-
 use anyhow::Context;
 use camino::Utf8PathBuf;
 
 use super::newest::or_newest;
+use super::output;
 use super::publish::refuse_in_clear;
 use super::stored;
 use crate::cli::{FormatArg, ReportArgs};
@@ -75,8 +74,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     if is_short {
         text.push_str(&rest(&report, !audit.is_empty()));
     }
-    // A reader that stops reading, as `head` does, is no failure.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    output::write(text.as_bytes())?;
     if let Some(out) = out {
         bundle::write(&report, out.as_std_path()).or_exit(Exit::Io)?;
         pibench_report::tell!("Report: {out}/index.html");

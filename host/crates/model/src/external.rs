@@ -54,6 +54,8 @@ enum Last {
     Waiting(Waiting),
     /// The agent carried it out itself.
     Done(String),
+    /// None, but an answer without a word, to so many messages.
+    Blank(usize),
 }
 
 #[derive(Debug)]
@@ -193,7 +195,12 @@ impl External {
         // Names of calls only have to differ within a chat.
         let id = format!("call_{}", request.messages.len());
         match self.next_act().await {
-            Some(Act::Answer(said)) => Ok(reply(said, Vec::new(), Vec::new())),
+            Some(Act::Answer(said)) => {
+                if said.text.trim().is_empty() {
+                    *self.0.last.lock().await = Last::Blank(request.messages.len());
+                }
+                Ok(reply(said, Vec::new(), Vec::new()))
+            }
             Some(Act::Failed(error)) => Err(error),
             Some(Act::Call {
                 name,
@@ -279,6 +286,8 @@ impl External {
         } = request;
         let last = std::mem::take(&mut *self.0.last.lock().await);
         let new = match (messages.last(), &last) {
+            // It is asked the same again, whose last message may be what a tool said.
+            (_, Last::Blank(asked)) if *asked == messages.len() => Some(EMPTY),
             (
                 Some(Message::Tool { call_id, .. }),
                 Last::Waiting(Waiting { id, .. }) | Last::Done(id),

@@ -50,7 +50,7 @@ pub(super) fn check(
         suite.policy = Some(policy.clone());
     }
     let machine = machine()?;
-    let dirs = search(&machine, args.plugins.as_deref());
+    let dirs = search(&machine, args.plugins.as_deref())?;
     let Guests { plugins, .. } = Guests::of(&machine, &suite, dirs, suite.policy.as_deref())?;
     let runtime = runtime()?;
     let there = runtime.block_on(There::of(&suite, &plugins, &mut problems));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::commands::{finished, look, runtime, stored, talk};
+use crate::commands::{finished, look, output, runtime, stored, talk};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::message::Usage;
 use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
@@ -189,25 +189,26 @@ pub(in crate::commands) fn show_rows<R: Rows<SessionLine> + Rows<FaultLine>>(
     json: bool,
     folder: &Path,
 ) -> Result<(), Failure> {
-    if json {
-        print(|to| Ok(serde_json::to_writer(to, whole)?))?;
+    let printed = if json {
+        print(|to| Ok(serde_json::to_writer(to, whole)?))
     } else {
-        print(|to| table::write(head, rows, to))?;
-    }
+        print(|to| table::write(head, rows, to))
+    };
     if !talk().quiet {
         pibench_report::tell!(
             "Run folder: {}",
             stored::name(&folder.display().to_string())
         );
     }
-    Ok(())
+    // The folder is whole all the same.
+    printed
 }
 
 /// Prints a text as it is made, and the end of its line.
 fn print(text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let mut to = BufWriter::new(std::io::stdout().lock());
     let written = text(&mut to).and_then(|()| to.write_all(b"\n"));
-    written.and_then(|()| to.flush()).or_exit(Exit::Io)
+    output::written(written.and_then(|()| to.flush()))
 }
 
 fn exit_of_error(error: &RunError) -> Exit {

@@ -223,9 +223,23 @@ pub fn open(
 }
 
 /// Where plugins are looked for: the operator's folder, then those of the program.
-pub fn search(machine: &Machine, own: Option<&Utf8Path>) -> Vec<PathBuf> {
+///
+/// # Errors
+///
+/// The operator's folder is not there or holds no component: the program's would be played with in their place, unseen.
+pub fn search(machine: &Machine, own: Option<&Utf8Path>) -> Result<Vec<PathBuf>, PlanError> {
+    if let Some(dir) = own {
+        let failed = |reason: &str| PlanError::input(format!("use the plugins of {dir}: {reason}"));
+        let entries = std::fs::read_dir(dir).map_err(|error| failed(&error.to_string()))?;
+        let mut paths = entries.flatten().map(|entry| entry.path());
+        if !paths.any(|path| path.extension().is_some_and(|ending| ending == "wasm")) {
+            return Err(failed(
+                "it holds no component (NAME.wasm); `plugin build` makes them",
+            ));
+        }
+    }
     let own = own.map(|dir| dir.as_std_path().to_owned());
-    own.into_iter().chain(machine.own.clone()).collect()
+    Ok(own.into_iter().chain(machine.own.clone()).collect())
 }
 
 /// Whose signatures a policy counts, as of now.

@@ -450,7 +450,7 @@ pub(super) fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result
 /// compared in any case.
 pub(super) fn plugin_dirs(machine: &Machine, manifest: &Manifest) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
-    let mut here = guests::search(machine, None);
+    let mut here = machine.own.clone();
     here.retain(|dir| !dirs.contains(dir));
     dirs.extend(here);
     dirs

@@ -250,7 +250,7 @@ impl Ground {
         wanted: &Wanted,
         prompts: Prompts,
     ) -> Result<Self, PlanError> {
-        let dirs = guests::search(machine, wanted.plugins.as_deref());
+        let dirs = guests::search(machine, wanted.plugins.as_deref())?;
         let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
         let played = suite.played(&suite.filter.personas, &suite.filter.sessions);
         Ok(Self {
