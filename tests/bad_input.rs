@@ -402,7 +402,16 @@ fn a_folder_of_plugins_that_is_not_there_or_empty_is_refused_and_its_full_twin_i
     let suite = crate::scene::short();
     let suite = suite.to_str().unwrap();
     let run = |dir: &str| {
-        scene.run(&["run", suite, "--agent", "nop", "--plugins", dir, "--out", "run"])
+        scene.run(&[
+            "run",
+            suite,
+            "--agent",
+            "nop",
+            "--plugins",
+            dir,
+            "--out",
+            "run",
+        ])
     };
     expect(&run("none"), 3, &["plugins of none: No such file"]);
     expect(&run("empty"), 3, &["plugins of empty", "no component"]);

@@ -106,7 +106,10 @@ async fn a_run_that_cannot_begin_leaves_no_folder_that_it_made_and_every_other()
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name != "tasks").collect::<Vec<_>>()
     };
-    let said = ["status 401: no such key", "no run folder was kept"];
+    let said = [
+        "status 401: no such key",
+        "nothing was played, and no run folder",
+    ];
     expect(&begin(&["openai/m"]), 10, &said);
     expect(&begin(&["openai/m", "--out", "new/er/run"]), 10, &said);
     let two = ["openai/m", "--agent", "openai/n", "--out", "two"];

@@ -430,6 +430,10 @@ async fn zip_archives_are_those_that_others_make_and_read() {
             "        6                     3 files\n",
         ),
         (
+            "mkdir /tmp/x; echo y > /tmp/x/y; zip -qr far.zip /tmp/x; unzip -Z1 far.zip; zip -qr all.zip . -x 'out/*' '*.zip'; unzip -Z1 all.zip",
+            "tmp/x/\ntmp/x/y\na.txt\nsub/\nsub/b.txt\n",
+        ),
+        (
             "zip -qj - sub/b.txt > bare.zip; unzip -Z1 bare.zip",
             "b.txt\n",
         ),

@@ -413,7 +413,10 @@ fn a_full_disk_behind_standard_output_is_told() {
         "run",
     ];
     let to = |redirected: &str, args: &[&str]| {
-        scene.command_after(&format!("exec > {redirected}"), args).output().unwrap()
+        scene
+            .command_after(&format!("exec > {redirected}"), args)
+            .output()
+            .unwrap()
     };
     for args in [&run[..], &["report", "run"], &["list"], &["verify", "run"]] {
         let output = to("/dev/full", args);

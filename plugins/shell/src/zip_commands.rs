@@ -77,51 +77,7 @@ async fn zip(
     if let Some(old) = &old {
         before = Archive::open(old.clone())?.entries()?;
     }
-    let mut added = Vec::new();
-    let mut bytes = 0;
-    // Those that come next stand last.
-    let mut next: Vec<String> = request.files.iter().rev().cloned().collect();
-    while let Some(file) = next.pop() {
-        let place = context.cwd.join(&file);
-        let file = file.trim_start_matches("./").trim_matches('/').to_owned();
-        let stat = context.fs.stat(&place).await;
-        let Ok(stat) = stat else {
-            said.lacks(&format!("zip warning: name not matched: {file}"), 18);
-            continue;
-        };
-        let is_left_out = request.excluded.iter().any(|pattern| fits(pattern, &file));
-        if is_left_out || (is_file && place == path) {
-            continue;
-        }
-        if stat.file_type.is_dir() {
-            if !request.bare && !file.is_empty() && file != "." {
-                added.push((format!("{file}/"), Vec::new()));
-            }
-            if request.recursive {
-                let entries = context.fs.read_dir(&place).await;
-                let entries = entries.map_err(|error| error.to_string())?;
-                let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name).collect();
-                names.sort_unstable_by(|a, b| b.cmp(a));
-                let within = |name: String| match file.as_str() {
-                    "" | "." => name,
-                    file => format!("{file}/{name}"),
-                };
-                next.extend(names.into_iter().map(within));
-            }
-            continue;
-        }
-        bytes += usize::try_from(stat.size).unwrap_or(usize::MAX);
-        if bytes > DECOMPRESSED {
-            return Err(format!("more than {DECOMPRESSED} bytes together"));
-        }
-        let content = context.fs.read_file(&place).await;
-        let content = content.map_err(|error| format!("{file}: {error}"))?;
-        let name = match file.rsplit_once('/') {
-            Some((_, name)) if request.bare => name.to_owned(),
-            _ => file,
-        };
-        added.push((name, content));
-    }
+    let added = gather(context, request, is_file.then_some(&path), said).await?;
     if added.is_empty() {
         return Err("nothing to do".into());
     }
@@ -139,6 +95,63 @@ async fn zip(
     }
     said.stdout = packed;
     Ok(())
+}
+
+/// What is put into an archive, which is not put into itself: names, those of folders ending with `/`, and bytes.
+async fn gather(
+    context: &BuiltinContext<'_>,
+    request: &Packing,
+    archive: Option<&PathBuf>,
+    said: &mut Said,
+) -> std::result::Result<Vec<(String, Vec<u8>)>, String> {
+    let named = |file: &String| {
+        let name = file.trim_start_matches("./").trim_matches('/');
+        (context.cwd.join(file), name.to_owned())
+    };
+    // Those that come next stand last.
+    let mut next: Vec<(PathBuf, String)> = request.files.iter().rev().map(named).collect();
+    let mut added = Vec::new();
+    let mut bytes = 0_usize;
+    while let Some((place, name)) = next.pop() {
+        let Ok(stat) = context.fs.stat(&place).await else {
+            said.lacks(&format!("zip warning: name not matched: {name}"), 18);
+            continue;
+        };
+        let is_left_out = request.excluded.iter().any(|pattern| fits(pattern, &name));
+        if is_left_out || archive == Some(&place) {
+            continue;
+        }
+        if stat.file_type.is_dir() {
+            let prefix = match name.as_str() {
+                "" | "." => String::new(),
+                name => format!("{name}/"),
+            };
+            if request.recursive {
+                let entries = context.fs.read_dir(&place).await;
+                let entries = entries.map_err(|error| error.to_string())?;
+                let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name).collect();
+                names.sort_unstable_by(|a, b| b.cmp(a));
+                let within = |name: String| (place.join(&name), format!("{prefix}{name}"));
+                next.extend(names.into_iter().map(within));
+            }
+            if !request.bare && !prefix.is_empty() {
+                added.push((prefix, Vec::new()));
+            }
+            continue;
+        }
+        bytes = bytes.saturating_add(usize::try_from(stat.size).unwrap_or(usize::MAX));
+        if bytes > DECOMPRESSED {
+            return Err(format!("more than {DECOMPRESSED} bytes together"));
+        }
+        let read = context.fs.read_file(&place).await;
+        let read = read.map_err(|error| format!("{name}: {error}"))?;
+        let name = match name.rsplit_once('/') {
+            Some((_, name)) if request.bare => name.to_owned(),
+            _ => name,
+        };
+        added.push((name, read));
+    }
+    Ok(added)
 }
 
 /// The line for an entry that was put into an archive.

@@ -96,15 +96,16 @@ pub fn listing(rows: &[[String; 3]]) -> String {
     text
 }
 
-/// A paragraph of a terminal: broken between words only, so one that is wider stands whole. What goes on below a dash begins beside it.
+/// A paragraph of a terminal: broken between words only, so one that is wider stands whole, and so does a command between backticks, which
+/// is copied. What goes on below a dash begins beside it.
 pub fn paragraph(text: &str) -> String {
     let below = if text.starts_with("- ") { "  " } else { "" };
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in words(text) {
         let last = lines.last().map_or(0, |line| line.chars().count());
         let long = word.chars().count();
         if last == 0 {
-            push(&mut lines, word);
+            push(&mut lines, &word);
         } else if last + 1 + long <= usize::from(WIDTH) {
             push(&mut lines, &format!(" {word}"));
         } else {
@@ -112,6 +113,24 @@ pub fn paragraph(text: &str) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Its words; what stands between backticks is one, if all of them are closed.
+fn words(text: &str) -> Vec<String> {
+    let is_odd = |word: &str| word.matches('`').count() % 2 == 1;
+    let mut words: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(last) if is_open => last.extend([" ", word]),
+            _ => words.push(word.to_owned()),
+        }
+        is_open ^= is_odd(word);
+    }
+    if is_open {
+        return text.split_whitespace().map(str::to_owned).collect();
+    }
+    words
 }
 
 fn push(lines: &mut [String], more: &str) {
@@ -139,6 +158,19 @@ mod tests {
         let full = format!("{text} {text}a");
         assert_eq!(paragraph(&full), full, "80 columns");
         assert_eq!(paragraph(&format!("{full}a")).lines().count(), 2);
+    }
+
+    #[test]
+    fn a_command_is_not_broken() {
+        let text = format!(
+            "{} (go on with `pibench-host run --resume a`).",
+            "word ".repeat(12)
+        );
+        let broken = paragraph(&text);
+        assert_eq!(broken.lines().count(), 2, "{broken}");
+        assert!(broken.contains("`pibench-host run --resume a`"), "{broken}");
+        let open = paragraph(&text.replace("a`", "a"));
+        assert!(open.lines().all(|line| line.len() <= 80), "{open}");
     }
 
     #[test]

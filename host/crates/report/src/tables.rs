@@ -85,6 +85,12 @@ fn name(run: &RunRecord) -> String {
     if run.results.ablate.is_some() {
         name.push_str(" (w/o dependencies)");
     }
+    // No rival of who played all of them.
+    if let Some(shard) = run.manifest.shard {
+        name = format!("{name} (part {} of {})", shard.index, shard.of);
+    } else if !run.manifest.sessions.is_empty() || !run.manifest.personas.is_empty() {
+        name.push_str(" (chosen sessions)");
+    }
     if !run.complete {
         name.push_str(" (so far)");
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::commands::{finished, look, output, runtime, stored, talk};
-use crate::exit::{Exit, Failure, OrExit};
+use crate::exit::{Exit, Failure};
 use pibench_core::message::Usage;
 use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
 use pibench_record::JournalError;

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, UNKNOWN, cast, clients};
-use super::reopen::{assignments, load, plugin_dirs, same_rules};
+use super::reopen::{assignments, load, plugin_dirs, same_rules, suite_file};
 use super::resolve::absolute;
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
 use crate::role::prompts::Prompts;
@@ -111,7 +111,7 @@ fn load_suite(
     by: &Grading<'_>,
 ) -> Result<Suite, PlanError> {
     let path = by.suite.map(ToOwned::to_owned);
-    let path = path.unwrap_or_else(|| was.suite_path.clone().into());
+    let path = path.unwrap_or_else(|| suite_file(machine, was));
     let mut suite = load(machine, &path, &assignments(was)?)?;
     if suite.id != was.suite {
         return Err(PlanError::input(format!(

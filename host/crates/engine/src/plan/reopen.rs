@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::answers::offline;
 use super::cast::{Names, cast, clients};
 use super::resolve::{Wanted, begin, log_of, only, settle, warn_of_files};
-use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, guests, process};
+use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, process};
 use crate::role::prompts::Prompts;
 use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::size::Memory;
@@ -332,7 +332,7 @@ impl Opened {
 
 /// Where the suite is. One that a program carried was in the cache of the machine that played; here it is in this one's. Its
 /// contents are compared in any case.
-fn suite_file(machine: &Machine, manifest: &Manifest) -> Utf8PathBuf {
+pub(super) fn suite_file(machine: &Machine, manifest: &Manifest) -> Utf8PathBuf {
     let named = Utf8PathBuf::from(&manifest.suite_path);
     let carried = machine.suite.clone().map(Utf8PathBuf::try_from);
     match carried {
