@@ -117,11 +117,15 @@ async fn gather(
             said.lacks(&format!("zip warning: name not matched: {name}"), 18);
             continue;
         };
-        let is_left_out = request.excluded.iter().any(|pattern| fits(pattern, &name));
+        let is_folder = stat.file_type.is_dir();
+        let is_left_out = request
+            .excluded
+            .iter()
+            .any(|pattern| fits(pattern, &name) || is_folder && fits(pattern, &format!("{name}/")));
         if is_left_out || archive == Some(&place) {
             continue;
         }
-        if stat.file_type.is_dir() {
+        if is_folder {
             let prefix = match name.as_str() {
                 "" | "." => String::new(),
                 name => format!("{name}/"),
