@@ -1,8 +1,9 @@
 //! What a run costs: counted, bounded, estimated before and shown after.
 
 use serde_json::Value;
+use wiremock::{MockServer, ResponseTemplate};
 
-use crate::models::run;
+use crate::models::{run, server_at};
 use crate::responses::server;
 use crate::scene::{Scene, assert_fits, expect, first_persona, short, stderr};
 
@@ -107,6 +108,54 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
         std::fs::read(&path).unwrap().starts_with(&before),
         "nothing is played twice"
     );
+}
+
+/// Whoever goes on as the program says spends no more than was allowed at first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_gone_on_with_keeps_its_bound_unless_it_is_given_another() {
+    let scene = Scene::new();
+    let server = server().await;
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let output = run(&scene, &args(suite, &["--max-cost", "0.01"]), &server);
+    let higher = format!(
+        "Go on with a higher bound: {} --max-cost USD",
+        resume(&scene)
+    );
+    expect(&output, 7, &[&higher]);
+    let manifest = std::fs::read(scene.path("run/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(manifest["max_cost"], 10_000);
+    let path = scene.path("run/journal/law_trainee.r1.jsonl");
+    let before = std::fs::read(&path).unwrap();
+
+    let output = run(&scene, &["run", "--resume", "run"], &server);
+    let said = [
+        "goes on within --max-cost 0.0100 USD, as it was begun",
+        "are spent, and --max-cost is 0.0100 USD",
+        &higher,
+    ];
+    expect(&output, 7, &said);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+
+    let rejects = server_at("/v1/responses", |_| ResponseTemplate::new(401)).await;
+    let go_on = |bound, server: &MockServer| {
+        run(
+            &scene,
+            &["run", "--resume", "run", "--max-cost", bound],
+            server,
+        )
+    };
+    let again = format!("go on with: {} --max-cost ", resume(&scene));
+    expect(&go_on("5", &rejects), 10, &[&format!("{again}5")]);
+    expect(&go_on("inf", &rejects), 10, &[&format!("{again}inf")]);
+    expect(&go_on("inf", &server), 0, &["Nothing bounds what is spent"]);
+}
+
+/// The command that goes on with the run of a test.
+fn resume(scene: &Scene) -> String {
+    let folder = std::fs::canonicalize(scene.path("run")).unwrap();
+    format!("pibench-host run --resume {}", folder.display())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,6 +24,8 @@ pub struct Spending {
     pub meter: Arc<Meter>,
     /// None: no bound.
     pub limit: Option<MicroUsd>,
+    /// Whether the run folder has another bound, or none: whoever goes on has to name this one again.
+    pub is_other: bool,
     /// The other parts of the run, which have the same bound; None for a run that has none.
     pub others: Option<Others>,
 }

@@ -418,6 +418,7 @@ fn without_paths(manifest: &Manifest) -> Manifest {
             ..imported
         }),
         set: Vec::new(),
+        max_cost: None,
         ..manifest.clone()
     }
 }
