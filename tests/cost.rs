@@ -1,10 +1,13 @@
 //! What a run costs: counted, bounded, estimated before and shown after.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde_json::Value;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::models::{run, server_at};
-use crate::responses::server;
+use crate::models::{message, run, server_at};
+use crate::responses::{answer, as_chat, server};
 use crate::scene::{Scene, assert_fits, expect, first_persona, short, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
@@ -44,8 +47,7 @@ async fn cost_is_counted_by_role_and_session() {
         said.contains("thinking") && said.contains("A session cost "),
         "{said}"
     );
-    let results = std::fs::read(scene.path("run/results.json")).unwrap();
-    let results: Value = serde_json::from_slice(&results).unwrap();
+    let results = results(&scene);
     let requests = server.received_requests().await.unwrap().len() as u64;
     assert_eq!(results["cost"], 400 * requests);
     let mut calls = 0;
@@ -156,6 +158,70 @@ async fn a_run_that_is_gone_on_with_keeps_its_bound_unless_it_is_given_another()
 fn resume(scene: &Scene) -> String {
     let folder = std::fs::canonicalize(scene.path("run")).unwrap();
     format!("pibench-host run --resume {}", folder.display())
+}
+
+/// A server of which the first answers alone say how many tokens they took, as many as this.
+async fn counting(first: &Arc<AtomicU32>) -> MockServer {
+    let first = Arc::clone(first);
+    server_at("/v1/responses", move |request| {
+        let body = serde_json::from_slice(&request.body).unwrap();
+        let mut answer = answer(&message(&as_chat(&body)));
+        let counts = first.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+            left.checked_sub(1)
+        });
+        if counts.is_err() {
+            answer.as_object_mut().unwrap().remove("usage");
+        }
+        ResponseTemplate::new(200).set_body_json(answer)
+    })
+    .await
+}
+
+fn results(scene: &Scene) -> Value {
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    serde_json::from_slice(&results).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_that_counts_no_tokens_costs_is_unknown() {
+    let scene = Scene::new();
+    let server = counting(&Arc::default()).await;
+    let suite = short();
+    let output = run(&scene, &args(suite.to_str().unwrap(), &[]), &server);
+    expect(&output, 0, &[]);
+    let all = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+    assert!(all.contains("unknown") && !all.contains(" USD"), "{all}");
+    let results = results(&scene);
+    assert_eq!(results["cost"], Value::Null);
+    let sessions = results["sessions"].as_array().unwrap();
+    assert!(sessions.iter().all(|session| session["cost"].is_null()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_needs_a_server_that_counts_its_tokens() {
+    let scene = Scene::new();
+    let counted = Arc::new(AtomicU32::new(0));
+    let server = counting(&counted).await;
+    let suite = short();
+    let bounded = args(suite.to_str().unwrap(), &["--max-cost", "5"]);
+    let no_count = "keep to --max-cost: openai/gpt-5.4 at 127.0.0.1";
+    let output = run(&scene, &bounded, &server);
+    expect(&output, 10, &[no_count, "sends no count of tokens"]);
+    let asked = server.received_requests().await.unwrap().len();
+    assert_eq!(asked, 3, "the preflight alone");
+    assert!(!scene.path("run").exists());
+
+    counted.store(5, Ordering::SeqCst);
+    let output = run(&scene, &bounded, &server);
+    let again = format!("Mend it, then go on with: {}", resume(&scene));
+    expect(&output, 10, &[no_count, &again]);
+    let unfinished = results(&scene)["cost"].clone();
+    assert_eq!(unfinished, Value::Null);
+
+    counted.store(1_000_000, Ordering::SeqCst);
+    let output = run(&scene, &["run", "--resume", "run"], &server);
+    expect(&output, 0, &["within --max-cost 5.00 USD"]);
+    assert_eq!(results(&scene)["cost"], Value::Null, "a part is not known");
 }
 
 #[tokio::test(flavor = "multi_thread")]

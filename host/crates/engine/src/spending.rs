@@ -6,7 +6,7 @@ mod share;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{EpisodeError, LimitReached};
+use super::error::{EpisodeError, LimitReached, Uncounted};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
 use pibench_model::meter::Meter;
@@ -56,6 +56,7 @@ impl Spending {
         let Some(limit) = self.limit else {
             return Ok(());
         };
+        self.counted()?;
         let own = self.meter.spent();
         let used_up = match &self.others {
             Some(Others { books, share }) => share.used_up(books, limit, own)?,
@@ -64,6 +65,16 @@ impl Spending {
         match used_up {
             Some(spent) => Err(LimitReached { spent, limit }.into()),
             None => Ok(()),
+        }
+    }
+
+    /// Whether everything that this process paid for has a sum, where there is a bound.
+    pub(super) fn counted(&self) -> Result<(), Uncounted> {
+        match (self.limit, self.meter.unknown()) {
+            (Some(_), Some(server)) => Err(Uncounted {
+                server: server.to_owned(),
+            }),
+            _ => Ok(()),
         }
     }
 
