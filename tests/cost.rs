@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use pibench_core::cost::MicroUsd;
 use serde_json::Value;
 use wiremock::{MockServer, ResponseTemplate};
 
@@ -50,6 +51,23 @@ async fn cost_is_counted_by_role_and_session() {
     let results = results(&scene);
     let requests = server.received_requests().await.unwrap().len() as u64;
     assert_eq!(results["cost"], 400 * requests);
+    // One sum, wherever it stands.
+    let sum = MicroUsd(400 * requests).to_string();
+    let number = sum.trim_end_matches(" USD");
+    let row = |role: &str| {
+        let is_it = |line: &&str| line.split_whitespace().nth(1) == Some(role);
+        let line = said.lines().find(is_it);
+        line.unwrap_or_else(|| panic!("no row {role}:\n{said}"))
+            .to_owned()
+    };
+    let asked: Vec<String> = ["preflight", "all"].map(row).into();
+    assert!(asked[0].contains(" 3 "), "{asked:?}");
+    assert!(
+        asked[1].contains(&format!(" {requests} ")) && asked[1].contains(number),
+        "{asked:?}"
+    );
+    assert!(stderr(&output).contains(&format!("{sum} so far")));
+    assert_eq!(reported(&scene), (requests, sum));
     let mut calls = 0;
     for role in ["agent", "user", "judge"] {
         let usage = &results["usage"][role];
@@ -69,6 +87,20 @@ async fn cost_is_counted_by_role_and_session() {
         .map(|session| session["cost"].as_u64().unwrap())
         .sum();
     assert_eq!(sum, 400 * calls);
+}
+
+/// Calls and cost of the only run, as the report has them.
+fn reported(scene: &Scene) -> (u64, String) {
+    let output = scene.run(&["report", "run", "--format", "json"]);
+    expect(&output, 0, &[]);
+    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut sheets = all["tables"].as_array().unwrap().iter();
+    let sheet = sheets.find(|sheet| sheet["id"] == "usage").unwrap();
+    let cells = sheet["rows"][0]["cells"].as_array().unwrap();
+    let calls = [2, 5, 8].map(|at| cells[at]["count"].as_u64().unwrap());
+    let dollars = &cells.last().unwrap()["figures"][0]["value"];
+    let cost = MicroUsd::from_usd(dollars.as_f64().unwrap_or_else(|| panic!("{cells:?}")));
+    (calls.iter().sum(), cost.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -215,7 +215,7 @@ pub fn state(run: &RunRecord) -> String {
             match spent(results) {
                 _ if count(&states, State::Finished) == 0 => String::new(),
                 Spent::Nothing => String::new(),
-                Spent::Known(spent) => format!("; finished sessions cost {spent}"),
+                Spent::Known(spent) => format!("; {spent} spent"),
                 Spent::Unknown => "; cost unknown".into(),
             }
         )),
