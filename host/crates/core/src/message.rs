@@ -9,6 +9,10 @@ use serde_json::Value;
 use crate::cost::{MicroUsd, Price, Tokens};
 use crate::schema::{Said, Schema};
 
+/// Told to an agent's model when its answer was cut off; a record tells by it that one was.
+pub const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating any \
+of it.";
+
 /// Whom a model plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

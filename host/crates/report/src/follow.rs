@@ -224,6 +224,7 @@ pub fn state(run: &RunRecord) -> String {
         let now = format!("Now: {}", doing(&pulse).join("; "));
         parts.push(paragraph(&now));
     }
+    parts.extend(super::tables::unanswered(results).map(|note| paragraph(&note)));
     parts.extend(table::faults(&results.faults));
     parts.join("\n")
 }
