@@ -1,9 +1,14 @@
 //! What a run costs: counted, bounded, estimated before and shown after.
 
-use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::models::run;
-use crate::responses::server;
+use pibench_core::cost::MicroUsd;
+use serde_json::Value;
+use wiremock::{MockServer, ResponseTemplate};
+
+use crate::models::{message, run, server_at};
+use crate::responses::{answer, as_chat, server};
 use crate::scene::{Scene, assert_fits, expect, first_persona, short, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
@@ -43,10 +48,26 @@ async fn cost_is_counted_by_role_and_session() {
         said.contains("thinking") && said.contains("A session cost "),
         "{said}"
     );
-    let results = std::fs::read(scene.path("run/results.json")).unwrap();
-    let results: Value = serde_json::from_slice(&results).unwrap();
+    let results = results(&scene);
     let requests = server.received_requests().await.unwrap().len() as u64;
     assert_eq!(results["cost"], 400 * requests);
+    // One sum, wherever it stands.
+    let sum = MicroUsd(400 * requests).to_string();
+    let number = sum.trim_end_matches(" USD");
+    let row = |role: &str| {
+        let is_it = |line: &&str| line.split_whitespace().nth(1) == Some(role);
+        let line = said.lines().find(is_it);
+        line.unwrap_or_else(|| panic!("no row {role}:\n{said}"))
+            .to_owned()
+    };
+    let asked: Vec<String> = ["preflight", "all"].map(row).into();
+    assert!(asked[0].contains(" 3 "), "{asked:?}");
+    assert!(
+        asked[1].contains(&format!(" {requests} ")) && asked[1].contains(number),
+        "{asked:?}"
+    );
+    assert!(stderr(&output).contains(&format!("{sum} so far")));
+    assert_eq!(reported(&scene), (requests, sum));
     let mut calls = 0;
     for role in ["agent", "user", "judge"] {
         let usage = &results["usage"][role];
@@ -66,6 +87,20 @@ async fn cost_is_counted_by_role_and_session() {
         .map(|session| session["cost"].as_u64().unwrap())
         .sum();
     assert_eq!(sum, 400 * calls);
+}
+
+/// Calls and cost of the only run, as the report has them.
+fn reported(scene: &Scene) -> (u64, String) {
+    let output = scene.run(&["report", "run", "--format", "json"]);
+    expect(&output, 0, &[]);
+    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut sheets = all["tables"].as_array().unwrap().iter();
+    let sheet = sheets.find(|sheet| sheet["id"] == "usage").unwrap();
+    let cells = sheet["rows"][0]["cells"].as_array().unwrap();
+    let calls = [2, 5, 8].map(|at| cells[at]["count"].as_u64().unwrap());
+    let dollars = &cells.last().unwrap()["figures"][0]["value"];
+    let cost = MicroUsd::from_usd(dollars.as_f64().unwrap_or_else(|| panic!("{cells:?}")));
+    (calls.iter().sum(), cost.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,6 +142,118 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
         std::fs::read(&path).unwrap().starts_with(&before),
         "nothing is played twice"
     );
+}
+
+/// Whoever goes on as the program says spends no more than was allowed at first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_gone_on_with_keeps_its_bound_unless_it_is_given_another() {
+    let scene = Scene::new();
+    let server = server().await;
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let output = run(&scene, &args(suite, &["--max-cost", "0.01"]), &server);
+    let higher = format!(
+        "Go on with a higher bound: {} --max-cost USD",
+        resume(&scene)
+    );
+    expect(&output, 7, &[&higher]);
+    let manifest = std::fs::read(scene.path("run/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(manifest["max_cost"], 10_000);
+    let path = scene.path("run/journal/law_trainee.r1.jsonl");
+    let before = std::fs::read(&path).unwrap();
+
+    let output = run(&scene, &["run", "--resume", "run"], &server);
+    let said = [
+        "goes on within --max-cost 0.0100 USD, as it was begun",
+        "are spent, and --max-cost is 0.0100 USD",
+        &higher,
+    ];
+    expect(&output, 7, &said);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+
+    let rejects = server_at("/v1/responses", |_| ResponseTemplate::new(401)).await;
+    let go_on = |bound, server: &MockServer| {
+        run(
+            &scene,
+            &["run", "--resume", "run", "--max-cost", bound],
+            server,
+        )
+    };
+    let again = format!("go on with: {} --max-cost ", resume(&scene));
+    expect(&go_on("5", &rejects), 10, &[&format!("{again}5")]);
+    expect(&go_on("inf", &rejects), 10, &[&format!("{again}inf")]);
+    expect(&go_on("inf", &server), 0, &["Nothing bounds what is spent"]);
+}
+
+/// The command that goes on with the run of a test.
+fn resume(scene: &Scene) -> String {
+    let folder = std::fs::canonicalize(scene.path("run")).unwrap();
+    format!("pibench-host run --resume {}", folder.display())
+}
+
+/// A server of which the first answers alone say how many tokens they took, as many as this.
+async fn counting(first: &Arc<AtomicU32>) -> MockServer {
+    let first = Arc::clone(first);
+    server_at("/v1/responses", move |request| {
+        let body = serde_json::from_slice(&request.body).unwrap();
+        let mut answer = answer(&message(&as_chat(&body)));
+        let counts = first.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+            left.checked_sub(1)
+        });
+        if counts.is_err() {
+            answer.as_object_mut().unwrap().remove("usage");
+        }
+        ResponseTemplate::new(200).set_body_json(answer)
+    })
+    .await
+}
+
+fn results(scene: &Scene) -> Value {
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    serde_json::from_slice(&results).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_that_counts_no_tokens_costs_is_unknown() {
+    let scene = Scene::new();
+    let server = counting(&Arc::default()).await;
+    let suite = short();
+    let output = run(&scene, &args(suite.to_str().unwrap(), &[]), &server);
+    expect(&output, 0, &[]);
+    let all = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+    assert!(all.contains("unknown") && !all.contains(" USD"), "{all}");
+    let results = results(&scene);
+    assert_eq!(results["cost"], Value::Null);
+    let sessions = results["sessions"].as_array().unwrap();
+    assert!(sessions.iter().all(|session| session["cost"].is_null()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_needs_a_server_that_counts_its_tokens() {
+    let scene = Scene::new();
+    let counted = Arc::new(AtomicU32::new(0));
+    let server = counting(&counted).await;
+    let suite = short();
+    let bounded = args(suite.to_str().unwrap(), &["--max-cost", "5"]);
+    let no_count = "keep to --max-cost: openai/gpt-5.4 at 127.0.0.1";
+    let output = run(&scene, &bounded, &server);
+    expect(&output, 10, &[no_count, "sends no count of tokens"]);
+    let asked = server.received_requests().await.unwrap().len();
+    assert_eq!(asked, 3, "the preflight alone");
+    assert!(!scene.path("run").exists());
+
+    counted.store(5, Ordering::SeqCst);
+    let output = run(&scene, &bounded, &server);
+    let again = format!("Mend it, then go on with: {}", resume(&scene));
+    expect(&output, 10, &[no_count, &again]);
+    let unfinished = results(&scene)["cost"].clone();
+    assert_eq!(unfinished, Value::Null);
+
+    counted.store(1_000_000, Ordering::SeqCst);
+    let output = run(&scene, &["run", "--resume", "run"], &server);
+    expect(&output, 0, &["within --max-cost 5.00 USD"]);
+    assert_eq!(results(&scene)["cost"], Value::Null, "a part is not known");
 }
 
 #[tokio::test(flavor = "multi_thread")]

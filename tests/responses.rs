@@ -20,6 +20,11 @@ fn respond(request: &Request) -> ResponseTemplate {
 
 /// A message of chat completions as an answer of this format.
 pub(crate) fn answered(said: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(answer(said))
+}
+
+/// The same as JSON.
+pub(crate) fn answer(said: &Value) -> Value {
     let mut output = vec![json!({
         "id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": SEALED,
     })];
@@ -36,10 +41,10 @@ pub(crate) fn answered(said: &Value) -> ResponseTemplate {
             "name": call["function"]["name"], "arguments": call["function"]["arguments"],
         })
     }));
-    ResponseTemplate::new(200).set_body_json(json!({
+    json!({
         "id": "resp_1", "object": "response", "status": "completed", "error": null, "output": output,
         "usage": { "input_tokens": 100, "output_tokens": 10, "total_tokens": 110 },
-    }))
+    })
 }
 
 /// A request of this format as one of chat completions. What it must not hold ends the test.

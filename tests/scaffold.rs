@@ -252,6 +252,49 @@ async fn an_answer_that_was_cut_off_is_gone_on_with_three_times() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn turns_without_an_answer_are_told_beside_their_scores() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let args = &RUN[..6];
+    let output = play(&scene, args, |asked| {
+        if asked.any("In blue.") {
+            text("Done.")
+        } else if asked.any("Request two.") {
+            text("")
+        } else {
+            cut("")
+        }
+    })
+    .await;
+    expect(&output, 0, &[]);
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    let of = turns(&scene).len();
+    assert_eq!(
+        results["unanswered"],
+        json!({ "turns": 2, "cut": 1, "of": of })
+    );
+    let note = format!(
+        "2 of {of} turns ended without an answer (1 cut at the limit of output tokens: --max-output-tokens)."
+    );
+    let told = |output: &Output| {
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&note), "{said}");
+    };
+    told(&output);
+    told(&scene.run(&["show", "run"]));
+    told(&scene.run(&["report", "run", "--format", "json"]));
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+
+    let args = [&["run", "tasks/suite.toml", "--out", "all"], &RUN[2..4]].concat();
+    let output = play(&scene, &args, |_| text("Done.")).await;
+    expect(&output, 0, &[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!said.contains("without an answer"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_empty_answer_is_asked_for_again_and_then_without_calls() {
     let scene = Scene::new();
     suite(&scene, "", "");

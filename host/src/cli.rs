@@ -347,7 +347,8 @@ pub struct RunArgs {
     /// agent's, the others those of user agent and judge.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
-    /// Begin no further turn once the run has cost so much. Exit code 7; --resume goes on.
+    /// Begin no further turn once the run has cost so much. Exit code 7; --resume goes on, within the same bound unless it is
+    /// given another (`inf` for none).
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
     /// Estimate calls, tokens and cost for each role, and play nothing.

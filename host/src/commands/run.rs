@@ -1,5 +1,6 @@
 //! `pibench-host run`: the command line to a plan, and the plan played.
 
+mod again;
 mod config;
 mod estimate;
 mod play;

@@ -281,6 +281,7 @@ fn manifest(suite: &Suite) -> Manifest {
         plugins: [].into(),
         limits: [].into(),
         imported: None,
+        max_cost: None,
         published: None,
     }
 }

@@ -29,7 +29,7 @@ use tools::spawn::Spawned;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use pibench_core::message::{ChatRequest, Done, Reply, ToolCall, ToolSpec, Usage};
+use pibench_core::message::{ChatRequest, Done, GO_ON, Reply, ToolCall, ToolSpec, Usage};
 use pibench_core::record::{CallRecord, CallStatus};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::{Model, ModelError, told};
@@ -44,10 +44,6 @@ const CONTINUED: u32 = 3;
 
 /// Bytes of results after which no further call of an answer is run.
 const MOST_RESULTS: usize = 8 << 20;
-
-/// Told to the model when its answer was cut off.
-const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating any \
-of it.";
 
 /// Told to the model when it answered nothing, twice.
 const FINAL_ANSWER: &str = "Your answer was empty. Give your final answer to the user now, in words and without calling \

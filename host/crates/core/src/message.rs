@@ -9,6 +9,10 @@ use serde_json::Value;
 use crate::cost::{MicroUsd, Price, Tokens};
 use crate::schema::{Said, Schema};
 
+/// Told to an agent's model when its answer was cut off; a record tells by it that one was.
+pub const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stopped, without repeating any \
+of it.";
+
 /// Whom a model plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -202,7 +206,8 @@ pub struct Usage {
     /// At the prices of the day.
     #[serde(default, skip_serializing_if = "MicroUsd::is_zero")]
     pub cost: MicroUsd,
-    /// Calls whose price is not known; `cost` leaves them out.
+    /// Calls of which it is not known what they cost, for want of a price or of the server's count of tokens; `cost` leaves
+    /// them out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced_calls: u64,
 }
@@ -213,10 +218,12 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// With what it costs; None when the price is not known.
+    /// With what it costs; None when the price is not known. A question is never of no tokens: a server that says so, or says
+    /// nothing, has not counted.
     #[must_use]
     pub fn priced(self, price: Option<&Price>) -> Self {
-        let Some(price) = price else {
+        let is_counted = |price: &&Price| self.input_tokens > 0 || price.is_nothing();
+        let Some(price) = price.filter(is_counted) else {
             return Self {
                 unpriced_calls: self.calls,
                 ..self

@@ -416,6 +416,10 @@ async fn passes(
                 }
             }
         }
+        if pass && let Err(error) = plan.spending.counted() {
+            pass = false;
+            joined.setup.get_or_insert(error.to_string());
+        }
     }
     for joined in joined {
         joined.refused = !pass;
@@ -513,6 +517,8 @@ where
             Err(error) if error.is_infrastructure() => joined[of].broken.push(error.to_string()),
             Err(EpisodeError::Stopped(_)) => joined[of].stopped = true,
             Err(error @ EpisodeError::Spent(_)) => joined[of].spent = Some(error.to_string()),
+            // What has begun is paid for, and may end.
+            Err(error @ EpisodeError::Uncounted(_)) => joined[of].setup = Some(error.to_string()),
             Err(error @ EpisodeError::Setup { .. }) => {
                 joined[of].setup = Some(error.to_string());
                 // What is written is whole at any moment.

@@ -19,6 +19,16 @@ pub struct LimitReached {
     pub limit: MicroUsd,
 }
 
+/// `--max-cost` cannot be kept to: a server does not say how many tokens it took.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "keep to --max-cost: {server} sends no count of tokens (`usage`), so that nobody knows what its answers cost; have it send \
+     that, or set the bound aside by --max-cost inf"
+)]
+pub struct Uncounted {
+    pub server: String,
+}
+
 /// Why an episode cannot go on. What was journaled stays; `--resume` goes on from there.
 #[derive(Debug, thiserror::Error)]
 pub enum EpisodeError {
@@ -45,6 +55,9 @@ pub enum EpisodeError {
     /// The run may cost no more. Nothing is lost.
     #[error(transparent)]
     Spent(#[from] LimitReached),
+    /// Nobody knows what the run costs, which has a bound. Nothing is lost.
+    #[error(transparent)]
+    Uncounted(#[from] Uncounted),
     /// A scheduler wants the process to end. Nothing is lost.
     #[error(transparent)]
     Stopped(#[from] Stopped),

@@ -163,6 +163,7 @@ fn manifest(outputs: &Outputs, suite: &Suite, suite_path: String, source: String
         policy_digest: None,
         plugins: BTreeMap::new(),
         limits: BTreeMap::new(),
+        max_cost: None,
         published: None,
         imported: Some(Imported {
             format: FORMAT.into(),

@@ -6,7 +6,7 @@ mod share;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{EpisodeError, LimitReached};
+use super::error::{EpisodeError, LimitReached, Uncounted};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
 use pibench_model::meter::Meter;
@@ -24,6 +24,8 @@ pub struct Spending {
     pub meter: Arc<Meter>,
     /// None: no bound.
     pub limit: Option<MicroUsd>,
+    /// Whether the run folder has another bound, or none: whoever goes on has to name this one again.
+    pub is_other: bool,
     /// The other parts of the run, which have the same bound; None for a run that has none.
     pub others: Option<Others>,
 }
@@ -54,6 +56,7 @@ impl Spending {
         let Some(limit) = self.limit else {
             return Ok(());
         };
+        self.counted()?;
         let own = self.meter.spent();
         let used_up = match &self.others {
             Some(Others { books, share }) => share.used_up(books, limit, own)?,
@@ -62,6 +65,16 @@ impl Spending {
         match used_up {
             Some(spent) => Err(LimitReached { spent, limit }.into()),
             None => Ok(()),
+        }
+    }
+
+    /// Whether everything that this process paid for has a sum, where there is a bound.
+    pub(super) fn counted(&self) -> Result<(), Uncounted> {
+        match (self.limit, self.meter.unknown()) {
+            (Some(_), Some(server)) => Err(Uncounted {
+                server: server.to_owned(),
+            }),
+            _ => Ok(()),
         }
     }
 

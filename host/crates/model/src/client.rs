@@ -705,7 +705,8 @@ impl Client {
     /// With its price, and on the meter.
     fn entered(&self, usage: Usage) -> Usage {
         let usage = usage.priced(self.shared.endpoint.price.as_ref());
-        self.shared.meter.pay(&usage);
+        let server = || self.shared.endpoint.label();
+        self.shared.meter.pay(&usage, server);
         usage
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
@@ -16,6 +16,8 @@ pub struct Meter {
     calls: AtomicU64,
     micro_usd: AtomicU64,
     unpriced_calls: AtomicU64,
+    /// Who first answered this process for a sum that nobody knows.
+    unknown: OnceLock<String>,
     tokens: AtomicU64,
     in_flight: AtomicU64,
     waits: Mutex<Waits>,
@@ -57,9 +59,12 @@ impl Meter {
         }
     }
 
-    /// Counts an answer that this process paid for.
-    pub(super) fn pay(&self, usage: &Usage) {
+    /// Counts an answer that this process paid a server for.
+    pub(super) fn pay(&self, usage: &Usage, server: impl FnOnce() -> String) {
         self.add(usage);
+        if usage.unpriced_calls > 0 {
+            self.unknown.get_or_init(server);
+        }
         if let Some(Payee(tell)) = &self.payee
             && !usage.cost.is_zero()
         {
@@ -134,6 +139,11 @@ impl Meter {
         MicroUsd(self.micro_usd.load(Ordering::Relaxed))
     }
 
+    /// A server that answered this process, and it is not known for what.
+    pub fn unknown(&self) -> Option<&str> {
+        self.unknown.get().map(String::as_str)
+    }
+
     /// None when the price of a call is not known.
     pub fn known(&self) -> Option<MicroUsd> {
         (self.unpriced_calls.load(Ordering::Relaxed) == 0).then(|| self.spent())
@@ -172,8 +182,8 @@ mod tests {
             ..Usage::default()
         };
         meter.add(&of(100));
-        meter.pay(&of(7));
-        meter.pay(&of(8));
+        meter.pay(&of(7), String::new);
+        meter.pay(&of(8), String::new);
         assert_eq!(
             (meter.spent(), told.load(Ordering::Relaxed)),
             (MicroUsd(115), 15)

@@ -44,6 +44,7 @@ use super::results::RunResults;
 use super::same;
 pub use super::seal::Seal;
 use super::seal::{self, Broken, Sealed, Unsound};
+use pibench_core::cost::MicroUsd;
 use pibench_core::player::ModelSettings;
 use pibench_core::player::Players;
 use pibench_core::record::GuestCall;
@@ -109,6 +110,10 @@ pub struct Manifest {
     /// Settings of the command line in the place of the suite file's, as they were given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<String>,
+    /// What `--max-cost` said when the run was begun, in millionths of a US dollar: whoever goes on with it is bound by that,
+    /// too, unless another bound is given. Absent: nothing bounds what is spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<MicroUsd>,
     /// Folders of plugins, in the order of the search.
     pub plugin_dirs: Vec<String>,
     /// A folder with prompts of the operator's own.

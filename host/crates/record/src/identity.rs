@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::folder::Manifest;
 
 /// Keys that change no score: when and where it was played, and what another key has by its contents.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 9] = [
     "started",
     "shard",
     "suite_path",
@@ -20,6 +20,7 @@ const ELSEWHERE: [&str; 8] = [
     "policy_digest",
     // What it sets stands in the suite's parts, or in a key of its own.
     "set",
+    "max_cost",
 ];
 
 /// What of a plugin counts: all else follows from its bytes, or from who vouches for it.

@@ -56,6 +56,10 @@ pub struct RunResults {
     /// sessions that are played, each once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub at_end: usize,
+    /// Turns in which the agent came to no word for the user, though neither its time nor its model ended them. They are
+    /// scored as any other.
+    #[serde(default, skip_serializing_if = "Unanswered::is_none")]
+    pub unanswered: Unanswered,
     pub personas: Vec<PersonaResult>,
     #[serde(deserialize_with = "lines")]
     pub sessions: Vec<SessionLine>,
@@ -74,6 +78,38 @@ pub struct RunResults {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+impl RunResults {
+    /// As hosts told it that did not count turns without an answer; false where that is no difference.
+    pub fn forget_unanswered(&mut self) -> bool {
+        !std::mem::take(&mut self.unanswered).is_none()
+    }
+}
+
+/// Turns that ended without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Unanswered {
+    pub turns: u64,
+    /// Those of them in which the model was cut at its limit of output tokens.
+    pub cut: u64,
+    /// All turns, with an answer or without.
+    pub of: u64,
+}
+
+impl Unanswered {
+    pub fn is_none(&self) -> bool {
+        self.turns == 0
+    }
+}
+
+impl std::ops::AddAssign for Unanswered {
+    fn add_assign(&mut self, other: Self) {
+        let Self { turns, cut, of } = other;
+        self.turns += turns;
+        self.cut += cut;
+        self.of += of;
+    }
 }
 
 /// Sessions with their scores by run, gathered from lines.

@@ -63,6 +63,8 @@ pub fn whole(parts: &[(&str, &Manifest)]) -> Result<Manifest, NoWhole> {
     }
     Ok(Manifest {
         shard: None,
+        // Nothing is left to be paid for.
+        max_cost: None,
         ..(*model).clone()
     })
 }

@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::event::{Event, Fault, RoleUsage, SessionFinished, VERSION};
+use super::event::{Event, Fault, RoleUsage, SessionFinished, Step, Turn, VERSION};
 use super::folder::{Manifest, read_preflight};
 use super::journal::{self, JournalError};
 use super::line::Names;
 use super::outline::{PersonaOutline, SessionOutline};
 use super::results::{
-    FaultLine, PersonaResult, RunResults, SessionLine, marked_prompt, whole_cost,
+    FaultLine, PersonaResult, RunResults, SessionLine, Unanswered, marked_prompt, whole_cost,
 };
 use super::rows::{Rows, Told};
 use pibench_core::aggregate::{
     PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteSum,
 };
+use pibench_core::message::GO_ON;
 use pibench_core::progress::Counted;
 use pibench_core::record::{Outcome, Status};
 use pibench_core::score::{IntentCounts, percent};
@@ -35,6 +36,7 @@ pub struct EpisodeTally {
     usage: RoleUsage,
     /// Of the turns of a session that has not.
     open: RoleUsage,
+    unanswered: Unanswered,
     /// Whether the last event is the episode's end.
     is_finished: bool,
 }
@@ -64,6 +66,7 @@ impl EpisodeTally {
             }
             Event::Turn(turn) => {
                 self.open += turn.usage;
+                self.unanswered += unanswered(turn);
                 self.session(&turn.session).turns += 1;
                 self.note(&turn.session, Some(turn.turn), &turn.faults);
             }
@@ -180,10 +183,26 @@ impl EpisodeTally {
             run,
             is_finished: self.is_finished,
             usage,
+            unanswered: self.unanswered,
             faults: self.faults.into_iter().map(fault).collect(),
             sessions,
             score,
         }
+    }
+}
+
+/// One turn. What its outcome says needs no other word.
+fn unanswered(turn: &Turn) -> Unanswered {
+    let is_told = matches!(
+        turn.outcome,
+        Some(Outcome::TurnTimeout | Outcome::ModelFault | Outcome::Infrastructure)
+    );
+    let is_one = !is_told && turn.response.trim().is_empty();
+    let is_cut = |step: &Step| matches!(step, Step::Nudge { text } if text == GO_ON);
+    Unanswered {
+        turns: u64::from(is_one),
+        cut: u64::from(is_one && turn.steps.iter().any(is_cut)),
+        of: 1,
     }
 }
 
@@ -193,6 +212,7 @@ pub struct EpisodeResult {
     run: u32,
     is_finished: bool,
     usage: RoleUsage,
+    unanswered: Unanswered,
     faults: Vec<FaultLine>,
     sessions: Vec<SessionLine>,
     score: PersonaScore,
@@ -403,6 +423,7 @@ impl Rows<FaultLine> for Episodes<'_> {
 #[derive(Default)]
 struct Sum {
     usage: RoleUsage,
+    unanswered: Unanswered,
     faults: usize,
     /// Episodes that are not played to their end.
     open: usize,
@@ -419,6 +440,7 @@ impl Sum {
             self.run = episode.run;
         }
         self.usage += episode.usage;
+        self.unanswered += episode.unanswered;
         self.faults += episode.faults.len();
         self.open += usize::from(!episode.is_finished);
         self.personas.push(episode.score);
@@ -458,6 +480,12 @@ impl Sum {
             comp_std: score.comp_std.map(percent),
             scored: score.proc_sessions,
             at_end: at_end(personas),
+            // What others' agents said is not always in their outputs.
+            unanswered: if manifest.imported.is_some() {
+                Unanswered::default()
+            } else {
+                self.unanswered
+            },
             personas: score.personas.iter().map(persona_result).collect(),
             sessions: Vec::new(),
             faults: Vec::new(),

@@ -24,12 +24,20 @@ pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    for (role, model, usage) in [
+    let preflight = results.preflight.total();
+    let mut whole = results.usage.total();
+    whole += preflight;
+    let asked = [
         ("agent", results.agent.as_str(), agent),
         ("user", &results.user, user),
         ("judge", &results.judge, judge),
-        ("all", "", results.usage.total()),
-    ] {
+        ("preflight", "", preflight),
+        ("all", "", whole),
+    ];
+    for (role, model, usage) in asked {
+        if role == "preflight" && usage.calls == 0 {
+            continue;
+        }
         table.add_row([
             role.to_owned(),
             model.to_owned(),

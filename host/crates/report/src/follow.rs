@@ -215,7 +215,7 @@ pub fn state(run: &RunRecord) -> String {
             match spent(results) {
                 _ if count(&states, State::Finished) == 0 => String::new(),
                 Spent::Nothing => String::new(),
-                Spent::Known(spent) => format!("; finished sessions cost {spent}"),
+                Spent::Known(spent) => format!("; {spent} spent"),
                 Spent::Unknown => "; cost unknown".into(),
             }
         )),
@@ -224,6 +224,7 @@ pub fn state(run: &RunRecord) -> String {
         let now = format!("Now: {}", doing(&pulse).join("; "));
         parts.push(paragraph(&now));
     }
+    parts.extend(super::tables::unanswered(results).map(|note| paragraph(&note)));
     parts.extend(table::faults(&results.faults));
     parts.join("\n")
 }

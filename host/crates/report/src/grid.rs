@@ -64,13 +64,13 @@ pub fn listing(rows: &[[String; 3]]) -> String {
     let mut text = String::new();
     for [name, value, from] in rows {
         let mut lines = vec![format!("{name:<names$}")];
-        for word in value.split_whitespace() {
+        for word in words(value) {
             let last = lines.last().map_or(0, |line| line.chars().count());
             let long = word.chars().count();
             if last > names && last + 1 + long <= width {
                 push(&mut lines, &format!(" {word}"));
             } else if last == names && names + long <= width {
-                push(&mut lines, word);
+                push(&mut lines, &word);
             } else if names + long <= width {
                 lines.push(format!("{:names$}{word}", ""));
             } else {

@@ -57,7 +57,9 @@ fn below(
     }
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| paragraph(mark.sentence())));
-    parts.extend(super::tables::at_end(results).map(|note| paragraph(&note)));
+    let notes = [super::tables::unanswered, super::tables::at_end];
+    let notes = notes.into_iter().filter_map(|note| note(results));
+    parts.extend(notes.map(|note| paragraph(&note)));
     Ok(parts)
 }
 
@@ -97,6 +99,11 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
         runs.any(|(_, run)| run.players.marks().contains(mark))
     });
     parts.extend(marks.map(|mark| paragraph(mark.sentence())));
+    let unanswered = runs.iter().filter_map(|(label, run)| {
+        let note = super::tables::unanswered(run)?;
+        Some(paragraph(&format!("{}: {note}", line(label))))
+    });
+    parts.extend(unanswered);
     let faults = runs.iter().flat_map(|(label, run)| {
         let name = line(label);
         run.faults

@@ -7,11 +7,12 @@ use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
 use super::run_record::RunRecord;
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
+use pibench_core::count::count;
 use pibench_core::player::Mark;
 use pibench_core::score::IntentCounts;
 use pibench_core::statistics::{Estimate, Interval};
 use pibench_core::vocabulary::PROTOCOL_VERSION;
-use pibench_record::results::RunResults;
+use pibench_record::results::{RunResults, Unanswered};
 
 mod audit;
 mod failure;
@@ -189,7 +190,7 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     ];
     let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
     sheet.notes.extend(unscored);
-    sheet.notes.extend(notes_at_end(runs));
+    sheet.notes.extend(notes_of_scores(runs));
     if own.count() == 0 {
         sheet
             .notes
@@ -198,11 +199,12 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     sheet
 }
 
-/// What is to be said of scores at the end of sessions, each sentence once with the runs that it is of.
-fn notes_at_end(runs: &[Measured<'_>]) -> impl Iterator<Item = String> {
+/// What is to be said of how scores came about, each sentence once with the runs that it is of.
+fn notes_of_scores(runs: &[Measured<'_>]) -> impl Iterator<Item = String> {
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in runs {
-        if let Some(sentence) = at_end(&one.run.results) {
+        let results = &one.run.results;
+        for sentence in at_end(results).into_iter().chain(unanswered(results)) {
             said.entry(sentence).or_default().push(name(one.run));
         }
     }
@@ -226,6 +228,21 @@ fn unscored(run: &RunRecord) -> Option<String> {
             name(run),
             scored.scored,
             scored.of
+        )
+    })
+}
+
+/// What a run says in which an agent answered nothing.
+pub(super) fn unanswered(results: &RunResults) -> Option<String> {
+    let Unanswered { turns, cut, of } = results.unanswered;
+    let cut = match cut {
+        0 => String::new(),
+        cut => format!(" ({cut} cut at the limit of output tokens: --max-output-tokens)"),
+    };
+    (turns > 0).then(|| {
+        format!(
+            "{turns} of {} ended without an answer{cut}.",
+            count(of, "turn")
         )
     })
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::again::Again;
 use crate::commands::{finished, look, output, runtime, stored, talk};
 use crate::exit::{Exit, Failure};
 use pibench_core::message::Usage;
@@ -44,6 +45,11 @@ pub(in crate::commands) fn play_plan(
         (AgentRole::External(_), _) => "serve",
         _ => "run",
     };
+    let again = format!("pibench-host {verb} --resume {}", folder.display());
+    let again = Again::of(&again, Some(&plan));
+    if resume {
+        say_bound(&again);
+    }
     if !talk().quiet {
         for mark in plan.roles.players().marks() {
             pibench_report::tell!("{}", paragraph(mark.sentence()));
@@ -61,8 +67,6 @@ pub(in crate::commands) fn play_plan(
             () = &mut beside => playing.await,
         }
     })?;
-    let again = format!("pibench-host {verb} --resume {}", folder.display());
-    let again = stored::name(&again);
     if let Finished::All { results, .. } = &finished {
         match output {
             Output::Table => show(results, false, &folder)?,
@@ -71,6 +75,13 @@ pub(in crate::commands) fn play_plan(
         }
     }
     Ok(print_end(&[finished], &again))
+}
+
+/// Says what bounds the cost of a run that is gone on with.
+pub(super) fn say_bound(again: &Again) {
+    if let Some(bound) = again.bound().filter(|_| !talk().quiet) {
+        pibench_report::tell!("{}", paragraph(&bound));
+    }
 }
 
 /// Plays with a display of its progress.
@@ -92,7 +103,8 @@ pub(super) fn play_shown<T, F: Future<Output = Result<T, RunError>>>(
 }
 
 /// Says what kept runs from their end, and how to go on; the exit of all together.
-pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
+pub(super) fn print_end(all: &[Finished], again: &Again) -> Exit {
+    let go_on = again.command();
     let (mut cut, mut out_of_money, mut rejected, mut is_gone) = (false, false, false, false);
     let mut results_of = Vec::new();
     for one in all {
@@ -116,7 +128,7 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
                 (broken, None, setup)
             }
             Finished::Interrupted => {
-                pibench_report::tell!("Interrupted. Go on with: {again}");
+                pibench_report::tell!("Interrupted. Go on with: {go_on}");
                 return Exit::Interrupted;
             }
         };
@@ -142,13 +154,15 @@ pub(super) fn print_end(all: &[Finished], again: &str) -> Exit {
         let gone = "the same command again: nothing was played, and no run folder was kept.";
         pibench_report::tell!("{}", paragraph(&format!("{mend} {gone}")));
     } else if rejected {
-        pibench_report::tell!("Mend it, then go on with: {again}");
+        pibench_report::tell!("Mend it, then go on with: {go_on}");
         pibench_report::tell!(
             "A run keeps its models, settings and suite: with others it is a new one, by the same command and another \
              --out."
         );
-    } else if cut || out_of_money {
-        pibench_report::tell!("Go on with: {again}");
+    } else if out_of_money {
+        pibench_report::tell!("Go on with a higher bound: {}", again.beyond());
+    } else if cut {
+        pibench_report::tell!("Go on with: {go_on}");
     }
     if rejected {
         Exit::Setup

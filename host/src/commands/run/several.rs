@@ -4,7 +4,8 @@
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::play::{play_shown, print_end};
+use super::again::Again;
+use super::play::{play_shown, print_end, say_bound};
 use super::{going_on, open_playing, wanted};
 use crate::cli::RunArgs;
 use crate::commands::{machine, part, runtime, stored};
@@ -34,6 +35,11 @@ impl Several {
             plans,
             resume,
         } = self;
+        let again = format!("pibench-host run --resume {folder}");
+        let again = Again::of(&again, plans.first());
+        if resume {
+            say_bound(&again);
+        }
         let finished = play_shown(|sender| play_all(plans, resume, sender))?;
         let results: Vec<&RunResults> = finished
             .iter()
@@ -51,7 +57,6 @@ impl Several {
             }
             pibench_report::tell!("Run folders: {}/", stored::name(folder.as_str()));
         }
-        let again = stored::name(&format!("pibench-host run --resume {folder}"));
         Ok(print_end(&finished, &again))
     }
 }

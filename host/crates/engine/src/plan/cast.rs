@@ -169,15 +169,12 @@ pub(super) fn cast(
         unpriced,
     };
     let limit = limit(&roles, max_cost)?;
-    let others = None;
-    Ok((
-        roles,
-        Spending {
-            meter,
-            limit,
-            others,
-        },
-    ))
+    let spending = Spending {
+        meter,
+        limit,
+        ..Spending::default()
+    };
+    Ok((roles, spending))
 }
 
 /// A bound on what is spent needs a price for everything.
@@ -185,10 +182,13 @@ fn limit(roles: &Roles, max_cost: Option<f64>) -> Result<Option<MicroUsd>, PlanE
     let Some(usd) = max_cost else {
         return Ok(None);
     };
-    if !(usd.is_finite() && usd > 0.0) {
+    if usd.is_nan() || usd <= 0.0 {
         return Err(PlanError::asked(format!(
-            "use --max-cost {usd}: want US dollars above 0"
+            "use --max-cost {usd}: want US dollars above 0, or `inf` for no bound"
         )));
+    }
+    if usd.is_infinite() {
+        return Ok(None);
     }
     if let Some(model) = roles.unpriced.first() {
         return Err(PlanError::asked(format!(

@@ -79,6 +79,7 @@ pub fn regrade(
         plugins: guests.load_marks(machine, &suite, graded, false)?,
         limits: guests.recorded_limits(),
         graded: Some(read_graded(dir, &played, &was)?),
+        max_cost: None,
         ..was.clone()
     };
     let folder = folder(out, &manifest, &played)?;

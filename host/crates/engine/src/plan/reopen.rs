@@ -12,6 +12,7 @@ use super::cast::{Names, cast, clients};
 use super::resolve::{Wanted, begin, log_of, only, settle, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, process};
 use crate::role::prompts::Prompts;
+use pibench_core::cost::MicroUsd;
 use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::size::Memory;
 use pibench_core::vocabulary::PROTOCOL_VERSION;
@@ -45,7 +46,7 @@ pub struct GoingOn {
     pub jobs: Option<u32>,
     /// The bound of the program's memory; None for what the suite says.
     pub memory: Option<Memory>,
-    /// US dollars.
+    /// US dollars; None for what the run was begun with.
     pub max_cost: Option<f64>,
     /// Whether the models are asked a question before the first session.
     pub preflight: bool,
@@ -227,7 +228,10 @@ pub fn go_on_all(
             None => shared.insert(clients(&opened.suite, tape)),
         };
         let names = Names::played(&opened.manifest);
-        let (roles, spending) = cast(names, &opened.prompts, clients, how.max_cost)?;
+        let kept = opened.manifest.max_cost;
+        let most = how.max_cost.or(kept.map(MicroUsd::usd));
+        let (roles, mut spending) = cast(names, &opened.prompts, clients, most)?;
+        spending.is_other = spending.limit != kept;
         may_go_on(dir, &opened, roles.models())?;
         let web = answers.web(&opened.suite)?;
         begin(machine, &mut opened.folder, playing, &roles)?;

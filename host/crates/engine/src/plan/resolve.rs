@@ -298,6 +298,7 @@ impl Ground {
             shard: wanted.shard,
             graded: None,
             set: set.map(str::to_owned).collect(),
+            max_cost: spending.limit,
             plugin_dirs: self.guests.recorded_dirs(),
             prompts: wanted.prompts.as_deref().map(absolute).transpose()?,
             prompts_version: prompts.version(),

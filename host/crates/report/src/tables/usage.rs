@@ -39,7 +39,9 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
             sheet.rows.push(row(one.run, cells));
             continue;
         }
-        for usage in [results.usage.agent, results.usage.user, results.usage.judge] {
+        let mut asked = results.usage;
+        asked += results.preflight;
+        for usage in [asked.agent, asked.user, asked.judge] {
             cells.extend([usage.calls, usage.input_tokens, usage.output_tokens].map(Cell::Count));
         }
         let cached = results.usage.agent.cached_share();
@@ -57,7 +59,8 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         sheet.rows.push(row(one.run, cells));
     }
     sheet.notes = vec![
-        "Cached: of the agent's input, what the provider had seen before and says so. US dollars: at the prices of the \
+        "Calls, tokens and US dollars: with the question to each model before the first session. Tokens per session: without. \
+         Cached: of the agent's input, what the provider had seen before and says so. US dollars: at the prices of the \
          day, where every call has one."
             .into(),
     ];
