@@ -480,8 +480,8 @@ impl Sum {
             comp_std: score.comp_std.map(percent),
             scored: score.proc_sessions,
             at_end: at_end(personas),
-            // What others' agents said is not always in their outputs.
-            unanswered: if manifest.imported.is_some() {
+            // What others' agents said is not always in their outputs. Where all was answered it is as it is read again.
+            unanswered: if manifest.imported.is_some() || self.unanswered.is_none() {
                 Unanswered::default()
             } else {
                 self.unanswered
