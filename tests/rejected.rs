@@ -240,13 +240,14 @@ async fn a_model_that_has_answered_is_at_fault_for_what_is_no_reply() {
 
 /// A run for an agent from outside is gone on with by the command that began it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_run_of_an_agent_from_outside_names_its_own_command() {
+async fn a_run_of_an_agent_from_outside_that_cannot_begin_is_begun_anew_by_the_same_command() {
     let scene = Scene::new();
     crate::scaffold::suite(&scene, "", "");
     let server = crate::models::server_at("/v1/chat/completions", |_| revoked()).await;
     let first = ["serve", "tasks/suite.toml", "--out", "run", "--stdio"];
     let roles = ["--user", "openai/m", "--judge", "lexical"];
     let output = run(&scene, &[&first[..], &roles].concat(), &server);
-    let go_on = "go on with: pibench-host serve --stdio --resume ";
-    expect(&output, 10, &["status 401", go_on]);
+    let anew = "Mend it, then give the same command again";
+    expect(&output, 10, &["status 401", anew]);
+    assert!(!scene.path("run").exists());
 }

@@ -451,7 +451,7 @@ fn a_plugin_that_no_policy_speaks_of_is_refused_before_play() {
     expect(&scene.run(&["check", "tasks/suite.toml"]), 3, &said);
     let doctor = scene.run(&["doctor", "tasks/suite.toml"]);
     let told = String::from_utf8(doctor.stdout).unwrap();
-    let problem = "problem  plugins      failed to use plugin `mine`: it asks for";
+    let problem = "failed to use plugin `mine`: it asks for";
     assert!(told.contains(problem), "{told}");
     assert_eq!(doctor.status.code(), Some(3));
     // Who only lowers its limits has not said whether it gets what it asks for.

@@ -87,9 +87,7 @@ fn name(run: &RunRecord) -> String {
         name.push_str(" (w/o dependencies)");
     }
     // No rival of who played all of them.
-    if let Some(shard) = run.manifest.shard {
-        name = format!("{name} (part {} of {})", shard.index, shard.of);
-    } else if !run.manifest.sessions.is_empty() || !run.manifest.personas.is_empty() {
+    if !run.manifest.sessions.is_empty() || !run.manifest.personas.is_empty() {
         name.push_str(" (chosen sessions)");
     }
     if !run.complete {
