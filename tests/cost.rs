@@ -96,10 +96,10 @@ fn reported(scene: &Scene) -> (u64, String) {
     let all: Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut sheets = all["tables"].as_array().unwrap().iter();
     let sheet = sheets.find(|sheet| sheet["id"] == "usage").unwrap();
-    let cells = sheet["rows"][0]["cells"].as_array().unwrap();
-    let calls = [2, 5, 8].map(|at| cells[at]["count"].as_u64().unwrap());
-    let dollars = &cells.last().unwrap()["figures"][0]["value"];
-    let cost = MicroUsd::from_usd(dollars.as_f64().unwrap_or_else(|| panic!("{cells:?}")));
+    let row = sheet["rows"][0]["cells"].as_array().unwrap();
+    let calls = [2, 5, 8].map(|at| row[at]["count"].as_u64().unwrap());
+    let dollars = &row.last().unwrap()["figures"][0]["value"];
+    let cost = MicroUsd::from_usd(dollars.as_f64().unwrap_or_else(|| panic!("{row:?}")));
     (calls.iter().sum(), cost.to_string())
 }
 

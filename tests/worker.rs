@@ -472,7 +472,10 @@ fn play_parts(scene: &Scene, of: &'static str, more: &[&str]) {
 fn a_folder_of_parts_is_merged_when_all_are_played_and_again_without_a_change() {
     let scene = Scene::new();
     let args = ["--agent", "reactive", "--runs", "3"];
-    scene.play("whole", &args);
+    scene.play(
+        "whole",
+        &[&["--persona", "law_trainee"], &args[..]].concat(),
+    );
     play_parts(&scene, "3", &args);
     std::fs::rename(scene.path("all/part-3"), scene.path("later")).unwrap();
     let journal = scene.path("all/part-2/journal/law_trainee.r2.jsonl");
@@ -509,11 +512,9 @@ fn a_folder_of_parts_is_merged_when_all_are_played_and_again_without_a_change() 
         assert!(of("all/run") == of("whole"), "{name}");
     }
     expect(&scene.run(&["verify", "all/run"]), 0, &[]);
-    let report = |run: &str| scene.run(&["report", run]).stdout;
-    assert!(
-        report("all") == report("whole"),
-        "what was merged is reported and not its parts"
-    );
+    let report = |run: &str| String::from_utf8(scene.run(&["report", run]).stdout).unwrap();
+    // What was merged is reported and not its parts.
+    assert_eq!(report("all"), report("whole"));
     let journal = scene.path("all/run/journal/law_trainee.r1.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     std::fs::write(&journal, &text[..text.len() / 2]).unwrap();
