@@ -831,10 +831,15 @@ async fn an_overload_in_the_anthropic_format_carries_its_words() {
 
 #[tokio::test]
 async fn a_preset_switches_thinking_by_role_and_has_a_price() {
-    let server = server(vec![answer("Hi.")]).await;
+    let counted = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 100}});
+    let server = server(vec![answered(200, &counted), answer("Hi.")]).await;
     let client = Setup::at(&format!("{}/v1", server.uri())).model("special", noted());
     let reply = ask(&client, Some(0.0)).await.unwrap();
-    assert_eq!(reply.usage.known_cost().map(|cost| cost.0), Some(0));
+    assert_eq!(reply.usage.known_cost().map(|cost| cost.0), Some(4_000));
+    // Of what was not counted nobody knows the cost.
+    let reply = ask(&client, Some(0.0)).await.unwrap();
+    assert_eq!(reply.usage.known_cost(), None);
     let sent: Value = server.received_requests().await.unwrap()[0]
         .body_json()
         .unwrap();
