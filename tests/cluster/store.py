@@ -58,9 +58,10 @@ def environment(port, **more):
 
 
 def host(arguments, port, expected=0, **more):
+    """What it says, wherever its lines are broken."""
     done = subprocess.run([HOST, *arguments], env=environment(port, **more), capture_output=True, text=True)
     assert done.returncode == expected, f"{arguments} ends with {done.returncode}:\n{done.stdout}{done.stderr}"
-    return done.stdout + done.stderr
+    return " ".join((done.stdout + done.stderr).split())
 
 
 def part(index, port):
