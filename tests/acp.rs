@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::scaffold::suite;
-use crate::scene::{Scene, carries, root, short, stderr};
+use crate::scene::{Scene, carries, flowed, root, short, stderr};
 
 /// Of Debian, with its standard library and nothing else.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
@@ -18,10 +18,9 @@ pub(crate) fn expect(output: &std::process::Output, code: i32, said: &[&str]) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(output);
     assert_eq!(output.status.code(), Some(code), "{text}");
     // Wherever a line of a terminal is broken.
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let all = words(&text);
+    let all = flowed(&text);
     for part in said {
-        assert!(all.contains(&words(part)), "`{part}` is not in:\n{text}");
+        assert!(all.contains(&flowed(part)), "`{part}` is not in:\n{text}");
     }
 }
 

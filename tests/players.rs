@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wiremock::MockServer;
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, expect, short, stderr};
+use crate::scene::{Scene, expect, flowed, short, stderr};
 
 const PATTERNS: &str = "judged by patterns";
 const APART: &str = "scripted or judged by patterns, not comparable";
@@ -91,8 +91,7 @@ fn a_real_agent_without_a_named_user_and_judge_is_refused_before_anything_is_wri
     let said = stdout(&doctor);
     let problem =
         "failed to play `openai/m` without a user and a judge; --user openai/m --judge openai/m";
-    let words: Vec<&str> = said.split_whitespace().collect();
-    assert!(words.join(" ").contains(problem), "{said}");
+    assert!(flowed(&said).contains(problem), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
