@@ -2,25 +2,29 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// A JSON Schema, which arguments are checked against, and what a model is shown of it. That is most of what a request
-/// says: made once, and not for each request.
+/// says: made once, and not for each request. To copy it is cheap: whoever plays from outside is told all tools each turn.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Value")]
 pub struct Schema {
-    value: Value,
-    text: Box<RawValue>,
+    value: Arc<Value>,
+    text: Arc<RawValue>,
 }
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Self {
         // A value can always be written.
-        let text = to_raw_value(&shown(&value)).unwrap_or_default();
-        Self { value, text }
+        let text = to_raw_value(&shown(&value)).unwrap_or_default().into();
+        Self {
+            value: value.into(),
+            text,
+        }
     }
 }
 
@@ -59,7 +63,7 @@ impl Schema {
                 fields.shift_remove("description");
             }
         }
-        self.text = to_raw_value(&shown).unwrap_or_default();
+        self.text = to_raw_value(&shown).unwrap_or_default().into();
     }
 }
 

@@ -32,7 +32,6 @@ impl Workspace {
             usage,
             mut left_out,
             large,
-            empty: _,
         } = self.look()?;
         let mut books = self.books();
         for path in &files {
@@ -65,13 +64,6 @@ impl Workspace {
             Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => return Ok(()),
             Err(error) => return Err(error),
         };
-        if !folder.is_root()
-            && entries
-                .iter()
-                .all(|entry| entry.kind == view::EntryKind::Refused)
-        {
-            found.empty.push(folder.clone());
-        }
         for view::Entry { path, kind, size } in entries {
             if found.usage.files >= quota.files {
                 found.left_out.push(format!(
@@ -112,8 +104,6 @@ impl Workspace {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) files: Vec<WorkspacePath>,
-    /// Folders that hold neither a file nor a folder.
-    pub(super) empty: Vec<WorkspacePath>,
     pub(super) usage: Usage,
     left_out: Vec<String>,
     /// Files that are not looked at for their size.

@@ -93,7 +93,7 @@ impl Workspace {
 
     /// The folders that hold neither a file nor a folder, sorted: what is there beside the files.
     pub fn empty_folders(&self) -> Result<Vec<String>, WorkspaceError> {
-        let empty = self.look()?.empty.into_iter();
+        let empty = self.view.empty_folders()?.into_iter();
         let mut empty: Vec<String> = empty.map(|folder| folder.to_string()).collect();
         empty.sort();
         Ok(empty)
@@ -102,7 +102,7 @@ impl Workspace {
     /// Makes these the only folders that hold nothing, beyond the quota. One that is a file by now stays one.
     pub fn set_empty_folders(&mut self, folders: &[String]) -> Result<(), WorkspaceError> {
         loop {
-            let mut others = self.look()?.empty;
+            let mut others = self.view.empty_folders()?;
             others.retain(|folder| !folders.iter().any(|known| known == folder.as_str()));
             if others.is_empty() {
                 break;

@@ -131,6 +131,69 @@ impl View {
         Ok(entries)
     }
 
+    /// The folders that hold neither a file nor a folder, as far as the quotas go; in no order. After each turn it is asked
+    /// for them: of a file no more is looked at than its kind, where its folder holds something already.
+    pub(super) fn empty_folders(&self) -> Result<Vec<WorkspacePath>, WorkspaceError> {
+        let (mut empty, mut seen) = (Vec::new(), 0);
+        self.look_for_empty(&self.root, &WorkspacePath::ROOT, &mut seen, &mut empty)?;
+        Ok(empty)
+    }
+
+    fn look_for_empty(
+        &self,
+        directory: &Dir,
+        path: &WorkspacePath,
+        seen: &mut u64,
+        empty: &mut Vec<WorkspacePath>,
+    ) -> Result<(), WorkspaceError> {
+        let failed = |source| WorkspaceError::io(path, source);
+        let mut holds_something = path.is_root();
+        for entry in directory.entries().map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            if path.is_root() && name == TEMPORARY {
+                continue;
+            }
+            let Some((inner, name)) = name
+                .to_str()
+                .and_then(|name| Some((path.join(name).ok()?, name)))
+            else {
+                continue;
+            };
+            *seen += 1;
+            if *seen > self.quota.files {
+                return Ok(());
+            }
+            let mut kind = entry.file_type().map_err(failed)?;
+            // Not every file system tells it with the name.
+            if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
+                kind = entry.metadata().map_err(failed)?.file_type();
+            }
+            if kind.is_dir() {
+                holds_something = true;
+                if inner.depth() as u64 >= u64::from(self.quota.depth) {
+                    continue;
+                }
+                match enter(directory, name, &inner) {
+                    Ok(below) => self.look_for_empty(&below, &inner, seen, empty)?,
+                    // It went while it was looked at.
+                    Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            } else if kind.is_file() && !holds_something {
+                holds_something = match metadata(directory, name, &inner) {
+                    Ok(found) => self::entry(inner, &found).kind == EntryKind::File,
+                    Err(WorkspaceError::NotFound(_)) => false,
+                    Err(error) => return Err(error),
+                };
+            }
+        }
+        if !holds_something {
+            empty.push(path.clone());
+        }
+        Ok(())
+    }
+
     /// Counts everything in the folder, entries with invalid names too.
     pub(super) fn usage(&self) -> Result<Usage, WorkspaceError> {
         let mut usage = Usage::default();
