@@ -106,3 +106,20 @@ fn empty_folders_are_told_and_made_again() {
     assert_eq!(again.empty_folders().unwrap(), ["a/b", "c"]);
     assert_eq!(again.usage(), workspace.usage());
 }
+
+#[test]
+fn a_folder_that_holds_only_what_is_never_opened_is_an_empty_one() {
+    let (outer, workspace) = with(Quota::default());
+    let inside = outer.path().join("ws");
+    std::fs::write(outer.path().join("secret"), b"1").unwrap();
+    for folder in ["hard", "link", "plain"] {
+        std::fs::create_dir(inside.join(folder)).unwrap();
+    }
+    std::fs::hard_link(outer.path().join("secret"), inside.join("hard/1")).unwrap();
+    std::os::unix::fs::symlink(outer.path(), inside.join("link/1")).unwrap();
+    std::fs::write(inside.join("plain/1"), b"1").unwrap();
+    assert_eq!(workspace.empty_folders().unwrap(), ["hard", "link"]);
+    // Its own file beside it counts.
+    std::fs::write(inside.join("hard/2"), b"1").unwrap();
+    assert_eq!(workspace.empty_folders().unwrap(), ["link"]);
+}
