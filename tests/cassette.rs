@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::models::{KEY, play, run, server};
-use crate::scene::{Scene, expect, files, short, stderr};
+use crate::scene::{Scene, expect, files, flowed, short, stderr};
 
 const ALL: [&str; 6] = [
     "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
@@ -87,6 +87,10 @@ async fn a_request_that_was_not_recorded_is_named_with_the_nearest() {
             "differs from message 1 on",
         ],
     );
+    // Going on with it would lack the same answer.
+    let said = flowed(&stderr(&output));
+    let mend = "play with the suite, the options and the program that it was made with, into another --out; or record anew";
+    assert!(said.contains(mend) && !said.contains("--resume"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

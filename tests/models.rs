@@ -276,7 +276,12 @@ async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
     .await;
     let output = play_short(&scene, &server, &[]);
     let lost = "of turns that were cut off are not in the table; what they cost: unknown";
-    expect(&output, 6, &["come back later", lost, "run --resume"]);
+    let asked = "it asks for a wait of 2 h (Retry-After), and 5 min is the longest that a run waits: go on later";
+    expect(
+        &output,
+        6,
+        &["come back later", asked, lost, "run --resume"],
+    );
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     let outcomes: Vec<&str> = results["sessions"]
         .as_array()

@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::json_schema::JsonSchema;
-use crate::scene::{Scene, copy, expect, files, root};
+use crate::scene::{Scene, copy, expect, files, flowed, root};
 
 /// Markup, a terminal sequence in two spellings, a turned direction, a formula, LaTeX, Markdown. It may stand in the name
 /// of a file.
@@ -81,6 +81,82 @@ fn a_report_holds_every_table_and_figure_and_says_that_models_were_scripted() {
         4,
         &["it is there already"],
     );
+}
+
+#[test]
+fn a_place_that_is_taken_is_told_before_any_run_is_read() {
+    let scene = Scene::new();
+    scene.write("out/notes.txt", "kept");
+    for command in [
+        &["report", "nothing"][..],
+        &["export", "nothing", "--format", "jsonl"],
+    ] {
+        let output = scene.run(&[command, &["--out", "out"]].concat());
+        expect(
+            &output,
+            4,
+            &["write out: it is there already; choose another --out"],
+        );
+    }
+}
+
+/// A part and a run of another suite are no rivals of the others: it is said above the tables, in every format and on the page.
+#[test]
+fn runs_of_other_suites_and_parts_of_runs_are_marked() {
+    let scene = Scene::new().with_short();
+    scene.play("whole", &["--runs", "2"]);
+    scene.play("part", &["--runs", "2", "--shard", "1/2"]);
+    scene.replace(
+        "tasks/suite.toml",
+        "seed = 1",
+        "seed = 1\nstate.reset = \"session\"",
+    );
+    let other = [
+        "run",
+        "tasks/suite.toml",
+        "--agent",
+        "nop",
+        "--out",
+        "other",
+    ];
+    expect(&scene.run(&other), 0, &[]);
+    let report = |args: &[&str]| {
+        let output = scene.run(&[&["report"], args].concat());
+        expect(&output, 0, &[]);
+        flowed(&String::from_utf8(output.stdout).unwrap())
+    };
+    let suites = "say nothing of each other";
+    let part = "A part's scores are not those of its run";
+    let alone = report(&["whole"]);
+    assert!(!alone.contains(suites) && !alone.contains(part), "{alone}");
+    let said = report(&["whole", "part"]);
+    assert!(!said.contains(suites), "{said}");
+    for told in [part, "This is so for: reference (part) (part 1/2)."] {
+        assert!(said.contains(told), "`{told}` is not in: {said}");
+    }
+    for format in ["text", "markdown", "json", "latex"] {
+        let said = report(&["whole", "other", "--format", format]);
+        assert!(said.contains(suites) && !said.contains(part), "{said}");
+    }
+    report(&["whole", "other", "--out", "out"]);
+    let page = read(&scene, "out/index.html");
+    assert!(page.contains(suites), "the page does not say it");
+}
+
+#[test]
+fn a_session_that_does_not_count_alone_says_so() {
+    let scene = Scene::new();
+    let suite = crate::scene::short();
+    let first = ["run", suite.to_str().unwrap(), "--out", "run"];
+    let output = scene.run(&[&first[..], &["--session", "saltmarsh-chronology"]].concat());
+    expect(&output, 0, &[]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    let report = String::from_utf8(scene.run(&["report", "run"]).stdout).unwrap();
+    for said in [table, report].map(|said| flowed(&said)) {
+        assert!(!said.contains("0 of 0"), "{said}");
+        let told = "No session here counts by itself: one that others of its group depend on";
+        assert!(said.contains(told), "{said}");
+    }
 }
 
 #[test]

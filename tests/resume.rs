@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::scene::{Scene, copy, expect, files};
+use crate::scene::{Scene, copy, expect, files, short};
 
 /// Every way to cut the journal: after each line, and in the middle of each.
 fn cuts(journal: &[u8]) -> Vec<usize> {
@@ -81,6 +81,24 @@ fn a_changed_suite_cannot_be_gone_on_with() {
         3,
         &["changed since it was begun: the suite's `state.reset`"],
     );
+}
+
+#[test]
+fn a_suite_beside_a_run_that_is_gone_on_with_is_refused() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let suite = short();
+    for command in ["run", "serve"] {
+        let output = scene.run(&[command, suite.to_str().unwrap(), "--resume", "run"]);
+        expect(
+            &output,
+            2,
+            &[
+                "goes on with the suite that it was begun with",
+                "leave out ",
+            ],
+        );
+    }
 }
 
 #[test]

@@ -187,6 +187,41 @@ async fn what_is_asked_now_is_shown_as_long_as_somebody_plays() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_a_server_asks_for_is_told_in_hours() {
+    let scene = Scene::new();
+    let busy = crate::models::server(|_| {
+        wiremock::ResponseTemplate::new(429).insert_header("retry-after", "3600")
+    })
+    .await;
+    let suite = crate::scene::short();
+    let begin = ["run", suite.to_str().unwrap(), "--agent", "openai/m"];
+    let more = ["--user", "lexical", "--judge", "lexical", "--runs", "1"];
+    let last = ["--no-preflight", "--out", "run"];
+    let mut playing = scene
+        .command(&[&begin[..], &more, &last].concat())
+        .env("OPENAI_BASE_URL", format!("{}/v1", busy.uri()))
+        .env("OPENAI_API_KEY", crate::models::KEY)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let waits = "waiting 30 min of the 1 h that it asks for, try 2";
+    let is_told = || {
+        let pulse = std::fs::read_to_string(scene.path("run/pulse.json"));
+        pulse.is_ok_and(|pulse| pulse.contains(waits))
+    };
+    while !is_told() {
+        assert!(playing.try_wait().unwrap().is_none(), "it has ended");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let said = String::from_utf8(scene.run(&["show", "run", "--once"]).stdout).unwrap();
+    assert_fits(&said);
+    assert!(flowed(&said).contains(waits), "{said}");
+    playing.kill().unwrap();
+    playing.wait().unwrap();
+}
+
 #[test]
 fn where_no_run_is_named_the_newest_in_runs_is_meant() {
     let scene = Scene::new();

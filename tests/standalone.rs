@@ -90,6 +90,24 @@ fn the_suite_is_exported_into_a_new_folder() {
 }
 
 #[test]
+fn a_suite_for_which_there_is_no_room_is_not_exported_by_halves() {
+    let scene = Scene::new();
+    if !carries() {
+        return;
+    }
+    // A file of the process has at most so many blocks of 512 bytes.
+    let shell = "trap '' XFSZ; ulimit -f 20";
+    let mut export = scene.command_after(shell, &["suite", "export", "mine"]);
+    expect(
+        &export.output().unwrap(),
+        4,
+        &["write the suite into mine: File too large"],
+    );
+    let left = std::fs::read_dir(scene.path(".")).unwrap().count();
+    assert_eq!(left, 0, "something was left behind");
+}
+
+#[test]
 fn the_version_names_commit_and_engine() {
     let scene = Scene::new();
     let said = |option| String::from_utf8(scene.run(&[option]).stdout).unwrap();

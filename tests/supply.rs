@@ -201,6 +201,59 @@ fn a_lock_holds_what_it_pins() {
 }
 
 #[test]
+fn nothing_is_read_of_a_component_that_is_not_as_its_lock_says() {
+    let scene = pack();
+    expect(&scene.run(&["plugin", "lock", "--plugins", "pack"]), 0, &[]);
+    scene.write("pack/grader.wasm", "no wasm");
+    for command in [
+        &["check", "pack/grader.wasm"][..],
+        &["plugin", "inspect", "pack/grader.wasm"],
+    ] {
+        let output = scene.run(command);
+        expect(&output, 3, &["pins the size"]);
+        assert!(!stderr(&output).contains("no WebAssembly component"));
+    }
+}
+
+/// The program's own in the place of one that was pinned and is gone would be played with unseen.
+#[test]
+fn a_component_that_a_lock_pins_and_that_is_gone_is_not_filled_in() {
+    let scene = Scene::new();
+    let plugins = scene.path("plugins");
+    crate::scene::copy(&root().join("target/plugins"), &plugins);
+    std::fs::remove_file(plugins.join("gmail.wasm")).unwrap();
+    let suite = crate::scene::short();
+    let list = ["list", suite.to_str().unwrap(), "--plugins", "plugins"];
+    // The same bytes lie beside the program.
+    let policy = root().join("target/plugins");
+    let own = std::fs::read_to_string(policy.join("pibench.lock")).unwrap();
+    expect(&scene.run(&list), 0, &[]);
+    let entry = own.find("name = \"gmail\"").unwrap();
+    let digest = entry + own[entry..].find("sha256 = \"").unwrap() + "sha256 = \"".len();
+    let other = format!(
+        "{}{}{}",
+        &own[..digest],
+        "0".repeat(64),
+        &own[digest + 64..]
+    );
+    scene.write("plugins/pibench.lock", &other);
+    let said = [
+        "load plugin `gmail`: plugins/pibench.lock pins it, and there is no plugins/gmail.wasm",
+        "`pibench-host plugin lock --plugins plugins`",
+    ];
+    expect(&scene.run(&list), 3, &said);
+    let run = ["run", suite.to_str().unwrap(), "--plugins", "plugins"];
+    let output = scene.run(&[&run[..], &["--out", "run"]].concat());
+    expect(&output, 3, &said);
+    let told = stderr(&output);
+    assert!(
+        !told.contains("compiling"),
+        "told before anything else: {told}"
+    );
+    assert!(!scene.path("run").exists(), "something was played");
+}
+
+#[test]
 fn a_lock_of_something_else_is_not_written() {
     let scene = pack();
     scene.write("pack/broken.wasm", "no wasm");

@@ -71,18 +71,49 @@ fn the_notes_of_reports_and_comparisons_fit_a_terminal_of_80_columns() {
 
 /// What a terminal of 80 columns was shown of a command, line by line, without what moves and colours it.
 fn on_terminal(scene: &Scene, command: &str) -> Vec<String> {
+    on_terminal_with(scene, command, &[])
+}
+
+/// The same with more variables of the environment.
+fn on_terminal_with(scene: &Scene, command: &str, more: &[(&str, &str)]) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_pibench-host");
     let script = format!("stty cols 80 rows 50; exec {program} {command}");
     let mut terminal = scene.started_here("script");
     terminal
         .args(["-qefc", &script, "typescript"])
         .env("TERM", "xterm")
-        .env("OPENAI_API_KEY", crate::models::KEY);
+        .env("OPENAI_API_KEY", crate::models::KEY)
+        .envs(more.iter().copied());
     let shown = output(&mut terminal);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     let moves = regex::Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").unwrap();
     let lines = moves.replace_all(&shown, "\n");
     lines.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// It takes a while on a first run, before there is anything else to show.
+#[test]
+fn a_clock_moves_while_plugins_are_compiled() {
+    let scene = Scene::new();
+    let suite = root().join("tasks/suite.toml");
+    let command = format!(
+        "run {} --session corrie-extension --out run",
+        suite.display()
+    );
+    let cache = scene.path("cache");
+    let shown = on_terminal_with(
+        &scene,
+        &command,
+        &[("PIBENCH_CACHE", cache.to_str().unwrap())],
+    );
+    let clock = regex::Regex::new(r"^compiling \d+ plugins, once  (\d+s)$").unwrap();
+    let times = shown.iter().filter_map(|line| clock.captures(line));
+    let times: std::collections::BTreeSet<String> = times.map(|found| found[1].into()).collect();
+    assert!(times.len() > 1, "the clock stood still: {shown:#?}");
+    let told = |part: &str| shown.iter().any(|line| line.contains(part));
+    for part in ["compiled rules: ", "compiled gmail: "] {
+        assert!(told(part), "`{part}` is not in {shown:#?}");
+    }
 }
 
 /// The first session has a judge that cannot be read, and no score; the others are judged.

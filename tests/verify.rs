@@ -96,6 +96,53 @@ fn a_score_that_does_not_follow_is_found() {
     assert!(said.contains("do not follow from its turns"), "{said}");
 }
 
+/// Nothing is wrong with a run that is under way: what there is of it is checked.
+#[test]
+fn a_run_that_is_not_over_verifies_as_far_as_it_goes() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reactive", "--runs", "2"]);
+    let verify = |code: i32| {
+        let output = scene.run(&["verify", "run"]);
+        expect(&output, code, &[]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_fits(&said);
+        flowed(&said)
+    };
+    let path = |run: u32| scene.path(&format!("run/journal/law_trainee.r{run}.jsonl"));
+    let text = std::fs::read_to_string(path(1)).unwrap();
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    // That of a run which was played to its end is missed.
+    std::fs::remove_file(scene.path("run/results.json")).unwrap();
+    assert!(verify(3).contains("results.json"));
+    // As a process leaves it that is killed in a turn.
+    let half = text.match_indices("\"event\":\"turn\"").nth(1).unwrap().0;
+    std::fs::write(path(1), &text[..half + 40]).unwrap();
+    std::fs::remove_file(path(2)).unwrap();
+    std::fs::remove_file(scene.path("run/seal.json")).unwrap();
+    let said = verify(6);
+    for part in [
+        "as far as it goes: the run is not played to its end (2 episodes left)",
+        "`pibench-host run --resume run`",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+    let json = scene.run(&["verify", "run", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(
+        (&json["unfinished"], &json["problems"]),
+        (&2.into(), &Value::Array(Vec::new()))
+    );
+    // What is there is checked.
+    let forged = text[..half + 40].replacen("law_trainee", "law_trainer", 1);
+    std::fs::write(path(1), forged).unwrap();
+    assert!(verify(3).contains("law_trainee.r1.jsonl"));
+    std::fs::write(path(1), &text[..half + 40]).unwrap();
+    expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
+    assert!(verify(0).contains("every score follows"));
+    let again = std::fs::read(scene.path("run/results.json")).unwrap();
+    assert_eq!(again, results);
+}
+
 /// Wherever a file is added, it is named; where nothing was, nothing is.
 #[test]
 fn an_added_file_is_named_wherever_it_lies() {

@@ -395,7 +395,7 @@ fn what_lacks_a_part_is_told_as_such_and_not_as_a_run() {
     expect(
         &scene.run(&["show", "all"]),
         0,
-        &["Make one run of them by"],
+        &["Make one run of them by `pibench-host merge"],
     );
     expect(&scene.run(&["verify", "all"]), 0, &[]);
 }

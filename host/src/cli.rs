@@ -315,7 +315,7 @@ pub struct RunArgs {
     /// Go on with a run that was cut off. Everything is as it was; only --jobs, --memory, --max-cost, --no-preflight and what is
     /// recorded may differ.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "suite", "agent", "agent_unconfined", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",
+        "agent", "agent_unconfined", "user", "judge", "persona", "session", "runs", "protocol", "scaffold", "scaffold_prompt", "plugins",
         "policy", "prompts", "out", "seed", "ablate", "shard", "dry_run", "set", "print_config", "base_url", "temperature",
         "max_output_tokens",
     ])]

@@ -8,6 +8,7 @@ mod bridge;
 mod check;
 mod compare;
 mod compile_component;
+mod compiling;
 mod completions;
 mod confine;
 mod doctor;
@@ -63,7 +64,7 @@ use pibench_record::event::FaultKind;
 use pibench_record::results::RunResults;
 use pibench_report::escape;
 use pibench_report::progress::Look;
-use pibench_sandbox::{App, Limits, Plugins, cache_usable};
+use pibench_sandbox::{App, Limits, Plugins};
 use pibench_suite::problem::{Problem, lines, render};
 use pibench_suite::suite::Suite;
 use pibench_vault::{Identities, keyring};
@@ -245,26 +246,8 @@ fn tell(notice: Notice<'_>) {
     match notice {
         Notice::Suite(warnings) => show_problems(warnings),
         Notice::Compiling { .. } | Notice::Compiled { .. } if talk().quiet => {}
-        Notice::Compiling { plugins } => {
-            let kept = cache_usable(&cache_dir());
-            let often = if kept.is_ok() { ", once" } else { "" };
-            match plugins {
-                [one] => pibench_report::tell!("compiling {one}{often}"),
-                // Their names would not fit a line.
-                many => pibench_report::tell!("compiling {} plugins{often}", many.len()),
-            }
-            if let Err(error) = kept {
-                pibench_report::tell!("Each run compiles them again: {error}");
-            }
-        }
-        Notice::Compiled { plugins, took } => match plugins {
-            [one] => pibench_report::tell!("compiled {one}: {:.1} s", took.as_secs_f64()),
-            many => pibench_report::tell!(
-                "compiled {} plugins: {:.1} s",
-                many.len(),
-                took.as_secs_f64()
-            ),
-        },
+        Notice::Compiling { plugins } => compiling::begin(plugins),
+        Notice::Compiled { plugins, took } => compiling::end(plugins, took),
         Notice::Unknown { plugin } => pibench_report::tell!(
             "The policy names plugin {}, which is in no folder of plugins: what it says of it has no effect.",
             escape::line(plugin)

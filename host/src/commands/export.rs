@@ -1,5 +1,6 @@
 //! `pibench-host export`: runs in the formats of other tools.
 
+use super::check_new;
 use super::publish::refuse_in_clear;
 use super::report::failure;
 use crate::cli::ExportArgs;
@@ -10,6 +11,7 @@ use pibench_report::run_record::{RecordError, RunRecord};
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { runs, format, out } = args;
+    check_new(out)?;
     refuse_in_clear(runs, "export")?;
     let records: Result<Vec<RunRecord>, RecordError> = runs
         .iter()

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use camino::Utf8PathBuf;
 
+use super::check_new;
 use super::newest::or_newest;
 use super::output;
 use super::publish::refuse_in_clear;
@@ -36,7 +37,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         seed,
     } = args;
     let runs = or_newest(runs)?;
-    if out.is_some() {
+    if let Some(out) = out {
+        check_new(out)?;
         refuse_in_clear(&runs, "write the report of")?;
     }
     let records: Result<Vec<RunRecord>, RecordError> = runs

@@ -37,6 +37,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
+    again::refuse_suite(args)?;
     if args.print_config {
         return config::print(args);
     }
@@ -74,6 +75,7 @@ fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
 /// What is to be played by one agent, by the command line, and whether it was begun before.
 pub(super) fn plan_of(args: &RunArgs) -> Result<(Plan, bool), Failure> {
     let args = &part::place(args)?;
+    again::refuse_suite(args)?;
     match &args.resume {
         Some(dir) => Ok((resume(dir, args)?, true)),
         None => begin(&load_wanted(args)?, args),

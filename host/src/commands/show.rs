@@ -69,7 +69,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
                 .or_exit(Exit::Infrastructure);
         }
         if ended.iter().all(|run| run.complete) {
-            let merge = format!("Make one run of them by: pibench-host merge {all}");
+            let merge = format!("Make one run of them by `pibench-host merge {all}`.");
             pibench_report::tell!("{}", paragraph(&merge));
             return Ok(Exit::Complete);
         }

@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::cli::{PersonaCommand, SessionCommand, SuiteCommand};
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_report::draft as folder;
 use pibench_suite::draft;
 use pibench_suite::draft::{Draft, DraftError};
 
@@ -45,10 +46,20 @@ fn export(dir: &Utf8Path) -> Result<Exit, Failure> {
         anyhow!("export the suite: this program was built without one; build it with `make`")
     });
     let archive = archive.or_exit(Exit::InvalidInput)?;
-    let written =
-        std::fs::create_dir(dir).and_then(|()| archive.export("suite/", dir.as_std_path()));
+    if dir.exists() {
+        return Err(anyhow!(
+            "write the suite into {dir}: it is there already, and must be a new folder"
+        ))
+        .or_exit(Exit::Io);
+    }
+    let write = || {
+        let draft = folder::Draft::of(dir.as_std_path())?;
+        archive.export("suite/", draft.path())?;
+        draft.publish()
+    };
+    let written: std::io::Result<()> = write();
     written
-        .with_context(|| format!("write the suite into {dir}, which must be a new folder"))
+        .with_context(|| format!("write the suite into {dir}"))
         .or_exit(Exit::Io)?;
     println!("{dir}/suite.toml");
     Ok(Exit::Complete)

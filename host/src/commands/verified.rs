@@ -22,6 +22,8 @@ pub(super) struct Found {
     /// Rule verdicts that were made again.
     pub(super) rules: Option<usize>,
     pub(super) problems: Vec<String>,
+    /// Episodes that are not played to their end; null where that was not looked at.
+    pub(super) unfinished: Option<usize>,
     /// The same in words.
     pub(super) said: String,
     /// Who signed it, or why nobody is named; null where nobody did.
@@ -39,10 +41,11 @@ pub(super) struct PartOf {
 
 impl Found {
     pub(super) fn exit(&self) -> Exit {
-        if self.problems.is_empty() {
-            Exit::Complete
-        } else {
-            Exit::InvalidInput
+        match (self.problems.is_empty(), self.unfinished) {
+            (false, _) => Exit::InvalidInput,
+            // As of who plays it.
+            (true, Some(1..)) => Exit::Infrastructure,
+            (true, _) => Exit::Complete,
         }
     }
 

@@ -213,23 +213,33 @@ fn of_verified(dir: &Utf8Path, verified: Verified, rules: &str, sound: &str) -> 
         turns,
         rules: again,
         problems,
+        unfinished,
     } = verified;
-    let found = if problems.is_empty() {
-        sound.into()
+    let run = stored::name(dir.as_str());
+    let mut found = if problems.is_empty() {
+        sound.to_owned()
     } else {
         count(problems.len(), "problem")
     };
+    if unfinished > 0 {
+        let episodes = count(unfinished, "episode");
+        found = format!(
+            "{found}, as far as it goes: the run is not played to its end ({episodes} left). Go on with it by `pibench-host run --resume \
+             {run}`, and verify it then"
+        );
+    }
     Found {
-        run: stored::name(dir.as_str()),
         sessions: Some(sessions),
         turns: Some(turns),
         rules: Some(again),
+        unfinished: Some(unfinished),
         said: format!(
             "{}, {}, {rules}; {found}",
             count(sessions, "session"),
             count(turns, "turn")
         ),
         problems,
+        run,
         ..Found::default()
     }
 }

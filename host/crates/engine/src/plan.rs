@@ -137,6 +137,14 @@ impl AgentRole {
             _ => true,
         }
     }
+
+    /// The model of the built-in scaffold.
+    fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Client(client) => Some(client),
+            _ => None,
+        }
+    }
 }
 
 impl Roles {
@@ -152,13 +160,9 @@ impl Roles {
 
     /// The models by role, as they are asked; no entry for a role without one.
     pub fn models(&self) -> BTreeMap<String, Vec<ModelSettings>> {
-        let agent = match &self.agent {
-            AgentRole::Client(client) => Some(client),
-            _ => None,
-        };
         let all = |clients: Vec<&Client>| clients.into_iter().map(Client::settings).collect();
         let roles = [
-            ("agent", all(agent.into_iter().collect())),
+            ("agent", all(self.agent.client().into_iter().collect())),
             ("user", all(self.user.client().into_iter().collect())),
             ("judge", all(self.judge.clients().collect())),
         ];
@@ -181,6 +185,12 @@ impl Roles {
             (&self.user, &self.judge),
             (UserAgent::Lexical, Judge::Lexical)
         )
+    }
+
+    /// Whether a model's answers come from a recording, and from nowhere else.
+    pub fn is_replayed(&self) -> bool {
+        let clients = self.agent.client().into_iter().chain(self.user.client());
+        clients.chain(self.judge.clients()).any(Client::is_replayed)
     }
 
     /// Whether anybody is paid.

@@ -35,6 +35,8 @@ pub struct Verified {
     pub rules: usize,
     /// What does not follow from the record; empty when everything does.
     pub problems: Vec<String>,
+    /// Episodes that are not played to their end. Nothing is wrong with them.
+    pub unfinished: usize,
 }
 
 /// What of a run folder is there.
@@ -57,11 +59,17 @@ pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunErr
         verified.turns += episode.turns;
         verified.rules += episode.rules;
         verified.problems.extend(episode.problems);
+        verified.unfinished += episode.unfinished;
     }
     let outline = outline(plan).await?;
     if !plan.folder.has_outline(&outline)? {
         let problem = "outline.json: it is not what the suite and the plugins say";
         verified.problems.push(problem.into());
+    }
+    let is_sealed = plan.folder.root().join("results.json").exists();
+    if verified.unfinished > 0 && !is_sealed {
+        // A process that is at work, or was killed, has written neither results nor seal.
+        return Ok(verified);
     }
     verify_seal(plan, &mut verified)?;
     let manifest = read_manifest(plan.folder.root())?;
@@ -97,14 +105,23 @@ async fn verify_episode(
     let Some(persona) = plan.personas().find(|known| known.id == persona) else {
         return Ok(verified);
     };
-    match journal::events(&plan.folder.journal(&persona.id, run)) {
+    let path = plan.folder.journal(&persona.id, run);
+    if !path.exists() {
+        // One that is gone is missed by the seal.
+        verified.unfinished = 1;
+        return Ok(verified);
+    }
+    match journal::events(&path) {
         Ok(events) => {
             let mut episode = Episode::new(&plan, persona, run, &mut verified)?;
             episode.events(&events).await?;
-            if extent == Extent::Whole {
+            // What a turn that was cut off had written is not in the journal.
+            let is_open = !matches!(events.last(), Some(Event::EpisodeFinished));
+            if extent == Extent::Whole && !is_open {
                 episode.replay.same_workspace()?;
             }
             verified.problems = episode.replay.problems;
+            verified.unfinished = usize::from(is_open);
         }
         Err(error) => {
             let name = format!("journal/{}.r{run}.jsonl", persona.id);
@@ -194,9 +211,6 @@ impl<'a, 'v> Episode<'a, 'v> {
                 Event::SessionFinished(finished) => self.session_finished(finished)?,
                 Event::Wake(_) | Event::EpisodeFinished => {}
             }
-        }
-        if !matches!(events.last(), Some(Event::EpisodeFinished)) {
-            self.replay.problem("the episode is not played to its end");
         }
         Ok(())
     }

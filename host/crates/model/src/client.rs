@@ -29,7 +29,7 @@ use super::gate::{Gate, Load};
 use super::meter::Meter;
 use super::place::Place;
 use super::provider::{Endpoint, Environment, Key, ProviderError};
-use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, WINDOW, backoff, retry_after};
+use super::retry::{ATTEMPTS, LONGEST_RETRY_AFTER, Pause, WINDOW, backoff, in_words, retry_after};
 use super::told;
 use super::wire::{self, Habits, Unreadable};
 use failure::Failure;
@@ -593,23 +593,29 @@ impl Client {
                 limited += wait;
             }
             self.note(&failure, wait);
-            let _told = self.shared.meter.wait(format!(
-                "{}: {}, waiting {} s, try {}{}",
-                endpoint.provider,
-                one_line(&self.redact(failure.reason().to_owned()))
-                    .chars()
-                    .take(TOLD)
-                    .collect::<String>(),
-                wait.as_secs_f64().ceil(),
-                attempt + 1,
-                if outlasts {
-                    String::new()
-                } else {
-                    format!(" of {attempts}")
-                },
-            ));
+            let of = if outlasts {
+                String::new()
+            } else {
+                format!(" of {attempts}")
+            };
+            let told = self.told(&failure, wait);
+            let _told = self
+                .shared
+                .meter
+                .wait(format!("{told}, try {}{of}", attempt + 1));
             time.wait(self.shared.pause.clone().wait(wait)).await;
         }
+    }
+
+    /// Why a question waits, and how long: its server may have asked for more.
+    fn told(&self, failure: &Failure, wait: Duration) -> String {
+        let provider = &self.shared.endpoint.provider;
+        let reason = one_line(&self.redact(failure.reason().to_owned()));
+        let reason: String = reason.chars().take(TOLD).collect();
+        let asked = failure.asked().filter(|asked| *asked > wait);
+        let asked = asked.map(|asked| format!(" of the {} that it asks for", in_words(asked)));
+        let asked = asked.unwrap_or_default();
+        format!("{provider}: {reason}, waiting {}{asked}", in_words(wait))
     }
 
     /// What is asked for, within what the model is let to write at all, in tokens; None leaves it to the server.
@@ -646,10 +652,8 @@ impl Client {
         let wait = gate.reserve(estimate, Instant::now());
         if !wait.is_zero() {
             let _told = (wait >= TOLD_WAIT).then(|| {
-                let (provider, seconds) = (&endpoint.provider, wait.as_secs_f64().ceil());
-                meter.wait(format!(
-                    "{provider}: at its rate a minute, waiting {seconds} s"
-                ))
+                let (provider, wait) = (&endpoint.provider, in_words(wait));
+                meter.wait(format!("{provider}: at its rate a minute, waiting {wait}"))
             });
             time.wait(pause.clone().wait(wait)).await;
         }
@@ -725,7 +729,11 @@ impl Client {
             reason,
         };
         match failure {
-            Failure::Trouble { .. } | Failure::NotJson { .. } | Failure::Late => {
+            Failure::Trouble { .. } => ModelError::Infrastructure {
+                reason: reason + &self.too_long(failure),
+                server,
+            },
+            Failure::NotJson { .. } | Failure::Late => {
                 ModelError::Infrastructure { server, reason }
             }
             Failure::Setup { mend, .. } => setup(*mend, server, reason),
@@ -745,6 +753,20 @@ impl Client {
                 usage: Box::new(self.entered(*usage)),
             },
         }
+    }
+
+    /// What is said of a server that asks for a longer wait than any that is sat out.
+    fn too_long(&self, failure: &Failure) -> String {
+        let most = if failure.is_rate() && !self.brief {
+            WINDOW
+        } else {
+            LONGEST_RETRY_AFTER
+        };
+        let asked = failure.asked().filter(|asked| *asked > most);
+        asked.map_or_else(String::new, |asked| {
+            let (asked, most) = (in_words(asked), in_words(most));
+            format!("; it asks for a wait of {asked} (Retry-After), and {most} is the longest that a run waits: go on later")
+        })
     }
 
     fn redact(&self, text: String) -> String {

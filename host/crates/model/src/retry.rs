@@ -52,6 +52,20 @@ fn noted(waits: &Mutex<Vec<Duration>>) -> MutexGuard<'_, Vec<Duration>> {
     waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A wait in words, in the largest unit that it is a whole number of: `45 s`, `90 s`, `30 min`, `1 h`.
+pub(super) fn in_words(wait: Duration) -> String {
+    let seconds = wait.as_secs_f64().ceil();
+    let units = [(86_400.0, "days"), (3_600.0, "h"), (60.0, "min")];
+    let whole = |unit: &(f64, _)| seconds >= unit.0 && seconds % unit.0 == 0.0;
+    match units.into_iter().find(whole) {
+        Some((86_400.0, _)) if seconds < 172_800.0 => "24 h".into(),
+        Some((unit, name)) => format!("{} {name}", seconds / unit),
+        None if seconds >= 7_200.0 => format!("{} h", (seconds / 3_600.0).ceil()),
+        None if seconds >= 600.0 => format!("{} min", (seconds / 60.0).ceil()),
+        None => format!("{seconds} s"),
+    }
+}
+
 /// The wait after the attempt of this number (1, 2, ...): 1, 2, 4, ... 30 s, each with up to as much again, so that many
 /// sessions do not come back at once. How much is drawn from the question's lot, so that nothing depends on a generator's
 /// state.
@@ -106,6 +120,24 @@ mod tests {
             assert!(bounds.contains(&wait), "{attempt}: {wait:?}");
             assert_eq!(wait, backoff(attempt, &one));
             assert_ne!(wait, backoff(attempt, &other));
+        }
+    }
+
+    #[test]
+    fn a_wait_is_told_in_the_unit_that_people_would_take() {
+        for (seconds, told) in [
+            (0.2, "1 s"),
+            (12.0, "12 s"),
+            (60.0, "1 min"),
+            (90.0, "90 s"),
+            (1_800.0, "30 min"),
+            (1_801.0, "31 min"),
+            (3_600.0, "1 h"),
+            (7_300.0, "3 h"),
+            (86_400.0, "24 h"),
+            (172_800.0, "2 days"),
+        ] {
+            assert_eq!(in_words(Duration::from_secs_f64(seconds)), told);
         }
     }
 

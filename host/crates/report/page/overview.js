@@ -57,7 +57,7 @@ function runCard(run, place) {
     el("p", { class: "tags", title: "hidden intents of scored sessions" }, STATUSES.filter((status) => run.measures.intents[status])
       .map((status) => tag("s-" + status, run.measures.intents[status] + " " + status))),
     el("p", { class: "small" },
-      run.scored.scored + " of " + run.scored.of + " sessions scored",
+      run.scored.of ? run.scored.scored + " of " + run.scored.of + " sessions scored" : "no session counts by itself",
       run.measures.turns && " · " + score(run.measures.turns.mean) + " turns per session",
       run.cost > 0 && " · " + dollars(run.cost),
       run.faults.length > 0 && [" · ", el("strong", {}, count(run.faults.length, "fault"))]),

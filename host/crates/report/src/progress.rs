@@ -87,6 +87,32 @@ fn bar() -> ProgressBar {
     bar
 }
 
+/// A line with a clock that moves, for what goes on before there are sessions. It is gone when it is dropped.
+#[derive(Debug)]
+pub struct Moving(ProgressBar);
+
+impl Moving {
+    pub fn begin(text: String) -> Self {
+        let style = ProgressStyle::with_template("{msg}  {elapsed}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let line = ProgressBar::new_spinner().with_style(style);
+        line.set_message(text);
+        line.enable_steady_tick(TICK);
+        Self(line)
+    }
+
+    /// Shows a line above.
+    pub fn above(&self, line: &str) {
+        self.0.println(line);
+    }
+}
+
+impl Drop for Moving {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 fn show(bar: &ProgressBar, event: &Progress, line: Option<String>, state: &Standing) {
     if let Progress::Planned { sessions, finished } = event {
         bar.set_length(*sessions as u64);

@@ -8,7 +8,7 @@ use super::cost;
 use super::escape::line;
 use super::grid::{fits, fitting, keep_words, paragraph};
 use super::run_record::marked;
-use pibench_core::aggregate::Tally;
+use super::tables::{at_end, tally, unanswered, uncounted};
 use pibench_core::player::Mark;
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
 use pibench_record::rows::Rows;
@@ -57,7 +57,7 @@ fn below(
     }
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| paragraph(mark.sentence())));
-    let notes = [super::tables::unanswered, super::tables::at_end];
+    let notes = [uncounted, unanswered, at_end];
     let notes = notes.into_iter().filter_map(|note| note(results));
     parts.extend(notes.map(|note| paragraph(&note)));
     Ok(parts)
@@ -100,7 +100,7 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
     });
     parts.extend(marks.map(|mark| paragraph(mark.sentence())));
     let unanswered = runs.iter().filter_map(|(label, run)| {
-        let note = super::tables::unanswered(run)?;
+        let note = unanswered(run)?;
         Some(paragraph(&format!("{}: {note}", line(label))))
     });
     parts.extend(unanswered);
@@ -294,10 +294,6 @@ fn overall(mean: Option<f64>, std: Option<f64>) -> String {
 
 pub(super) fn score(percent: Option<f64>) -> String {
     percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1}"))
-}
-
-fn tally(tally: Tally) -> String {
-    format!("{} of {}", tally.scored, tally.of)
 }
 
 /// A word as the record writes it.

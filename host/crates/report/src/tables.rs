@@ -7,6 +7,7 @@ use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
 use super::run_record::RunRecord;
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
+use pibench_core::aggregate::Tally;
 use pibench_core::count::count;
 use pibench_core::player::Mark;
 use pibench_core::score::IntentCounts;
@@ -49,12 +50,14 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
     ]
 }
 
-/// What a reader must know before the scores: which of them say nothing of an agent, and which were not made here. None
-/// if no run of the report is one of these.
+/// What a reader must know before the scores: which of them say nothing of an agent or of each other, which were not made here, and
+/// which are those of a part. None if no run of the report is one of these.
 pub fn banner(runs: &[&RunRecord]) -> Option<String> {
-    let sentences: Vec<String> = Mark::ALL
-        .into_iter()
+    let marks = Mark::ALL.into_iter();
+    let sentences: Vec<String> = marks
         .filter_map(|mark| sentence(mark, runs))
+        .chain(of_suites(runs))
+        .chain(of_parts(runs))
         .collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
@@ -74,6 +77,45 @@ fn sentence(mark: Mark, runs: &[&RunRecord]) -> Option<String> {
     }
 }
 
+/// Said of runs of several suites, each with its runs.
+fn of_suites(runs: &[&RunRecord]) -> Option<String> {
+    let mut suites: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for run in runs {
+        let suite = (
+            run.results.suite.as_str(),
+            run.manifest.suite_digest.as_str(),
+        );
+        suites.entry(suite).or_default().push(&run.label);
+    }
+    let told = suites.iter().map(|((suite, digest), labels)| {
+        let digest: String = digest.chars().take(8).collect();
+        format!("`{suite}` as of {digest} by {}", labels.join(", "))
+    });
+    let told: Vec<String> = told.collect();
+    (told.len() > 1).then(|| {
+        format!(
+            "The scores of different suites, or of one that was changed, say nothing of each other, and these are of {}: {}.",
+            told.len(),
+            told.join("; ")
+        )
+    })
+}
+
+/// Said of runs that are parts of others.
+fn of_parts(runs: &[&RunRecord]) -> Option<String> {
+    let parts = runs.iter().filter_map(|run| {
+        let shard = run.manifest.shard?;
+        Some(format!("{} (part {shard})", run.label))
+    });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "A part's scores are not those of its run, which `pibench-host merge` makes of all parts. This is so for: {}.",
+            parts.join(", ")
+        )
+    })
+}
+
 /// A model's name in tables, with what sets its run apart.
 fn name(run: &RunRecord) -> String {
     let mut name = run.marked();
@@ -87,6 +129,9 @@ fn name(run: &RunRecord) -> String {
         name.push_str(" (w/o dependencies)");
     }
     // No rival of who played all of them.
+    if let Some(shard) = run.manifest.shard {
+        name = format!("{name} (part {shard})");
+    }
     if !run.manifest.sessions.is_empty() || !run.manifest.personas.is_empty() {
         name.push_str(" (chosen sessions)");
     }
@@ -202,7 +247,8 @@ fn notes_of_scores(runs: &[Measured<'_>]) -> impl Iterator<Item = String> {
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in runs {
         let results = &one.run.results;
-        for sentence in at_end(results).into_iter().chain(unanswered(results)) {
+        let notes = [uncounted, at_end, unanswered];
+        for sentence in notes.into_iter().filter_map(|note| note(results)) {
             said.entry(sentence).or_default().push(name(one.run));
         }
     }
@@ -227,6 +273,23 @@ fn unscored(run: &RunRecord) -> Option<String> {
             scored.scored,
             scored.of
         )
+    })
+}
+
+/// How many sessions have a score; a dash where none was to have one.
+pub(super) fn tally(Tally { scored, of }: Tally) -> String {
+    if of == 0 {
+        return "-".into();
+    }
+    format!("{scored} of {of}")
+}
+
+/// What a run says of which no session counts.
+pub(super) fn uncounted(results: &RunResults) -> Option<String> {
+    (results.scored.of == 0).then(|| {
+        "No session here counts by itself: one that others of its group depend on counts with the last of them: choose that one by \
+         --session, and the others are played with it."
+            .into()
     })
 }
 
@@ -388,7 +451,7 @@ fn certainty(runs: &[Measured<'_>]) -> Sheet {
         let cells = vec![
             Cell::words(name(run)),
             Cell::Count(u64::from(run.results.runs)),
-            Cell::words(format!("{} of {}", scored.scored, scored.of)),
+            Cell::words(tally(scored)),
             Cell::one(figure(measures.overall.proc)),
             bounds(measures.proc_estimate),
             Cell::one(measures.micro_proc().map(|proc| Figure::new(proc, None, 1))),

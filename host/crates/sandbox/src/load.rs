@@ -23,7 +23,7 @@ use super::described::{self, Told};
 use super::engine::{self, Allocation, Effort, Engines};
 use super::fault::bounded;
 use super::limits::{GuestLimits, Kind, Limits};
-use super::lock::{self, Lock};
+use super::lock::{self, Lock, LockError};
 use super::plugin::{LiveApp, LoadError, Papers, Plugin, Pre, World};
 use super::policy::{self, Grants, Origin};
 use super::profile::Profile;
@@ -167,7 +167,7 @@ impl Plugins {
         }
         let path = self.find(name)?;
         let wasm = self.read(name, &path)?;
-        let judged = self.judge(name, &path, examine(name, &path, &wasm)?)?;
+        let judged = self.judge(name, &path, self.examine(name, &path, &wasm)?)?;
         self.compile(name, &path, &wasm, &judged, Effort::Full)?;
         let (profile, sha256) = (judged.kind.profile(), &judged.papers.sha256);
         if let Ok(engine) = self.engines.get(profile) {
@@ -216,22 +216,30 @@ impl Plugins {
         if let Some(path) = self.named.get(name) {
             return Ok(path.clone().into_std_path_buf());
         }
-        let candidates: Vec<_> = self
-            .dirs
-            .iter()
-            .map(|dir| dir.join(format!("{name}.wasm")))
-            .collect();
-        candidates
-            .iter()
-            .find(|path| path.is_file())
-            .cloned()
-            .ok_or_else(|| LoadError::Missing {
+        let mut looked = Vec::new();
+        let mut absent = None;
+        for dir in &self.dirs {
+            let path = dir.join(format!("{name}.wasm"));
+            if !path.is_file() {
+                looked.push(path.display().to_string());
+                absent = absent.or(pinned_beside(name, &path)?);
+                continue;
+            }
+            // In the place of one that was pinned no other is taken.
+            return match absent {
+                Some((digest, absent)) if self.know(name, &path)?.sha256 != digest => {
+                    Err(absent.into())
+                }
+                _ => Ok(path),
+            };
+        }
+        Err(match absent {
+            Some((_, absent)) => absent.into(),
+            None => LoadError::Missing {
                 name: name.to_owned(),
-                looked: candidates
-                    .iter()
-                    .map(|path| path.display().to_string())
-                    .collect(),
-            })
+                looked,
+            },
+        })
     }
 
     /// What is known of a plugin before it is compiled: for one that is loaded when it is first used.
@@ -308,7 +316,7 @@ impl Plugins {
 
     fn load(&self, name: &str, path: &Path, effort: Effort) -> Result<Plugin, LoadError> {
         let wasm = self.read(name, path)?;
-        let judged = self.judge(name, path, examine(name, path, &wasm)?)?;
+        let judged = self.judge(name, path, self.examine(name, path, &wasm)?)?;
         let told = held(&self.told).get(name).cloned();
         if told.is_some_and(|told| told != judged.papers.sha256) {
             return Err(LoadError::Changed {
@@ -361,7 +369,7 @@ impl Plugins {
         if let Some(known) = stamp.and_then(|stamp| self.cache.known(&stamp)) {
             return Ok(known);
         }
-        let known = examine(name, path, &self.read(name, path)?)?;
+        let known = self.examine(name, path, &self.read(name, path)?)?;
         if let Some(stamp) = stamp
             && Stamp::of(path) == Some(stamp)
         {
@@ -372,6 +380,33 @@ impl Plugins {
         Ok(known)
     }
 
+    /// Reads what a component says of itself, if the locks hold its bytes to be what was meant: of others nothing is read.
+    fn examine(&self, name: &str, path: &Path, wasm: &[u8]) -> Result<Known, LoadError> {
+        let (sha256, size) = (hex(&Sha256::digest(wasm)), wasm.len());
+        self.check_locks(path, &sha256, size, None)?;
+        let facts = Facts::of(wasm).map_err(|reason| not_component(name, path, &reason))?;
+        Ok(Known {
+            sha256,
+            size,
+            facts,
+        })
+    }
+
+    /// Holds a component to the suite's lock and to that of its folder; whether there is one beside it.
+    fn check_locks(
+        &self,
+        path: &Path,
+        sha256: &str,
+        size: usize,
+        facts: Option<&Facts>,
+    ) -> Result<bool, LockError> {
+        let beside = lock::beside(path)?;
+        for lock in self.terms.lock.iter().chain(&beside) {
+            lock.check(path, sha256, size as u64, facts)?;
+        }
+        Ok(beside.is_some())
+    }
+
     /// Decides what a component file may be and use.
     fn judge(&self, name: &str, path: &Path, known: Known) -> Result<Judged, LoadError> {
         let Known {
@@ -379,6 +414,7 @@ impl Plugins {
             size,
             facts,
         } = known;
+        let pinned = self.check_locks(path, &sha256, size, Some(&facts))?;
         let world = world(&facts).ok_or_else(|| {
             let reason = format!("it exports neither {TOOLS} nor {GRADING}");
             not_component(name, path, &reason)
@@ -390,16 +426,6 @@ impl Plugins {
                 import,
             });
         }
-        if let Some(lock) = &self.terms.lock {
-            lock.check(path, &sha256, size as u64, &facts)?;
-        }
-        let pinned = match lock::beside(path)? {
-            Some(lock) => {
-                lock.check(path, &sha256, size as u64, &facts)?;
-                true
-            }
-            None => false,
-        };
         let origin = self.origin(path);
         let kind = kind(name, world);
         let statement = || {
@@ -546,14 +572,19 @@ impl Plugins {
     }
 }
 
-/// Reads what a component says of itself.
-fn examine(name: &str, path: &Path, wasm: &[u8]) -> Result<Known, LoadError> {
-    let facts = Facts::of(wasm).map_err(|reason| not_component(name, path, &reason))?;
-    Ok(Known {
-        sha256: hex(&Sha256::digest(wasm)),
-        size: wasm.len(),
-        facts,
-    })
+/// The digest that the lock of a folder pins for a component, and what is said where its file is not there.
+fn pinned_beside(name: &str, path: &Path) -> Result<Option<(String, LockError)>, LockError> {
+    let Some(lock) = lock::beside(path)? else {
+        return Ok(None);
+    };
+    Ok(lock.digest(path).map(|digest| {
+        let absent = LockError::Absent {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            lock: lock.path.clone(),
+        };
+        (digest.to_owned(), absent)
+    }))
 }
 
 fn not_component(name: &str, path: &Path, reason: &str) -> LoadError {

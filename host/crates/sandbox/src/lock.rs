@@ -62,8 +62,8 @@ pub enum LockError {
     )]
     Unlisted { path: PathBuf, lock: PathBuf },
     #[error(
-        "load plugin from {}: {} pins {what} {pinned}, and it has {found}; put the file back, or look at it and pin it anew with `pibench-host plugin lock --plugins {}`",
-        path.display(), lock.display(), dir(path)
+        "load plugin from {}: {} pins {what} {pinned}, and it has {found}; {}",
+        path.display(), lock.display(), mend(path, lock)
     )]
     Changed {
         path: PathBuf,
@@ -72,6 +72,26 @@ pub enum LockError {
         pinned: String,
         found: String,
     },
+    #[error(
+        "load plugin `{name}`: {} pins it, and there is no {}; put the file back, or take it off the lock with `pibench-host plugin lock --plugins {}`",
+        lock.display(), path.display(), dir(path)
+    )]
+    Absent {
+        name: String,
+        path: PathBuf,
+        lock: PathBuf,
+    },
+}
+
+/// What to do about a component that is not what a lock pins. A suite's lock may hold one that lies elsewhere.
+fn mend(path: &Path, lock: &Path) -> String {
+    if path.parent() == lock.parent() {
+        let dir = dir(path);
+        return format!(
+            "put the file back, or look at it and pin it anew with `pibench-host plugin lock --plugins {dir}`"
+        );
+    }
+    "name the file that is meant under [plugins] of the suite, or its folder by --plugins".into()
 }
 
 fn dir(path: &Path) -> String {
@@ -130,19 +150,25 @@ impl Lock {
         })
     }
 
-    /// Whether a component is what the lock says.
+    /// The digest that is pinned for a component's file; None where the lock does not name it.
+    pub(super) fn digest(&self, path: &Path) -> Option<&str> {
+        Some(&self.locked(path)?.sha256)
+    }
+
+    fn locked(&self, path: &Path) -> Option<&Locked> {
+        let file = path.file_name().unwrap_or_default();
+        let mut plugins = self.plugins.iter();
+        plugins.find(|locked| Path::new(&locked.source).as_os_str() == file)
+    }
+
+    /// Whether a component is what the lock says. Without `facts` nothing of it was read yet but its bytes.
     pub(super) fn check(
         &self,
         path: &Path,
         sha256: &str,
         size: u64,
-        facts: &Facts,
+        facts: Option<&Facts>,
     ) -> Result<(), LockError> {
-        let file = path.file_name().unwrap_or_default();
-        let found = self
-            .plugins
-            .iter()
-            .find(|locked| Path::new(&locked.source).as_os_str() == file);
         let Some(Locked {
             name: _,
             version,
@@ -150,19 +176,23 @@ impl Lock {
             sha256: pinned,
             size: pinned_size,
             source: _,
-        }) = found
+        }) = self.locked(path)
         else {
             return Err(LockError::Unlisted {
                 path: path.to_owned(),
                 lock: self.path.clone(),
             });
         };
-        let pairs = [
+        let mut pairs = vec![
             ("the size", pinned_size.to_string(), size.to_string()),
             ("sha256", pinned.clone(), sha256.to_owned()),
-            ("version", version.clone(), facts.version.clone()),
-            ("interface version", wit.clone(), facts.wit().to_owned()),
         ];
+        if let Some(facts) = facts {
+            pairs.extend([
+                ("version", version.clone(), facts.version.clone()),
+                ("interface version", wit.clone(), facts.wit().to_owned()),
+            ]);
+        }
         match pairs.into_iter().find(|(_, pinned, found)| pinned != found) {
             None => Ok(()),
             Some((what, pinned, found)) => Err(LockError::Changed {
@@ -329,7 +359,8 @@ mod tests {
         let wasm = std::fs::read(path).unwrap();
         let lock = beside(path)?.unwrap();
         let sha256 = hex(&Sha256::digest(&wasm));
-        lock.check(path, &sha256, wasm.len() as u64, &Facts::of(&wasm).unwrap())
+        let facts = Facts::of(&wasm).unwrap();
+        lock.check(path, &sha256, wasm.len() as u64, Some(&facts))
     }
 
     #[test]

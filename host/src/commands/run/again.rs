@@ -1,9 +1,29 @@
 //! The command that goes on with a run, and what bounds its cost then. Runs nothing.
 
+use anyhow::anyhow;
 use pibench_core::cost::MicroUsd;
 use pibench_engine::Plan;
+use pibench_report::grid::paragraph;
 
+use crate::cli::RunArgs;
 use crate::commands::stored;
+use crate::exit::{Exit, Failure, OrExit};
+
+/// Said where a recording has no answer: it has none the next time, either.
+const NOT_RECORDED: &str = "A recording answers what was asked when it was made and nothing else: play with the suite, the options and the \
+    program that it was made with, into another --out; or record anew by --record DIR.";
+
+/// Refuses a suite beside a run that is gone on with: the run keeps its own.
+pub(super) fn refuse_suite(args: &RunArgs) -> Result<(), Failure> {
+    let (Some(dir), Some(suite)) = (&args.resume, &args.settings.suite) else {
+        return Ok(());
+    };
+    Err(anyhow!(
+        "go on with {dir} by {suite}: a run goes on with the suite that it was begun with, which its manifest names; leave out {suite}, or \
+         play it anew without --resume"
+    ))
+    .or_exit(Exit::Usage)
+}
 
 /// How a run is gone on with.
 #[derive(Debug)]
@@ -12,6 +32,8 @@ pub(super) struct Again {
     limit: Option<MicroUsd>,
     /// Whether the run folder has another bound than this process.
     is_other: bool,
+    /// Whether a recording answers, which has no more answers the next time.
+    is_replayed: bool,
 }
 
 impl Again {
@@ -22,6 +44,7 @@ impl Again {
             command: stored::name(command),
             limit: spending.and_then(|spending| spending.limit),
             is_other: spending.is_some_and(|spending| spending.is_other),
+            is_replayed: plan.is_some_and(|plan| plan.roles.is_replayed()),
         }
     }
 
@@ -33,6 +56,14 @@ impl Again {
             Some(limit) => format!("{command} --max-cost {}", limit.usd()),
             None => format!("{command} --max-cost inf"),
         }
+    }
+
+    /// What helps where something outside broke.
+    pub(super) fn after_break(&self) -> String {
+        if self.is_replayed {
+            return paragraph(NOT_RECORDED);
+        }
+        format!("Go on with: {}", self.command())
     }
 
     /// With the operator's next bound, where this one is reached.

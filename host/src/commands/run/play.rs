@@ -162,7 +162,7 @@ pub(super) fn print_end(all: &[Finished], again: &Again) -> Exit {
     } else if out_of_money {
         pibench_report::tell!("Go on with a higher bound: {}", again.beyond());
     } else if cut {
-        pibench_report::tell!("Go on with: {go_on}");
+        pibench_report::tell!("{}", again.after_break());
     }
     if rejected {
         Exit::Setup

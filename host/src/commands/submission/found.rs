@@ -73,8 +73,13 @@ pub(in crate::commands) fn look(
         sessions,
         turns: _,
         rules: replayed,
-        problems,
+        mut problems,
+        unfinished,
     } = verified;
+    if unfinished > 0 {
+        let left = count(unfinished, "episode");
+        problems.push(format!("{left} not played to the end"));
+    }
     let findings = problems.len();
     reasons.extend(problems);
     Ok(Found {

@@ -100,6 +100,7 @@ impl Guests {
                 && !is_compiled(name)
         });
         let fresh: Vec<&str> = fresh.collect();
+        self.check_locks(&names)?;
         let papers = |&name: &&str| -> Result<Papers, LoadError> {
             let papers = self.plugins.papers(name)?;
             if !needed.contains(name) || later.contains(name) {
@@ -133,6 +134,15 @@ impl Guests {
             }
         }
         Ok(marks)
+    }
+
+    /// Refuses what is not as a lock says, before anything is compiled.
+    fn check_locks(&self, names: &[&str]) -> Result<(), PlanError> {
+        let check = |name: &&str| match self.plugins.papers(name) {
+            Err(error @ LoadError::Lock(_)) => Err(PlanError::input(error)),
+            _ => Ok(()),
+        };
+        names.par_iter().with_max_len(1).try_for_each(check)
     }
 
     fn ready(&self, name: &str, beside: bool) -> Result<Arc<Plugin>, LoadError> {

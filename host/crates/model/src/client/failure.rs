@@ -90,6 +90,14 @@ impl Failure {
         }
     }
 
+    /// The wait that the server asks for.
+    pub(super) fn asked(&self) -> Option<Duration> {
+        match self {
+            Self::Trouble { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Whether time alone mends it, as long as it may take.
     pub(super) fn is_rate(&self) -> bool {
         matches!(self, Self::Trouble { rate: true, .. })
