@@ -154,7 +154,7 @@ fn a_session_that_does_not_count_alone_says_so() {
     let report = String::from_utf8(scene.run(&["report", "run"]).stdout).unwrap();
     for said in [table, report].map(|said| flowed(&said)) {
         assert!(!said.contains("0 of 0"), "{said}");
-        let told = "No session here counts by itself: one that others of its group depend on";
+        let told = "No session here counts by itself: of a group only the last session does.";
         assert!(said.contains(told), "{said}");
     }
 }

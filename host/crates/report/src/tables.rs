@@ -287,8 +287,8 @@ pub(super) fn tally(Tally { scored, of }: Tally) -> String {
 /// What a run says of which no session counts.
 pub(super) fn uncounted(results: &RunResults) -> Option<String> {
     (results.scored.of == 0).then(|| {
-        "No session here counts by itself: one that others of its group depend on counts with the last of them: choose that one by \
-         --session, and the others are played with it."
+        "No session here counts by itself: of a group only the last session does. Choose that one by --session, and those before it are \
+         played with it."
             .into()
     })
 }
