@@ -1,7 +1,7 @@
 //! Reads what blind plays of a suite came to: `pilots.toml` beside the suite file, written by hand from what `check --against
 //! RUN --pilot ID` prints. No score and no digest depends on it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 
@@ -54,24 +54,28 @@ pub fn by_session<'a>(
         .collect()
 }
 
-/// Plays of a session that say something of an intent: two agree on most by chance.
-const FEW: usize = 3;
-
-/// Intents that say nothing of who is better: met by every pilot without being told, or by none.
+/// Intents that say nothing of who is better: met by every pilot without being told (true), or by none.
 pub fn undecided<'a>(session: &'a Session, plays: &[&PilotSession]) -> Vec<(&'a str, bool)> {
     let known = |play: &&&PilotSession, id: &str| play.all().any(|one| one == id);
     let intents = session.intents.iter().map(|intent| intent.id.as_str());
     intents
         .filter_map(|id| {
             // An intent that was written later was in no play.
-            let plays: Vec<_> = plays.iter().filter(|play| known(play, id)).collect();
-            let met: BTreeSet<bool> = plays.iter().map(|play| play.met(id)).collect();
-            let [all] = met.into_iter().collect::<Vec<_>>()[..] else {
-                return None;
-            };
-            (plays.len() >= FEW).then_some((id, all))
+            let plays = plays.iter().filter(|play| known(play, id));
+            let met: Vec<bool> = plays.map(|play| play.met(id)).collect();
+            agreed(&met).map(|all| (id, all))
         })
         .collect()
+}
+
+/// What all plays of an intent came to, where it is hardly by chance. A strong reader meets seven of ten: what three plays
+/// missed is one in forty by chance, but what three met one in three, and five one in six.
+fn agreed(met: &[bool]) -> Option<bool> {
+    match met {
+        [true, rest @ ..] if rest.len() >= 4 && rest.iter().all(|met| *met) => Some(true),
+        [false, rest @ ..] if rest.len() >= 2 && !rest.contains(&true) => Some(false),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +104,24 @@ mod tests {
         assert!(play.met("one") && !play.met("two") && play.comp.is_none());
         let errors = read(&ONE.replace("turns = 2", "turns = 2\ntruns = 3")).unwrap_err();
         assert!(errors[0].contains("truns"), "{errors:?}");
+    }
+
+    #[test]
+    fn what_all_plays_met_or_missed_is_told_where_it_is_hardly_by_chance() {
+        for (met, missed, told) in [
+            (4, 0, None),
+            (5, 0, Some(true)),
+            (5, 1, None),
+            (0, 2, None),
+            (0, 3, Some(false)),
+            (1, 3, None),
+            (0, 0, None),
+        ] {
+            assert_eq!(
+                agreed(&[vec![true; met], vec![false; missed]].concat()),
+                told
+            );
+        }
     }
 
     #[test]
