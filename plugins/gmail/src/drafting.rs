@@ -26,9 +26,10 @@ pub(crate) struct DraftIdOnly {
 pub(crate) struct CreateDraft {
     pub recipient_email_addresses: Vec<String>,
     pub body: String,
-    /// Default: the thread's.
+    /// Default: the thread's. None in an answer, which has it.
     pub subject: Option<String>,
     pub belongs_to_email_thread_id: Option<u32>,
+    /// The email that it answers, with its thread.
     pub response_to_email_id: Option<u32>,
     /// YYYY-MM-DDTHH:MM:SS.
     pub scheduled_send_at: Option<String>,

@@ -30,6 +30,24 @@ fn a_draft_is_saved_as_told() {
 }
 
 #[test]
+fn what_a_draft_and_a_page_may_not_have_is_told_before_it_is_refused() {
+    let tools = Gmail::tools().declarations();
+    let told = |tool: &str, argument: &str| {
+        let tool = tools.iter().find(|one| one.name == tool).unwrap();
+        let argument = &tool.schema["properties"][argument];
+        argument["description"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert!(told("create_draft", "subject").contains("None in an answer"));
+    assert!(told("create_draft", "response_to_email_id").contains("with its thread"));
+    for list in ["show_drafts", "search_users", "show_inbox_threads"] {
+        assert!(told(list, "page_limit").contains("at most 20"), "{list}");
+    }
+}
+
+#[test]
 fn a_draft_that_answers_an_email_belongs_to_its_thread() {
     let mut session = ida();
     let draft = |more: Value| {
