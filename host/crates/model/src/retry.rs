@@ -52,7 +52,7 @@ fn noted(waits: &Mutex<Vec<Duration>>) -> MutexGuard<'_, Vec<Duration>> {
     waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A wait in words, in the largest unit that it is a whole number of: `45 s`, `90 s`, `30 min`, `1 h`.
+/// A wait in words, in the largest unit that it is a whole number of, and a long one rounded up: `45 s`, `90 s`, `31 min`, `1 h`.
 pub(super) fn in_words(wait: Duration) -> String {
     let seconds = wait.as_secs_f64().ceil();
     let units = [(86_400.0, "days"), (3_600.0, "h"), (60.0, "min")];
@@ -60,7 +60,7 @@ pub(super) fn in_words(wait: Duration) -> String {
     match units.into_iter().find(whole) {
         Some((86_400.0, _)) if seconds < 172_800.0 => "24 h".into(),
         Some((unit, name)) => format!("{} {name}", seconds / unit),
-        None if seconds >= 7_200.0 => format!("{} h", (seconds / 3_600.0).ceil()),
+        None if seconds >= 172_800.0 => format!("{} h", (seconds / 3_600.0).ceil()),
         None if seconds >= 600.0 => format!("{} min", (seconds / 60.0).ceil()),
         None => format!("{seconds} s"),
     }
@@ -133,7 +133,7 @@ mod tests {
             (1_800.0, "30 min"),
             (1_801.0, "31 min"),
             (3_600.0, "1 h"),
-            (7_300.0, "3 h"),
+            (7_300.0, "122 min"),
             (86_400.0, "24 h"),
             (172_800.0, "2 days"),
         ] {
