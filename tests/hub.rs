@@ -48,9 +48,17 @@ fn configure(scene: &Scene, more: &str) {
 }
 
 /// A client that opens a connection for each request: on a busy machine the hub closes one that waited too long just as it is used.
+/// Where a connection is closed as it is made, a request could wait for ever otherwise: none is waited for that long.
 fn client() -> Client {
     let builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
-    builder.build().unwrap()
+    builder.timeout(Duration::from_secs(300)).build().unwrap()
+}
+
+/// The same from an address of its own, for requests of which most have no answer.
+fn client_of_flood() -> Client {
+    let builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
+    let builder = builder.local_address(std::net::IpAddr::from([127, 0, 0, 2]));
+    builder.timeout(Duration::from_secs(60)).build().unwrap()
 }
 
 /// The program, hosting.
@@ -669,12 +677,7 @@ async fn connections_without_end_and_a_flood_keep_the_other_submitter_in() {
         socket.bind((from, 0).into()).unwrap();
         idle.push(socket.connect(address).await.unwrap());
     }
-    // Without a pool: a request that waits there for another one's connection waits for ever where the hub has closed that.
-    let client = Client::builder()
-        .no_proxy()
-        .pool_max_idle_per_host(0)
-        .local_address(std::net::IpAddr::from([127, 0, 0, 2]));
-    let client = client.build().unwrap();
+    let client = client_of_flood();
     let flood = async || {
         let request = client.get(format!("{}/runs", hub.url)).bearer_auth(&token);
         // One that has no connection left has no answer.
@@ -1116,11 +1119,7 @@ async fn play_own(of: &Submitter<'_>, mcp: &str, number: usize, mut told: Value)
 
 /// The statuses of many requests at once, from an address of their own; 0 where the connection was refused.
 async fn flood(hub: &Hub, token: &str) -> Vec<u16> {
-    let client = Client::builder()
-        .no_proxy()
-        .pool_max_idle_per_host(0)
-        .local_address(std::net::IpAddr::from([127, 0, 0, 2]));
-    let client = client.build().unwrap();
+    let client = client_of_flood();
     let asked = (0..300).map(async |_| {
         let request = client.get(format!("{}/runs", hub.url)).bearer_auth(token);
         let answer = request.send().await;
