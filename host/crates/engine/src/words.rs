@@ -150,10 +150,20 @@ fn shows_own(record: &CallRecord, written: &BTreeSet<&str>) -> bool {
         "read_file" => written.contains(argument("path")),
         "exec" => {
             let command = argument("command");
-            written.iter().any(|path| command.contains(path))
+            written.iter().any(|path| names(command, path))
         }
         _ => false,
     }
+}
+
+/// Whether a command line names a file: by its path, or where it stands in the file's folder by its name alone.
+fn names(command: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_bare = |(at, _): (usize, &str)| {
+        let before = command[..at].chars().next_back();
+        before.is_none_or(|before| before.is_whitespace() || "'\"=;(<".contains(before))
+    };
+    command.contains(path) || command.match_indices(name).any(is_bare)
 }
 
 #[cfg(test)]
@@ -256,6 +266,20 @@ mod tests {
         ] {
             assert_eq!(file(tool, own).as_ref(), Some(&whole), "{tool}");
             assert_eq!(file(tool, other).as_ref(), Some(&none), "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_command_names_a_file_by_its_path_or_in_its_folder_by_its_name() {
+        for (command, is_named) in [
+            ("cat paper/main.tex", true),
+            ("cd paper && sed -n 1,9p main.tex", true),
+            ("cd paper; tail <main.tex", true),
+            ("cat old/main.tex", false),
+            ("cat my-main.tex", false),
+            ("ls paper", false),
+        ] {
+            assert_eq!(names(command, "paper/main.tex"), is_named, "{command}");
         }
     }
 
