@@ -118,6 +118,8 @@ fn a_run_that_is_not_over_verifies_as_far_as_it_goes() {
     let half = text.match_indices("\"event\":\"turn\"").nth(1).unwrap().0;
     std::fs::write(path(1), &text[..half + 40]).unwrap();
     std::fs::remove_file(path(2)).unwrap();
+    // What was sealed was over.
+    assert!(verify(3).contains("law_trainee.r1.jsonl"));
     std::fs::remove_file(scene.path("run/seal.json")).unwrap();
     let said = verify(6);
     for part in [

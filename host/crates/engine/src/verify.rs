@@ -66,8 +66,7 @@ pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunErr
         let problem = "outline.json: it is not what the suite and the plugins say";
         verified.problems.push(problem.into());
     }
-    let is_sealed = plan.folder.root().join("results.json").exists();
-    if verified.unfinished > 0 && !is_sealed {
+    if verified.unfinished > 0 && !plan.folder.has_ended() {
         // A process that is at work, or was killed, has written neither results nor seal.
         return Ok(verified);
     }

@@ -741,7 +741,7 @@ impl RunFolder {
 
     /// Takes away `results.json`, the seal and its signature of a run that is gone on with: they are of what it was.
     pub fn unseal(&self) -> Result<(), FolderError> {
-        for name in ["results.json", SEAL, SEAL_SIGNATURE] {
+        for name in OF_END {
             let path = self.root.join(name);
             match fs::remove_file(&path) {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -756,6 +756,11 @@ impl RunFolder {
         self.disk
             .sync_names()
             .map_err(|source| self.unsynced(source))
+    }
+
+    /// Whether something is there that is written when a run ends.
+    pub fn has_ended(&self) -> bool {
+        OF_END.iter().any(|name| self.root.join(name).exists())
     }
 
     /// Whether `results.json` holds just this.
@@ -1032,6 +1037,8 @@ const PREFLIGHT: &str = "preflight.jsonl";
 const SEAL: &str = "seal.json";
 /// The file of a signature over the seal.
 pub const SEAL_SIGNATURE: &str = "seal.json.sig";
+/// What a run has when it has ended, and is taken away where it is gone on with.
+const OF_END: [&str; 3] = ["results.json", SEAL, SEAL_SIGNATURE];
 /// The namespace of signatures over runs.
 pub const SEAL_NAMESPACE: &str = "pibench-run";
 const LOG: &str = "log.jsonl";

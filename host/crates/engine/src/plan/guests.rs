@@ -100,9 +100,17 @@ impl Guests {
                 && !is_compiled(name)
         });
         let fresh: Vec<&str> = fresh.collect();
-        self.check_locks(&names)?;
-        let papers = |&name: &&str| -> Result<Papers, LoadError> {
-            let papers = self.plugins.papers(name)?;
+        // Reading and hashing some 100 MB is most of the start of a run.
+        let each = names.par_iter().with_max_len(1);
+        let told: Vec<_> = each.clone().map(|name| self.plugins.papers(name)).collect();
+        // What is not as a lock says is refused before anything is compiled.
+        let told = told.into_iter().map(|papers| match papers {
+            Err(error @ LoadError::Lock(_)) => Err(PlanError::input(error)),
+            papers => Ok(papers),
+        });
+        let told = told.collect::<Result<Vec<_>, _>>()?;
+        let papers = |(&name, papers): (&&str, Result<Papers, LoadError>)| {
+            let papers = papers?;
             if !needed.contains(name) || later.contains(name) {
                 return Ok(papers);
             }
@@ -116,9 +124,8 @@ impl Guests {
         if !fresh.is_empty() {
             (machine.tell)(Notice::Compiling { plugins: &fresh });
         }
-        // Reading and hashing some 100 MB is most of the start of a run.
         let begun = Instant::now();
-        let papers: Vec<_> = names.par_iter().with_max_len(1).map(papers).collect();
+        let papers: Vec<_> = each.zip(told).map(papers).collect();
         if !fresh.is_empty() {
             tell_compiled(machine, &fresh, begun);
         }
@@ -134,15 +141,6 @@ impl Guests {
             }
         }
         Ok(marks)
-    }
-
-    /// Refuses what is not as a lock says, before anything is compiled.
-    fn check_locks(&self, names: &[&str]) -> Result<(), PlanError> {
-        let check = |name: &&str| match self.plugins.papers(name) {
-            Err(error @ LoadError::Lock(_)) => Err(PlanError::input(error)),
-            _ => Ok(()),
-        };
-        names.par_iter().with_max_len(1).try_for_each(check)
     }
 
     fn ready(&self, name: &str, beside: bool) -> Result<Arc<Plugin>, LoadError> {
