@@ -1,6 +1,8 @@
 //! The condition `file`: what stands in the workspace now. It reads and changes nothing else.
 
-use globset::{GlobBuilder, GlobMatcher};
+use std::cell::OnceCell;
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use pibench_sdk::grader::{ChangeKind, WorkspaceError};
 use serde_json::Value;
 
@@ -43,7 +45,9 @@ struct Wanted {
 struct Pathname {
     text: String,
     /// None for a path that is one file's.
-    glob: Option<GlobMatcher>,
+    glob: Option<Glob>,
+    /// Made when a file is looked at: a glob is an expression, which costs more to compile than all else that is read here.
+    compiled: OnceCell<GlobMatcher>,
     /// The folder below which all fitting files are.
     folder: String,
     /// Whether they may be in folders of that folder.
@@ -60,10 +64,8 @@ impl Pathname {
         }
         let glob = || {
             let glob = GlobBuilder::new(&text).literal_separator(true).build();
-            glob.map(|glob| glob.compile_matcher())
-                .map_err(|error| wrong(&format!("is no glob: {}", error.kind())))
+            glob.map_err(|error| wrong(&format!("is no glob: {}", error.kind())))
         };
-        // A glob is an expression, which costs more to compile than all else that is read here.
         let glob = text.contains(SPECIAL).then(glob).transpose()?;
         let parts: Vec<&str> = text.split('/').collect();
         let folders = &parts[..parts.len() - 1];
@@ -76,6 +78,7 @@ impl Pathname {
         Ok(Self {
             text,
             glob,
+            compiled: OnceCell::new(),
             folder,
             deep,
         })
@@ -85,7 +88,8 @@ impl Pathname {
         let Some(glob) = &self.glob else {
             return path == self.text;
         };
-        glob.is_match(path)
+        let compiled = self.compiled.get_or_init(|| glob.compile_matcher());
+        compiled.is_match(path)
     }
 
     /// The paths and sizes of the files that fit.

@@ -139,6 +139,7 @@ mod diff;
 mod file;
 mod finding;
 mod matcher;
+mod pattern;
 mod range;
 mod said;
 mod scene;
@@ -147,13 +148,15 @@ mod shown;
 mod table;
 mod unchanged;
 
+use std::rc::Rc;
+
 use pibench_sdk::export_grader;
 use pibench_sdk::grader::{Check, Evidence, Grader, Verdict, Workspace};
 
 use crate::condition::Condition;
 use crate::scene::Scene;
 use crate::shown::clip_to;
-use crate::table::Node;
+use crate::table::{Node, Reading};
 
 /// The one check of a configuration.
 const CHECK: &str = "met";
@@ -169,7 +172,11 @@ pub struct Rules;
 
 impl Grader for Rules {
     fn list_checks(config: &str) -> Result<Vec<Check>, String> {
-        condition(config)?;
+        let reading = Reading {
+            compiles_all: true,
+            ..Reading::default()
+        };
+        condition(config, &Rc::new(reading))?;
         Ok(vec![Check {
             id: CHECK.to_owned(),
             description: String::new(),
@@ -182,9 +189,14 @@ impl Grader for Rules {
         workspace: &dyn Workspace,
     ) -> Result<Vec<Verdict>, String> {
         let scene = Scene::new(evidence, workspace);
-        let finding = condition(config)?
+        let reading = Rc::default();
+        let finding = condition(config, &reading)?
             .judge(&scene)
             .map_err(|undecided| undecided.to_string())?;
+        // What was tried without one that cannot be compiled is no finding.
+        if let Some(refused) = reading.refused.get() {
+            return Err(refused.to_string());
+        }
         let reason = clip_to(&finding.reason, MAX_REASON);
         Ok(vec![Verdict {
             check: CHECK.to_owned(),
@@ -194,9 +206,9 @@ impl Grader for Rules {
     }
 }
 
-fn condition(config: &str) -> Result<Condition, String> {
+fn condition(config: &str, reading: &Rc<Reading>) -> Result<Condition, String> {
     let value = serde_json::from_str(config).map_err(|error| format!("config: {error}"))?;
-    Condition::parse(Node::root(value)).map_err(|error| error.to_string())
+    Condition::parse(Node::root(value, Rc::clone(reading))).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -2,17 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
+use crate::pattern::Pattern;
 use crate::schema::Schema;
 use crate::shown::{SHOWN, clip, clip_to, shown};
 use crate::table::{ConfigError, Node, Table};
-
-/// The longest regular expression, in bytes.
-const MAX_REGEX: usize = 1024;
-/// The largest compiled regular expression, in bytes: repetitions of repetitions are refused when they are read.
-const MAX_REGEX_PROGRAM: usize = 1 << 20;
 
 /// Values that earlier steps of an order captured, by name.
 pub(crate) type Captures = BTreeMap<String, Value>;
@@ -35,7 +30,7 @@ enum Test {
     OneOf(Vec<Value>),
     Contains(Vec<Value>),
     NoneOf(Vec<Value>),
-    Matches(Vec<Regex>),
+    Matches(Vec<Pattern>),
     Part(Vec<Part>),
     Min(f64),
     Max(f64),
@@ -53,7 +48,7 @@ enum Test {
 
 /// What is asked of a place in a text.
 struct Part {
-    pattern: Regex,
+    pattern: Pattern,
     is: Matcher,
 }
 
@@ -124,7 +119,7 @@ fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {
             .map(Test::Contains),
     );
     tests.extend(table.read("none_of", one_or_more_values)?.map(Test::NoneOf));
-    tests.extend(table.read("matches", regexes)?.map(Test::Matches));
+    tests.extend(table.read("matches", patterns)?.map(Test::Matches));
     tests.extend(
         table
             .read("part", |node| parts(node, names))?
@@ -172,36 +167,21 @@ fn any_values(node: Node) -> Result<Vec<Value>, ConfigError> {
     }
 }
 
-fn regexes(node: Node) -> Result<Vec<Regex>, ConfigError> {
-    node.one_or_more()?.into_iter().map(regex).collect()
+fn patterns(node: Node) -> Result<Vec<Pattern>, ConfigError> {
+    node.one_or_more()?.into_iter().map(Pattern::parse).collect()
 }
 
 fn parts(node: Node, names: Names) -> Result<Vec<Part>, ConfigError> {
     let part = |node: Node| {
         let mut table = node.table()?;
         let part = Part {
-            pattern: regex(table.require("pattern")?)?,
+            pattern: Pattern::parse(table.require("pattern")?)?,
             is: Matcher::parse(table.require("is")?, names)?,
         };
         table.finish()?;
         Ok(part)
     };
     node.one_or_more()?.into_iter().map(part).collect()
-}
-
-fn regex(node: Node) -> Result<Regex, ConfigError> {
-    let path = node.path.clone();
-    let text = node.text()?;
-    if text.len() > MAX_REGEX {
-        return Err(ConfigError::new(
-            &path,
-            format!("is longer than {MAX_REGEX} bytes"),
-        ));
-    }
-    RegexBuilder::new(&text)
-        .size_limit(MAX_REGEX_PROGRAM)
-        .build()
-        .map_err(|error| ConfigError::new(&path, format!("is no regular expression: {error}")))
 }
 
 fn captured(node: Node, names: Names) -> Result<String, ConfigError> {
@@ -253,8 +233,8 @@ impl Test {
                 .map(|part| format!("is {}, with {}", shown(value), shown(part))),
             Self::Matches(wanted) => wanted
                 .iter()
-                .find(|regex| !value.as_str().is_some_and(|text| regex.is_match(text)))
-                .map(|regex| unmatched(value, regex)),
+                .find(|pattern| !value.as_str().is_some_and(|text| pattern.is_match(text)))
+                .map(|pattern| unmatched(value, pattern)),
             Self::Part(parts) => parts.iter().find_map(|part| part.mismatch(value, captures)),
             Self::Min(min) => unless(
                 value.as_f64().is_some_and(|number| number >= *min),
@@ -291,22 +271,19 @@ impl Test {
     }
 }
 
-fn unmatched(value: &Value, pattern: &Regex) -> String {
-    let (value, pattern) = (shown(value), clip(pattern.as_str()));
+fn unmatched(value: &Value, pattern: &Pattern) -> String {
+    let (value, pattern) = (shown(value), clip(pattern.text()));
     format!("is {value}, which does not match /{pattern}/")
 }
 
 impl Part {
     fn mismatch(&self, value: &Value, captures: &Captures) -> Option<String> {
         let Self { pattern, is } = self;
-        let found = value.as_str().and_then(|text| pattern.captures(text));
-        let Some(found) = found else {
+        let Some(place) = value.as_str().and_then(|text| pattern.find(text)) else {
             return Some(unmatched(value, pattern));
         };
-        // A group that took no part in the match is as good as none.
-        let place = found.get(1).or_else(|| found.get(0))?;
-        let reason = is.mismatch(Some(&Value::from(place.as_str())), captures)?;
-        let pattern = clip(pattern.as_str());
+        let reason = is.mismatch(Some(&Value::from(place)), captures)?;
+        let pattern = clip(pattern.text());
         Some(format!("has a place that matches /{pattern}/ and {reason}"))
     }
 }

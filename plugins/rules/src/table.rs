@@ -1,6 +1,9 @@
 //! Strict reading of the configuration: every key is taken by name, what is left over is an error, and every error
 //! names its place. It knows no condition.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use serde_json::{Map, Value};
 
 /// What is wrong with a configuration, and where.
@@ -21,19 +24,30 @@ impl ConfigError {
     }
 }
 
+/// How a configuration is read.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    /// Whether every pattern is compiled as it is read, and not when it is first tried.
+    pub(crate) compiles_all: bool,
+    /// The first pattern that was tried and could not be compiled.
+    pub(crate) refused: OnceCell<ConfigError>,
+}
+
 /// A value of the configuration and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) path: String,
+    pub(crate) reading: Rc<Reading>,
 }
 
 impl Node {
     /// The configuration itself.
-    pub(crate) fn root(value: Value) -> Self {
+    pub(crate) fn root(value: Value, reading: Rc<Reading>) -> Self {
         Self {
             value,
             path: "config".to_owned(),
+            reading,
         }
     }
 
@@ -75,13 +89,14 @@ impl Node {
         if values.is_empty() {
             return Err(ConfigError::new(&self.path, "must not be empty"));
         }
-        let path = self.path;
+        let Self { path, reading, .. } = self;
         Ok(values
             .into_iter()
             .enumerate()
             .map(|(index, value)| Node {
                 value,
                 path: format!("{path}.{index}"),
+                reading: Rc::clone(&reading),
             })
             .collect())
     }
@@ -101,6 +116,7 @@ impl Node {
                 path: self.path,
                 entries,
                 known: Vec::new(),
+                reading: self.reading,
             }),
             _ => Err(self.error("must be a table")),
         }
@@ -113,6 +129,7 @@ pub(crate) struct Table {
     pub(crate) path: String,
     entries: Map<String, Value>,
     known: Vec<&'static str>,
+    reading: Rc<Reading>,
 }
 
 impl Table {
@@ -122,6 +139,7 @@ impl Table {
         Some(Node {
             value,
             path: format!("{}.{key}", self.path),
+            reading: Rc::clone(&self.reading),
         })
     }
 
@@ -145,10 +163,17 @@ impl Table {
             path,
             entries,
             known: _,
+            reading,
         } = self;
         entries.into_iter().map(move |(key, value)| {
             let path = format!("{path}.{key}");
-            (key, Node { value, path })
+            let reading = Rc::clone(&reading);
+            let node = Node {
+                value,
+                path,
+                reading,
+            };
+            (key, node)
         })
     }
 

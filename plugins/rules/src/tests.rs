@@ -874,6 +874,15 @@ fn missing_and_mistaken_values_of_texts_orders_files_and_apps_are_named_with_the
         "said = { text = { matches = \"(a{500}){500}\" } }",
         "is no regular expression",
     );
+    // Compiled when it is tried: where nothing is, its syntax alone is looked at.
+    let large = "file = { path = \"no-such-file\", content = { matches = \"(a{500}){500}\" } }";
+    let error = Rules::list_checks(&config(large)).unwrap_err();
+    assert!(error.contains("is no regular expression"), "{error}");
+    accepts(&format!("not = {{ {large} }}"));
+    wrong(
+        "not = { file = { path = \"no-such-file\", content = { matches = \"(\" } } }",
+        "config.not.file.content.matches: is no regular expression",
+    );
     wrong(
         "said = { text = { schema = { type = 5 } } }",
         "config.said.text.schema: is no JSON Schema",
@@ -1013,7 +1022,7 @@ fn condition() -> impl Strategy<Value = Value> {
     let matcher = || {
         nearly_config().prop_map(|value| {
             let bare = json!({"equals": value});
-            if super::condition(&json!({"said": {"text": value}}).to_string()).is_ok() {
+            if Rules::list_checks(&json!({"said": {"text": value}}).to_string()).is_ok() {
                 value
             } else {
                 bare

@@ -16,6 +16,8 @@ pub mod clock;
 #[doc(hidden)]
 pub mod exported;
 pub mod grader;
+#[cfg(target_family = "wasm")]
+mod heap;
 pub mod layer;
 pub mod list;
 pub mod listing;
@@ -37,7 +39,7 @@ pub use pibench_search as search;
 /// A component is one thread, with a memory that it alone grows.
 #[cfg(target_family = "wasm")]
 #[global_allocator]
-static HEAP: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+static HEAP: heap::Heap = heap::heap();
 
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]

@@ -325,7 +325,7 @@ async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) 
 
 /// A run that has played for so long lasts: shorter ones would begin to compile the same plugin well, each anew, and end before it
 /// is there.
-const LASTING: Duration = Duration::from_secs(4);
+const LASTING: Duration = Duration::from_secs(20);
 
 /// Compiles the plugins of the agent's tools that are not yet, while the first turns play: one after the other, that which
 /// takes longest last, on threads that give way to all others. On those of the pool that compiles the apps, the first turn would

@@ -201,6 +201,8 @@ enum Room {
 struct Books {
     usage: Usage,
     tracker: change::Tracker,
+    /// Sorted; None where something may have been written since it was last asked for.
+    empty_folders: Option<Vec<String>>,
 }
 
 impl Workspace {
@@ -235,7 +237,11 @@ impl Workspace {
         let tracker = change::Tracker::default();
         Self {
             view,
-            books: Arc::new(Mutex::new(Books { usage, tracker })),
+            books: Arc::new(Mutex::new(Books {
+                usage,
+                tracker,
+                empty_folders: None,
+            })),
         }
     }
 
@@ -249,7 +255,14 @@ impl Workspace {
         }
     }
 
+    /// For who writes.
     fn books(&self) -> MutexGuard<'_, Books> {
+        let mut books = self.read_books();
+        books.empty_folders = None;
+        books
+    }
+
+    fn read_books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -260,7 +273,7 @@ impl Workspace {
 
     /// What the workspace holds now.
     pub fn usage(&self) -> Usage {
-        self.books().usage
+        self.read_books().usage
     }
 
     /// See [`View::read`].
@@ -348,7 +361,7 @@ impl Workspace {
     /// new period. A file that was made and removed, or written with its own content, has not
     /// changed.
     pub fn take_changes(&mut self) -> Result<Vec<Change>, WorkspaceError> {
-        self.books().tracker.take(&self.view)
+        self.read_books().tracker.take(&self.view)
     }
 
     /// The size of the file that a write would replace; None where there is none.

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::catalog;
@@ -234,6 +235,30 @@ impl Loader {
             path: self.pack.shown(path),
             text: text.into(),
         })
+    }
+
+    /// Reads a session of an episode by a loader of its own, to be joined. The error is a message for the place that names the
+    /// session.
+    fn read_session(
+        &self,
+        name: &str,
+        folder: &str,
+        file: &PersonaFile,
+    ) -> (Self, Result<Option<Session>, String>) {
+        let mut own = Self {
+            pack: self.pack.fork(),
+            problems: Vec::new(),
+        };
+        let folder = join(folder, &format!("sessions/{name}"));
+        let source = own.source(&join(&folder, SESSION));
+        let session =
+            source.map(|source| own.session(&source, Some(name), &folder, Some(&file.tools)));
+        (own, session)
+    }
+
+    fn join(&mut self, other: Self) {
+        self.pack.join(other.pack);
+        self.problems.extend(other.problems);
     }
 
     /// Parses a file and builds something of it. The file's own problems come before those of the files it names.
@@ -458,42 +483,41 @@ impl Loader {
         place: &Place<'_>,
         report: &mut Report<'_>,
     ) -> Vec<Session> {
+        // Most of what loading takes is reading sessions, and none needs another one.
+        let read: Vec<Option<(Self, Result<Option<Session>, String>)>> = (0..file.episode.len())
+            .into_par_iter()
+            .map(|index| {
+                let name = &file.episode[index].session;
+                let stands_before = file.episode[..index]
+                    .iter()
+                    .any(|earlier| earlier.session == *name);
+                (is_id(name) && !stands_before).then(|| self.read_session(name, folder, file))
+            })
+            .collect();
         let mut sessions: Vec<Option<Session>> = Vec::new();
-        for (index, entry) in file.episode.iter().enumerate() {
+        for (index, (entry, read)) in file.episode.iter().zip(read).enumerate() {
             let span = place.index(index).key("session").span();
-            if file.episode[..index]
-                .iter()
-                .any(|earlier| earlier.session == entry.session)
-            {
-                report.add(
-                    span,
-                    format!(
-                        "the session `{}` stands twice in the episode",
-                        entry.session
-                    ),
-                );
-                sessions.push(None);
-                continue;
-            }
-            if !is_id(&entry.session) {
-                report.add_with_help(span, format!("`{}` is no id", entry.session), ID_RULE);
-                sessions.push(None);
-                continue;
-            }
-            let session_folder = join(folder, &format!("sessions/{}", entry.session));
-            let session = match self.source(&join(&session_folder, SESSION)) {
-                Ok(source) => self.session(
-                    &source,
-                    Some(&entry.session),
-                    &session_folder,
-                    Some(&file.tools),
-                ),
-                Err(message) => {
-                    report.add(span, message);
+            let name = &entry.session;
+            sessions.push(match read {
+                None if is_id(name) => {
+                    report.add(
+                        span,
+                        format!("the session `{name}` stands twice in the episode"),
+                    );
                     None
                 }
-            };
-            sessions.push(session);
+                None => {
+                    report.add_with_help(span, format!("`{name}` is no id"), ID_RULE);
+                    None
+                }
+                Some((other, session)) => {
+                    self.join(other);
+                    session.unwrap_or_else(|message| {
+                        report.add(span, message);
+                        None
+                    })
+                }
+            });
         }
         episode::check(&file.episode, &sessions, place, report);
         episode::check_clocks(&sessions, place, report);

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cap_std::ambient_authority;
@@ -56,12 +58,19 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Pack {
     root: Utf8PathBuf,
-    dir: Dir,
+    dir: Arc<Dir>,
     read: BTreeMap<String, blake3::Hash>,
-    bytes: u64,
+    spent: Arc<Spent>,
     limits: PackLimits,
     /// Of a private pack.
-    private: Files,
+    private: Arc<Files>,
+}
+
+/// What one load read so far, by all doors that it has.
+#[derive(Debug, Default)]
+struct Spent {
+    bytes: AtomicU64,
+    files: AtomicUsize,
 }
 
 /// What one load may read.
@@ -93,7 +102,7 @@ impl Pack {
         let private = keyring::files_of(folder.as_std_path()).map_err(io::Error::other)?;
         let private = private.unwrap_or_default();
         pack.check_private(&private).map_err(io::Error::other)?;
-        pack.private = private;
+        pack.private = Arc::new(private);
         Ok(pack)
     }
 
@@ -107,12 +116,30 @@ impl Pack {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
         Ok(Self {
             root: root.to_owned(),
-            dir,
+            dir: Arc::new(dir),
             read: BTreeMap::new(),
-            bytes: 0,
+            spent: Arc::default(),
             limits: PackLimits::DEFAULT,
-            private: Files::new(),
+            private: Arc::default(),
         })
+    }
+
+    /// Another door to the same files, for another thread. What both read counts together against the limits, and
+    /// [`Self::join`] has it for the digest.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            root: self.root.clone(),
+            dir: Arc::clone(&self.dir),
+            read: BTreeMap::new(),
+            spent: Arc::clone(&self.spent),
+            limits: self.limits,
+            private: Arc::clone(&self.private),
+        }
+    }
+
+    /// Takes what was read by a fork.
+    pub(super) fn join(&mut self, fork: Self) {
+        self.read.extend(fork.read);
     }
 
     /// Refuses private files under names that no file of a pack has, or that other files have. The error reads after a colon.
@@ -148,14 +175,14 @@ impl Pack {
             return Err(too_large(size));
         }
         let PackLimits { bytes, files, .. } = self.limits;
-        self.bytes += size;
-        if self.bytes > bytes {
+        if self.spent.bytes.fetch_add(size, Ordering::Relaxed) + size > bytes {
             return Err(ReadError::Total {
                 path: path.to_owned(),
                 limit: bytes,
             });
         }
-        if self.read.len() >= files {
+        if !self.read.contains_key(path) && self.spent.files.fetch_add(1, Ordering::Relaxed) >= files
+        {
             return Err(ReadError::Number {
                 path: path.to_owned(),
                 limit: files,
@@ -460,7 +487,7 @@ mod tests {
         assert!(pack.check_private(&files(&["c", "c/d"])).is_err());
         let good = files(&["a/c", "d/e/f", "d0"]);
         pack.check_private(&good).unwrap();
-        pack.private = good;
+        pack.private = Arc::new(good);
         assert_eq!(pack.read("d/e/f", 9).unwrap(), b"2");
         assert_eq!(pack.read("a/b", 9).unwrap(), b"1");
         assert_eq!(pack.names("").unwrap(), ["a", "d", "d0"]);
@@ -495,6 +522,26 @@ mod tests {
         pack.read("c", 9).unwrap();
         let error = pack.read("d", 9).unwrap_err().to_string();
         assert_eq!(error, "read `d`: the pack has more than 3 files");
+    }
+
+    #[test]
+    fn what_two_doors_read_counts_together_and_is_joined() {
+        let (_folder, mut pack) = pack(&[("a", "12"), ("b", "34"), ("c", "5")]);
+        pack.limits.bytes = 4;
+        let mut fork = pack.fork();
+        fork.read("a", 9).unwrap();
+        pack.read("b", 9).unwrap();
+        let error = fork.read("c", 9).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "read `c`: the pack's files have more than 4 bytes together"
+        );
+        pack.join(fork);
+        assert_eq!(pack.files().keys().collect::<Vec<_>>(), ["a", "b"]);
+        pack.limits.files = 2;
+        pack.limits.bytes = 9;
+        let error = pack.fork().read("c", 9).unwrap_err().to_string();
+        assert_eq!(error, "read `c`: the pack has more than 2 files");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod tries;
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
+use rayon::prelude::*;
 
 use crate::load::{Loader, PERSONA, SESSION, folder_and_name, join};
 use crate::manifest::IMPORTED;
@@ -118,35 +119,47 @@ impl<'s> Authored<'s> {
 
     /// Everything that is wrong or odd, in the order of the files.
     pub fn problems(&self, tools: &Tools<'_>) -> Vec<Problem> {
-        let mut problems = Vec::new();
         let tries = Tries::default();
-        for (persona, authored) in &self.personas {
-            problems.extend(authored.own_problems(persona, tools));
-            let mut shown = Shown::of_persona(self.suite, persona, tools.known);
-            for (index, session) in persona.sessions.iter().enumerate() {
-                shown.add_session(persona, index);
-                let Some(AuthoredSession { source, file }) = authored.sessions.get(&session.id)
-                else {
-                    continue;
-                };
-                problems.extend(on_document(source, |root, report| {
-                    let ground = Ground {
-                        persona,
-                        index,
-                        session,
-                        file,
-                        authored,
-                        root,
-                        tries: &tries,
-                    };
-                    ground.check(&shown, tools, report);
-                }));
-            }
-        }
+        let each = self.personas.par_iter();
+        let mut problems: Vec<Problem> = each
+            .flat_map_iter(|(persona, authored)| {
+                self.problems_of(persona, authored, tools, &tries)
+            })
+            .collect();
         let spent = tries
             .spent()
             .map(|message| Problem::of_file(&self.suite.path, message));
         problems.extend(spent);
+        problems
+    }
+
+    fn problems_of(
+        &self,
+        persona: &Persona,
+        authored: &AuthoredPersona,
+        tools: &Tools<'_>,
+        tries: &Tries,
+    ) -> Vec<Problem> {
+        let mut problems = authored.own_problems(persona, tools);
+        let mut shown = Shown::of_persona(self.suite, persona, tools.known);
+        for (index, session) in persona.sessions.iter().enumerate() {
+            shown.add_session(persona, index);
+            let Some(AuthoredSession { source, file }) = authored.sessions.get(&session.id) else {
+                continue;
+            };
+            problems.extend(on_document(source, |root, report| {
+                let ground = Ground {
+                    persona,
+                    index,
+                    session,
+                    file,
+                    authored,
+                    root,
+                    tries,
+                };
+                ground.check(&shown, tools, report);
+            }));
+        }
         problems
     }
 

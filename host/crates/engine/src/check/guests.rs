@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::plan::OF_TOOLS;
 use pibench_agent::builtin;
 use pibench_core::message::ToolSpec;
 use pibench_sandbox::grader::Grader;
@@ -34,6 +35,10 @@ impl There {
                     absent.insert(name);
                 }
             }
+        }
+        // Whatever plays here or later has the better code of these from now on. What is wrong with one is told where it is needed.
+        for name in OF_TOOLS.into_iter().filter(|name| plugins.is_there(name)) {
+            let _ = plugins.get(name);
         }
         Self {
             tools: specs.iter().map(tool_text).collect(),

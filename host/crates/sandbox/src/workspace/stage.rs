@@ -91,11 +91,17 @@ impl Workspace {
         Ok(())
     }
 
-    /// The folders that hold neither a file nor a folder, sorted: what is there beside the files.
+    /// The folders that hold neither a file nor a folder, sorted: what is there beside the files. What a process does beside the
+    /// door is seen once it was compared.
     pub fn empty_folders(&self) -> Result<Vec<String>, WorkspaceError> {
+        let mut books = self.read_books();
+        if let Some(known) = &books.empty_folders {
+            return Ok(known.clone());
+        }
         let empty = self.view.empty_folders()?.into_iter();
         let mut empty: Vec<String> = empty.map(|folder| folder.to_string()).collect();
         empty.sort();
+        books.empty_folders = Some(empty.clone());
         Ok(empty)
     }
 
@@ -113,7 +119,7 @@ impl Workspace {
         }
         for text in folders {
             let folder = parse_path(text)?;
-            let mut usage = self.usage();
+            let mut usage = self.books().usage;
             match self.make_directories(&mut usage, &folder) {
                 Ok(_) => self.books().usage = usage,
                 Err(WorkspaceError::NotADirectory(_) | WorkspaceError::NotAFile(_)) => {}

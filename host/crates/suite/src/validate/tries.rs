@@ -1,8 +1,8 @@
 //! What all tries of matchers together may cost, so that no file of many small ones keeps `check` busy for hours: how much a
 //! try costs is told before it is made, by the matcher's states and the text's length.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pibench_core::matcher::{Matcher, Piece};
 
@@ -12,7 +12,7 @@ const MOST: u64 = 1 << 38;
 
 /// The tries of one suite so far.
 #[derive(Debug, Default)]
-pub(super) struct Tries(RefCell<Counted>);
+pub(super) struct Tries(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -30,20 +30,28 @@ impl Tries {
         text: &str,
         piece: &Piece,
     ) -> Option<bool> {
-        let mut counted = self.0.borrow_mut();
-        if counted.all > MOST {
-            return None;
-        }
         let cost = (matcher.units() as u64).saturating_mul(text.len() as u64);
+        self.may_spend(name, cost).then(|| matcher.reads(piece))
+    }
+
+    fn may_spend(&self, name: impl FnOnce() -> String, cost: u64) -> bool {
+        let mut counted = self.counted();
+        if counted.all > MOST {
+            return false;
+        }
         counted.all = counted.all.saturating_add(cost);
         let own = counted.each.entry(name()).or_default();
         *own = own.saturating_add(cost);
-        (counted.all <= MOST).then(|| matcher.reads(piece))
+        counted.all <= MOST
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// That the budget is spent, and on whom.
     pub(super) fn spent(&self) -> Option<String> {
-        let counted = self.0.borrow();
+        let counted = self.counted();
         let (name, cost) = counted.each.iter().max_by_key(|(_, cost)| **cost)?;
         (counted.all > MOST).then(|| {
             format!(

@@ -121,5 +121,31 @@ fn a_folder_that_holds_only_what_is_never_opened_is_an_empty_one() {
     assert_eq!(workspace.empty_folders().unwrap(), ["hard", "link"]);
     // Its own file beside it counts.
     std::fs::write(inside.join("hard/2"), b"1").unwrap();
-    assert_eq!(workspace.empty_folders().unwrap(), ["link"]);
+    let root = Utf8PathBuf::from_path_buf(inside).unwrap();
+    let again = Workspace::open(&root, Quota::default()).unwrap();
+    assert_eq!(again.empty_folders().unwrap(), ["link"]);
+}
+
+#[test]
+fn empty_folders_are_looked_for_again_after_each_edit() {
+    let (_outer, mut workspace) = with(Quota::default());
+    let empty = |workspace: &Workspace| workspace.empty_folders().unwrap();
+    assert_eq!(empty(&workspace), [""; 0]);
+    workspace.make_directory(&at("a")).unwrap();
+    assert_eq!(empty(&workspace), ["a"]);
+    // By another hold on the same files.
+    workspace.share().write(&at("a/1"), b"1").unwrap();
+    assert_eq!(empty(&workspace), [""; 0]);
+    workspace.rename(&at("a/1"), &at("2")).unwrap();
+    assert_eq!(empty(&workspace), ["a"]);
+    workspace.append(&at("a/3"), b"1").unwrap();
+    assert_eq!(empty(&workspace), [""; 0]);
+    workspace.remove(&at("a/3")).unwrap();
+    assert_eq!(empty(&workspace), ["a"]);
+    workspace.stage(&at("a/4"), b"1").unwrap();
+    assert_eq!(empty(&workspace), [""; 0]);
+    workspace.set_empty_folders(&["b".into()]).unwrap();
+    assert_eq!(empty(&workspace), ["b"]);
+    workspace.clear().unwrap();
+    assert_eq!(empty(&workspace), [""; 0]);
 }
