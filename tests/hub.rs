@@ -50,13 +50,13 @@ fn configure(scene: &Scene, more: &str) {
 /// A client that opens a connection for each request: on a busy machine the hub closes one that waited too long just as it is used.
 /// Where a connection is closed as it is made, a request could wait for ever otherwise: none is waited for that long.
 fn client() -> Client {
-    let builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
+    let builder = pibench_tls::client().no_proxy().pool_max_idle_per_host(0);
     builder.timeout(Duration::from_mins(5)).build().unwrap()
 }
 
 /// The same from an address of its own, for requests of which most have no answer.
 fn client_of_flood() -> Client {
-    let builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
+    let builder = pibench_tls::client().no_proxy().pool_max_idle_per_host(0);
     let builder = builder.local_address(std::net::IpAddr::from([127, 0, 0, 2]));
     builder.timeout(Duration::from_mins(1)).build().unwrap()
 }

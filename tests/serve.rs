@@ -230,7 +230,7 @@ async fn the_server_wants_its_token_and_no_other_host() {
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
     } });
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = pibench_tls::client().no_proxy().build().unwrap();
     let status = async |token: &str, headers: &[(&str, &str)]| {
         let mut request = client
             .post(url)
@@ -267,7 +267,7 @@ async fn idle_connections_keep_no_agent_out() {
     for _ in 0..300 {
         idle.push(std::net::TcpStream::connect(address).unwrap());
     }
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = pibench_tls::client().no_proxy().build().unwrap();
     let ping = async |token: &str| {
         let request = client
             .post(url)

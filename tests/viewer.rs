@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pibench_report::viewer::Viewer;
 use reqwest::header::HOST;
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::scene::Scene;
@@ -30,7 +30,7 @@ async fn only_who_knows_the_address_reads() {
     let scene = Scene::new();
     scene.play("run", &["--persona", "law_trainee"]);
     viewed(vec![scene.path("run")], |url| async move {
-        let client = Client::new();
+        let client = pibench_tls::client().build().unwrap();
         let page = client.get(&url).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
         assert_eq!(page.headers()["cache-control"], "no-store");
@@ -184,7 +184,7 @@ async fn idle_connections_keep_no_reader_out() {
         }
         let version = json(&format!("{url}version")).await;
         assert_eq!(version["complete"], true);
-        let client = Client::new();
+        let client = pibench_tls::client().build().unwrap();
         let stranger = client.get(format!("http://{address}/")).send().await;
         assert_eq!(stranger.unwrap().status(), StatusCode::NOT_FOUND);
         // The oldest was sent away: there is nothing more to read.

@@ -168,7 +168,10 @@ fn any_values(node: Node) -> Result<Vec<Value>, ConfigError> {
 }
 
 fn patterns(node: Node) -> Result<Vec<Pattern>, ConfigError> {
-    node.one_or_more()?.into_iter().map(Pattern::parse).collect()
+    node.one_or_more()?
+        .into_iter()
+        .map(Pattern::parse)
+        .collect()
 }
 
 fn parts(node: Node, names: Names) -> Result<Vec<Part>, ConfigError> {

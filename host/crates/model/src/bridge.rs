@@ -27,7 +27,7 @@ pub async fn bridge(url: &str, token: &str) -> Result<(), BridgeError> {
     if !url.starts_with("http://127.0.0.1:") {
         return Err(BridgeError::Elsewhere(url.to_owned()));
     }
-    let client = reqwest::Client::builder().no_proxy().build()?;
+    let client = pibench_tls::client().no_proxy().build()?;
     let mut input = BufReader::new(tokio::io::stdin());
     let mut output = tokio::io::stdout();
     let mut under_way = FuturesUnordered::new();

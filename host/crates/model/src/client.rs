@@ -169,7 +169,7 @@ impl<'a> Clients<'a> {
         if let Some(http) = self.http.get(&certificates) {
             return Ok(http.clone());
         }
-        let mut http = reqwest::Client::builder();
+        let mut http = pibench_tls::client();
         if !certificates {
             http = http.tls_certs_only([]);
         }

@@ -310,7 +310,7 @@ impl Drop for Line {
 }
 
 fn client(target: &Target) -> reqwest::Result<Client> {
-    let mut http = Client::builder();
+    let mut http = pibench_tls::client();
     // A slim machine has no certificates.
     if target.url.scheme() == "http" {
         http = http.tls_certs_only([]);

@@ -453,7 +453,7 @@ struct Net<'a> {
 
 impl<'a> Net<'a> {
     fn new(from: &'a str, first: &Url) -> Result<Self, SourceError> {
-        let mut client = Client::builder();
+        let mut client = pibench_tls::client();
         // A server of this machine needs no certificates, and slim containers have none.
         if first.scheme() == "http" {
             client = client.tls_certs_only([]);

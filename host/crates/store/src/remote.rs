@@ -153,6 +153,7 @@ impl Remote {
                     .map(|store| Box::new(store) as Box<dyn ObjectStore>)
             };
         }
+        pibench_tls::prepare();
         let store = match scheme {
             ObjectStoreScheme::AmazonS3 => build!(AmazonS3Builder),
             ObjectStoreScheme::GoogleCloudStorage => build!(GoogleCloudStorageBuilder),

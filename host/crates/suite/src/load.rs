@@ -246,7 +246,7 @@ impl Loader {
         file: &PersonaFile,
     ) -> (Self, Result<Option<Session>, String>) {
         let mut own = Self {
-            pack: self.pack.fork(),
+            pack: self.pack.share(),
             problems: Vec::new(),
         };
         let folder = join(folder, &format!("sessions/{name}"));
@@ -484,7 +484,7 @@ impl Loader {
         report: &mut Report<'_>,
     ) -> Vec<Session> {
         // Most of what loading takes is reading sessions, and none needs another one.
-        let read: Vec<Option<(Self, Result<Option<Session>, String>)>> = (0..file.episode.len())
+        let read: Vec<_> = (0..file.episode.len())
             .into_par_iter()
             .map(|index| {
                 let name = &file.episode[index].session;

@@ -126,7 +126,7 @@ impl Pack {
 
     /// Another door to the same files, for another thread. What both read counts together against the limits, and
     /// [`Self::join`] has it for the digest.
-    pub(super) fn fork(&self) -> Self {
+    pub(super) fn share(&self) -> Self {
         Self {
             root: self.root.clone(),
             dir: Arc::clone(&self.dir),
@@ -137,9 +137,9 @@ impl Pack {
         }
     }
 
-    /// Takes what was read by a fork.
-    pub(super) fn join(&mut self, fork: Self) {
-        self.read.extend(fork.read);
+    /// Takes what was read by another door.
+    pub(super) fn join(&mut self, other: Self) {
+        self.read.extend(other.read);
     }
 
     /// Refuses private files under names that no file of a pack has, or that other files have. The error reads after a colon.
@@ -181,7 +181,8 @@ impl Pack {
                 limit: bytes,
             });
         }
-        if !self.read.contains_key(path) && self.spent.files.fetch_add(1, Ordering::Relaxed) >= files
+        if !self.read.contains_key(path)
+            && self.spent.files.fetch_add(1, Ordering::Relaxed) >= files
         {
             return Err(ReadError::Number {
                 path: path.to_owned(),
@@ -528,19 +529,19 @@ mod tests {
     fn what_two_doors_read_counts_together_and_is_joined() {
         let (_folder, mut pack) = pack(&[("a", "12"), ("b", "34"), ("c", "5")]);
         pack.limits.bytes = 4;
-        let mut fork = pack.fork();
-        fork.read("a", 9).unwrap();
+        let mut other = pack.share();
+        other.read("a", 9).unwrap();
         pack.read("b", 9).unwrap();
-        let error = fork.read("c", 9).unwrap_err().to_string();
+        let error = other.read("c", 9).unwrap_err().to_string();
         assert_eq!(
             error,
             "read `c`: the pack's files have more than 4 bytes together"
         );
-        pack.join(fork);
+        pack.join(other);
         assert_eq!(pack.files().keys().collect::<Vec<_>>(), ["a", "b"]);
         pack.limits.files = 2;
         pack.limits.bytes = 9;
-        let error = pack.fork().read("c", 9).unwrap_err().to_string();
+        let error = pack.share().read("c", 9).unwrap_err().to_string();
         assert_eq!(error, "read `c`: the pack has more than 2 files");
     }
 

@@ -122,9 +122,7 @@ impl<'s> Authored<'s> {
         let tries = Tries::default();
         let each = self.personas.par_iter();
         let mut problems: Vec<Problem> = each
-            .flat_map_iter(|(persona, authored)| {
-                self.problems_of(persona, authored, tools, &tries)
-            })
+            .flat_map_iter(|(persona, authored)| self.problems_of(persona, authored, tools, &tries))
             .collect();
         let spent = tries
             .spent()

@@ -159,8 +159,11 @@ impl Guests {
             if is_fresh {
                 (machine.tell)(Notice::Compiling { plugins: &[name] });
             }
-            match self.plugins.get(name) {
-                Ok(_) if is_fresh => tell_compiled(machine, &[name], begun),
+            let got = self.plugins.get(name);
+            if is_fresh {
+                tell_compiled(machine, &[name], begun);
+            }
+            match got {
                 // The shell says so where a command needs it.
                 Ok(_) | Err(LoadError::Missing { .. }) => {}
                 Err(error) => return Err(PlanError::input(error)),

@@ -84,7 +84,7 @@ impl Live {
         public: fn(IpAddr) -> bool,
     ) -> Result<Self, String> {
         let client = || {
-            Client::builder()
+            pibench_tls::client()
                 .redirect(Policy::none())
                 .no_proxy()
                 .connect_timeout(CONNECT)
