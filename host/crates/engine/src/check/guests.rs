@@ -36,8 +36,10 @@ impl There {
                 }
             }
         }
-        // Whatever plays here or later has the better code of these from now on. What is wrong with one is told where it is needed.
-        for name in OF_TOOLS.into_iter().filter(|name| plugins.is_there(name)) {
+        // What an earlier play compiled quickly has better code for all that plays from now on. What was never needed is not waited
+        // for, and what is wrong with one is told where it is needed.
+        let is_hurried = |name: &&str| plugins.is_soon_there(name) && !plugins.is_compiled(name);
+        for name in OF_TOOLS.into_iter().filter(is_hurried) {
             let _ = plugins.get(name);
         }
         Self {
