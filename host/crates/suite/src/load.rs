@@ -237,28 +237,23 @@ impl Loader {
         })
     }
 
-    /// Reads a session of an episode by a loader of its own, to be joined. The error is a message for the place that names the
-    /// session.
+    /// Reads a session of an episode by a loader of its own, whose problems come with it. The error is a message for the place that
+    /// names the session.
     fn read_session(
         &self,
         name: &str,
         folder: &str,
         file: &PersonaFile,
-    ) -> (Self, Result<Option<Session>, String>) {
+    ) -> (Vec<Problem>, Result<Option<Session>, String>) {
         let mut own = Self {
-            pack: self.pack.share(),
+            pack: self.pack.clone(),
             problems: Vec::new(),
         };
         let folder = join(folder, &format!("sessions/{name}"));
         let source = own.source(&join(&folder, SESSION));
         let session =
             source.map(|source| own.session(&source, Some(name), &folder, Some(&file.tools)));
-        (own, session)
-    }
-
-    fn join(&mut self, other: Self) {
-        self.pack.join(other.pack);
-        self.problems.extend(other.problems);
+        (own.problems, session)
     }
 
     /// Parses a file and builds something of it. The file's own problems come before those of the files it names.
@@ -323,7 +318,7 @@ impl Loader {
             };
             let policy = beside("policy", &file.policy);
             let lock = beside("lock", &file.lock);
-            let parts = identity::parts(&file, name, loader.pack.files());
+            let parts = identity::parts(&file, name, &loader.pack.files());
             let beside = Beside {
                 parts,
                 plugins,
@@ -510,8 +505,8 @@ impl Loader {
                     report.add_with_help(span, format!("`{name}` is no id"), ID_RULE);
                     None
                 }
-                Some((other, session)) => {
-                    self.join(other);
+                Some((problems, session)) => {
+                    self.problems.extend(problems);
                     session.unwrap_or_else(|message| {
                         report.add(span, message);
                         None

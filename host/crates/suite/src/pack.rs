@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cap_std::ambient_authority;
@@ -54,23 +53,22 @@ pub enum ReadError {
     Io { path: String, source: io::Error },
 }
 
-/// A folder whose files are read.
-#[derive(Debug)]
+/// A folder whose files are read. Its clones are doors to the same files for other threads: what they read counts together.
+#[derive(Debug, Clone)]
 pub struct Pack {
     root: Utf8PathBuf,
     dir: Arc<Dir>,
-    read: BTreeMap<String, blake3::Hash>,
-    spent: Arc<Spent>,
+    read: Arc<Mutex<SoFar>>,
     limits: PackLimits,
     /// Of a private pack.
     private: Arc<Files>,
 }
 
-/// What one load read so far, by all doors that it has.
+/// What one load read so far.
 #[derive(Debug, Default)]
-struct Spent {
-    bytes: AtomicU64,
-    files: AtomicUsize,
+struct SoFar {
+    files: BTreeMap<String, blake3::Hash>,
+    bytes: u64,
 }
 
 /// What one load may read.
@@ -117,29 +115,14 @@ impl Pack {
         Ok(Self {
             root: root.to_owned(),
             dir: Arc::new(dir),
-            read: BTreeMap::new(),
-            spent: Arc::default(),
+            read: Arc::default(),
             limits: PackLimits::DEFAULT,
             private: Arc::default(),
         })
     }
 
-    /// Another door to the same files, for another thread. What both read counts together against the limits, and
-    /// [`Self::join`] has it for the digest.
-    pub(super) fn share(&self) -> Self {
-        Self {
-            root: self.root.clone(),
-            dir: Arc::clone(&self.dir),
-            read: BTreeMap::new(),
-            spent: Arc::clone(&self.spent),
-            limits: self.limits,
-            private: Arc::clone(&self.private),
-        }
-    }
-
-    /// Takes what was read by another door.
-    pub(super) fn join(&mut self, other: Self) {
-        self.read.extend(other.read);
+    fn so_far(&self) -> MutexGuard<'_, SoFar> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses private files under names that no file of a pack has, or that other files have. The error reads after a colon.
@@ -175,20 +158,21 @@ impl Pack {
             return Err(too_large(size));
         }
         let PackLimits { bytes, files, .. } = self.limits;
-        if self.spent.bytes.fetch_add(size, Ordering::Relaxed) + size > bytes {
+        let mut so_far = self.so_far();
+        so_far.bytes += size;
+        if so_far.bytes > bytes {
             return Err(ReadError::Total {
                 path: path.to_owned(),
                 limit: bytes,
             });
         }
-        if !self.read.contains_key(path)
-            && self.spent.files.fetch_add(1, Ordering::Relaxed) >= files
-        {
+        if so_far.files.len() >= files {
             return Err(ReadError::Number {
                 path: path.to_owned(),
                 limit: files,
             });
         }
+        drop(so_far);
         let failed = |source| ReadError::Io {
             path: path.to_owned(),
             source,
@@ -207,7 +191,8 @@ impl Pack {
         if content.len() as u64 > limit {
             return Err(too_large(content.len() as u64));
         }
-        self.read.insert(path.to_owned(), blake3::hash(&content));
+        let hash = blake3::hash(&content);
+        self.so_far().files.insert(path.to_owned(), hash);
         Ok(content)
     }
 
@@ -339,14 +324,14 @@ impl Pack {
     }
 
     /// BLAKE3 of the content of every file that was read, by path.
-    pub(super) fn files(&self) -> &BTreeMap<String, blake3::Hash> {
-        &self.read
+    pub(super) fn files(&self) -> BTreeMap<String, blake3::Hash> {
+        self.so_far().files.clone()
     }
 
     /// BLAKE3 over the path and content of every file that was read, in the order of the paths; hex.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        for (path, content) in &self.read {
+        for (path, content) in &self.so_far().files {
             // The length keeps (path, content) pairs apart.
             hasher
                 .update(&(path.len() as u64).to_le_bytes())
@@ -526,10 +511,10 @@ mod tests {
     }
 
     #[test]
-    fn what_two_doors_read_counts_together_and_is_joined() {
+    fn what_two_doors_read_counts_together() {
         let (_folder, mut pack) = pack(&[("a", "12"), ("b", "34"), ("c", "5")]);
         pack.limits.bytes = 4;
-        let mut other = pack.share();
+        let mut other = pack.clone();
         other.read("a", 9).unwrap();
         pack.read("b", 9).unwrap();
         let error = other.read("c", 9).unwrap_err().to_string();
@@ -537,11 +522,10 @@ mod tests {
             error,
             "read `c`: the pack's files have more than 4 bytes together"
         );
-        pack.join(other);
         assert_eq!(pack.files().keys().collect::<Vec<_>>(), ["a", "b"]);
         pack.limits.files = 2;
         pack.limits.bytes = 9;
-        let error = pack.share().read("c", 9).unwrap_err().to_string();
+        let error = pack.clone().read("c", 9).unwrap_err().to_string();
         assert_eq!(error, "read `c`: the pack has more than 2 files");
     }
 
