@@ -202,6 +202,93 @@ fn a_missing_plugin_is_named_with_what_to_do() {
 }
 
 #[test]
+fn wrong_settings_of_a_suite_are_told_beside_the_other_problems() {
+    let scene = Scene::new().with_short();
+    let wrong = "seed = 1\npolicy = \"p.toml\"\nlock = \"p.lock\"\njobs = 0";
+    scene.replace(SUITE, "seed = 1", wrong);
+    scene.replace(SESSION, "title = ", "titel = ");
+    let args = ["check", SUITE, "--session", "corrie-extension"];
+    let output = scene.run(&args);
+    expect(
+        &output,
+        3,
+        &[
+            "tasks/suite.toml:6",
+            "no such file: tasks/p.toml",
+            "tasks/suite.toml:7",
+            "no such file: tasks/p.lock",
+            "tasks/suite.toml:8",
+            "`jobs` must be from 1 to 1000",
+            "did you mean `title`",
+        ],
+    );
+    let said = stderr(&output);
+    assert!(!said.contains("0 places"), "{said}");
+    scene.replace(SUITE, wrong, "seed = 1\njobs = 1");
+    scene.replace(SESSION, "titel = ", "title = ");
+    expect(&scene.run(&args), 0, &[]);
+}
+
+#[test]
+fn a_misspelt_tool_is_told_with_the_one_that_is_like_it() {
+    let scene = Scene::new().with_short();
+    scene.replace(SESSION, "tool = \"read_file\"", "tool = \"readfile\"");
+    let told = ["there is no tool `readfile`", "did you mean `read_file`?"];
+    let args = ["check", SUITE, "--session", "corrie-extension"];
+    expect(&scene.run(&args), 3, &told);
+    scene.replace(SESSION, "tool = \"readfile\"", "tool = \"read_file\"");
+    expect(&scene.run(&args), 0, &[]);
+}
+
+#[test]
+fn a_misspelt_grader_is_told_where_it_stands() {
+    let scene = Scene::new().with_short();
+    let session = SESSION.replace("saltmarsh-chronology", "corrie-extension");
+    let grader = |name: &str| format!("grader = \"{name}\"");
+    scene.replace(&session, &grader("rules"), &grader("rule"));
+    let args = ["check", SUITE, "--session", "saltmarsh-chronology"];
+    let told = [
+        "corrie-extension/session.toml:499:",
+        "cannot find plugin `rule`",
+        "did you mean `rules`?",
+    ];
+    expect(&scene.run(&args), 3, &told);
+    scene.replace(&session, &grader("rule"), &grader("rules"));
+    expect(&scene.run(&args), 0, &[]);
+}
+
+#[test]
+fn of_a_script_that_is_not_there_one_error_is_told() {
+    let scene = Scene::new().with_short();
+    let session = SESSION.replace("saltmarsh-chronology", "corrie-extension");
+    let python = "grader = \"python\"\nscript = \"none.py\"";
+    scene.replace(&session, "grader = \"rules\"", python);
+    let output = scene.run(&["check", SUITE, "--session", "saltmarsh-chronology"]);
+    expect(&output, 3, &["none.py"]);
+    let said = stderr(&output);
+    assert!(!said.contains("config.script"), "{said}");
+}
+
+#[test]
+fn a_fact_is_no_hidden_intent() {
+    let scene = Scene::new().with_short();
+    let intent = "The exhibit's mark is TO1 and its sheets are numbered straight through.";
+    let fact = |text: &str| format!("[facts]\n\"the mark\" = \"{text}\"\n");
+    scene.replace(PERSONA, "[facts]\n", &fact(intent));
+    let args = ["check", SUITE, "--session", "saltmarsh-exhibit"];
+    expect(
+        &scene.run(&args),
+        3,
+        &[
+            "saltmarsh-exhibit/session.toml:22:",
+            "the fact `the mark` of the persona has this in the same words",
+        ],
+    );
+    scene.replace(PERSONA, &fact(intent), &fact("as the court has it"));
+    expect(&scene.run(&args), 0, &[]);
+}
+
+#[test]
 fn an_unwritable_output_folder_is_an_io_error() {
     let scene = Scene::new();
     scene.write("file", "no folder");

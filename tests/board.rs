@@ -11,10 +11,10 @@ use pibench_report::run_record::RunRecord;
 use serde_json::{Value, json};
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
-use wiremock::MockServer;
+use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::models::{play, run, server};
-use crate::scene::{Scene, expect, root, short};
+use crate::models::{completion, message, run, server};
+use crate::scene::{Scene, copy, expect, root, short};
 
 /// As the short suite is played: once, by a model without a price.
 const RULES: &str =
@@ -26,6 +26,17 @@ fn key(scene: &Scene, number: u8, path: &str) -> String {
     let file = scene.write(path, &key.to_openssh(LineEnding::LF).unwrap());
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
     key.public_key().to_openssh().unwrap()
+}
+
+/// As `models::play`, with agents that do not answer alike: each says its name.
+fn play(request: &Request) -> ResponseTemplate {
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    let mut message = message(&body);
+    let name = body["model"].as_str().unwrap();
+    if message["content"] == "I have written out.md." {
+        message["content"] = format!("I have written out.md, {name}.").into();
+    }
+    completion(&message)
 }
 
 /// With two who may sign, and one who may not.
@@ -100,7 +111,7 @@ fn what_says_little_of_an_agent_is_not_prepared_and_each_reason_is_told() {
     expect(&output, 3, &["would not rank them"]);
     let said = String::from_utf8(output.stdout).unwrap();
     for reason in [
-        "it is scripted",
+        "it is marked `scripted`",
         "only some of the sessions were played",
         "it has 1 of 3 runs",
     ] {
@@ -335,6 +346,22 @@ async fn what_a_record_says_of_places_is_not_followed() {
     let said = expect_found(&output, 3);
     assert!(said.contains("name its suite's file by --suite"), "{said}");
     expect_found(&maintain(&scene, &check, &SIGNERS), 0);
+    // A suite that is another one is told to be that.
+    copy(short().parent().unwrap(), &scene.path("other"));
+    let session = "personas/law_trainee/sessions/corrie-extension";
+    let file = format!("other/{session}/session.toml");
+    scene.replace(&file, "title = \"", "title = \"The ");
+    let other = ["--suite", "other/suite.toml"];
+    let output = scene.run(&[&check[..], &BY, &SIGNERS, &other].concat());
+    let said = expect_found(&output, 3);
+    for part in [
+        "run-1: failed to check run-1: it is a run of the suite ",
+        "and it is checked by other/suite.toml, the suite ",
+        "name the file of the suite that was played by --suite",
+        &format!("(they differ in the suite's `{session}`)"),
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
     // Nor for a folder that a stranger sent.
     let verify = ["verify", "one", "--foreign"];
     let words = "name its suite's file by --suite";
@@ -467,12 +494,71 @@ async fn whoever_sends_a_run_again_takes_nobodys_place() {
         "{reason}"
     );
     let (_, digest) = reason.split_once("whose it is: ").unwrap();
+    // A name that signed none of them is told to be that.
+    let wrong = digest.replace("\"...\"", "\"bu@lab.example\"");
+    scene.write("board.toml", &format!("{RULES}[owners]\n{wrong}\n"));
+    let (rows, refused) = built(&scene, "wrong");
+    let words = "`owners` of board.toml names bu@lab.example, who signed none of them";
+    assert!(
+        rows.is_empty() && refused[1].1.contains(words),
+        "{refused:?}"
+    );
     let owners = digest.replace("\"...\"", "\"bo@lab.example\"");
     scene.write("board.toml", &format!("{RULES}[owners]\n{owners}\n"));
     let (rows, refused) = built(&scene, "third");
     assert_eq!(rows, ["bo/run-1"]);
     let again = "run-1: it is the run of bo/run-1, sent again";
     assert_eq!(refused[1], ("ana".to_owned(), again.to_owned()));
+}
+
+/// What somebody makes of another's run who gives its agent another name, and all that follows from it: chain and seal.
+fn rename(scene: &Scene, from: &str, to: &str, names: (&str, &str)) {
+    copy(&scene.path(from), &scene.path(to));
+    let renamed = |path: &str| {
+        let text = text(scene, &format!("{to}/{path}"));
+        text.replace(&format!("\"{}\"", names.0), &format!("\"{}\"", names.1))
+    };
+    let mut prev = blake3::hash(b"").to_hex().to_string();
+    let journal = "journal/law_trainee.r1.jsonl";
+    let mut lines = String::new();
+    for line in renamed(journal).lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let line = line.replacen(event["prev"].as_str().unwrap(), &prev, 1);
+        prev = blake3::hash(line.as_bytes()).to_hex().to_string();
+        lines += &(line + "\n");
+    }
+    let mut seal: Value = serde_json::from_str(&text(scene, &format!("{to}/seal.json"))).unwrap();
+    for (path, text) in [
+        (journal, lines),
+        ("manifest.json", renamed("manifest.json")),
+        ("results.json", renamed("results.json")),
+    ] {
+        fs::write(scene.path(&format!("{to}/{path}")), &text).unwrap();
+        seal["files"][path] = blake3::hash(text.as_bytes()).to_hex().to_string().into();
+    }
+    let seal = serde_json::to_string_pretty(&seal).unwrap() + "\n";
+    fs::write(scene.path(&format!("{to}/seal.json")), seal).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_under_another_agents_name_is_the_same_run_and_another_agent_is_not() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/ann", "one", &[]);
+    play_suite(&scene, &server, "openai/other", "two", &[]);
+    send(&scene, &["one"], Some("ana"), "sent/ana.submission");
+    send(&scene, &["two"], Some("bo"), "sent/bo.submission");
+    let (rows, refused) = built(&scene, "honest");
+    assert_eq!((rows.len(), refused.len()), (2, 0), "{refused:?}");
+    rename(&scene, "one", "copied", ("openai/ann", "openai/eve"));
+    send(&scene, &["copied"], Some("bo"), "sent/copied.submission");
+    let (rows, refused) = built(&scene, "copied-site");
+    assert_eq!(rows, ["bo/run-1"], "{refused:?}");
+    let words = "ana@lab.example and bo@lab.example signed this same run";
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    for (name, reason) in refused {
+        assert!(reason.contains(words), "{name}: {reason}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -654,7 +740,7 @@ fn assert_patterns_and_open_sessions_are_refused(scene: &Scene, server: &MockSer
     );
     let args = ["submit", "prepare", "matched", "--out", "m.submission"];
     let said = expect_found(&scene.run(&[&args[..], &BY].concat()), 3);
-    assert!(said.contains("it is judged by patterns"), "{said}");
+    assert!(said.contains("it is marked `by patterns`"), "{said}");
     let rules = Rules::read(&scene.path("board.toml")).unwrap();
     let RunRecord {
         manifest,

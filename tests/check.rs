@@ -546,12 +546,124 @@ fn a_grader_that_panics_is_named_with_its_text() {
         &output,
         3,
         &[
-            "the grader breaks: under `nop` hostile trapped",
+            "the grader breaks: under `cheat` hostile trapped",
             "a guest's panic",
         ],
     );
     let text = stderr(&output);
     assert!(!text.contains("does not meet the item `strange`"), "{text}");
+    let told = "the grader breaks";
+    assert_eq!(
+        text.matches(told).count(),
+        1,
+        "told for each agent:\n{text}"
+    );
+    assert!(text.contains("; also in 3 other plays"), "{text}");
+}
+
+/// What is printed of a suite of which a session is left out, and the rest played.
+fn left_out(file: &str, (old, new): (&str, &str), said: &[&str], why: &str) -> String {
+    let scene = scene();
+    scene.replace(file, old, new);
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 3, said);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let line = format!("Not played: session corrie-extension, as {why}.");
+    assert!(text.contains(&line), "{text}");
+    assert!(text.contains("| reference | 100.0 | 100.0 |"), "{text}");
+    stderr(&output)
+}
+
+#[test]
+fn records_that_an_app_refuses_are_told_in_their_file_and_the_rest_is_played() {
+    let file = session("corrie-extension");
+    let table = "[[apps.todoist.tasks]]\n";
+    let wrong = format!("{table}contnt = \"y\"\n");
+    let said = [
+        "corrie-extension/session.toml:",
+        "`todoist` does not take the records: tasks[0]: unknown field `contnt`",
+    ];
+    let why = "a plugin refuses a rule or a record of it";
+    left_out(&file, (table, wrong.as_str()), &said, why);
+
+    let scene = scene();
+    let table = "[[apps.simple_note.notes]]\n";
+    let wrong = format!("{table}contnt = \"y\"\n");
+    scene.replace(PERSONA, table, &wrong);
+    scene.replace(&file, "\"Corrie: last day 21 April", "\"Corrie: no day");
+    let output = scene.run(&["check", SUITE]);
+    let said = [
+        "persona.toml:",
+        "`simple_note` does not take the records: notes[0]: unknown field `contnt`",
+        "the matcher does not match this",
+    ];
+    expect(&output, 3, &said);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = "Not played: persona law_trainee, as an app does not take its records.";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn a_session_whose_checklist_is_broken_is_not_played() {
+    let file = session("corrie-extension");
+    let weight = ("[[checklist]]\n", "[[checklist]]\nweight = inf\n");
+    let said = ["`weight` must be a finite number"];
+    let text = left_out(&file, weight, &said, "its file has errors");
+    assert!(!text.contains("cannot read"), "{text}");
+
+    let rule = (
+        "{ called = { tool = \"gmail__create_draft\"",
+        "{ caled = { tool = \"gmail__create_draft\"",
+    );
+    let said = ["cannot be used: `rules` failed: config"];
+    let why = "a plugin refuses a rule or a record of it";
+    let text = left_out(&file, rule, &said, why);
+    assert!(!text.contains("the grader breaks"), "{text}");
+}
+
+#[test]
+fn a_step_of_the_reference_that_no_tool_takes_is_hinted_at_and_a_refusal_is_not() {
+    let file = session("corrie-extension");
+    let first = "[[reference]]\ntool = \"read_file\"\narguments = { path = \"corrie/service-record.md\" }\n";
+    let step = |arguments: &str| {
+        format!("{first}\n[[reference]]\ntool = \"read_file\"\narguments = {{ {arguments} }}\n")
+    };
+    let said =
+        "warning: step 2 of the reference workflow fails: `read_file` answers bad arguments: ";
+    let mistaken = step("pth = \"house.md\"");
+    check(&file, first, &mistaken, 0, &["session.toml:", said]);
+    let scene = scene();
+    scene.replace(&file, first, &step("path = \"house.md\""));
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 0, &[]);
+    let text = stderr(&output);
+    assert!(!text.contains("of the reference workflow fails"), "{text}");
+}
+
+#[test]
+fn a_persona_or_session_alone_is_read_only_and_says_what_plays_it() {
+    let scene = scene();
+    let said = "Read only: to play it, check the suite tasks/suite.toml.";
+    let folder = format!("{FOLDER}/corrie-extension");
+    let file = session("corrie-extension");
+    let law = "tasks/personas/law_trainee";
+    for path in [law, PERSONA, folder.as_str(), file.as_str()] {
+        let output = scene.run(&["check", path]);
+        expect(&output, 0, &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(said), "{path}: {text}");
+    }
+    let holds = |path: &str| -> Value {
+        let output = scene.run(&["check", path, "--json"]);
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        value["paths"][0]["holds"].clone()
+    };
+    let of_session = holds(&folder);
+    assert_eq!(of_session["read_only"], true, "{of_session}");
+    assert_eq!(of_session["suite"], SUITE, "{of_session}");
+    let of_suite = holds(SUITE);
+    assert!(of_suite["read_only"].is_null(), "{of_suite}");
+    assert_eq!(of_suite["plays"]["agents"][0]["agent"], "reference");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, expect, first_persona};
+use crate::scene::{Scene, expect, first_persona, flowed, stderr};
 
 #[test]
 fn equal_runs_differ_by_nothing_and_different_ones_by_what_they_scored() {
@@ -31,7 +31,7 @@ fn equal_runs_differ_by_nothing_and_different_ones_by_what_they_scored() {
 }
 
 #[test]
-fn what_was_changed_since_it_was_sealed_is_said_by_compare_and_by_report() {
+fn what_was_changed_since_it_was_sealed_is_said_wherever_its_scores_are_given_out() {
     let scene = Scene::new();
     scene.play("a", &["--session", "saltmarsh-exhibit"]);
     let said = |args: &[&str]| {
@@ -62,6 +62,21 @@ fn what_was_changed_since_it_was_sealed_is_said_by_compare_and_by_report() {
     std::fs::write(&journal, text).unwrap();
     let again = said(&["report", "a"]);
     assert!(!again.contains(words), "{again}");
+    let out = ["export", "a", "--format", "jsonl", "--out"];
+    let exported = |to: &str| {
+        let output = scene.run(&[&out[..], &[to]].concat());
+        expect(&output, 0, &[]);
+        flowed(&stderr(&output))
+    };
+    let shown = |more: &[&str]| flowed(&said(&[&["show", "a"], more].concat()));
+    let whole = [exported("whole"), shown(&["--once"]), shown(&[])];
+    assert!(whole.iter().all(|text| !text.contains(words)), "{whole:?}");
+    let results = scene.path("a/results.json");
+    let text = std::fs::read_to_string(&results).unwrap();
+    std::fs::write(&results, format!("{text} ")).unwrap();
+    for text in [exported("changed"), shown(&["--once"]), shown(&[])] {
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]
@@ -100,6 +115,60 @@ fn nobody_else_writes_into_a_run_folder_and_a_link_in_its_place_leads_nowhere() 
 }
 
 #[test]
+fn a_run_that_is_named_twice_is_called_so() {
+    let scene = Scene::new();
+    for out in ["a", "b"] {
+        scene.play(out, &["--session", "saltmarsh-exhibit"]);
+    }
+    let said = |args: &[&str]| {
+        let output = scene.run(args);
+        expect(&output, 0, &[]);
+        flowed(&String::from_utf8(output.stdout).unwrap())
+    };
+    let (of_compare, of_report) = ("A and B are the same run folder", "is named more than once");
+    for (other, is_same) in [("b", false), ("a", true), ("./a", true)] {
+        for more in [&[][..], &["--json"]] {
+            let compared = said(&[&["compare", "a", other], more].concat());
+            assert_eq!(compared.contains(of_compare), is_same, "{compared}");
+        }
+        let report = said(&["report", "a", other]);
+        assert_eq!(report.contains(of_report), is_same, "{report}");
+    }
+}
+
+#[test]
+fn a_run_without_dependencies_is_called_so_with_what_is_left_out() {
+    let scene = Scene::new();
+    for out in ["whole", "again"] {
+        scene.play(out, &["--agent", "reference"]);
+    }
+    let alone = ["--agent", "reference", "--ablate", "dependencies"];
+    scene.play("alone", &alone);
+    let sessions = first_persona().sessions;
+    let all = sessions.len();
+    let finals = sessions.iter().filter(|one| !one.depends_on.is_empty());
+    let others = all - finals.count();
+    assert!(others > 0);
+    let said = |a: &str, b: &str, more: &[&str]| {
+        let output = scene.run(&[&["compare", a, b], more].concat());
+        expect(&output, 0, &[]);
+        flowed(&String::from_utf8(output.stdout).unwrap())
+    };
+    for more in [&[][..], &["--json"]] {
+        let (one, other) = (said("whole", "alone", more), said("alone", "whole", more));
+        for (text, side, whole) in [(one, "B", "A"), (other, "A", "B")] {
+            let without = format!("{side} was played without dependencies");
+            assert!(text.contains(&without), "{text}");
+            let left = format!("{others} of {whole}'s {all} sessions are left out");
+            assert!(text.contains(&left), "{text}");
+        }
+        let alike = said("whole", "again", more);
+        assert!(!alike.contains("without dependencies"), "{alike}");
+        assert!(!alike.contains("left out"), "{alike}");
+    }
+}
+
+#[test]
 fn runs_under_another_protocol_are_not_compared() {
     let scene = Scene::new();
     scene.play("a", &[]);
@@ -107,8 +176,12 @@ fn runs_under_another_protocol_are_not_compared() {
     expect(
         &scene.run(&["compare", "a", "b"]),
         3,
-        &["same suite under the same protocol"],
+        &[
+            "same suite under the same protocol",
+            "`pibench-host report a b` shows them side by side",
+        ],
     );
+    expect(&scene.run(&["report", "a", "b"]), 0, &[]);
     expect(
         &scene.run(&["compare", "a", "nothing"]),
         3,

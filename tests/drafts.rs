@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, expect, stderr};
+use crate::scene::{Scene, expect, output, stderr};
 
 fn sessions(scene: &Scene, suite: &str) -> Vec<(String, String)> {
     let output = scene.run(&["list", "sessions", suite, "--json"]);
@@ -72,6 +72,82 @@ fn nothing_is_drafted_over_a_file_or_under_a_name_that_is_no_id() {
         std::fs::read(scene.path("mine/suite.toml")).unwrap(),
         before
     );
+}
+
+#[test]
+fn lists_with_comments_take_one_more() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let entry = "{ session = \"first\" }";
+    let long = format!("\n    {entry} # the move, with \"#\" and ]\n");
+    scene.replace("mine/personas/first/persona.toml", entry, &long);
+    let first = "\"personas/first\"";
+    let long = format!("\n    {first} # Ida\n    # nobody else\n");
+    scene.replace("mine/suite.toml", first, &long);
+    let session = ["session", "new", "mine/personas/first", "second"];
+    expect(&scene.run(&session), 0, &[]);
+    // The suite's folder does, as for `check`.
+    let persona = ["persona", "new", "mine", "neighbour"];
+    expect(&scene.run(&persona), 0, &["pibench-host check mine"]);
+    let found = sessions(&scene, "mine");
+    let found: Vec<&str> = found.iter().map(|(_, id)| &**id).collect();
+    assert_eq!(found, ["first", "second", "neighbour-plan"]);
+}
+
+#[test]
+fn a_new_session_brings_the_file_that_its_persona_lost() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let persona = "mine/personas/first/persona.toml";
+    scene.replace(persona, "files = [{ source = \"house.md\" }]\n", "");
+    std::fs::remove_dir_all(scene.path("mine/personas/first/sessions/first")).unwrap();
+    scene.replace(persona, "{ session = \"first\" }", "");
+    for id in ["second", "third"] {
+        let session = ["session", "new", "mine/personas/first", id];
+        expect(&scene.run(&session), 0, &[]);
+    }
+    let output = scene.run(&["check", "mine"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+    assert!(!stderr(&output).contains("warning"), "{}", stderr(&output));
+}
+
+#[test]
+fn no_session_opens_after_the_last_day() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let first = "mine/personas/first/sessions/first/session.toml";
+    let session = ["session", "new", "mine/personas/first", "second"];
+    scene.replace(first, "2026-03-02T09:00:00", "9999-12-31T23:00:00");
+    let told = &["9999-12-31T23:00:00", "an earlier `clock`"];
+    expect(&scene.run(&session), 3, told);
+    scene.replace(first, "9999-12-31T23:00:00", "9999-12-30T23:00:00");
+    expect(&scene.run(&session), 0, &[]);
+}
+
+#[test]
+fn a_session_wants_the_folder_of_a_persona_that_reads() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    for suite in ["mine", "mine/suite.toml"] {
+        let told = &["the folder of a persona", "mine/personas/first"];
+        expect(&scene.run(&["session", "new", suite, "x"]), 3, told);
+    }
+    let persona = "mine/personas/first/persona.toml";
+    scene.replace(persona, "version = 1\n", "version = 1\nname = \n");
+    let session = ["session", "new", "mine/personas/first", "second"];
+    expect(&scene.run(&session), 3, &["persona.toml:3:"]);
+    scene.replace(persona, "name = \n", "");
+    expect(&scene.run(&session), 0, &[]);
+}
+
+#[test]
+fn the_next_step_of_a_session_that_is_made_in_its_folder_names_the_suite() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let mut command = scene.command(&["session", "new", ".", "second"]);
+    command.current_dir(scene.path("mine/personas/first"));
+    expect(&output(&mut command), 0, &["mine/suite.toml"]);
 }
 
 #[test]
@@ -166,6 +242,11 @@ fn a_first_try_needs_no_settings_in_a_file() {
     ];
     let args = [&known[..], &judged].concat();
     let said = config(&scene, &args, &[("OPENAI_API_KEY", "")]);
+    assert!(
+        said.contains("providers.openai-for-agent.base_url"),
+        "{said}"
+    );
+    assert!(!said.contains("providers.openai.base_url"), "{said}");
     assert!(
         said.contains("max_completion_tokens") && said.contains("77"),
         "{said}"

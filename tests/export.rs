@@ -35,7 +35,7 @@ fn the_tables_are_the_same_as_lines_and_as_columns() {
     export(&scene, "jsonl");
     export(&scene, "parquet");
     let tables = [
-        "calls", "intents", "runs", "sessions", "turns", "usage", "verdicts",
+        "calls", "intents", "items", "runs", "sessions", "turns", "usage", "verdicts",
     ];
     let named = |folder: &str| -> Vec<String> {
         let files = files(&scene.path(folder)).into_iter();
@@ -65,6 +65,184 @@ fn the_tables_are_the_same_as_lines_and_as_columns() {
         assert!(!lines.is_empty(), "{name}");
         assert_eq!(rows.collect::<Vec<Value>>(), lines, "{name}");
     }
+}
+
+fn table(scene: &Scene, path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(scene.path(path)).unwrap();
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn what_sets_a_run_apart_is_told_in_every_format() {
+    let scene = Scene::new();
+    let apart = [
+        "--agent",
+        "reactive",
+        "--protocol",
+        "pi-bench",
+        "--scaffold",
+        "nanobot-0.1.4",
+        "--scaffold-prompt",
+        "coached",
+        "--seed",
+        "18446744073709551615",
+        "--session",
+        "corrie-extension",
+    ];
+    let results = scene.play("run", &apart);
+    assert_eq!(results["protocol"], "pi-bench");
+    assert_eq!(results["scaffold"], "nanobot-0.1.4");
+    scene.play("plain", &["--agent", "reactive"]);
+    let export = |format: &str| {
+        let args = [
+            "export", "plain", "run", "--format", format, "--out", format,
+        ];
+        expect(&scene.run(&args), 0, &[]);
+    };
+    export("jsonl");
+    let runs = table(&scene, "jsonl/runs.jsonl");
+    let told = [
+        ("protocol", "paper", "pi-bench"),
+        ("scaffold", "nanobot-0.1.5", "nanobot-0.1.4"),
+        ("scaffold_prompt", "neutral", "coached"),
+        ("agent_player", "scripted", "scripted"),
+        ("user_player", "patterns", "patterns"),
+        ("judge_player", "patterns", "patterns"),
+        ("marks", "scripted", "scripted"),
+    ];
+    for (column, plain, other) in told {
+        assert_eq!([&runs[0][column], &runs[1][column]], [plain, other]);
+    }
+    assert_eq!(runs[0]["sessions"], Value::Null);
+    assert_eq!(runs[1]["sessions"], "corrie-extension");
+    assert_eq!(runs[1]["seed"], "18446744073709551615");
+    assert_eq!(runs[1]["of"], 1);
+    assert_eq!(runs[1]["apart"], true);
+    export("hf");
+    let card = std::fs::read_to_string(scene.path("hf/README.md")).unwrap();
+    assert!(
+        card.contains("protocol paper, scaffold nanobot-0.1.5"),
+        "{card}"
+    );
+    assert!(
+        card.contains("(coached prompt) (chosen sessions); protocol pi-bench"),
+        "{card}"
+    );
+    assert!(card.contains("1 of 1 scored"), "{card}");
+    export("inspect");
+    let log = File::open(scene.path("inspect/run-1.eval")).unwrap();
+    let mut log = zip::ZipArchive::new(log).unwrap();
+    let header: Value = serde_json::from_reader(log.by_name("header.json").unwrap()).unwrap();
+    assert_eq!(header["eval"]["metadata"], runs[1]);
+    export("atif");
+    let written = read(&scene, "atif/run-1/law_trainee.r1/corrie-extension.json");
+    assert_eq!(written["agent"]["extra"]["protocol"], "pi-bench");
+}
+
+/// Rows of a table that are of the same session.
+fn of_session<'a>(rows: &'a [Value], session: &'a Value) -> impl Iterator<Item = &'a Value> {
+    let keys = ["run_id", "persona", "session", "run"];
+    let is_it = move |row: &&Value| keys.iter().all(|key| row[key] == session[key]);
+    rows.iter().filter(is_it)
+}
+
+/// Proc over the sessions of its group, from the table of intents.
+fn pooled(sessions: &[Value], intents: &[Value], last: &Value) -> f64 {
+    let group = sessions.iter().filter(|one| {
+        let keys = ["run_id", "persona", "run", "group"];
+        let is_member = !last["group"].is_null() && keys.iter().all(|key| one[key] == last[key]);
+        is_member || one["session"] == last["session"] && one["run"] == last["run"]
+    });
+    let (mut met, mut all) = (0.0, 0.0);
+    for member in group {
+        assert_eq!(member["scored"], true);
+        for intent in of_session(intents, member) {
+            all += 1.0;
+            met += f64::from(u8::from(
+                intent["status"] == "completed" || intent["status"] == "inferred",
+            ));
+        }
+    }
+    100.0 * met / all
+}
+
+/// Comp of a session, by its verdicts.
+fn comp(verdicts: &[Value], items: &[Value], session: &Value) -> f64 {
+    let (mut met, mut all) = (0.0, 0.0);
+    for item in of_session(items, session) {
+        let weight = item["weight"].as_f64().unwrap();
+        let mut graded = of_session(verdicts, session).filter(|row| row["item"] == item["item"]);
+        let is_met = match item["when"].as_str().unwrap() {
+            "end" => graded
+                .last()
+                .is_some_and(|row| row["pass"] == true && row["turn"] == session["turns"]),
+            _ => graded.any(|row| row["pass"] == true),
+        };
+        assert_eq!(item["met"], is_met, "{item}");
+        all += weight;
+        met += if is_met { weight } else { 0.0 };
+    }
+    100.0 * met / all
+}
+
+#[test]
+fn the_scores_can_be_made_again_from_the_tables() {
+    let scene = Scene::new().with_short();
+    let session = |id: &str| format!("tasks/personas/law_trainee/sessions/{id}/session.toml");
+    let of_items = session("corrie-extension");
+    scene.replace(
+        &of_items,
+        "id = \"new-date\"",
+        "id = \"new-date\"\nweight = 3",
+    );
+    scene.replace(&of_items, "'gareth\\.lune@'", "'nobody here'");
+    scene.replace(
+        &of_items,
+        "id = \"three-days\"",
+        "id = \"three-days\"\nwhen = \"end\"",
+    );
+    let of_intents = session("saltmarsh-chronology");
+    for pattern in [
+        "'(?m)^\\W{0,3}2025-01-23\\b'",
+        "'visit|measur\\w*|diary|\\b(which|what) day (was|is) (it|that)\\b'",
+    ] {
+        scene.replace(&of_intents, pattern, "'nobody here'");
+    }
+    let args = ["run", "tasks/suite.toml", "--agent", "reference"];
+    let more = ["--runs", "2", "--out", "run"];
+    expect(&scene.run(&[&args[..], &more].concat()), 0, &[]);
+    let results = read(&scene, "run/results.json");
+    export(&scene, "jsonl");
+    let rows = |name: &str| table(&scene, &format!("jsonl/{name}.jsonl"));
+    let [sessions, intents, items, verdicts] =
+        ["sessions", "intents", "items", "verdicts"].map(rows);
+    let (mut weights, mut procs, mut comps) = (0.0, 0.0, 0.0);
+    for line in sessions.iter().filter(|line| line["weight"] != 0) {
+        let weight = line["weight"].as_f64().unwrap();
+        weights += weight;
+        procs += weight * pooled(&sessions, &intents, line);
+        comps += weight * comp(&verdicts, &items, line);
+    }
+    // Both runs have the same weights.
+    for (score, sum) in [("proc", procs), ("comp", comps)] {
+        let told = results[score].as_f64().unwrap();
+        assert_eq!(format!("{told:.9}"), format!("{:.9}", sum / weights));
+        assert!(told > 50.0 && told < 100.0, "{score}: {told}");
+    }
+    let weighed = verdicts.iter().find(|row| row["item"] == "new-date");
+    assert_eq!(weighed.unwrap()["weight"], 3.0);
+    let at_end = verdicts.iter().find(|row| row["item"] == "three-days");
+    assert_eq!(at_end.unwrap()["when"], "end");
+    let last = |id: &str| {
+        let line = sessions.iter().find(|line| line["session"] == id);
+        line.unwrap()["group"].clone()
+    };
+    assert_eq!(last("saltmarsh-exhibit"), "saltmarsh-statement");
+    assert_eq!(last("saltmarsh-statement"), "saltmarsh-statement");
+    assert_eq!(last("corrie-extension"), Value::Null);
 }
 
 #[test]

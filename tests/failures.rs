@@ -1,5 +1,9 @@
 //! What lay behind missed intents, told from the record alone.
 
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use crate::scaffold::{RUN, calls, play, suite, text};
@@ -82,6 +86,41 @@ async fn a_missed_intent_is_told_with_its_places_and_whether_the_agent_had_opene
         "0 of 1",
         "1 of 1",
     );
+}
+
+/// A run whose second session brings a note with this key, and how often its model was asked.
+async fn with_note(key: &str) -> (Output, usize) {
+    let scene = Scene::new();
+    let person = "tools = [\"simple_note__*\"]\npeople = [{ first_name = \"Ada\", last_name = \"P\", \
+        email = \"ada@p.example\", password = \"x\" }]";
+    suite(&scene, "", person);
+    let two = "tasks/p/sessions/two/session.toml";
+    let file = std::fs::read_to_string(scene.path(two)).unwrap();
+    let note = format!(
+        "[[apps.simple_note.notes]]\nowner = \"ada@p.example\"\ntitle = \"T\"\n\
+         created_at = \"2026-03-02T12:00:00\"\n{key} = \"y\"\n"
+    );
+    scene.write(two, &(file + &note));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let args = [&RUN[..], &["--user", "lexical", "--judge", "lexical"]].concat();
+    let output = play(&scene, &args, move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        text("Done.")
+    })
+    .await;
+    (output, asked.load(Ordering::Relaxed))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_that_an_app_refuses_end_a_run_before_its_first_turn_and_others_do_not() {
+    let (refused, asked) = with_note("contnt").await;
+    let said = "begin p/two: failed to open app `simple_note`: notes[0]: unknown field `contnt`";
+    expect(&refused, 3, &[said]);
+    assert_eq!(asked, 0);
+    let (granted, asked) = with_note("content").await;
+    expect(&granted, 0, &[]);
+    assert!(asked > 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{play, play_short, run, server, text};
-use crate::scene::{Scene, copy, embedded, expect, files, first_persona, flowed};
+use crate::scene::{Scene, copy, embedded, expect, files, first_persona, flowed, hostile};
 
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
 const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml";
@@ -309,4 +309,35 @@ fn a_grading_that_was_cut_off_goes_on_and_another_is_not_written_over_it() {
         4,
         &["there already", "they differ in `protocol`"],
     );
+}
+
+/// A run of the short suite with an item more, whose grader does this: the exit code, and the faults.
+fn graded_by(deed: &str) -> (Option<i32>, Value) {
+    let scene = Scene::new().with_short();
+    let plugin = format!("[plugins]\nhostile = \"{}\"\n", hostile("grader").display());
+    let suite = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
+    let suite = suite.replacen("seed = 1", "seed = 1\npolicy = \"policy.toml\"", 1);
+    scene.write("tasks/suite.toml", &format!("{suite}\n{plugin}"));
+    let policy = "version = 1\n[plugins.hostile]\ngrants = [\"log\"]\n";
+    scene.write("tasks/policy.toml", policy);
+    let text = std::fs::read_to_string(scene.path(SESSION)).unwrap();
+    let item = format!(
+        "\n[[checklist]]\nid = \"strange\"\ncriterion = \"The strange rule holds\"\n[checklist.rule]\n\
+         grader = \"hostile\"\nconfig = {{ do = \"{deed}\" }}\n"
+    );
+    scene.write(SESSION, &(text + &item));
+    let output = scene.run(&["run", "tasks/suite.toml", "--out", "run", "--json"]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    (output.status.code(), results["faults"].clone())
+}
+
+#[test]
+fn a_grader_that_gives_no_verdict_is_at_fault_and_one_that_does_is_not() {
+    let (code, faults) = graded_by("nothing");
+    assert_eq!(code, Some(5), "{faults:#}");
+    assert_eq!(faults[0]["source"], "hostile", "{faults:#}");
+    assert_eq!(faults[0]["cause"], "no verdict", "{faults:#}");
+    let (code, faults) = graded_by("pass");
+    assert_eq!((code, faults), (Some(0), serde_json::json!([])));
 }

@@ -64,6 +64,9 @@ async fn said(config: Value) -> String {
 #[tokio::test]
 async fn an_honest_grader_passes() {
     assert_eq!(said(json!({ "do": "pass" })).await, "as asked");
+    // What has no verdict is the engine's to tell.
+    let verdicts = deed(json!({ "do": "nothing" }), tight()).await;
+    assert_eq!(verdicts.unwrap(), []);
 }
 
 #[tokio::test]

@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use pibench_hub::NAMESPACE;
 use pibench_signature::{AllowedSigners, verify};
 use pibench_suite::suite::Grading;
-use reqwest::header::RETRY_AFTER;
+use reqwest::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Method, RequestBuilder};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
@@ -501,7 +502,7 @@ async fn each_quota_ends_at_its_number_and_leaves_the_other_submitter_alone() {
 async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submitter_alone() {
     let scene = scene(
         "limits.request_kib = 1024\n[quotas_of.turns]\nturns_a_day = 2\n[quotas_of.bytes]\nmegabytes_a_day = 1\n\
-         [quotas_of.disk]\ndisk_megabytes = 0\n[quotas_of.time]\nhours = 0\n[quotas_of.fast]\nrequests_a_second = 1\n",
+         [quotas_of.disk]\ndisk_megabytes = 1\n[quotas_of.fast]\nrequests_a_second = 1\n",
     );
     let hub = Hub::start(&scene);
     let of = |name: &str| hub.as_of(&add(&scene, name));
@@ -544,17 +545,14 @@ async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submit
     }
 
     let disk = of("disk");
+    let run = disk.begin().await;
+    let ballast = format!("books/runs/{run}/ballast");
+    scene.write(&ballast, &"x".repeat(1_000_000));
+    while disk.get("").await.1["disk_bytes"]["used"].as_u64() < Some(1_000_000) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let (status, told) = disk.post("/runs", json!({ "agent": "a" })).await;
     assert_eq!(status, 507, "{told}");
-
-    let time = of("time");
-    let (run, _) = opened(&time).await;
-    let ended = time.ended(&run).await;
-    assert_eq!(ended["state"], "failed");
-    assert!(
-        ended["why"].to_string().contains("more than 0 hours"),
-        "{ended}"
-    );
 
     let fast = of("fast");
     // Many at once: a busy machine that takes its time between them gives no one a second more.
@@ -565,6 +563,127 @@ async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submit
 
     // Beside all of them.
     twin.play(&mcp_of_twin).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_episode_that_was_played_for_its_hours_has_no_result_and_another_submitters_has() {
+    let scene = scene("[quotas_of.time]\nhours = 1\n");
+    let tokens = ["time", "twin"].map(|name| add(&scene, name));
+    let hub = Hub::start(&scene);
+    let mut begun = Vec::new();
+    for token in &tokens {
+        let one = hub.as_of(token);
+        let run = one.begin().await;
+        let mcp = one.open(&run).await;
+        one.converse(&mcp, json!({})).await;
+        begun.push((run, mcp));
+    }
+    assert_eq!(hub.end(), Some(0));
+    let books = Connection::open(scene.path("books/hub.sqlite")).unwrap();
+    let hour = books.execute("UPDATE episode SET seconds = 3600", []);
+    assert_eq!(hour.unwrap(), 2);
+    drop(books);
+    let hub = Hub::start(&scene);
+    let [time, twin] = [&tokens[0], &tokens[1]].map(|token| hub.as_of(token));
+    let (run, mcp) = &begun[0];
+    time.call(mcp, "converse", json!({})).await;
+    let ended = time.ended(run).await;
+    assert_eq!(ended["state"], "failed");
+    assert!(
+        ended["why"].to_string().contains("more than 1 hours"),
+        "{ended}"
+    );
+    let (run, mcp) = &begun[1];
+    twin.play(mcp).await;
+    assert_eq!(twin.ended(run).await["state"], "finished");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_that_no_waiting_helps_does_not_say_that_it_does() {
+    let scene = scene("runs = 1\n");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let run = ana.begin().await;
+    let path = format!("/runs/{run}/episodes");
+    for number in [0, 7] {
+        let (status, told) = ana.post(&path, json!({ "episode": number })).await;
+        assert_eq!(status, 404, "{told}");
+        assert_eq!(told["error"], "this run has the episodes 1 to 1");
+    }
+    assert_eq!(ana.post(&path, json!({ "episode": 1 })).await.0, 201);
+    assert_eq!(ana.post(&path, json!({ "episode": 1 })).await.0, 200);
+    let (status, told) = ana.post(&path, json!({})).await;
+    assert_eq!(status, 409, "{told}");
+    assert!(
+        told["error"].to_string().contains("every episode"),
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_no_request_has_are_refused_by_name_and_change_nothing() {
+    let scene = scene("runs = 1\n");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let refused = async |path: &str, body: Value, said: &str| {
+        let (status, told) = ana.post(path, body).await;
+        assert_eq!(status, 400, "{told}");
+        assert!(told["error"].to_string().contains(said), "{told}");
+    };
+    refused(
+        "/runs",
+        json!({ "agent": "eve", "x": 1 }),
+        "unknown field `x`",
+    )
+    .await;
+    refused("/runs", json!({}), "missing field `agent`").await;
+    refused("/runs", json!({ "agent": 1 }), "expected a string").await;
+    refused("/runs", json!(["eve"]), "say who plays").await;
+    assert_eq!(ana.get("/runs").await.1, json!({ "runs": [] }));
+    let run = ana.begin().await;
+    let path = format!("/runs/{run}/episodes");
+    refused(&path, json!({ "epsode": 1 }), "unknown field `epsode`").await;
+    refused(&path, json!({ "episode": "1" }), "say which episode").await;
+    let opened = &ana.get(&format!("/runs/{run}")).await.1["opened"];
+    assert_eq!(*opened, json!([]));
+    ana.open(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_refusal_says_why_in_the_same_form() {
+    let scene = scene("");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    let of_run = format!("/runs/{run}/episodes");
+    let no_number = format!("{of_run}/one");
+    let refused = [
+        (Method::POST, "", 405, "GET"),
+        (Method::PUT, "/runs", 405, "POST"),
+        (Method::GET, of_run.as_str(), 405, "POST"),
+        (Method::GET, mcp.as_str(), 405, "POST"),
+        (Method::POST, mcp.as_str(), 406, ""),
+        (Method::GET, no_number.as_str(), 400, ""),
+        (Method::GET, "/nothing", 404, ""),
+    ];
+    for (method, path, status, allowed) in refused {
+        let sent = ana.request(method.clone(), path).json(&json!({})).send();
+        let response = sent.await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{method} {path}");
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+        let allow = response.headers().get(ALLOW);
+        let allow = allow.map_or("", |value| value.to_str().unwrap());
+        assert!(allow.contains(allowed), "{method} {path}: {allow}");
+        let text = response.text().await.unwrap();
+        let told: Value = serde_json::from_str(&text).unwrap();
+        assert!(
+            told["error"].as_str().is_some_and(|why| !why.is_empty()),
+            "{told}"
+        );
+    }
+    // What is answered stays as it is.
+    ana.play(&mcp).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -1027,6 +1146,14 @@ fn settings_that_cannot_be_meant_are_refused_with_a_reason() {
         3,
         &["read no.toml"],
     );
+    for (line, said) in [
+        ("runs = 0", "runs = 0: want 1 to 1000"),
+        ("runs = 1001", "runs = 1001: want 1 to 1000"),
+        ("quotas.hours = 0", "quotas.hours = 0: want 1 to 8760"),
+    ] {
+        configure(&scene, &format!("suite = \"tasks/suite.toml\"\n{line}\n"));
+        expect(&scene.run(&["hub"]), 3, &["read hub.toml", said]);
+    }
     configure(
         &scene,
         "suite = \"tasks/suite.toml\"\nset = [\"session.max_turns=0\"]\n",

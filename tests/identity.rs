@@ -54,7 +54,10 @@ fn a_run_is_verified_where_everything_lies_elsewhere() {
     manifest["plugin_dirs"] = serde_json::json!(["/nowhere"]);
     std::fs::write(&path, manifest.to_string()).unwrap();
     std::fs::rename(scene.path("tasks"), scene.path("moved")).unwrap();
-    let gone = ["tasks/suite.toml", "1 error"];
+    let gone = [
+        "verify run: its suite's file ",
+        "tasks/suite.toml is not there; put it back",
+    ];
     expect(&scene.run(&["verify", "run"]), 3, &gone);
     let here = ["--suite", "moved/suite.toml"];
     expect(

@@ -527,6 +527,26 @@ fn nothing_is_written_where_no_session_can_be_read() {
     assert_eq!(names.len(), 3, "{names:?}");
 }
 
+/// Nor where no session was finished.
+#[test]
+fn nothing_is_written_where_every_session_is_left_out() {
+    let scene = imported();
+    for run in ["run01", "run02"] {
+        for task in ["001", "002"] {
+            let history = format!("outputs/some_model__{run}/baker/baker_task_{task}/history");
+            std::fs::remove_dir_all(scene.path(&history)).unwrap();
+        }
+    }
+    let output = import(&scene, &[]);
+    let said = [
+        "no <time>-messages.jsonl; the session is unscored",
+        "no session of the suite that can be read",
+        "nothing was written",
+    ];
+    expect(&output, 3, &said);
+    assert!(!scene.path("run").exists());
+}
+
 #[test]
 fn what_is_malformed_is_left_out_by_file_and_line() {
     let log = "baker_task_002/history/20260202_110000-log.jsonl";
@@ -632,7 +652,7 @@ fn several_models_are_told_apart() {
     expect(
         &import(&scene, &["--model", "other"]),
         4,
-        &["it is there already"],
+        &["make run: it is there already; choose another --out"],
     );
 }
 

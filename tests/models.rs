@@ -365,9 +365,11 @@ async fn a_model_that_refuses_is_a_model_fault_and_counts() {
         "1",
     ];
     let output = run(&scene, &args, &server);
-    expect(&output, 9, &[]);
+    // The turn that was broken off is one, wherever it is told.
+    expect(&output, 9, &[": model_fault, 1 turn, "]);
     let results: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(results["sessions"][0]["outcome"], "model_fault");
+    assert_eq!(results["sessions"][0]["turns"], 1);
     assert_eq!(results["proc"], 0.0);
     assert_eq!(results["faults"][0]["kind"], "model");
     assert!(
@@ -585,6 +587,118 @@ async fn a_suite_names_its_own_models() {
         );
     }
     assert!(bodies.iter().any(|body| body["model"] == "m-1"));
+}
+
+/// The models that a server was asked for, each once.
+async fn models(server: &MockServer) -> Vec<String> {
+    let asked = server.received_requests().await.unwrap();
+    let mut models: Vec<String> = asked
+        .iter()
+        .map(|one| serde_json::from_slice::<Value>(&one.body).unwrap())
+        .map(|body| body["model"].as_str().unwrap().to_owned())
+        .collect();
+    models.sort_unstable();
+    models.dedup();
+    models
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_address_is_the_agents_alone_and_belongs_to_the_run() {
+    let scene = Scene::new();
+    let (own, usual) = (server(play).await, server(play).await);
+    let (suite, url) = (short(), format!("{}/v1", own.uri()));
+    let begin = |judge: &'static str, out: &'static str| {
+        let args = [
+            "run",
+            suite.to_str().unwrap(),
+            "--session",
+            "corrie-extension",
+            "--runs",
+            "1",
+            "--agent",
+            "openai/agent",
+            "--base-url",
+            &url,
+            "--user",
+            "openai/user",
+            "--judge",
+            judge,
+            "--out",
+            out,
+        ];
+        run(&scene, &args, &usual)
+    };
+    let apart = begin("openai/judge", "apart");
+    expect(&apart, 0, &[]);
+    assert!(!stderr(&apart).contains("--base-url is the agent's alone"));
+    assert_eq!(models(&own).await, ["agent"]);
+    assert_eq!(models(&usual).await, ["judge", "user"]);
+    // By the same name, too.
+    let said = "--base-url is the agent's alone: the judge `openai/agent` is asked at";
+    let output = begin("openai/agent", "same");
+    let text = stderr(&output)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(text.contains(said), "{text}");
+    assert_eq!(models(&usual).await, ["agent", "judge", "user"]);
+    // A run that is gone on with has it.
+    let journal = scene.path("apart/journal/law_trainee.r1.jsonl");
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    let first = whole.split_inclusive('\n').next().unwrap();
+    std::fs::write(&journal, first).unwrap();
+    std::fs::remove_file(scene.path("apart/results.json")).unwrap();
+    let before = own.received_requests().await.unwrap().len();
+    let resumed = run(&scene, &["run", "--resume", "apart"], &usual);
+    expect(&resumed, 0, &[]);
+    assert_eq!(models(&own).await, ["agent"]);
+    assert!(own.received_requests().await.unwrap().len() > before);
+}
+
+/// What was answered in a turn that Ctrl-C cuts off is in no table, and is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_run_says_what_was_paid_for_turns_that_were_cut_off() {
+    let scene = Scene::new();
+    let calls = AtomicU32::new(0);
+    // The turn's first answer comes, and its second does not.
+    let server = server(move |request| match calls.fetch_add(1, Ordering::SeqCst) {
+        0 => play(request),
+        _ => play(request).set_delay(Duration::from_mins(1)),
+    })
+    .await;
+    let suite = short();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--persona",
+        "law_trainee",
+        "--runs",
+        "1",
+        "--agent",
+        "openai/m",
+        "--user",
+        "lexical",
+        "--judge",
+        "lexical",
+        "--out",
+        "run",
+    ];
+    let mut command = scene.command(&args);
+    command
+        .env("OPENAI_BASE_URL", format!("{}/v1", server.uri()))
+        .env("OPENAI_API_KEY", KEY)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    // The question before the first session is the first.
+    while server.received_requests().await.unwrap().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let lost = "1 answers of turns that were cut off are not in the table; what they cost: unknown";
+    expect(&output, 130, &[lost, "Interrupted. Go on with"]);
 }
 
 /// A suite with one session, `s`, and one server, `lab`.

@@ -404,6 +404,53 @@ fn a_diff_names_the_scores_that_can_no_longer_be_compared() {
 }
 
 #[test]
+fn a_diff_names_files_and_fields_that_no_score_depends_on() {
+    let scene = scene();
+    scene.write("mine/NOTICE", "One.\n");
+    pack(&scene, "before.pibench", &[]);
+    let found = &diff(&scene)["difference"];
+    assert_eq!(
+        (&found["files"], &found["fields"]),
+        (&json!({}), &json!({}))
+    );
+    scene.replace("mine/pack.toml", "CC-BY-4.0", "MIT");
+    scene.write("mine/LICENSE", "Do not take it.\n");
+    scene.write("mine/README.txt", "What it is.\n");
+    std::fs::remove_file(scene.path("mine/NOTICE")).unwrap();
+    let wasm = "mine/plugins/own.wasm";
+    let mut bytes = std::fs::read(scene.path(wasm)).unwrap();
+    bytes.extend(b"\x00\x05\x04note");
+    std::fs::write(scene.path(wasm), bytes).unwrap();
+    lock(&scene);
+    let found = diff(&scene);
+    assert_eq!(found["comparable"], true);
+    let files = json!({
+        "LICENSE": "changed", "NOTICE": "removed", "README.txt": "added", "plugin own": "changed",
+        "plugins/pibench.lock": "changed",
+    });
+    assert_eq!(found["difference"]["files"], files);
+    let fields = json!({ "license": ["CC-BY-4.0", "MIT"] });
+    assert_eq!(found["difference"]["fields"], fields);
+    let text = said(&scene.run(&["pack", "diff", "before.pibench", "mine"]));
+    for part in [
+        "changed: `license` of pack.toml: \"CC-BY-4.0\" before, \"MIT\" now\n",
+        "changed: LICENSE\n",
+        "removed: NOTICE\n",
+        "added: README.txt\n",
+        "changed: plugin own\n",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    // A session's files are told by what they change.
+    let first = "mine/personas/first/sessions/first/session.toml";
+    let session = std::fs::read_to_string(scene.path(first)).unwrap();
+    scene.write(first, &format!("# Once more.\n{session}"));
+    let found = &diff(&scene)["difference"];
+    assert_eq!(found["files"], files);
+    assert_eq!(found["changes"].as_array().unwrap().len(), 1, "{found}");
+}
+
+#[test]
 fn a_grader_moves_the_scores_that_it_gives_and_no_other() {
     let first = "mine/personas/first/sessions/first/session.toml";
     let grade = |scene: &Scene| {

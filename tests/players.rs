@@ -13,8 +13,8 @@ use wiremock::MockServer;
 use crate::models::{play, run, server};
 use crate::scene::{Scene, expect, flowed, short, stderr};
 
-const PATTERNS: &str = "judged by patterns";
-const APART: &str = "scripted or judged by patterns, not comparable";
+const PATTERNS: &str = "by patterns";
+const APART: &str = "scripted or by patterns, not comparable";
 const SESSION: [&str; 4] = ["--session", "corrie-extension", "--runs", "1"];
 
 fn read(scene: &Scene, path: &str) -> Value {
@@ -113,7 +113,7 @@ async fn the_command_that_is_told_plays_and_so_does_a_suite_that_names_both() {
         "seed = 1\nuser = \"lexical\"\njudge = \"lexical\"",
     );
     let output = run(&scene, &[&suite[..], &SESSION].concat(), &server);
-    expect(&output, 0, &["Judged by patterns:"]);
+    expect(&output, 0, &["User and judge by patterns:"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,7 +125,10 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
     assert!(!format!("{}{}", stdout(&whole), stderr(&whole)).contains("patterns"));
     let shown = played(&scene, &server, "run", [model, "lexical", "lexical"]);
     for said in [stdout(&shown), stderr(&shown)] {
-        assert!(said.contains("Judged by patterns:"), "{said}");
+        assert!(
+            flowed(&said).contains("User and judge by patterns:"),
+            "{said}"
+        );
     }
     let table = stdout(&shown);
     assert!(
@@ -141,21 +144,21 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
     for format in ["text", "markdown", "csv", "json", "latex"] {
         let said = stdout(&scene.run(&["report", "run", "whole", "--format", format]));
         assert!(
-            said.contains("openai/m (run) (judged by patterns)"),
+            said.contains("openai/m (run) (by patterns)"),
             "{format}: {said}"
         );
         assert!(
             said.contains("This is so for: openai/m (run)."),
             "{format}: {said}"
         );
-        assert!(!said.contains("(whole) (judged"), "{format}: {said}");
+        assert!(!said.contains("(whole) (by"), "{format}: {said}");
     }
     let text = stdout(&scene.run(&["report", "run", "whole"]));
     let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
     let blocks = [
         "openai/m (whole) (chosen sessions)  ",
         APART,
-        "openai/m (run) (judged",
+        "openai/m (run) (by",
         "published, not",
     ];
     let table = text.find("Table 1").unwrap();
@@ -168,12 +171,9 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
     );
     for figure in ["figure-3", "figure-4"] {
         let svg = fs::read_to_string(scene.path(&format!("out/figures/{figure}.svg"))).unwrap();
+        assert!(svg.contains("openai/m (run) (by patterns)"), "{figure}");
         assert!(
-            svg.contains("openai/m (run) (judged by patterns)"),
-            "{figure}"
-        );
-        assert!(
-            svg.contains("Triangle: scripted or judged by patterns"),
+            svg.contains("Triangle: scripted or by patterns"),
             "{figure}"
         );
         assert!(svg.contains("<polygon"), "{figure}");
@@ -183,17 +183,14 @@ async fn what_patterns_judged_is_marked_wherever_a_score_is_shown() {
     // What models judged stands first.
     assert_eq!(index["runs"][0]["marks"], json!([]));
     assert_eq!(index["runs"][1]["marks"], json!([PATTERNS]));
-    assert_eq!(
-        index["runs"][1]["label"],
-        "openai/m (run) (judged by patterns)"
-    );
+    assert_eq!(index["runs"][1]["label"], "openai/m (run) (by patterns)");
     let caution = index["comparisons"][0]["cautions"][0].as_str().unwrap();
     assert!(
         caution.starts_with("Judged by patterns on one side"),
         "{caution}"
     );
     let shown = stdout(&scene.run(&["show", "--once", "run"]));
-    assert!(shown.contains("openai/m (judged by patterns)"), "{shown}");
+    assert!(shown.contains("openai/m (by patterns)"), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,6 +202,7 @@ async fn a_comparison_across_kinds_of_judges_says_so_above_and_below() {
         ("one", [model; 3]),
         ("two", [model; 3]),
         ("patterns", [model, "lexical", "lexical"]),
+        ("user", [model, "lexical", model]),
         ("other", [model, model, "openai/n"]),
     ] {
         played(&scene, &server, out, roles);
@@ -225,14 +223,18 @@ async fn a_comparison_across_kinds_of_judges_says_so_above_and_below() {
     let (text, cautions) = compared("one", "patterns");
     let caution = "Judged by patterns on one side and by models on the other";
     assert_eq!(text.matches(caution).count(), 2, "{text}");
-    assert!(
-        text.contains("patterns (openai/m, judged by patterns)"),
-        "{text}"
-    );
+    assert!(text.contains("patterns (openai/m, by patterns)"), "{text}");
     assert!(
         cautions[0].as_str().unwrap().contains(caution),
         "{cautions}"
     );
+    let user = "The user was patterns on one side and a model on the other";
+    assert!(cautions[1].as_str().unwrap().contains(user), "{cautions}");
+    // Who was patterns is told, and of whom that is not so nothing.
+    let (text, cautions) = compared("one", "user");
+    assert!(text.contains("user (openai/m, user by patterns)"), "{text}");
+    assert!(!text.to_lowercase().contains("judged by"), "{text}");
+    assert!(cautions[0].as_str().unwrap().contains(user), "{cautions}");
     let (text, cautions) = compared("one", "other");
     assert!(
         text.contains("Beside their agents the runs differ in `judge`"),
@@ -287,6 +289,6 @@ async fn runs_of_before_there_were_players_are_marked_too() {
         fs::write(scene.path(file), record.to_string()).unwrap();
     }
     let report = stdout(&scene.run(&["report", "run"]));
-    let name = "openai/m (judged by patterns) (protocol version 1)";
+    let name = "openai/m (by patterns) (protocol version 1)";
     assert!(report.contains(name), "{report}");
 }

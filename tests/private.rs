@@ -531,6 +531,9 @@ fn what_is_published_shows_what_its_owner_allows_and_its_scores_follow() {
             let text = std::fs::read_to_string(shown.join(name)).unwrap();
             assert!(!text.contains(scene.path("").to_str().unwrap()), "{name}");
         }
+        let name = &first_persona().name;
+        let is_named = texts(&shown).iter().any(|(_, text)| text.contains(name));
+        assert_eq!(is_named, transcripts != "none", "{transcripts}: {name}");
         // `reactive` is told every intent: after it is told, it may be shown; what is asked of the work may not.
         let expected = if transcripts == "none" { 0 } else { all };
         assert_eq!(told(&shown), expected, "{transcripts}");
@@ -608,7 +611,11 @@ fn a_leak_of_one_recipients_copy_names_that_recipient() {
     );
     let args = ["pack", "mine", "--out", "copies", "--each"];
     let both = ["--recipient", "ana.pub", "--recipient", "bo.pub"];
-    expect(&scene.run(&[&args[..], &both].concat()), 0, &[]);
+    let made = scene.run(&[&args[..], &both].concat());
+    expect(&made, 0, &[]);
+    let said = String::from_utf8(made.stdout).unwrap();
+    let first = "copies/clinic-1.0.0-001.pibench: for SHA256:";
+    assert!(said.contains(first), "{said}");
     for (at, key) in [(1, "ana"), (2, "bo")] {
         let files = opened(&scene, &format!("copies/clinic-1.0.0-{at:03}.pibench"), key);
         assert!(!files.contains_key("wordings.toml"));
@@ -620,7 +627,11 @@ fn a_leak_of_one_recipients_copy_names_that_recipient() {
             expect(&traced, 0, &[]);
             let said = String::from_utf8(traced.stdout).unwrap();
             let first = said.lines().next().unwrap();
-            assert!(first.starts_with(&format!("{key}@lab.example")), "{said}");
+            // By its key: what stands beside it is its holder's own word.
+            let archive = format!("clinic-1.0.0-{at:03}.pibench: for SHA256:");
+            assert!(first.starts_with(&archive), "{said}");
+            let comment = format!(" (calls itself {key}@lab.example): ");
+            assert!(first.contains(&comment), "{said}");
         }
     }
     scene.write("leaked", "Nothing of it.");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, expect, root, short};
+use crate::scene::{Scene, expect, files, root, short};
 
 const MARK: &str = "You are the strict grader of the harbour office.";
 
@@ -85,6 +85,42 @@ fn prompts_of_an_older_version_are_refused_with_what_is_new() {
     expect(&scene.run(&args), 3, &[said]);
 }
 
+#[test]
+fn the_built_in_prompts_are_written_out_and_are_taken_back() {
+    let scene = Scene::new();
+    let made = scene.run(&["prompts", "export", "own"]);
+    expect(&made, 0, &["--prompts own"]);
+    let built_in = ["agent", "engine"].map(|of| root().join(format!("host/crates/{of}/prompts")));
+    let mut expected: Vec<_> = built_in.iter().flat_map(|dir| files(dir)).collect();
+    // The other wording of `system.md`.
+    expected.retain(|(name, _)| name != "system-coached.md");
+    expected.sort();
+    assert_eq!(files(&scene.path("own")), expected);
+    scene.play("run", &["--agent", "nop", "--prompts", "own"]);
+    assert_eq!(manifest(&scene, "run")["scaffold_prompt"], "own");
+    let again = scene.run(&["prompts", "export", "own"]);
+    let said = "write the prompts into own: it is there already";
+    expect(&again, 4, &[said]);
+}
+
+/// Each variable that a prompt shows stands in the table of the documentation.
+#[test]
+fn the_documentation_lists_what_prompts_may_show() {
+    let text = std::fs::read_to_string(root().join("docs/protocols.md")).unwrap();
+    let shown = regex::Regex::new(r"\{\{ ([a-z.]+)").unwrap();
+    let loops = regex::Regex::new(r"\{% for [a-z]+ in ([a-z]+) %\}").unwrap();
+    for of in ["agent", "engine"] {
+        for (file, prompt) in files(&root().join(format!("host/crates/{of}/prompts"))) {
+            let prompt = String::from_utf8(prompt).unwrap();
+            let variables = shown.captures_iter(&prompt);
+            for found in variables.chain(loops.captures_iter(&prompt)) {
+                let name = format!("`{}`", &found[1]);
+                assert!(text.contains(&name), "{file}: {name}");
+            }
+        }
+    }
+}
+
 /// What only the coached wording says.
 const ADVICE: &str = "ask one focused question";
 
@@ -140,17 +176,17 @@ async fn the_system_prompt_is_neutral_unless_the_coached_one_is_asked_for_and_ta
     let told = |args: &[&str]| String::from_utf8(scene.run(args).stdout).unwrap();
     let report = told(&["report", "neutral", "coached"]);
     assert!(
-        report.contains("openai/m (coached) (judged by patterns) (coached prompt)"),
+        report.contains("openai/m (coached) (by patterns) (coached prompt)"),
         "{report}"
     );
     assert!(!report.contains("(neutral prompt)"), "{report}");
     let compared = told(&["compare", "neutral", "coached"]);
     assert!(
-        compared.contains("coached (openai/m, judged by patterns, coached prompt)"),
+        compared.contains("coached (openai/m, by patterns, coached prompt)"),
         "{compared}"
     );
     assert!(
-        compared.contains("A: neutral (openai/m, judged by patterns)"),
+        compared.contains("A: neutral (openai/m, by patterns)"),
         "{compared}"
     );
 }
@@ -201,7 +237,8 @@ async fn an_own_system_prompt_reaches_the_agent_and_a_bad_one_is_refused_before_
         3,
         "use the prompt system.md: syntax error",
     );
-    refused("{{ unknown }}", &[], 3, "undefined value");
+    let there = "there is no unknown; there are files, memory, always, others";
+    refused("{{ unknown }}", &[], 3, there);
     let both = ["--scaffold-prompt", "coached"];
     refused(&built_in, &both, 2, "leave one of them out");
 }

@@ -144,6 +144,81 @@ fn runs_of_other_suites_and_parts_of_runs_are_marked() {
 }
 
 #[test]
+fn runs_that_were_not_played_alike_are_marked_and_none_is_the_best() {
+    let scene = Scene::new();
+    play(&scene, "paper", &[]);
+    play(&scene, "alike", &["--agent", "nop"]);
+    let other = ["--agent", "nop", "--protocol", "pi-bench"];
+    play(&scene, "code", &other);
+    let other = ["--agent", "nop", "--scaffold", "nanobot-0.1.4"];
+    play(&scene, "tools", &other);
+    let report = |other: &str| {
+        let output = scene.run(&["report", "paper", other, "--format", "json"]);
+        expect(&output, 0, &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        let tables = json["tables"].as_array().unwrap().iter();
+        let rows = tables.flat_map(|table| table["rows"].as_array().unwrap());
+        let mut own = rows.filter(|row| row["origin"] == "apart");
+        let ranked = own.any(|row| row.to_string().contains("\"rank\":\"best\""));
+        (text, ranked)
+    };
+    let (text, ranked) = report("alike");
+    assert!(ranked && !text.contains("not played alike"), "{text}");
+    for (other, rule, marks) in [
+        (
+            "code",
+            "protocol",
+            ["(protocol paper)", "(protocol pi-bench)"],
+        ),
+        (
+            "tools",
+            "scaffold",
+            ["(scaffold nanobot-0.1.5)", "(scaffold nanobot-0.1.4)"],
+        ),
+    ] {
+        let (text, ranked) = report(other);
+        assert!(!ranked, "{text}");
+        let banner = format!("not played alike: they differ in {rule}");
+        for told in [banner.as_str(), marks[0], marks[1]] {
+            assert!(text.contains(told), "`{told}` is not in: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_the_scripted_judges_cannot_see_is_marked_wherever_it_is_summed() {
+    let scene = Scene::new();
+    play(&scene, "run", &[]);
+    copy(&scene.path("run"), &scene.path("blind"));
+    for (file, sessions) in [
+        ("results.json", "/sessions/0"),
+        ("outline.json", "/personas/0/sessions/0"),
+    ] {
+        let path = scene.path("blind").join(file);
+        let mut data: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        data.pointer_mut(sessions).unwrap()["no_offline_matcher"] = true.into();
+        fs::write(&path, data.to_string()).unwrap();
+    }
+    let said = |args: &[&str]| {
+        let output = scene.run(args);
+        expect(&output, 0, &[]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = "of 1 session the scripted judges cannot see";
+    for (dir, is_blind) in [("run", false), ("blind", true)] {
+        let shown = said(&["show", dir]);
+        for mark in ["law_trainee *", "overall *"] {
+            assert_eq!(shown.contains(mark), is_blind, "{mark}: {shown}");
+        }
+        let compared = said(&["compare", "run", dir, "--json"]);
+        assert_eq!(compared.contains(&format!("B: {told}")), is_blind);
+        let report = said(&["report", dir, "--format", "json"]);
+        assert_eq!(report.contains(told), is_blind, "{report}");
+    }
+}
+
+#[test]
 fn a_session_that_does_not_count_alone_says_so() {
     let scene = Scene::new();
     let suite = crate::scene::short();
@@ -262,6 +337,47 @@ fn what_woke_the_agent_before_a_session_stands_with_it() {
     let chunks: Vec<Value> = episode_chunks(&run, &run.results.sessions, times).collect();
     assert_eq!(chunks[0]["wakes"], json!([]));
     assert_eq!(chunks[1]["wakes"][0]["by"], "job-1");
+}
+
+#[test]
+fn evidence_that_was_opened_too_late_is_told_with_its_turn() {
+    use pibench_report::page::episode_chunks;
+    use pibench_report::run_record::RunRecord;
+    let scene = Scene::new();
+    play(&scene, "run", &["--agent", "reactive"]);
+    let places = || -> Vec<[Value; 2]> {
+        let run = RunRecord::read_finished(&scene.path("run")).unwrap();
+        let first = &run.results.sessions[0];
+        let times = run.times(&first.persona, first.run);
+        let chunks: Vec<Value> = episode_chunks(&run, &run.results.sessions, times).collect();
+        let missed = chunks
+            .iter()
+            .flat_map(|chunk| chunk["missed"].as_array().unwrap());
+        let places = missed.flat_map(|one| one["places"].as_array().unwrap());
+        places
+            .map(|place| [place["opened"].clone(), place["late"].clone()])
+            .collect()
+    };
+    // It works in its last turns, when all is said.
+    let late = places();
+    assert!(late.iter().all(|[opened, _]| opened.is_null()));
+    assert!(late.iter().any(|[_, late]| late.as_u64() > Some(1)));
+    assert!(late.iter().any(|[_, late]| late.is_null()));
+    // The same calls, made in the first turn.
+    let folder = scene.path("run/trajectories");
+    for (name, content) in files(&folder) {
+        let mut trajectory: Value = serde_json::from_slice(&content).unwrap();
+        let turns = trajectory["turns"].as_array_mut().unwrap().iter_mut();
+        for step in turns.flat_map(|turn| turn["steps"].as_array_mut().unwrap()) {
+            if step["step"] == "call" {
+                step["record"]["turn"] = 1.into();
+            }
+        }
+        fs::write(folder.join(name), trajectory.to_string()).unwrap();
+    }
+    let early = places();
+    assert!(early.iter().all(|[_, late]| late.is_null()));
+    assert!(early.iter().any(|[opened, _]| *opened == 1));
 }
 
 #[test]

@@ -125,6 +125,31 @@ fn an_existing_folder_is_refused_with_the_command_to_use() {
 }
 
 #[test]
+fn a_disk_that_takes_nothing_more_is_told_with_the_command_that_goes_on() {
+    let scene = Scene::new();
+    scene.play("run", &[]);
+    let run = scene.path("run");
+    let place = run.join("trajectories/law_trainee.r1");
+    let journal = std::fs::read_to_string(journal_of(&run)).unwrap();
+    let first = journal.split_inclusive('\n').next().unwrap();
+    std::fs::write(journal_of(&run), first).unwrap();
+    std::fs::remove_file(run.join("results.json")).unwrap();
+    // No folder can be made where a file is.
+    std::fs::remove_dir_all(&place).unwrap();
+    std::fs::write(&place, "").unwrap();
+    let resume = ["run", "--resume", "run"];
+    let said = [
+        "error: failed to ",
+        "/run (how far it is: pibench-host show ",
+        "go on with: pibench-host run --resume ",
+    ];
+    expect(&scene.run(&resume), 4, &said);
+    std::fs::remove_file(&place).unwrap();
+    expect(&scene.run(&resume), 0, &[]);
+    assert_eq!(std::fs::read_to_string(journal_of(&run)).unwrap(), journal);
+}
+
+#[test]
 fn a_second_process_is_kept_out() {
     let scene = Scene::new();
     scene.play("run", &[]);

@@ -18,7 +18,7 @@ trap 'rm -f "$log"' EXIT
 export RUST_TEST_THREADS
 
 # Apart from the host's: together they have other features, and the program would be compiled once more.
-plugins="-p pibench-world -p pibench-search -p pibench-sdk -p simple_note -p gmail -p spotify -p rules -p amazon -p splitwise -p file_system -p phone -p todoist -p shell -p document"
+plugins="-p pibench-world -p pibench-search -p pibench-sdk -p simple_note -p gmail -p spotify -p rules -p amazon -p splitwise -p file_system -p phone -p todoist -p shell -p document -p hostile_app -p hostile_grader"
 # shellcheck disable=SC2086
 if [ "${1:-}" = --no-run ]; then
     cargo test --release --locked --no-run && cargo test --release --locked --no-run $plugins

@@ -89,6 +89,30 @@ fn a_run_that_was_cut_off_is_shown_as_far_as_it_is() {
     );
 }
 
+/// Its outline comes a moment after its folder.
+#[test]
+fn a_run_that_is_just_beginning_is_waited_for_and_one_that_nobody_begins_is_none() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reactive"]);
+    let outline = std::fs::read(scene.path("run/outline.json")).unwrap();
+    for file in ["results.json", "outline.json"] {
+        std::fs::remove_file(scene.path("run").join(file)).unwrap();
+    }
+    let held = std::fs::File::open(scene.path("run/lock")).unwrap();
+    held.lock().unwrap();
+    let output = scene.run(&["show", "run", "--once"]);
+    expect(&output, 6, &["follow run: it is just beginning"]);
+    let output = std::thread::scope(|scope| {
+        let shown = scope.spawn(|| scene.run(&["show", "run", "--once"]));
+        std::fs::write(scene.path("run/outline.json"), &outline).unwrap();
+        shown.join().unwrap()
+    });
+    expect(&output, 0, &[]);
+    drop(held);
+    std::fs::remove_file(scene.path("run/outline.json")).unwrap();
+    expect(&scene.run(&["show", "run"]), 3, &["it has no outline.json"]);
+}
+
 /// The one that plays waits for its model; the one that watches sees it, and both end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_followed_while_it_plays() {

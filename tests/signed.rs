@@ -369,6 +369,7 @@ fn a_run_says_who_signed_its_plugins_and_plays_on_what_that_grants() {
     assert!(!scene.path("run").exists(), "something was played");
     sign(&scene, "tasks/mine.wasm", "ben");
     expect(&scene.run(&run), 3, &["ben@lab.example signed it"]);
+    std::fs::remove_file(scene.path("tasks/mine.wasm.sig")).unwrap();
     sign(&scene, "tasks/mine.wasm", "ana");
     expect(&scene.run(&run), 0, &[]);
     let manifest = std::fs::read(scene.path("run/manifest.json")).unwrap();
@@ -426,6 +427,27 @@ fn a_signed_pack_is_its_signers_to_the_last_file() {
 }
 
 #[test]
+fn the_signature_of_another_is_not_replaced_and_ones_own_is() {
+    let Some(scene) = signing() else { return };
+    pack(&scene, "clinic");
+    let place = scene.path("clinic/pack.sig");
+    sign(&scene, "clinic", "ana");
+    let anas = std::fs::read(&place).unwrap();
+    let bens = scene.run(&["sign", "clinic", "--key", "ben"]);
+    let words = ["sign clinic: the key SHA256:", "remove clinic/pack.sig"];
+    expect(&bens, 3, &words);
+    assert_eq!(std::fs::read(&place).unwrap(), anas);
+    sign(&scene, "clinic", "ana");
+    // Nor where it no longer holds; what is no signature is nobody's.
+    scene.write("clinic/people/more.md", "");
+    expect(&scene.run(&["sign", "clinic", "--key", "ben"]), 3, &words);
+    sign(&scene, "clinic", "ana");
+    std::fs::write(&place, "no signature").unwrap();
+    sign(&scene, "clinic", "ben");
+    assert_taken(&scene, "clinic", "ben");
+}
+
+#[test]
 fn what_cannot_be_signed_is_told_with_a_reason() {
     let Some(scene) = signing() else { return };
     let sign = |thing: &str, key: &str| scene.run(&["sign", thing, "--key", key]);
@@ -472,5 +494,6 @@ fn what_cannot_be_signed_is_told_with_a_reason() {
         scene.run_with(&["sign", "clinic", "--key", key], &variables)
     };
     expect(&with("open"), 3, &["the passphrase does not open it"]);
+    std::fs::remove_file(scene.path("clinic/pack.sig")).unwrap();
     expect(&with("open up"), 0, &[]);
 }

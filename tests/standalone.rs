@@ -289,3 +289,31 @@ fn what_was_never_compiled_is_compiled_quickly_or_beside_the_play_told_and_score
     assert!(journal("first") == journal("before"));
     assert!(journal("second") == journal("before"));
 }
+
+#[test]
+fn a_dry_run_compiles_as_quickly_as_a_run() {
+    let scene = Scene::new();
+    let suite = root().join("tasks/suite.toml");
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--session",
+        "corrie-extension",
+    ];
+    // Everything else is compiled there.
+    expect(
+        &scene.run(&[&args[..], &["--out", "before"]].concat()),
+        0,
+        &[],
+    );
+    let (own, digests) = cache_without(&["gmail"]);
+    let variables = [("PIBENCH_CACHE", own.path().to_str().unwrap())];
+    let dry = scene.run_with(&[&args[..], &["--dry-run"]].concat(), &variables);
+    expect(&dry, 0, &["compiling gmail, once\n"]);
+    let entries = std::fs::read_dir(own.path()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let of_gmail = |name: &String| name.starts_with(&digests[0]) && name.contains(".aot");
+    let compiled: Vec<String> = names.filter(of_gmail).collect();
+    assert_eq!(compiled.len(), 1, "{compiled:?}");
+    assert!(compiled[0].contains("-quick."), "{compiled:?}");
+}

@@ -178,6 +178,20 @@ fn assert_nothing_shown(scene: &Scene, folder: &str) {
     }
 }
 
+/// As the board's keeper checks a submission.
+const CHECK: [&str; 10] = [
+    "submit",
+    "check",
+    "--suite",
+    "packs/clinic/1.0.0/suite.toml",
+    "--policy",
+    "policy.toml",
+    "--rules",
+    "board.toml",
+    "--signers",
+    "signers",
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     if made(&["ed25519"], "").is_none() {
@@ -218,6 +232,11 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     let open = [scene.path("trial")];
     let out = scene.path("sent/open.submission");
     submission::write(&out, &List::of(&open).unwrap(), None, &open).unwrap();
+    let check_open = [&CHECK[..], &["sent/open.submission", "--identity", "mia"]];
+    let output = scene.run(&check_open.concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("its record lies in it open"), "{said}");
     let said = run(shell(rank));
     assert!(
         said.contains("2 runs ranked, 2 submissions refused"),
@@ -231,19 +250,7 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     );
     assert_ranked(&scene);
     // Who has a key is told what it is.
-    let check = [
-        "submit",
-        "check",
-        "sent/dan.submission",
-        "--suite",
-        "packs/clinic/1.0.0/suite.toml",
-        "--policy",
-        "policy.toml",
-        "--rules",
-        "board.toml",
-        "--signers",
-        "signers",
-    ];
+    let check = [&CHECK[..], &["sent/dan.submission"]].concat();
     let with = scene.run(&[&check[..], &["--identity", "ben"]].concat());
     let said = String::from_utf8(with.stdout).unwrap();
     assert_eq!(with.status.code(), Some(3), "{said}");

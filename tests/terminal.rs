@@ -7,7 +7,7 @@ use serde_json::Value;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::scene::{Scene, expect, output, root, stderr};
+use crate::scene::{Scene, expect, flowed, output, root, stderr};
 
 fn said(scene: &Scene, args: &[&str]) -> String {
     let output = scene.run(args);
@@ -48,6 +48,29 @@ fn every_table_fits_a_terminal_of_80_columns() {
 }
 
 #[test]
+fn tables_follow_the_terminal() {
+    let scene = Scene::new();
+    expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
+    let played = [
+        "run",
+        "mine/suite.toml",
+        "--agent",
+        "reference",
+        "--out",
+        "a",
+    ];
+    said(&scene, &played);
+    let widest = |columns: usize| {
+        let lines = on_terminal_of(columns, &scene, "report a --all", &[]);
+        let frames = lines.iter().filter(|line| line.starts_with('┌'));
+        frames.map(|line| line.chars().count()).max().unwrap()
+    };
+    let (narrow, usual, wide) = (widest(60), widest(80), widest(200));
+    assert!(narrow <= 60 && usual <= 80, "{narrow} {usual}");
+    assert!((81..=200).contains(&wide), "{wide}");
+}
+
+#[test]
 fn the_notes_of_reports_and_comparisons_fit_a_terminal_of_80_columns() {
     let scene = Scene::new();
     expect(&scene.run(&["suite", "new", "mine"]), 0, &[]);
@@ -76,8 +99,18 @@ fn on_terminal(scene: &Scene, command: &str) -> Vec<String> {
 
 /// The same with more variables of the environment.
 fn on_terminal_with(scene: &Scene, command: &str, more: &[(&str, &str)]) -> Vec<String> {
+    on_terminal_of(80, scene, command, more)
+}
+
+/// The same of a terminal with so many columns.
+fn on_terminal_of(
+    columns: usize,
+    scene: &Scene,
+    command: &str,
+    more: &[(&str, &str)],
+) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_pibench-host");
-    let script = format!("stty cols 80 rows 50; exec {program} {command}");
+    let script = format!("stty cols {columns} rows 50; exec {program} {command}");
     let mut terminal = scene.started_here("script");
     terminal
         .args(["-qefc", &script, "typescript"])
@@ -254,7 +287,7 @@ fn a_comparison_ends_with_what_it_comes_to() {
     }
     let text = said(&scene, &["compare", "reference", "reference"]);
     assert!(
-        text.trim_end().ends_with("in Comp there is no difference."),
+        flowed(&text).contains("A and B are the same run folder"),
         "{text}"
     );
     let text = said(&scene, &["compare", "reference", "nop"]);

@@ -76,13 +76,44 @@ fn the_sessions_are_chosen_by_name_and_one_that_is_not_there_is_an_error() {
     expect(
         &output,
         3,
-        &["find such a session in run", "played to its end"],
+        &["find session `none` in run: it has", "saltmarsh-exhibit"],
     );
+    for (args, said) in [
+        (
+            &["--session", "saltmarsh-exhibits"][..],
+            "find session `saltmarsh-exhibits` in run (did you mean `saltmarsh-exhibit`?): it has",
+        ),
+        (
+            &["--persona", "nobody"],
+            "find persona `nobody` in run: it has law_trainee",
+        ),
+        (&["--run", "3"], "find run 3 in run: it has 1 to 2"),
+    ] {
+        let output = scene.run(&[&["trajectory", "run"], args].concat());
+        expect(&output, 3, &[said]);
+    }
     expect(
         &scene.run(&["trajectory", "tasks"]),
         3,
         &["is this a run folder?"],
     );
+}
+
+#[test]
+fn a_folder_of_runs_names_those_that_it_holds() {
+    let scene = Scene::new();
+    for run in ["both/one", "both/two"] {
+        scene.play(run, &["--session", "saltmarsh-exhibit"]);
+    }
+    let held = "read both: it is no run but holds some: name one of both/one, both/two";
+    expect(&scene.run(&["trajectory", "both"]), 3, &[held]);
+    expect(&scene.run(&["compare", "both/one", "both"]), 3, &[held]);
+    expect(&scene.run(&["trajectory", "both/one"]), 0, &[]);
+    expect(&scene.run(&["compare", "both/one", "both/two"]), 0, &[]);
+    std::fs::remove_file(scene.path("both/two/results.json")).unwrap();
+    let unfinished = "failed to compare both/two: it is not played to its end";
+    let output = scene.run(&["compare", "both/one", "both/two"]);
+    expect(&output, 3, &[unfinished]);
 }
 
 #[test]

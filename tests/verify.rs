@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::scene::{Scene, assert_fits, copy, expect, files, first_persona, flowed};
+use crate::models::{play, run, server};
+use crate::scene::{Scene, assert_fits, copy, expect, files, first_persona, flowed, output};
 
 #[test]
 fn a_finished_run_verifies() {
@@ -26,6 +27,37 @@ fn a_finished_run_verifies() {
         assert!(
             said.contains(&sessions) && said.contains("every score follows"),
             "{said}"
+        );
+    }
+}
+
+/// Of before protocol and scaffold were told there.
+#[test]
+fn results_of_an_older_host_verify_and_those_of_another_protocol_do_not() {
+    let scene = Scene::new();
+    let args = ["--protocol", "pi-bench", "--session", "saltmarsh-exhibit"];
+    scene.play("run", &args);
+    let text = |path: &str| std::fs::read_to_string(scene.path(path)).unwrap();
+    let told = text("run/results.json");
+    let seal = text("run/seal.json");
+    let digest = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
+    let (protocol, scaffold) = (
+        "  \"protocol\": \"pi-bench\",\n",
+        "  \"scaffold\": \"nanobot-0.1.5\",\n",
+    );
+    assert!(told.contains(protocol) && told.contains(scaffold), "{told}");
+    let older = told.replace(protocol, "").replace(scaffold, "");
+    let other = told.replace(protocol, "  \"protocol\": \"paper\",\n");
+    for (results, is_sound) in [(older, true), (other, false)] {
+        scene.write("run/results.json", &results);
+        let seal = seal.replace(&digest(&told), &digest(&results));
+        scene.write("run/seal.json", &seal);
+        let output = scene.run(&["verify", "run"]);
+        assert_eq!(
+            output.status.success(),
+            is_sound,
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
         );
     }
 }
@@ -220,4 +252,68 @@ fn a_seal_that_names_what_is_no_file_of_the_run_is_not_followed() {
         said.contains("timing.jsonl") && said.contains("journal/more.jsonl"),
         "{said}"
     );
+}
+
+/// The suite that the program carries stands in for no other.
+#[test]
+fn a_suite_that_is_gone_is_named_and_no_other_takes_its_place() {
+    let scene = Scene::new().with_short();
+    scene.replace("tasks/suite.toml", "id = \"embedded\"", "id = \"mine\"");
+    let play = ["run", "tasks/suite.toml", "--out", "run"];
+    expect(&scene.run(&play), 0, &[]);
+    let (there, elsewhere) = (scene.path("tasks"), scene.path("moved"));
+    std::fs::rename(&there, &elsewhere).unwrap();
+    let (verify, grade) = (["verify", "run"], ["grade", "run", "--out", "graded"]);
+    let resume = ["run", "--resume", "run"];
+    for (verb, args) in [
+        ("verify", &verify[..]),
+        ("grade", &grade[..]),
+        ("go on with", &resume[..]),
+    ] {
+        let told = format!("{verb} run: its suite's file ");
+        let gone = "tasks/suite.toml is not there; put it back";
+        expect(&output(&mut scene.alone(args)), 3, &[&told, gone]);
+    }
+    for args in [&verify[..], &grade] {
+        let named = [args, &["--suite", "moved/suite.toml"]].concat();
+        expect(&scene.run(&named), 0, &[]);
+    }
+    std::fs::rename(&elsewhere, &there).unwrap();
+    expect(&scene.run(&resume), 0, &[]);
+    // What was changed is told as that.
+    scene.replace(
+        "tasks/suite.toml",
+        "seed = 1",
+        "seed = 1\nstate.reset = \"session\"",
+    );
+    let changed = "verify run: changed since it was begun: the suite's `state.reset`";
+    expect(&scene.run(&verify), 3, &[changed]);
+}
+
+/// Nobody is asked, so that nobody has to be known.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_verifies_without_the_suites_entries_for_its_models() {
+    let scene = Scene::new().with_short();
+    let suite = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
+    let entry = "\n[models.better]\nprovider = \"openai\"\nmodel = \"m\"\n";
+    scene.write("tasks/suite.toml", &(suite.clone() + entry));
+    let server = server(play).await;
+    let args = ["run", "tasks/suite.toml", "--runs", "1", "--out", "run"];
+    let roles = ["--agent", "better", "--user", "better", "--judge", "better"];
+    let args = [&args[..], &roles].concat();
+    expect(&run(&scene, &args, &server), 0, &[]);
+    let verify = || {
+        for more in [&[][..], &["--foreign", "--suite", "tasks/suite.toml"]] {
+            let args = [&["verify", "run"][..], more].concat();
+            expect(&scene.run(&args), 0, &[]);
+        }
+    };
+    verify();
+    scene.write("tasks/suite.toml", &suite);
+    verify();
+    // Who judges again is asked, and who played is not.
+    let grade = ["grade", "run", "--out", "graded"];
+    expect(&scene.run(&grade), 2, &["find the model `better`"]);
+    let lexical = [&grade[..], &["--judge", "lexical"]].concat();
+    expect(&scene.run(&lexical), 0, &[]);
 }

@@ -82,6 +82,8 @@ pub enum Command {
     List(ListArgs),
     /// Write the built-in suite out, or begin one of your own.
     Suite(SuiteArgs),
+    /// Write the built-in prompts out, to be rewritten and given to `run --prompts`.
+    Prompts(PromptsArgs),
     /// Begin a persona of a suite.
     Persona(PersonaArgs),
     /// Begin a session of a persona.
@@ -224,8 +226,8 @@ pub struct SettingArgs {
     /// Put any setting of the suite file in the place of its own, such as `session.max_turns=5` (may be repeated).
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Assignment>,
-    /// The address of the agent's server, as in `http://127.0.0.1:8000/v1`, in the place of its provider's. A provider that is
-    /// not known is made by it: `--agent lab/MODEL --base-url URL`.
+    /// The address of the agent's server, as in `http://127.0.0.1:8000/v1`, in the place of its provider's; user agent and
+    /// judge stay at theirs. A provider that is not known is made by it: `--agent lab/MODEL --base-url URL`.
     #[arg(long, value_name = "URL", requires = "agent")]
     pub base_url: Option<String>,
     /// The temperature that the agent is asked with. Default: none is sent.
@@ -344,7 +346,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub exit_zero: bool,
     /// A folder of prompts that replace the built-in ones of the same file name; `system.md` and `subagent.md` are the
-    /// agent's, the others those of user agent and judge.
+    /// agent's, the others those of user agent and judge. `pibench-host prompts export DIR` writes the built-in ones.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
     /// Begin no further turn once the run has cost so much. Exit code 7; --resume goes on, within the same bound unless it is
@@ -518,6 +520,21 @@ pub enum SuiteCommand {
     /// Write a new suite with a persona and a session, sound as it is, to be rewritten.
     New {
         /// The folder; must not be there yet. Its name is the suite's id.
+        dir: Utf8PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct PromptsArgs {
+    #[command(subcommand)]
+    pub command: PromptsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PromptsCommand {
+    /// Write the prompts of agent, user agent and judge into a new folder. docs/protocols.md says what each may show.
+    Export {
+        /// The folder; must not be there yet.
         dir: Utf8PathBuf,
     },
 }

@@ -25,6 +25,7 @@ mod pack;
 mod part;
 mod places;
 mod plugin;
+mod prompts;
 mod publish;
 mod report;
 mod review;
@@ -112,6 +113,7 @@ fn dispatch_to(command: Command, stored: &Stored) -> Result<Exit, Failure> {
         Command::Check(args) => check::check(&args),
         Command::List(args) => list::list(&args),
         Command::Suite(args) => suite::suite(&args.command),
+        Command::Prompts(args) => prompts::prompts(&args.command),
         Command::Persona(args) => suite::persona(&args.command),
         Command::Session(args) => suite::session(&args.command),
         Command::Completions { shell } => completions::completions(shell),
@@ -319,7 +321,7 @@ fn embedded_suite() -> Result<Utf8PathBuf, Failure> {
 /// The suite that the command line names, with what it puts in the place of its settings; else every problem of it.
 fn load_suite(args: &SettingArgs) -> Result<Suite, Failure> {
     let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
-    let mut assigned = asking::assignments(args)?;
+    let mut assigned = asking::assignments(args, &path)?;
     assigned.extend(args.assignments());
     let mut suite = load(&machine()?, &path, &assigned)?;
     suite.name_agents();

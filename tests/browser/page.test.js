@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from
 import { after, before, test } from "node:test";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, readJson, report, ROOT, run, serveModel, shot } from "./scene.js";
+import { at, clean, dir, HOSTILE, launch, multiply, open, play, poison, PROGRAM, readJson, report, ROOT, run, serveModel, shot, writeJson } from "./scene.js";
 
 const SESSION = "#/session/1/law_trainee/1/saltmarsh-statement";
 const PAGES = ["#/", "#/sessions", SESSION, "#/tables", "#/compare/0/1", "#/compare/0/1/law_trainee/saltmarsh-statement"];
@@ -48,7 +48,7 @@ test("the page opens from disk, asks for nothing else and shows the leaderboard"
   assert.equal(await page.locator("#table-1 tbody tr.apart").count(), 2);
   assert.equal(await page.locator("#table-1 tbody tr.published").count(), 9);
   const blocks = await page.locator("#table-1 tr.divider").allTextContents();
-  assert.deepEqual(blocks, ["scripted or judged by patterns, not comparable", "published, not measured here"]);
+  assert.deepEqual(blocks, ["scripted or by patterns, not comparable", "published, not measured here"]);
   await page.uncheck("#table-1 input");
   assert.equal(await page.locator("#table-1 tbody tr.published").count(), 0);
   assert.ok(await page.locator("figure img.for-light").first().isVisible());
@@ -62,8 +62,10 @@ test("a session shows intents at their turns, the checklist with evidence, calls
   const intents = await page.locator(".intents .tag.s-provided").count();
   assert.ok(intents > 0);
   assert.equal(await page.locator(".turn header .tag.s-provided").count(), intents);
-  // Whoever works too late had opened none of the places.
+  // Whoever works too late had opened none of the places by then.
   assert.ok(await page.locator(".found-in li", { hasText: "never opened" }).count() > 0);
+  const late = await page.locator(".found-in li", { hasText: "opened too late, in turn " }).first().locator("a").getAttribute("href");
+  assert.equal(late, SESSION + "/" + await page.locator(".turn").count());
   assert.ok(await page.locator(".checklist .met").count() > 5);
   assert.ok(await page.locator(".checklist .evidence").count() > 0);
   assert.equal(await page.locator("details[open]").count(), 0);
@@ -74,6 +76,64 @@ test("a session shows intents at their turns, the checklist with evidence, calls
   await page.keyboard.press("e");
   assert.equal(await page.locator("details[open]").count(), 0);
   assert.deepEqual(page.troubles, []);
+});
+
+test("a session without a score says why, and which items nobody judged", async () => {
+  cpSync(at("slow"), at("faulty"), { recursive: true });
+  const results = readJson(at("faulty/results.json"));
+  const line = results.sessions.find((one) => one.id === "saltmarsh-statement" && one.run === 1);
+  Object.assign(line, { outcome: "judge_fault", proc: null, proc_scored: null, comp: null });
+  writeJson(at("faulty/results.json"), results);
+  const path = at("faulty/trajectories/law_trainee.r1/saltmarsh-statement.json");
+  const { turns, finished, ...rest } = readJson(path);
+  finished.outcome = "judge_fault";
+  finished.items.forEach((item) => { item.met = false; });
+  const [verdict] = turns.flatMap((turn) => turn.items || []);
+  turns.forEach((turn) => delete turn.items);
+  turns.at(-1).items = [{ ...verdict, pass: false }];
+  writeJson(path, { ...rest, turns, finished });
+  const page = await open(browser, report("unjudged", "faulty") + "#/session/0/law_trainee/1/saltmarsh-statement");
+  await page.waitForSelector(".turn");
+  const told = await page.locator(".scores dd").allTextContents();
+  assert.deepEqual(told.slice(0, 2), ["unscored (judge fault)", "unscored (judge fault)"]);
+  const count = finished.items.length;
+  assert.equal(await page.locator(".side h2 small", { hasText: "met" }).textContent(), `0 of ${count} met, ${count - 1} not judged`);
+  assert.equal(await page.locator(".checklist .missed").count(), 1);
+  assert.equal(await page.locator(".checklist .tag", { hasText: ": not judged" }).count(), count - 1);
+  assert.deepEqual(await page.evaluate(poorContrast), []);
+  await go(page, "#/session/0/law_trainee/2/saltmarsh-statement", ".turn");
+  await page.waitForFunction(() => !document.querySelector(".checklist .unknown"));
+  assert.equal(await page.locator(".scores .meter").count(), 2);
+  assert.ok(await page.locator(".checklist .met").count() > 5);
+  assert.deepEqual(page.troubles, []);
+  await page.context().close();
+});
+
+test("the overview says what the scores and the words for intents mean", async () => {
+  const page = await open(browser, url);
+  assert.match(await page.textContent(".overview > .note"), /Proc, in percent: the share of hidden intents.+Comp, in percent: .+Proc comes first/);
+  const legend = await page.textContent(".overview > .legend");
+  for (const status of ["completed", "inferred", "provided", "open"]) assert.match(legend, new RegExp(status + ": [a-z]+ "));
+  assert.match(await page.locator("#table-1 th", { has: page.locator("button", { hasText: /^Comp$/ }) }).getAttribute("title"), /^Comp: /);
+  await page.context().close();
+});
+
+test("a link to a session of another run names the run", async () => {
+  const first = readJson(at("good/results.json")).sessions.filter((session) => session.run === 1);
+  const page = await open(browser, url + "#/session/0/law_trainee/1/" + first.at(-1).id);
+  assert.match(await page.textContent("a[rel=next]"), / \(run 2\) →$/);
+  assert.ok(!(await page.textContent("a[rel=prev]")).includes("(run "));
+  await page.context().close();
+});
+
+test("paper holds all rows of the list, those out of sight too", async () => {
+  multiply("slow", "hundreds", 200);
+  const page = await open(browser, report("printed", "hundreds") + "#/sessions");
+  await page.waitForSelector(".row");
+  assert.ok(await page.locator(".row").count() < 200);
+  await page.pdf();
+  assert.equal(await page.locator(".row").count(), 200);
+  await page.context().close();
 });
 
 test("a link leads to a turn", async () => {
@@ -192,6 +252,9 @@ test("nine models stand beside each other on a desktop, and a row's lines meet",
 
 test("a phone scrolls a figure inside its box, at a size that can be read", async () => {
   const page = await open(browser, url, { viewport: { width: 390, height: 844 } });
+  // It is loaded when it is near.
+  await page.locator(".figure-4 .drawing").scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => document.querySelector(".figure-4 img.for-light").naturalWidth > 0);
   const [inside, seen, drawn] = await page.locator(".figure-4 .drawing").evaluate((box) =>
     [box.scrollWidth, box.clientWidth, box.querySelector("img").getBoundingClientRect().width]);
   assert.ok(inside > seen, inside + " in " + seen);

@@ -39,7 +39,7 @@ export async function serveModel() {
   const server = createServer(async (request, response) => {
     const body = JSON.parse((await request.toArray()).join(""));
     const [system, prompt] = body.messages.map((message) => message.content);
-    const content = system.startsWith("This is a check") ? "OK" : body.tools?.length ? "Done." : judged(system, prompt);
+    const content = system.startsWith("This is a check") ? "OK" : body.tools?.length ? `Done by ${body.model}.` : judged(system, prompt);
     const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
     const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
     response.setHeader("content-type", "application/json");

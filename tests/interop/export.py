@@ -46,7 +46,7 @@ assert len(evals_df(str(scene / "inspect"))) == 1
 
 # The tables, and the mean that Table 1 shows.
 table = {path.stem: pandas.read_json(path, lines=True) for path in (scene / "jsonl").glob("*.jsonl")}
-assert set(table) == {"runs", "sessions", "turns", "calls", "intents", "verdicts", "usage"}, set(table)
+assert set(table) == {"runs", "sessions", "turns", "calls", "intents", "items", "verdicts", "usage"}, set(table)
 assert len(table["sessions"]) == len(sessions)
 assert len(table["turns"]) == sum(line["turns"] for line in sessions)
 assert len(table["calls"]) == calls and len(table["usage"]) == 3 * len(sessions)
@@ -81,7 +81,9 @@ drawn = names["table_1"]
 (table_1,) = [table for table in json.loads((scene / "report.json").read_text())["tables"] if table["id"] == "table-1"]
 (own,) = [row for row in table_1["rows"] if row["origin"] == "apart"]
 shown = {column["title"]: cell.get("figures") for column, cell in zip(table_1["columns"], own["cells"])}
-for column, cell in drawn.loc["reactive (scripted)"].items():
+(label,) = drawn.index
+assert label[0].startswith("apart, protocol paper") and label[1] == "reactive (scripted) (chosen sessions)", label
+for column, cell in drawn.loc[label].items():
     figures = [f"{figure['value']:.1f}" + (f" ± {figure['std']:.1f}" if figure["std"] is not None else "") for figure in shown[column]]
     assert cell == " / ".join(figures), (column, cell, figures)
 assert list(drawn.columns) == ["Proc", "Comp", "law_trainee"], drawn

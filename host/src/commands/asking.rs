@@ -2,20 +2,29 @@
 //! they are checked, shown and remembered as those are, and a run that is gone on with has them.
 
 use anyhow::anyhow;
+use camino::Utf8Path;
 use serde::Serialize;
 use toml::{Table, Value};
 
+use super::talk;
 use crate::cli::SettingArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::player;
+use pibench_model::provider::for_agent;
+use pibench_report::grid::paragraph;
+use pibench_suite::catalog;
 use pibench_suite::catalog::{Catalog, built_in};
-use pibench_suite::load::{Assignment, is_http};
+use pibench_suite::load::{Assignment, Loaded, is_http, load_with};
+use pibench_suite::suite::Suite;
 
 /// The name of the model's entry where the agent is PROVIDER/MODEL, and nothing is known of that.
 const NAME: &str = "as-asked";
 
-/// The settings, for every model among the agents.
-pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure> {
+/// The settings, for every model among the agents of a suite in this file.
+pub(super) fn assignments(
+    args: &SettingArgs,
+    suite: &Utf8Path,
+) -> Result<Vec<Assignment>, Failure> {
     let SettingArgs {
         agent,
         base_url,
@@ -30,6 +39,11 @@ pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure
         check_address(url)?;
     }
     let catalog = built_in();
+    let servers = if base_url.is_some() {
+        servers(args, suite)
+    } else {
+        Catalog::default()
+    };
     let mut all = Vec::new();
     for (at, agent) in agent.iter().enumerate() {
         if !player::is_model(agent) {
@@ -39,7 +53,7 @@ pub(super) fn assignments(args: &SettingArgs) -> Result<Vec<Assignment>, Failure
             .or_exit(Exit::Usage);
         }
         if let Some(url) = base_url {
-            all.push(server(agent, url, &catalog)?);
+            all.push(server(agent, url, &servers)?);
         }
         all.extend(model(
             agent,
@@ -68,17 +82,52 @@ fn check_address(url: &str) -> Result<(), Failure> {
     .or_exit(Exit::Usage)
 }
 
-/// The agent's provider at another address: its habits stay, and its key where there is one.
+/// The servers that are known, with the suite's own. What is wrong with the suite is told when it is loaded.
+fn servers(args: &SettingArgs, suite: &Utf8Path) -> Catalog {
+    let loaded = load_with(suite, &args.assignments());
+    loaded.map_or_else(
+        |_| built_in(),
+        |Loaded { suite, .. }| Catalog::with(&suite.providers, &suite.models),
+    )
+}
+
+/// Says who is not asked at `--base-url`, though the agent by the same name is.
+pub(super) fn say_who_stays(args: &SettingArgs, suite: &Suite) {
+    if args.base_url.is_none() || talk().quiet {
+        return;
+    }
+    let agents: Vec<&str> = catalog::panel(&suite.agent).collect();
+    let is_apart = |name: &&str| {
+        let own = provider_of(name, &Catalog::with(&suite.providers, &suite.models));
+        own.is_some_and(|own| suite.providers.contains_key(&for_agent(&own)))
+    };
+    for (role, named) in [("user agent", &suite.user), ("judge", &suite.judge)] {
+        let same = named.iter().flat_map(|named| catalog::panel(named));
+        for name in same.filter(|name| agents.contains(name) && is_apart(name)) {
+            let said = format!(
+                "--base-url is the agent's alone: the {role} `{name}` is asked at its provider's own address."
+            );
+            pibench_report::tell!("{}", paragraph(&said));
+        }
+    }
+}
+
+/// The name of a model's provider.
+fn provider_of(name: &str, catalog: &Catalog) -> Option<String> {
+    let preset = catalog.models.get(name);
+    let preset = preset.map(|model| model.provider.clone());
+    preset.or_else(|| Some(name.split_once('/')?.0.to_owned()))
+}
+
+/// The agent's provider at another address, for the agent alone: its habits stay, and its key where there is one.
 fn server(agent: &str, url: &str, catalog: &Catalog) -> Result<Assignment, Failure> {
-    let preset = catalog.models.get(agent);
-    let named = agent.split_once('/').map(|(provider, _)| provider);
-    let provider = preset.map(|model| model.provider.as_str()).or(named);
-    let provider = provider.ok_or_else(|| {
+    let provider = provider_of(agent, catalog).ok_or_else(|| {
         anyhow!("ask `{agent}` at {url}: want PROVIDER/MODEL, or a model of the built-in list")
     });
     let provider = provider.or_exit(Exit::Usage)?;
-    let Some(known) = catalog.providers.get(provider) else {
-        return set(&["providers", provider, "base_url"], &url.into());
+    // A provider that is not known has no other address and no key: whoever is of it is asked there.
+    let Some(known) = catalog.providers.get(&provider) else {
+        return set(&["providers", &provider, "base_url"], &url.into());
     };
     let mut known = known.clone();
     url.clone_into(&mut known.base_url);
@@ -86,7 +135,10 @@ fn server(agent: &str, url: &str, catalog: &Catalog) -> Result<Assignment, Failu
     // A server of one's own may need none, and the bound is the provider's own server's.
     known.key_env = known.key_env.filter(|name| is_set(name));
     known.max_tools = None;
-    set(&["providers", provider], &table(&known)?.into())
+    set(
+        &["providers", &for_agent(&provider)],
+        &table(&known)?.into(),
+    )
 }
 
 fn is_set(variable: &str) -> bool {

@@ -1,44 +1,54 @@
 //! `pibench-host compare`: whether one run is better than another, or only luckier.
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use camino::Utf8Path;
 use serde_json::json;
 
+use super::report::{check_one, failure};
 use crate::cli::CompareArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_core::statistics::compare as compare_scores;
 use pibench_core::vocabulary::Ablation;
 use pibench_record::RunFolder;
 use pibench_record::folder::read_manifest;
 use pibench_record::identity::{incomparable, listed};
 use pibench_record::results::RunResults;
 use pibench_report::comparison::{cautions, comparison};
-use pibench_report::measures::comparable_scores;
-use pibench_report::run_record::RunRecord;
+use pibench_report::measures::{comparable_scores, compare_runs};
+use pibench_report::run_record::{RecordError, RunRecord};
 
 /// Compares two run folders, session by session and overall.
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let CompareArgs { a, b, seed, json } = args;
+    for dir in [a, b] {
+        check_one(dir)?;
+    }
     let manifest = |dir: &Utf8Path| read_manifest(dir.as_std_path()).or_exit(Exit::InvalidInput);
     let (of_a, of_b) = (manifest(a)?, manifest(b)?);
     let differ = incomparable(&of_a, &of_b);
     if !differ.is_empty() {
         return Err(anyhow!(
-            "compare {a} with {b}: they are not runs of the same suite under the same protocol: they differ in {}",
+            "compare {a} with {b}: they are not runs of the same suite under the same protocol: they differ in {}; `pibench-host report {a} {b}` \
+             shows them side by side",
             listed(&differ)
         ))
         .or_exit(Exit::InvalidInput);
     }
     let read = |dir: &Utf8Path| {
-        RunRecord::read_unheld(dir.as_std_path())
-            .with_context(|| format!("compare {dir}"))
-            .or_exit(Exit::InvalidInput)
+        RunRecord::read_unheld(dir.as_std_path()).map_err(|error| match error {
+            RecordError::Unfinished { .. } => Failure {
+                exit: Exit::InvalidInput,
+                error: anyhow!(
+                    "compare {dir}: it is not played to its end; go on with it by `pibench-host run --resume {dir}`"
+                ),
+            },
+            error => failure(error),
+        })
     };
     let (left, right) = (read(a)?, read(b)?);
     let scores = comparable_scores(&left, &right);
     let (a_scores, b_scores) = scores.or_exit(Exit::InvalidInput)?;
-    let found = compare_scores(&a_scores, &b_scores, *seed);
-    let mut cautions = cautions(&of_a, &of_b);
+    let found = compare_runs(&a_scores, &b_scores, *seed);
+    let mut cautions = cautions((&left, &a_scores), (&right, &b_scores));
     for dir in [a, b] {
         let changed = RunFolder::changed_since_sealed(dir.as_std_path());
         cautions.extend(changed.or_exit(Exit::InvalidInput)?);

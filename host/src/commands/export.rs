@@ -5,8 +5,10 @@ use super::publish::refuse_in_clear;
 use super::report::failure;
 use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::RunFolder;
 use pibench_record::parts::runs_in;
 use pibench_report::export::{ExportError, export as write};
+use pibench_report::grid::paragraph;
 use pibench_report::run_record::{RecordError, RunRecord};
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
@@ -19,6 +21,10 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         .map(|dir| RunRecord::read_finished(&dir))
         .collect();
     let records = records.map_err(failure)?;
+    let mut changed = Vec::new();
+    for record in &records {
+        changed.extend(RunFolder::changed_since_sealed(&record.dir).or_exit(Exit::InvalidInput)?);
+    }
     let written = write(&records, (*format).into(), out.as_std_path());
     let exit = |error: &ExportError| match error {
         ExportError::Folder(_) => Exit::InvalidInput,
@@ -30,6 +36,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         let exit = exit(&error);
         Err(error).or_exit(exit)
     })?;
+    for changed in changed {
+        pibench_report::tell!("{}", paragraph(&changed));
+    }
     for path in written {
         println!("{}", path.display());
     }

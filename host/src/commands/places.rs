@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::board::{BoardCommand, SubmitCommand};
-use crate::cli::{Command, ImportFormat, PluginCommand, SuiteCommand, TapeArgs};
+use crate::cli::{Command, ImportFormat, PluginCommand, PromptsCommand, SuiteCommand, TapeArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_store::is_stored;
 
@@ -151,6 +151,10 @@ fn local(command: &Command) -> Vec<&Utf8Path> {
         Command::Suite(args) => match &args.command {
             SuiteCommand::Export { dir } | SuiteCommand::New { dir } => vec![Some(dir)],
         },
+        Command::Prompts(args) => {
+            let PromptsCommand::Export { dir } = &args.command;
+            vec![Some(dir)]
+        }
         _ => Vec::new(),
     };
     found

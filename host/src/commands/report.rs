@@ -1,7 +1,7 @@
 //! `pibench-host report`: tables, figures and a page from finished runs.
 
-use anyhow::Context;
-use camino::Utf8PathBuf;
+use anyhow::{Context, anyhow};
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::check_new;
 use super::newest::or_newest;
@@ -16,8 +16,8 @@ use pibench_record::folder::FolderError;
 use pibench_record::parts::{not_begun, runs_in};
 use pibench_report::bundle;
 use pibench_report::escape;
-use pibench_report::format::render;
-use pibench_report::grid::paragraph;
+use pibench_report::format::render_in;
+use pibench_report::grid::{paragraph, width};
 use pibench_report::report::Report;
 use pibench_report::run_record::{RecordError, RunRecord};
 use pibench_report::sheet::Sheet;
@@ -57,6 +57,14 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         changed.truncate(1);
         changed.push(format!("So were {others} other runs."));
     }
+    for (at, record) in records.iter().enumerate() {
+        if records[..at].iter().any(|other| other.is_same(record)) {
+            let dir = record.dir.display();
+            changed.push(format!(
+                "{dir} is named more than once: its rows are of one run."
+            ));
+        }
+    }
     for dir in &runs {
         if let Some(lacking) = not_begun(dir.as_std_path()).or_exit(Exit::InvalidInput)? {
             changed.push(format!("{dir}: {lacking}: this is no whole run."));
@@ -72,7 +80,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     if is_short {
         sheets.retain(|sheet| comes_first(sheet, !audit.is_empty()));
     }
-    let mut text = render((*format).into(), &sheets, report.banner.as_deref());
+    let mut text = render_in((*format).into(), &sheets, report.banner.as_deref(), width());
     if is_short {
         text.push_str(&rest(&report, !audit.is_empty()));
     }
@@ -101,7 +109,7 @@ fn rest(report: &Report, audited: bool) -> String {
             stored::name(&run.dir.display().to_string()),
         );
         Some(format!(
-            "{label}: {what}; `pibench-host show --once {dir}` has each."
+            "{label}: {what}; `pibench-host show --once {dir}` has each cause, and what to do about it."
         ))
     });
     let others = report.sheets.iter();
@@ -126,6 +134,20 @@ fn audits(files: &[Utf8PathBuf]) -> Result<Vec<Audit>, Failure> {
         audits.extend(found);
     }
     Ok(audits)
+}
+
+/// That a folder is of one run, and does not hold those of several.
+pub(super) fn check_one(dir: &Utf8Path) -> Result<(), Failure> {
+    let held = runs_in(dir.as_std_path());
+    if held.iter().all(|run| run == dir.as_std_path()) {
+        return Ok(());
+    }
+    let held: Vec<String> = held.iter().map(|run| run.display().to_string()).collect();
+    Err(anyhow!(
+        "read {dir}: it is no run but holds some: name one of {}",
+        held.join(", ")
+    ))
+    .or_exit(Exit::InvalidInput)
 }
 
 /// The exit of a run folder that cannot be read.

@@ -1,6 +1,7 @@
 //! `pibench-host run`: the command line to a plan, and the plan played.
 
 mod again;
+mod broken;
 mod config;
 mod estimate;
 mod play;
@@ -12,7 +13,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use tracing::level_filters::LevelFilter;
 
-use super::{load_suite, machine, part, runtime};
+use super::{asking, load_suite, machine, part, runtime};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::near::did_you_mean;
@@ -119,6 +120,7 @@ pub(super) fn wanted(args: &RunArgs) -> Result<Wanted, Failure> {
         prompts: args.prompts.clone(),
         max_cost: args.max_cost,
         preflight: !args.no_preflight,
+        hurried: args.dry_run,
         playing: Some(open_playing(args)?),
     })
 }
@@ -158,6 +160,7 @@ pub(super) fn load_wanted(args: &RunArgs) -> Result<Suite, Failure> {
     let suite = load_suite(&args.settings)?;
     check_spelling(&suite)?;
     check_named(&suite)?;
+    asking::say_who_stays(&args.settings, &suite);
     Ok(suite)
 }
 

@@ -1,6 +1,7 @@
 //! `pibench-host show`: a run that another process plays, followed in the terminal. It reads the folder and writes nothing.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
@@ -12,6 +13,8 @@ use super::report::failure;
 use super::stored::{Stored, name};
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_record::RunFolder;
+use pibench_record::folder::FolderError;
 use pibench_record::folder_lock::is_worked_on;
 use pibench_record::parts::runs_in;
 use pibench_record::parts::{Part, PartState, not_begun, parts_in};
@@ -26,6 +29,9 @@ use pibench_report::table;
 /// Between two looks at a folder.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long a run that is just beginning is waited for, and how young a folder is in which one may begin.
+const BEGINNING: Duration = Duration::from_secs(2);
+
 /// Shows runs until they end, or once.
 pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
     let dirs = or_newest(&args.runs)?;
@@ -37,18 +43,21 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     }
     if looks_once {
-        for run in read(&dirs)? {
+        for run in read(&dirs, Instant::now() + BEGINNING)? {
             println!("{}", name(&state(&run)));
+            say_changed(&run);
         }
         return Ok(Exit::Complete);
     }
+    // Nobody plays what has not begun yet.
+    read(&dirs, Instant::now() + BEGINNING)?;
     let (sender, receiver) = mpsc::unbounded_channel();
     let bar = display(receiver, look());
     let mut follow = Follow::default();
     let mut ended = loop {
         // Before the look: what is written after the last process has gone is seen.
         let played = are_worked_on(&dirs);
-        let runs = read(&dirs)?;
+        let runs = read(&dirs, Instant::now() + BEGINNING)?;
         for news in follow.look(&runs) {
             // The display ends after this loop.
             let _ = sender.send(news);
@@ -82,6 +91,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         [(_, one)] => println!("{}", table::results(one)),
         all => println!("{}", table::agents(all)),
     }
+    ended.iter().for_each(say_changed);
     if let Some(cut) = ended.iter().find(|run| !run.complete) {
         return Err(anyhow!(
             "follow {0} to its end: nobody plays it; go on with `pibench-host run --resume {0}`",
@@ -90,6 +100,15 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         .or_exit(Exit::Infrastructure);
     }
     Ok(Exit::Complete)
+}
+
+/// Says of a run that has ended whether its scores are those that it ended with. One that somebody works on is not looked at.
+fn say_changed(run: &RunRecord) {
+    if run.complete
+        && let Ok(Some(changed)) = RunFolder::changed_since_sealed(&run.dir)
+    {
+        println!("{}", paragraph(&name(&changed)));
+    }
 }
 
 /// The parts of the folder that is shown, if it is one of parts that are not merged yet.
@@ -114,9 +133,45 @@ fn are_worked_on(dirs: &[Utf8PathBuf]) -> bool {
     dirs.into_iter().any(|dir| is_worked_on(&dir))
 }
 
-fn read(dirs: &[Utf8PathBuf]) -> Result<Vec<RunRecord>, Failure> {
-    let dirs = dirs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
-    let runs: Result<Vec<RunRecord>, RecordError> =
-        dirs.map(|dir| RunRecord::so_far(&dir)).collect();
-    runs.map_err(failure)
+/// What runs hold so far. One that somebody begins is there in a moment, and waited for.
+fn read(dirs: &[Utf8PathBuf], until: Instant) -> Result<Vec<RunRecord>, Failure> {
+    loop {
+        let runs = dirs.iter().flat_map(|dir| runs_in(dir.as_std_path()));
+        let runs: Result<Vec<RunRecord>, RecordError> =
+            runs.map(|dir| RunRecord::so_far(&dir)).collect();
+        let error = match runs {
+            Ok(runs) => return Ok(runs),
+            Err(error) => error,
+        };
+        let Some(dir) = beginning(&error) else {
+            return Err(failure(error));
+        };
+        if Instant::now() < until {
+            std::thread::sleep(LOOK);
+        } else if is_worked_on(dir) {
+            return Err(anyhow!(
+                "follow {0}: it is just beginning, and has no sessions to show yet; look again by `pibench-host show {0}`",
+                dir.display()
+            ))
+            .or_exit(Exit::Infrastructure);
+        } else {
+            return Err(failure(error));
+        }
+    }
+}
+
+/// The folder of a run that lacks only what the beginning of one lacks.
+fn beginning(error: &RecordError) -> Option<&Path> {
+    let dir = match error {
+        RecordError::NoOutline { path } => path.as_path(),
+        RecordError::Folder(FolderError::Read { path, .. })
+            if path.ends_with("manifest.json") && !path.exists() =>
+        {
+            path.parent()?
+        }
+        _ => return None,
+    };
+    let changed = dir.metadata().ok()?.modified().ok()?;
+    let is_young = changed.elapsed().is_ok_and(|age| age < BEGINNING);
+    (is_young || is_worked_on(dir)).then_some(dir)
 }

@@ -8,6 +8,7 @@ use super::signing::{Thing, read_key};
 use crate::cli::signing::SignArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
+use pibench_signature::SignatureError;
 
 /// Signs, or prints what would be signed.
 pub(super) fn sign(args: &SignArgs) -> Result<Exit, Failure> {
@@ -37,8 +38,35 @@ pub(super) fn sign(args: &SignArgs) -> Result<Exit, Failure> {
         .as_ref()
         .ok_or_else(|| anyhow!("sign {}: name a key by --key", thing.shown()));
     let key = read_key(key.or_exit(Exit::Usage)?)?;
+    check_free(&thing, &bytes, &key.fingerprint())?;
     let signature = pibench_signature::sign(&key, thing.namespace(), &bytes);
     let place = thing.put_signature(&signature.or_exit(Exit::InvalidInput)?)?;
     println!("{place}: {} under {}", key.fingerprint(), thing.namespace());
     Ok(Exit::Complete)
+}
+
+/// A thing has room for one signature: another's is not lost without a word, whether it still holds or not.
+fn check_free(thing: &Thing, bytes: &[u8], own: &str) -> Result<(), Failure> {
+    let Some(signature) = thing.signature()? else {
+        return Ok(());
+    };
+    let made = pibench_signature::maker(thing.namespace(), bytes, &signature);
+    let (Ok(other) | Err(SignatureError::OtherThing { fingerprint: other })) = made else {
+        // It is nobody's.
+        return Ok(());
+    };
+    if other == own {
+        return Ok(());
+    }
+    let shown = thing.shown();
+    let remedy = if matches!(thing, Thing::Archive(_)) {
+        "pack its folder anew by `pibench-host pack FOLDER --key`".to_owned()
+    } else {
+        format!("remove {} first", thing.place())
+    };
+    Err(anyhow!(
+        "sign {shown}: the key {other} signed it, and this would take that away; {remedy}, or keep both: sign what \
+         `pibench-host sign {shown} --statement` prints, into a file of your own"
+    ))
+    .or_exit(Exit::InvalidInput)
 }

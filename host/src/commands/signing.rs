@@ -85,7 +85,7 @@ impl Thing {
     }
 
     /// Where its signature lies.
-    fn place(&self) -> Utf8PathBuf {
+    pub(super) fn place(&self) -> Utf8PathBuf {
         match self {
             Self::Plugin(path) => Utf8PathBuf::from(format!("{path}{}", signed::SIGNATURE)),
             Self::Pack(path) => path.join(contents::SIGNATURE),

@@ -15,6 +15,7 @@ use pibench_board::site::Signed;
 use pibench_board::submission::{self, NAMESPACE, SubmissionError, Unpacked};
 use pibench_engine::plan::{Places, Purpose, load, read_policy, reopen_foreign};
 use pibench_signature::AllowedSigners;
+use pibench_suite::load::suite_file;
 use pibench_vault::keyring;
 
 pub(super) use found::{Found, Told, look, print_told};
@@ -100,6 +101,13 @@ fn read_signature(
     (signed, reasons)
 }
 
+/// Whether a suite is a private pack.
+fn is_secret(suite: &Utf8Path) -> bool {
+    let file = suite_file(suite);
+    file.parent()
+        .is_some_and(|folder| keyring::is_private(folder.as_std_path()))
+}
+
 /// Who reads what is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readers {
@@ -146,7 +154,8 @@ pub(super) fn check_archive(
     let dirs: Vec<Utf8PathBuf> = dirs.collect::<Result<_, _>>().or_exit(Exit::Io)?;
     let mut found = Vec::new();
     for (run, dir) in list.runs.iter().zip(&dirs) {
-        let is_withheld = readers == Readers::Everybody && keyring::is_private(dir.as_std_path());
+        let is_private = keyring::is_private(dir.as_std_path());
+        let is_withheld = readers == Readers::Everybody && is_private;
         let reopen = || {
             let look = Purpose::Look { suite: None };
             reopen_foreign(&machine, dir, look, places)
@@ -161,6 +170,10 @@ pub(super) fn check_archive(
                 }
                 if is_withheld {
                     one.withhold();
+                }
+                if !is_private && places.suite.is_some_and(is_secret) {
+                    let reason = "its suite is private, and its record lies in it open";
+                    one.reasons.push(reason.into());
                 }
                 found.push(one);
             }

@@ -33,10 +33,15 @@ pub(super) fn session(command: &SessionCommand) -> Result<Exit, Failure> {
 
 /// The file of the suite that a persona's folder lies in; the folder itself where there is none above it.
 fn suite_above(persona: &Utf8Path) -> Utf8PathBuf {
-    let files = persona.ancestors().skip(1).take(3);
-    let mut files = files.map(|folder| folder.join("suite.toml"));
-    files
-        .find(|file| file.is_file())
+    let find = |folder: &Utf8Path| {
+        let files = folder.ancestors().skip(1).take(3);
+        let mut files = files.map(|folder| folder.join("suite.toml"));
+        files.find(|file| file.is_file())
+    };
+    // What lies above `.` is known by its whole path only.
+    let whole = || find(&persona.canonicalize_utf8().ok()?);
+    find(persona)
+        .or_else(whole)
         .unwrap_or_else(|| persona.to_owned())
 }
 

@@ -2,11 +2,13 @@
 //! the folder and writes nothing.
 
 use anyhow::anyhow;
+use camino::Utf8Path;
 
-use super::report::failure;
+use super::report::{check_one, failure};
 use crate::cli::TrajectoryArgs;
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_record::results::SessionLine;
+use pibench_core::near::did_you_mean;
+use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::trajectory::Timed;
 use pibench_report::run_record::RunRecord;
 
@@ -18,7 +20,9 @@ pub(super) fn trajectory(args: &TrajectoryArgs) -> Result<Exit, Failure> {
         session,
         run,
     } = args;
+    check_one(dir)?;
     let record = RunRecord::so_far(dir.as_std_path()).map_err(failure)?;
+    check_there(args, &record.results)?;
     let is_chosen = |line: &&SessionLine| {
         (persona.is_empty() || persona.iter().any(|id| line.persona == *id))
             && (session.is_empty() || session.iter().any(|id| line.id == *id))
@@ -41,4 +45,63 @@ pub(super) fn trajectory(args: &TrajectoryArgs) -> Result<Exit, Failure> {
         .or_exit(Exit::InvalidInput);
     }
     Ok(Exit::Complete)
+}
+
+/// Names that are told of those that there are.
+const MOST_NAMED: usize = 20;
+
+/// That the run has what is chosen by name, played or not.
+fn check_there(args: &TrajectoryArgs, results: &RunResults) -> Result<(), Failure> {
+    let TrajectoryArgs {
+        dir,
+        persona,
+        session,
+        run,
+    } = args;
+    let lines = &results.sessions;
+    let personas: Vec<&str> = lines.iter().map(|line| &*line.persona).collect();
+    check_known(dir, "persona", persona, personas)?;
+    let of_personas = lines
+        .iter()
+        .filter(|line| persona.is_empty() || persona.iter().any(|id| line.persona == *id));
+    check_known(
+        dir,
+        "session",
+        session,
+        of_personas.map(|line| &*line.id).collect(),
+    )?;
+    if let Some(run) = run.filter(|run| !(1..=results.runs).contains(run)) {
+        return Err(anyhow!(
+            "find run {run} in {dir}: it has 1 to {}",
+            results.runs
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
+    Ok(())
+}
+
+fn check_known(
+    dir: &Utf8Path,
+    what: &str,
+    chosen: &[String],
+    mut known: Vec<&str>,
+) -> Result<(), Failure> {
+    let Some(unknown) = chosen.iter().find(|id| !known.contains(&id.as_str())) else {
+        return Ok(());
+    };
+    let meant = did_you_mean(unknown, known.iter().copied());
+    known.sort_unstable();
+    known.dedup();
+    let more = known.len().saturating_sub(MOST_NAMED);
+    known.truncate(MOST_NAMED);
+    let more = if more > 0 {
+        format!(", {more} more")
+    } else {
+        String::new()
+    };
+    Err(anyhow!(
+        "find {what} `{unknown}` in {dir}{meant}: it has {}{more}",
+        known.join(", ")
+    ))
+    .or_exit(Exit::InvalidInput)
 }

@@ -97,7 +97,7 @@ pub fn outputs(bytes: &[u8]) {
         };
         let outputs = match results::read(&root.join("outputs"), &suite, None) {
             Ok(outputs) => outputs,
-            Err(problems) => return assert!(!problems.0.is_empty()),
+            Err(nothing) => return assert!(!nothing.problems.0.is_empty()),
         };
         let (path, source) = (suite.path.to_string(), root.to_string());
         if take_over(&outputs, &suite, path, source, out.as_std_path()).is_err() {

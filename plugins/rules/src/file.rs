@@ -119,10 +119,9 @@ impl File {
         let table_path = table.path.clone();
         let path = Pathname::parse(&table.require("path")?)?;
         let exists = table.read("exists", Node::boolean)?;
-        let matcher = |node| Matcher::parse(node, Names::NONE);
         let wanted = Wanted {
-            content: table.read("content", matcher)?,
-            json: table.read("json", matcher)?,
+            content: table.read("content", Matcher::parse_text)?,
+            json: table.read("json", |node| Matcher::parse(node, Names::NONE))?,
             bytes: table.read("bytes", Range::parse)?,
             lines: table.read("lines", Range::parse)?,
             changed: table.read("changed", Node::boolean)?,

@@ -46,7 +46,8 @@
 //! | `captured = "name"` | what an earlier step of an `order` captured |
 //!
 //! Any other table is FIELDS: keys are field names or dotted paths (`"to.0.email"`), values are matchers; fields that
-//! are not named are free. A field that is called like an operator is reached by a dotted path. A value of another type
+//! are not named are free. A field that is called like an operator is reached by a dotted path. A text, as a file's `content`
+//! and what was `said`, has no fields: any other key is an error there. A value of another type
 //! than the operator needs does not match; an absent one matches `exists = false` and `not`.
 //!
 //! RANGE is a whole number, `{ min = N, max = N }` with either left out, or `{ exactly = N }`. Where a `count` is left

@@ -94,6 +94,12 @@ impl Matcher {
         }
     }
 
+    /// What is asked of a text: it has no fields, so that a key that is no operator is a mistake.
+    pub(crate) fn parse_text(node: Node) -> Result<Self, ConfigError> {
+        check_text(&node.value, &node.path)?;
+        Self::parse(node, Names::NONE)
+    }
+
     /// Whether the matcher asks for fields, so that a text is to be read as JSON.
     pub(crate) fn asks_for_fields(&self) -> bool {
         matches!(self.tests.as_slice(), [Test::Fields(_)])
@@ -105,6 +111,71 @@ impl Matcher {
             .iter()
             .find_map(|test| test.mismatch(value, captures))
     }
+}
+
+/// Whether all keys are operators, wherever a matcher looks at the text itself or a part of it.
+fn check_text(matcher: &Value, path: &str) -> Result<(), ConfigError> {
+    let Value::Object(entries) = matcher else {
+        return Ok(());
+    };
+    for (key, value) in entries {
+        let path = format!("{path}.{key}");
+        match key.as_str() {
+            "not" => check_text(value, &path)?,
+            "any_of" => each(value, &path, check_text)?,
+            "part" => each(value, &path, |part, path| match part.get("is") {
+                Some(is) => check_text(is, &format!("{path}.is")),
+                None => Ok(()),
+            })?,
+            operator if OPERATORS.contains(&operator) => {}
+            other => {
+                let known = match near(other) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("known here are `{}`", OPERATORS.join("`, `")),
+                };
+                let message = format!("unknown key, and a text has no fields; {known}");
+                return Err(ConfigError::new(&path, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A list's elements with their places, or the one value that is no list.
+fn each(
+    value: &Value,
+    path: &str,
+    check: impl Fn(&Value, &str) -> Result<(), ConfigError>,
+) -> Result<(), ConfigError> {
+    match value {
+        Value::Array(values) => values
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, value)| check(value, &format!("{path}.{index}"))),
+        value => check(value, path),
+    }
+}
+
+/// The operator that is at most two letters away.
+fn near(key: &str) -> Option<&'static str> {
+    let away = OPERATORS.map(|operator| (letters_between(key, operator), operator));
+    let nearest = away.into_iter().min()?;
+    (nearest.0 <= 2).then_some(nearest.1)
+}
+
+/// How many letters must be put in, taken out or replaced.
+fn letters_between(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (above, a) in one.chars().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for (index, b) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[index + 1];
+            row[index + 1] = replaced.min(diagonal + 1).min(row[index] + 1);
+        }
+    }
+    row[other.chars().count()]
 }
 
 fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::finding::Finding;
-use crate::matcher::{Captures, Matcher, Names};
+use crate::matcher::{Captures, Matcher};
 use crate::range::Range;
 use crate::scene::Scene;
 use crate::table::{ConfigError, Node};
@@ -19,7 +19,7 @@ impl Said {
     pub(crate) fn parse(node: Node) -> Result<Self, ConfigError> {
         let mut table = node.table()?;
         let said = Self {
-            text: Matcher::parse(table.require("text")?, Names::NONE)?,
+            text: Matcher::parse_text(table.require("text")?)?,
             turn: table.read("turn", Range::parse)?,
             count: table.read("count", Range::parse)?.unwrap_or(Range::SOME),
         };

@@ -825,6 +825,38 @@ fn unknown_keys_are_named_with_their_place() {
 }
 
 #[test]
+fn a_word_of_a_texts_matcher_that_is_no_operator_is_refused_and_a_field_of_json_is_not() {
+    for (toml, said) in [
+        (
+            r#"file = { path = "a.md", content.not = { mathces = "x" } }"#,
+            "config.file.content.not.mathces: unknown key, and a text has no fields; did you mean `matches`?",
+        ),
+        (
+            r#"file = { path = "a.md", content = { any_of = [{ contains = "x" }, { contain = "y" }] } }"#,
+            "config.file.content.any_of.1.contain: unknown key, and a text has no fields; did you mean `contains`?",
+        ),
+        (
+            r#"file = { path = "a.md", content.part = { pattern = "x", is.eqals = "x" } }"#,
+            "config.file.content.part.is.eqals: unknown key, and a text has no fields; did you mean `equals`?",
+        ),
+        (
+            r#"said = { text = { subject = "x" } }"#,
+            "config.said.text.subject: unknown key, and a text has no fields; known here are `equals`, `one_of`",
+        ),
+    ] {
+        wrong(toml, said);
+    }
+    for toml in [
+        r#"file = { path = "a.md", content.not = { matches = "x" } }"#,
+        r#"file = { path = "a.md", content.length = { min = 2 } }"#,
+        r#"file = { path = "a.json", json.mathces = "x" }"#,
+        r#"called = { tool = "t", arguments.contain = "x" }"#,
+    ] {
+        assert!(Rules::list_checks(&config(toml)).is_ok(), "{toml}");
+    }
+}
+
+#[test]
 fn missing_and_mistaken_values_of_a_call_are_named_with_their_place() {
     wrong(
         "called = { arguments = { a = 1 } }",

@@ -22,7 +22,7 @@ pub use context::Channel;
 pub use environment::Environment;
 use environment::{Called, Effect, MOST_CALLS, OUT_OF_TIME, Request};
 pub use files::RESULTS_FOLDER;
-pub use prompts::{AgentPromptError, AgentPrompts};
+pub use prompts::{AgentPromptError, AgentPrompts, name_undefined};
 pub use toolbox::{Toolbox, builtin};
 use tools::spawn::Spawned;
 

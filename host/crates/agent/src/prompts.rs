@@ -1,7 +1,7 @@
 //! The prompts of the built-in scaffold: the agent's system prompt, in one of two wordings or the operator's own, and
 //! that of its subagents. What they show is put together in `context`.
 
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{Environment, ErrorKind, Template, UndefinedBehavior, Value, context};
 
 use pibench_core::vocabulary::ScaffoldPrompt;
 use pibench_sandbox::workspace::WorkspaceError;
@@ -18,11 +18,33 @@ const OWN: &str = "own";
 pub enum AgentPromptError {
     #[error("use the prompt system.md: {0}")]
     Template(#[from] minijinja::Error),
+    #[error("use the prompt system.md: {source}{there}")]
+    Undefined {
+        source: minijinja::Error,
+        there: String,
+    },
     #[error("use the prompt system.md: it never shows `{{{{ {0} }}}}`")]
     LeavesOut(&'static str),
     /// What it shows cannot be read.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+}
+
+/// What a system prompt may show.
+const VARIABLES: [&str; 4] = ["files", "memory", "always", "others"];
+
+/// Which variables of a template are not there, and which are: behind the error of an undefined one.
+pub fn name_undefined(template: &Template<'_, '_>, there: &[&str]) -> String {
+    let mut others: Vec<String> = template.undeclared_variables(true).into_iter().collect();
+    others.retain(|name| !there.contains(&name.as_str()));
+    others.sort();
+    let there = there.join(", ");
+    if others.is_empty() {
+        // What a loop's variable has is not told by the template.
+        format!("; there are {there}")
+    } else {
+        format!("; there is no {}; there are {there}", others.join(", "))
+    }
 }
 
 /// The scaffold's prompts, ready to be shown.
@@ -51,6 +73,10 @@ impl AgentPrompts {
     pub const SYSTEM: &'static str = "system.md";
     pub const SUBAGENT: &'static str = "subagent.md";
 
+    /// The built-in ones, as such a folder has them.
+    pub const BUILT_IN: [(&'static str, &'static str); 2] =
+        [(Self::SYSTEM, NEUTRAL), (Self::SUBAGENT, SUBAGENT)];
+
     /// The wording that is asked for, unless there is a system prompt of the operator's own. A mistake in that shows now.
     pub fn new(
         wording: ScaffoldPrompt,
@@ -71,8 +97,16 @@ impl AgentPrompts {
             system: system.to_owned(),
             subagent: own_subagent.unwrap_or(SUBAGENT).trim().to_owned(),
         };
-        prompts.try_out()?;
-        Ok(prompts)
+        match prompts.try_out() {
+            Err(AgentPromptError::Template(source))
+                if source.kind() == ErrorKind::UndefinedError =>
+            {
+                let template = prompts.templates.get_template(Self::SYSTEM)?;
+                let there = name_undefined(&template, &VARIABLES);
+                Err(AgentPromptError::Undefined { source, there })
+            }
+            tried => tried.map(|()| prompts),
+        }
     }
 
     /// With nothing to show, and with a mark in every place.
@@ -148,6 +182,27 @@ mod tests {
                 "0306bca72f99d0e9c714a606d7866456d40c2a98fa64c8e1a7c0adf16c2cf8b8"
             ]
         );
+    }
+
+    #[test]
+    fn an_undefined_variable_is_named_with_those_that_there_are() {
+        for (own, said) in [
+            (
+                "{{ unknown }}",
+                "undefined value (in system.md:1); there is no unknown; there are files, memory, always, others",
+            ),
+            (
+                "{% for file in files %}{{ file.name }}{% endfor %}",
+                "undefined value (in system.md:1); there are files, memory, always, others",
+            ),
+        ] {
+            let error = AgentPrompts::new(ScaffoldPrompt::Neutral, Some(own), None).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("use the prompt system.md: {said}")
+            );
+        }
+        AgentPrompts::new(ScaffoldPrompt::Neutral, Some(NEUTRAL), None).unwrap();
     }
 
     #[test]

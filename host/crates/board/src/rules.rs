@@ -121,7 +121,7 @@ impl Rules {
             }
         };
         for mark in manifest.players.marks() {
-            object(true, format!("it is {}", mark.words()));
+            object(true, format!("it is marked `{}`", mark.words()));
         }
         object(
             !self.suites.is_empty() && !self.suites.contains(&manifest.suite_digest),

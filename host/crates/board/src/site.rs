@@ -17,8 +17,7 @@ use pibench_report::draft::Draft;
 use pibench_report::escape;
 use pibench_report::measures::Measures;
 use pibench_report::report::Report;
-use pibench_report::run_record::{RecordError, RunRecord};
-use pibench_report::table;
+use pibench_report::run_record::{self, RecordError, RunRecord};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -95,7 +94,7 @@ pub struct Refused {
 /// A line of a ranking.
 #[derive(Debug, Serialize)]
 struct Row<'a> {
-    /// One more than the runs that are surely better: those whose interval lies above its own.
+    /// One more than the runs that are surely better: those whose interval lies above its own. Without an interval none does.
     rank: usize,
     agent: &'a str,
     name: &'a str,
@@ -209,18 +208,8 @@ fn apart(a: &Standing, b: &Standing) -> Vec<String> {
 
 fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize]) -> Ranking<'a> {
     let first = &standing[group[0]].record.manifest;
-    let bounds = |place: usize| {
-        let estimate = measures[place].proc_estimate.as_ref()?;
-        let interval = estimate.interval.as_ref();
-        Some(interval.map_or((estimate.score, estimate.score), |one| (one.low, one.high)))
-    };
-    let rank = |place: usize| {
-        let Some((_, high)) = bounds(place) else {
-            return group.len();
-        };
-        let better = |other: &&usize| bounds(**other).is_some_and(|(low, _)| low > high);
-        group.iter().filter(better).count() + 1
-    };
+    let estimates = group.iter().map(|&place| measures[place].proc_estimate);
+    let estimates: Vec<Option<Estimate>> = estimates.collect();
     let mut rows: Vec<Row<'a>> = group
         .iter()
         .map(|&place| {
@@ -234,7 +223,7 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
                 doubtful,
             } = &standing[place];
             Row {
-                rank: rank(place),
+                rank: rank(measures[place].proc_estimate, &estimates),
                 agent: &record.results.agent,
                 name,
                 proc: measures[place].proc_estimate,
@@ -261,15 +250,27 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
     Ranking {
         suite: &first.suite,
         suite_digest: &first.suite_digest,
-        protocol: table::name(&first.protocol),
+        protocol: run_record::name(&first.protocol),
         protocol_version: first.protocol_version,
-        scaffold: table::name(&first.scaffold),
+        scaffold: run_record::name(&first.scaffold),
         prompts,
         user: &first.user,
         judge: &first.judge,
         apart: Vec::new(),
         rows,
     }
+}
+
+/// A score without an interval lies neither above nor below another; a run without a score is the last.
+fn rank(of: Option<Estimate>, all: &[Option<Estimate>]) -> usize {
+    let Some(Estimate { interval, .. }) = of else {
+        return all.len();
+    };
+    let is_above = |other: &&Option<Estimate>| {
+        let other = other.and_then(|other| other.interval);
+        matches!((interval, other), (Some(own), Some(other)) if other.low > own.high)
+    };
+    all.iter().filter(is_above).count() + 1
 }
 
 /// As much of a digest as people compare.
@@ -370,6 +371,12 @@ fn section(number: usize, ranking: &Ranking<'_>) -> String {
         apart,
         rows,
     } = ranking;
+    let is_open = |row: &Row<'_>| row.proc.is_some_and(|proc| proc.interval.is_none());
+    let open = if rows.iter().any(is_open) {
+        " A score without an interval, as of a single session, takes no part in the ranking: its rank tells it from no other."
+    } else {
+        ""
+    };
     let rows: String = rows.iter().map(row).collect();
     let digest = short(suite_digest);
     let [suite, user, judge, digest] = [suite, *user, judge, digest.as_str()].map(escape::html);
@@ -382,7 +389,7 @@ fn section(number: usize, ranking: &Ranking<'_>) -> String {
     format!(
         "<section data-suite=\"{suite}\" data-protocol=\"{protocol}\" data-scaffold=\"{scaffold}\" data-prompts=\"{prompts}\">\n<h2>{suite} <small>{digest}</small></h2>\n\
          <p>Protocol {protocol}, version {protocol_version}; scaffold {scaffold}; user agent {user}, judge {judge}, prompts \
-         {prompts}.{apart}</p>\n\
+         {prompts}.{apart}{open}</p>\n\
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Ranking {number}, of {suite}\"><table>\n<thead><tr><th>Rank</th><th>Agent</th>\
          <th>Proc</th><th>Comp</th><th>Runs</th><th>Cost, USD</th><th>Prompt</th><th>Verified</th><th>Signed by</th>\
          <th>To look at</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"
@@ -461,4 +468,33 @@ fn refused(all: &[Refused]) -> String {
 /// An element without attributes around markup.
 fn tag(name: &str, within: &str) -> String {
     format!("<{name}>{within}</{name}>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pibench_core::statistics::Interval;
+
+    #[test]
+    fn a_rank_counts_intervals_above_and_one_without_is_told_from_none() {
+        let of = |score: f64, interval: Option<(f64, f64)>| {
+            Some(Estimate {
+                score,
+                interval: interval.map(|(low, high)| Interval { low, high }),
+                sessions: 1,
+            })
+        };
+        let ranks = |all: &[Option<Estimate>]| -> Vec<usize> {
+            all.iter().map(|one| rank(*one, all)).collect()
+        };
+        let sure = [
+            of(90.0, Some((80.0, 95.0))),
+            of(50.0, Some((40.0, 60.0))),
+            of(55.0, Some((50.0, 60.0))),
+        ];
+        assert_eq!(ranks(&sure), [1, 2, 2]);
+        assert_eq!(ranks(&[of(90.0, None), of(50.0, None)]), [1, 1]);
+        let mixed = [of(90.0, None), of(50.0, Some((40.0, 60.0))), None];
+        assert_eq!(ranks(&mixed), [1, 1, 3]);
+    }
 }

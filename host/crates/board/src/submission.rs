@@ -6,9 +6,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-use pibench_record::RunFolder;
-use pibench_record::folder::read_manifest;
+use pibench_core::record::FileChange;
+use pibench_record::event::{Event, Step};
+use pibench_record::folder::{read_manifest, read_outline};
+use pibench_record::{RunFolder, journal, standing};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tar::{Archive, Builder, Entry, EntryType, Header};
 
 /// The namespace of a signature over the list.
@@ -267,6 +270,7 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         io::copy(&mut entry, &mut file)
             .map_err(|error| refused(format!("`{shown}` is not whole ({error})")))?;
     }
+    check_end(tar.into_inner()).map_err(refused)?;
     let text = text.ok_or_else(|| refused(format!("it has no {LIST}")))?;
     let list: List =
         serde_json::from_str(&text).map_err(|error| refused(format!("{LIST}: {error}")))?;
@@ -278,6 +282,27 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         digest: digest.finalize().to_hex().to_string(),
         runs,
     })
+}
+
+/// Behind the end of a tar some readers see another one.
+fn check_end(mut rest: io::Take<impl Read>) -> Result<(), String> {
+    let mut block = [0; 4096];
+    loop {
+        match rest.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) if block[..read].iter().all(|&byte| byte == 0) => {}
+            Ok(_) => return Err("something stands behind its end".into()),
+            Err(error) => {
+                return Err(format!(
+                    "it is no whole archive, or something stands behind its end ({error})"
+                ));
+            }
+        }
+    }
+    if rest.limit() == 0 {
+        return Err(format!("unpacked it has more than {MOST_BYTES} bytes"));
+    }
+    Ok(())
 }
 
 /// Whether an entry is a plain file that is not too large.
@@ -337,19 +362,64 @@ fn runs_of(list: &List, to: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(runs)
 }
 
-/// What tells a run from others, whatever was said around it: BLAKE3 of its journals, in the order of their names, hex.
-pub fn journals(run: &Path) -> io::Result<String> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(run.join("journal"))? {
-        names.push(entry?.file_name());
+/// What tells a run from others, whoever it is said to be of: BLAKE3 of what was played, hex. Names of players, the chain, numbers of
+/// tokens, reasons of judges, and the how manieth run an episode is, can be written anew by whoever copies a run, and no check fails.
+/// What rules, graders and judges looked at is left.
+pub fn journals(run: &Path) -> Result<String, SubmissionError> {
+    let refused = |reason: &dyn std::fmt::Display| SubmissionError::Refused {
+        path: run.to_owned(),
+        reason: reason.to_string(),
+    };
+    let (folder, manifest) = RunFolder::read(run).map_err(|error| refused(&error))?;
+    let outline = read_outline(run).map_err(|error| refused(&error))?;
+    let outline = outline.ok_or_else(|| refused(&"it has no outline.json"))?;
+    let mut episodes = Vec::new();
+    for (number, persona) in standing::played(&manifest, &outline.personas) {
+        let events = journal::events(&folder.journal(&persona.id, number));
+        let events = events.map_err(|error| refused(&error))?;
+        let played: Vec<Value> = events.iter().filter_map(played).collect();
+        episodes.push(json!([persona.id, played]).to_string());
     }
-    names.sort();
-    let mut digest = blake3::Hasher::new();
-    for name in names {
-        digest.update(name.as_encoded_bytes());
-        digest.update_reader(File::open(run.join("journal").join(&name))?)?;
+    episodes.sort();
+    let text = episodes.join("\n");
+    Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
+}
+
+/// What was said to whom, called and written.
+fn played(event: &Event) -> Option<Value> {
+    match event {
+        Event::EpisodeStarted(_) | Event::EpisodeFinished => None,
+        Event::SessionStarted(started) => Some(json!([started.session, started.message])),
+        Event::Turn(turn) => Some(json!([
+            turn.message,
+            turn.response,
+            calls(&turn.steps),
+            changes(&turn.changes)
+        ])),
+        Event::SessionFinished(finished) => {
+            Some(json!([calls(&finished.memory), changes(&finished.changes)]))
+        }
+        Event::Wake(wake) => Some(json!([
+            wake.by,
+            wake.clock,
+            calls(&wake.steps),
+            changes(&wake.changes)
+        ])),
     }
-    Ok(digest.finalize().to_hex().to_string())
+}
+
+fn calls(steps: &[Step]) -> Vec<Value> {
+    let calls = steps.iter().flat_map(Step::calls);
+    calls
+        .map(|call| json!([call.tool, call.arguments, call.status]))
+        .collect()
+}
+
+fn changes(changes: &[FileChange]) -> Vec<Value> {
+    let changes = changes.iter();
+    changes
+        .map(|change| json!([change.path, change.blob]))
+        .collect()
 }
 
 /// Where a file belongs, if it is one of a run's.
@@ -510,6 +580,25 @@ mod tests {
         assert!(said.contains("names its runs otherwise"), "{said}");
         let said = read(&[1, 2, 3]).unwrap_err();
         assert!(said.contains("read"), "{said}");
+    }
+
+    #[test]
+    fn nothing_stands_behind_the_end() {
+        let good = packed(&list(), &[]);
+        read(&good).unwrap();
+        let other = zstd::encode_all(&b"more"[..], 1).unwrap();
+        for more in [&good[..], &other, b"more"] {
+            let said = read(&[&good[..], more].concat()).unwrap_err();
+            assert!(said.contains("something stands behind its end"), "{said}");
+        }
+        let tar = zstd::decode_all(&good[..]).unwrap();
+        let with = |more: &[u8]| {
+            let bytes = zstd::encode_all(&[&tar[..], more].concat()[..], 1).unwrap();
+            read(&bytes)
+        };
+        with(&[0; 1024]).unwrap();
+        let said = with(&tar).unwrap_err();
+        assert!(said.contains("something stands behind its end"), "{said}");
     }
 
     proptest::proptest! {

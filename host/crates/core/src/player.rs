@@ -74,8 +74,12 @@ pub enum Mark {
     Scripted,
     /// An agent without a model before a user agent or judge with one.
     ScriptedAgent,
-    /// A real agent before a user agent or judge without a model.
+    /// A real agent before a user agent and a judge without a model.
     Patterns,
+    /// Before such a user agent alone.
+    PatternUser,
+    /// Before such a judge alone.
+    PatternJudge,
     /// An agent whose process could read what it was not told.
     Unconfined,
     Imported,
@@ -117,11 +121,16 @@ impl Players {
     /// What a reader must be told, in the order of importance; nothing of a real agent that models judged.
     pub fn marks(self) -> Vec<Mark> {
         let scripted = self.agent == Player::Scripted;
-        let patterns = self.user == Player::Patterns || self.judge == Player::Patterns;
+        let (user, judge) = (
+            !scripted && self.user == Player::Patterns,
+            !scripted && self.judge == Player::Patterns,
+        );
         let marks = [
             (self.scripted(), Mark::Scripted),
             (scripted && !self.scripted(), Mark::ScriptedAgent),
-            (!scripted && patterns, Mark::Patterns),
+            (user && judge, Mark::Patterns),
+            (user && !judge, Mark::PatternUser),
+            (judge && !user, Mark::PatternJudge),
             (self.agent == Player::Unconfined, Mark::Unconfined),
             (self.agent == Player::Imported, Mark::Imported),
         ];
@@ -131,10 +140,12 @@ impl Players {
 }
 
 impl Mark {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Scripted,
         Self::ScriptedAgent,
         Self::Patterns,
+        Self::PatternUser,
+        Self::PatternJudge,
         Self::Unconfined,
         Self::Imported,
     ];
@@ -144,7 +155,9 @@ impl Mark {
         match self {
             Self::Scripted => "scripted",
             Self::ScriptedAgent => "scripted agent",
-            Self::Patterns => "judged by patterns",
+            Self::Patterns => "by patterns",
+            Self::PatternUser => "user by patterns",
+            Self::PatternJudge => "judged by patterns",
             Self::Unconfined => "unconfined agent",
             Self::Imported => "imported",
         }
@@ -160,8 +173,16 @@ impl Mark {
                 "Scripted agent: a fixed workflow was played; these scores test the user agent and the judge, not an agent."
             }
             Self::Patterns => {
-                "Judged by patterns: matching of words and not a model stood in for the user or the judge; these scores \
+                "User and judge by patterns: matching of words and not a model stood in for the user and the judge; these scores \
                  are not comparable with those that models judged, nor with published ones."
+            }
+            Self::PatternUser => {
+                "User by patterns: matching of words and not a model stood in for the user; these scores are not comparable \
+                 with those of runs whose user was a model, nor with published ones."
+            }
+            Self::PatternJudge => {
+                "Judged by patterns: matching of words and not a model stood in for the judge; these scores are not \
+                 comparable with those that models judged, nor with published ones."
             }
             Self::Unconfined => {
                 "Unconfined agent: its process could read this machine, the suite with its hidden intents among it; nothing \
@@ -218,12 +239,12 @@ mod tests {
             assert_eq!(words("nop", user, judge), ["scripted agent"]);
         }
         for agent in ["a/m", "mine", "external", "acp:gemini --acp"] {
-            for (user, judge) in [
-                ("a/m", "lexical"),
-                ("lexical", "a/m"),
-                ("lexical", "lexical"),
+            for (user, judge, mark) in [
+                ("a/m", "lexical", "judged by patterns"),
+                ("lexical", "a/m", "user by patterns"),
+                ("lexical", "lexical", "by patterns"),
             ] {
-                assert_eq!(words(agent, user, judge), ["judged by patterns"]);
+                assert_eq!(words(agent, user, judge), [mark]);
             }
             assert!(words(agent, "a/m", "a/m,b/m").is_empty());
         }
@@ -241,6 +262,6 @@ mod tests {
             judge: Player::Patterns,
             ..Players::IMPORTED
         };
-        assert_eq!(regraded.marks(), [Mark::Patterns, Mark::Imported]);
+        assert_eq!(regraded.marks(), [Mark::PatternJudge, Mark::Imported]);
     }
 }

@@ -34,6 +34,12 @@ const RESAMPLES: usize = 10_000;
 const Z_ALPHA: f64 = 1.959_963_984_540_054;
 const Z_POWER: f64 = 0.841_621_233_572_914;
 
+/// A difference whose p-value is not below this may be luck.
+const ALPHA: f64 = 0.05;
+
+/// Fewer sessions tell no difference, for so few signs fall alike by chance in more than 1 of 20 cases (2 / 2^5).
+pub const FEWEST_TOLD: u32 = 6;
+
 /// Signs in a drawn word.
 const BITS: usize = u64::BITS as usize;
 
@@ -122,6 +128,8 @@ pub struct Difference {
     pub p_value: f64,
     /// All patterns of signs were tried; otherwise 100,000 drawn ones.
     pub exact: bool,
+    /// The interval leaves out 0 and the p-value is below 0.05: both say that it is no luck.
+    pub told: bool,
     /// At alpha 0.05 and power 0.8, from the spread of the groups' differences (normal approximation). Null where the
     /// interval is null, and if the differences do not vary.
     pub smallest_detectable: Option<f64>,
@@ -135,6 +143,12 @@ pub struct Difference {
 pub struct Interval {
     pub low: f64,
     pub high: f64,
+}
+
+impl Interval {
+    fn leaves_out_zero(self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
 }
 
 /// One session of both sides, each averaged over its runs.
@@ -355,15 +369,17 @@ fn difference(shared: &[Shared], measure: Measure, seed: u64) -> Option<Differen
     let side_a = Strata::new(shared.iter().map(|pair| (pair.a, pair.mean_a)));
     let side_b = Strata::new(shared.iter().map(|pair| (pair.b, pair.mean_b)));
     let test = sign_flip(&differences.parts(), seed);
+    let interval = differences.interval(seed);
     let error = differences.standard_error();
     let (a, b): (Vec<_>, Vec<_>) = shared.iter().map(|pair| (pair.a, pair.b)).unzip();
     Some(Difference {
         a: percent(side_a.overall()?),
         b: percent(side_b.overall()?),
         difference: percent(differences.overall()?),
-        interval: differences.interval(seed),
+        interval,
         p_value: test.p_value,
         exact: test.exact,
+        told: test.p_value < ALPHA && interval.is_some_and(Interval::leaves_out_zero),
         smallest_detectable: error.map(|error| percent((Z_ALPHA + Z_POWER) * error)),
         std_a: std_over_runs(&a, measure).map(percent),
         std_b: std_over_runs(&b, measure).map(percent),

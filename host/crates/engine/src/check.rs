@@ -1,12 +1,15 @@
 //! What reading a suite's files cannot tell, for its author: whether its plugins and rules can be used, and how the scripted
 //! agents fare with it. It asks no model.
 
+mod breaks;
 mod examples;
 mod expected;
 mod guests;
 mod play;
 mod plays;
 mod reading;
+mod refusals;
+mod script;
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -21,9 +24,10 @@ use pibench_suite::problem::Problem;
 use pibench_suite::suite::Suite;
 use pibench_suite::validate::Authored;
 
-pub use guests::{There, check_rules};
+pub use guests::There;
 pub use plays::{AgentPlay, Plays};
 pub use reading::as_read;
+pub use refusals::Refusals;
 
 /// What is known of a suite before it is played.
 #[derive(Clone, Copy)]
@@ -36,6 +40,8 @@ pub struct Ground<'a> {
     pub absent: &'a BTreeSet<String>,
     /// Files with errors: how their sessions play says nothing new.
     pub broken: &'a BTreeSet<Utf8PathBuf>,
+    /// Rules and records that plugins refuse.
+    pub refusals: &'a Refusals,
     /// Only these sessions and those that they depend on; empty for all.
     pub sessions: &'a [String],
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, join};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -19,7 +19,7 @@ use super::outline::outline;
 use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
 use super::stop::{INTERRUPTED, Scheduler};
-use super::{course, results};
+use super::{course, records, results};
 use pibench_core::message::{Role, Usage};
 use pibench_core::progress::{Progress, Pulse};
 use pibench_model::ModelError;
@@ -66,7 +66,10 @@ pub enum Finished {
         is_kept: bool,
     },
     /// The user or the scheduler stopped it; the folder can be gone on with.
-    Interrupted,
+    Interrupted {
+        /// As above.
+        lost: Box<Usage>,
+    },
 }
 
 /// Plays what is planned and not played yet, and scores it. `resume` says that journals may be there already.
@@ -77,7 +80,10 @@ pub async fn play(
 ) -> Result<Finished, RunError> {
     let mut finished = play_all(vec![plan], resume, progress).await?;
     // One plan has one end.
-    Ok(finished.pop().unwrap_or(Finished::Interrupted))
+    let none = || Finished::Interrupted {
+        lost: Box::default(),
+    };
+    Ok(finished.pop().unwrap_or_else(none))
 }
 
 /// Plays several plans side by side, as many episodes at a time as the first has jobs; how each ended, in their order. An
@@ -105,15 +111,14 @@ pub async fn play_all(
         pibench_memory::bound(memory.bytes());
     }
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();
-    let interrupted = || plans.iter().map(|_| Finished::Interrupted).collect();
     let Some(joined) = play_episodes(&plans, resume, &progress, &mut scheduler).await? else {
-        return Ok(interrupted());
+        return interrupted(&plans);
     };
     for plan in &plans {
         plan.spending.publish()?;
     }
     if joined.iter().any(|joined| joined.stopped) {
-        return Ok(interrupted());
+        return interrupted(&plans);
     }
     if joined.iter().any(|joined| joined.refused) {
         return refuse(&plans, joined, resume);
@@ -125,6 +130,23 @@ pub async fn play_all(
         enter_lost(&mut ended, &plan.spending.meter);
     }
     Ok(ended)
+}
+
+/// How plans ended that were stopped.
+fn interrupted(plans: &[Arc<Plan>]) -> Result<Vec<Finished>, RunError> {
+    let mut recorded = Usage::default();
+    for plan in plans {
+        let results = results::collect(plan)?;
+        recorded += results.usage.total();
+        recorded += results.preflight.total();
+    }
+    let ended = plans.iter().enumerate().map(|(at, plan)| {
+        let lost = (at == 0).then(|| plan.spending.meter.beyond(&recorded));
+        Finished::Interrupted {
+            lost: Box::new(lost.unwrap_or_default()),
+        }
+    });
+    Ok(ended.collect())
 }
 
 /// Runs side by side have one meter.
@@ -392,13 +414,18 @@ async fn passes(
         if !plan.preflight || results::is_whole(plan)? {
             continue;
         }
-        let probes = preflight(plan).await?;
+        let asked = join(preflight(plan), records::first_refused(plan));
+        let (probes, refused) = asked.await;
+        let probes = probes?;
         if probes.is_empty() {
             continue;
         }
         let used = used(&probes);
         if used.total().calls > 0 {
             plan.folder.put_preflight(&used)?;
+        }
+        if let Some(error) = refused {
+            return Err(error.into());
         }
         let lines: Vec<String> = probes.iter().map(Probe::line).collect();
         // Nobody may be listening.

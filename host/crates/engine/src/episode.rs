@@ -109,7 +109,7 @@ pub(super) fn ended(
         run,
         session: finished.session.clone(),
         outcome: finished.outcome,
-        turns: finished.turns,
+        turns: tally.turns(&finished.session),
         proc: is_scored.then_some(finished.proc),
         comp: finished.comp.filter(|_| is_scored),
         counted: tally.counted(plan.protocol, &outline, &finished.session),
@@ -158,7 +158,11 @@ async fn open_environment(
                 seed["all_rows"] = json!(true);
             }
             let clock = first_clock(persona);
-            App::open(plugin, plan.app_limits, key, &seed, clock).await?
+            let opened = App::open(plugin, plan.app_limits, key, &seed, clock).await;
+            opened.map_err(|error| EpisodeError::Begin {
+                place: persona.id.clone(),
+                error: Box::new(error),
+            })?
         };
         apps.insert(name, app);
     }
@@ -185,7 +189,7 @@ async fn open_environment(
     })
 }
 
-fn first_clock(persona: &Persona) -> DateTime {
+pub(super) fn first_clock(persona: &Persona) -> DateTime {
     persona
         .sessions
         .first()
@@ -194,7 +198,7 @@ fn first_clock(persona: &Persona) -> DateTime {
 }
 
 /// What an app starts from: the persona's people and records.
-fn seed(persona: &Persona, app: &str) -> Value {
+pub(super) fn seed(persona: &Persona, app: &str) -> Value {
     let none = json!({});
     let records = persona.apps.get(app).unwrap_or(&none);
     app_seed(&persona.people, records, persona.world, app)

@@ -40,6 +40,12 @@ pub enum EpisodeError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// An app does not take the records that a persona or a session brings.
+    #[error("begin {place}: failed to {error}")]
+    Begin {
+        place: String,
+        error: Box<OpenError>,
+    },
     #[error("prepare the tools of persona `{persona}`: {reason}")]
     Tools { persona: String, reason: String },
     #[error(transparent)]
@@ -107,6 +113,14 @@ impl Spot<'_> {
         }
     }
 
+    /// An app does not take the session's records.
+    pub(super) fn begins(self, error: OpenError) -> EpisodeError {
+        EpisodeError::Begin {
+            place: format!("{}/{}", self.persona, self.session),
+            error: Box::new(error),
+        }
+    }
+
     /// The rules of a session do not take what they were told.
     pub(super) fn rules(self, error: &SessionError) -> EpisodeError {
         self.record(format!("the session's rules refused a step: {error}"))
@@ -145,12 +159,21 @@ impl EpisodeError {
     pub fn is_infrastructure(&self) -> bool {
         match self {
             Self::Infrastructure { .. } => true,
-            Self::Load(LoadError::Fault { fault, .. })
-            | Self::Open(
-                OpenError::Fault { fault, .. } | OpenError::Load(LoadError::Fault { fault, .. }),
-            ) => fault.is_infrastructure(),
+            Self::Load(LoadError::Fault { fault, .. }) => fault.is_infrastructure(),
+            Self::Open(error) => is_of_machine(error),
+            Self::Begin { error, .. } => is_of_machine(error),
             _ => false,
         }
+    }
+}
+
+/// Whether an app could not be opened for want of the machine's.
+pub(super) fn is_of_machine(error: &OpenError) -> bool {
+    match error {
+        OpenError::Fault { fault, .. } | OpenError::Load(LoadError::Fault { fault, .. }) => {
+            fault.is_infrastructure()
+        }
+        _ => false,
     }
 }
 

@@ -14,6 +14,7 @@ use pibench_record::RunFolder;
 use pibench_record::event::{Fault, FaultKind, ItemVerdict, Turn};
 use pibench_record::folder::FolderError;
 use pibench_sandbox::evidence::Evidence;
+use pibench_sandbox::grader::Verdict;
 use pibench_sandbox::workspace::View;
 use pibench_sandbox::{Grader, LoadError};
 use pibench_suite::suite::{Grading, Item, Rule, Session};
@@ -23,6 +24,9 @@ use super::plan::Plan;
 
 /// The judge's name in faults.
 pub(super) const JUDGE: &str = "judge";
+
+/// The cause of a fault where a grader answers, and not for an item.
+const NO_VERDICT: &str = "no verdict";
 
 /// The graders of a suite, by name.
 pub(super) type Graders = BTreeMap<String, Grader>;
@@ -108,8 +112,8 @@ pub(super) struct RuleGrades {
     pub(super) faults: Vec<Fault>,
 }
 
-/// Grades rule items. Items with one grader and one configuration share a call. A grader that faults scores 0 for its
-/// items, and the fault is recorded.
+/// Grades rule items. Items with one grader and one configuration share a call. A grader that faults, or has no verdict for
+/// an item, scores 0 for its items, and the fault is recorded.
 pub(super) async fn grade(
     graders: &Graders,
     protocol: Protocol,
@@ -135,9 +139,13 @@ pub(super) async fn grade(
         };
         let config = config(rule, protocol);
         match grader.grade(&config, evidence, workspace).await {
-            Ok(verdicts) => found
-                .verdicts
-                .extend(items.iter().map(|item| verdict_of(item, &verdicts))),
+            Ok(verdicts) => {
+                for item in items {
+                    let (verdict, fault) = verdict_of(item, &rule.grader, &verdicts);
+                    found.verdicts.push(verdict);
+                    found.faults.extend(fault);
+                }
+            }
             Err(fault) => {
                 let fault = guest_fault(&rule.grader, &fault);
                 let failed = |item: &&Item| ItemVerdict {
@@ -265,25 +273,36 @@ fn config(rule: &Rule, protocol: Protocol) -> Value {
     config
 }
 
-fn verdict_of(item: &Item, verdicts: &[pibench_sandbox::grader::Verdict]) -> ItemVerdict {
+/// What a grader's answer says of an item. One that says nothing of it is the grader's fault, as one that fails.
+fn verdict_of(item: &Item, grader: &str, verdicts: &[Verdict]) -> (ItemVerdict, Option<Fault>) {
     let check = rule_of(item).and_then(|rule| rule.check.as_deref());
     let found = match check {
         Some(check) => verdicts.iter().find(|verdict| verdict.check == check),
         None => verdicts.first().filter(|_| verdicts.len() == 1),
     };
-    let missing = || match check {
+    let judged = |pass, reason| ItemVerdict {
+        item: item.id.clone(),
+        pass,
+        reason,
+        exchange: None,
+    };
+    if let Some(verdict) = found {
+        return (judged(verdict.pass, verdict.reason.clone()), None);
+    }
+    let reason = match check {
         Some(check) => format!("the grader gave no verdict for its check `{check}`"),
         None => format!(
             "the grader gave {} verdicts, and the item names no check",
             verdicts.len()
         ),
     };
-    ItemVerdict {
-        item: item.id.clone(),
-        pass: found.is_some_and(|verdict| verdict.pass),
-        reason: found.map_or_else(missing, |verdict| verdict.reason.clone()),
-        exchange: None,
-    }
+    let fault = Fault {
+        kind: FaultKind::Guest,
+        source: grader.into(),
+        cause: NO_VERDICT.into(),
+        message: reason.clone(),
+    };
+    (judged(false, reason), Some(fault))
 }
 
 #[cfg(test)]
@@ -317,5 +336,40 @@ mod tests {
         assert_eq!(due(Protocol::PiBench, false), [0, 1]);
         assert_eq!(due(Protocol::PiBench, true), [0, 1, 2]);
         assert_eq!(due(Protocol::Paper, false), [1]);
+    }
+
+    #[test]
+    fn an_item_without_a_verdict_is_a_fault_of_its_grader_and_one_with_a_verdict_is_none() {
+        let item = Item {
+            grading: Grading::Rule(Rule {
+                grader: "own".into(),
+                config: Value::Null,
+                check: Some("kept".into()),
+            }),
+            ..item("i", When::Ever)
+        };
+        let verdicts = |check: &str| {
+            [Verdict {
+                check: check.into(),
+                pass: true,
+                reason: "so".into(),
+            }]
+        };
+        let (verdict, fault) = verdict_of(&item, "own", &verdicts("kept"));
+        assert!(verdict.pass && fault.is_none(), "{fault:?}");
+        let (verdict, fault) = verdict_of(&item, "own", &verdicts("kpet"));
+        let fault = fault.unwrap();
+        assert_eq!(
+            (fault.kind, fault.source.as_str()),
+            (FaultKind::Guest, "own")
+        );
+        assert_eq!(
+            fault.message,
+            "the grader gave no verdict for its check `kept`"
+        );
+        assert!(
+            !verdict.pass && verdict.reason == fault.message,
+            "{verdict:?}"
+        );
     }
 }

@@ -43,6 +43,8 @@ const FORMAT: &str = "pi-bench";
 /// Why no run folder was made.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeOverError {
+    #[error("make {}: it is there already; choose another --out", path.display())]
+    Exists { path: PathBuf },
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
@@ -67,7 +69,7 @@ pub fn take_over(
 ) -> Result<RunResults, TakeOverError> {
     if out.exists() {
         let path = out.to_owned();
-        return Err(FolderError::Exists { path }.into());
+        return Err(TakeOverError::Exists { path });
     }
     let failed = |source| TakeOverError::Io {
         path: out.to_owned(),

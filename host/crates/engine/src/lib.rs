@@ -21,6 +21,7 @@ mod outline;
 pub mod plan;
 mod preflight;
 mod recorded;
+mod records;
 mod replay;
 mod results;
 mod review;

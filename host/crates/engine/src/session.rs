@@ -224,8 +224,10 @@ fn stage_files(episode: &mut Episode<'_>, session: &Session) -> Result<(), Episo
 /// Adds a session's records at its own time, which is past where the session is not played.
 async fn add_records(episode: &mut Episode<'_>, session: &Session) -> Result<(), EpisodeError> {
     for (name, records) in &session.apps {
-        if let Some(app) = episode.environment.apps.get_mut(name) {
-            app.add(records, session.clock).await?;
+        if let Some(app) = episode.environment.apps.get_mut(name)
+            && let Err(error) = app.add(records, session.clock).await
+        {
+            return Err(episode.spot(&session.id).begins(error));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! `hub.toml`: what a hub's operator decides.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -10,6 +11,15 @@ use pibench_core::cost::MicroUsd;
 
 /// Bytes of the file.
 const LONGEST: u64 = 1 << 20;
+
+/// The largest of numbers that need no other bound: sums of a few of them have room where they are counted.
+const LARGEST: u32 = 1_000_000_000;
+
+/// Of each episode, as with `run --runs`.
+const MOST_RUNS: u32 = 1000;
+
+/// Hours of a year.
+const YEAR: u32 = 365 * 24;
 
 /// The file as it is written. Paths are read from its folder.
 #[derive(Debug, Clone, Deserialize)]
@@ -92,6 +102,37 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    fn check(&self) -> Result<(), String> {
+        let Self {
+            episodes,
+            connections,
+            connections_of_address,
+            request_kib,
+            requests_mib,
+            guesses_a_minute,
+            dollars_a_day: _,
+        } = *self;
+        let most = LARGEST as usize;
+        within("limits.episodes", episodes, [1, LARGEST])?;
+        within("limits.connections", connections, [1, most])?;
+        within(
+            "limits.connections_of_address",
+            connections_of_address,
+            [1, most],
+        )?;
+        within("limits.request_kib", request_kib, [1, 1 << 20])?;
+        within("limits.requests_mib", requests_mib, [1, 1 << 20])?;
+        within("limits.guesses_a_minute", guesses_a_minute, [0, LARGEST])?;
+        if u64::from(request_kib) > u64::from(requests_mib) * 1024 {
+            return Err(format!(
+                "limits.request_kib = {request_kib} is more than limits.requests_mib = {requests_mib} has room for"
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// What a submitter may use. Days are those of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -138,6 +179,50 @@ impl Default for Quotas {
             broken_turns: 3,
             dollars_a_day: None,
         }
+    }
+}
+
+impl Quotas {
+    /// `table`: where they stand in the file.
+    fn check(&self, table: &str) -> Result<(), String> {
+        let Self {
+            episodes_a_day,
+            episodes_at_once,
+            open_runs,
+            turns_a_day,
+            megabytes_a_day,
+            disk_megabytes,
+            requests_a_second,
+            connections,
+            hours,
+            idle_minutes,
+            broken_turns,
+            dollars_a_day: _,
+        } = *self;
+        let some = [1, LARGEST];
+        for (key, value, want) in [
+            ("episodes_a_day", episodes_a_day, some),
+            ("episodes_at_once", episodes_at_once, some),
+            ("open_runs", open_runs, some),
+            ("turns_a_day", turns_a_day, some),
+            ("megabytes_a_day", megabytes_a_day, some),
+            ("disk_megabytes", disk_megabytes, some),
+            ("requests_a_second", requests_a_second, some),
+            ("connections", connections, some),
+            ("hours", hours, [1, YEAR]),
+            // With 0 an episode is paused as soon as nothing is asked for a moment.
+            ("idle_minutes", idle_minutes, [0, YEAR * 60]),
+            ("broken_turns", broken_turns, [0, LARGEST]),
+        ] {
+            within(&format!("{table}.{key}"), value, want).map_err(|reason| {
+                if value == 0 {
+                    format!("{reason}; `hub token revoke` keeps a submitter out")
+                } else {
+                    reason
+                }
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -191,6 +276,18 @@ impl SomeQuotas {
             dollars_a_day: dollars_a_day.or(all.dollars_a_day),
         }
     }
+}
+
+/// Refuses a number that cannot be meant.
+fn within<T: Copy + Display + PartialOrd>(
+    key: &str,
+    value: T,
+    [least, most]: [T; 2],
+) -> Result<(), String> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{key} = {value}: want {least} to {most}"))
 }
 
 /// A sum of money above nothing.
@@ -262,32 +359,14 @@ impl HubFile {
                     .into(),
             );
         }
-        let Limits {
-            episodes,
-            connections,
-            connections_of_address,
-            request_kib,
-            requests_mib,
-            guesses_a_minute: _,
-            dollars_a_day: _,
-        } = self.limits;
-        if episodes == 0 || connections == 0 || connections_of_address == 0 || request_kib == 0 {
-            return Err("a limit of 0 would keep everybody out".into());
+        if let Some(runs) = self.runs {
+            within("runs", runs, [1, MOST_RUNS])?;
         }
-        if u64::from(request_kib) > u64::from(requests_mib) * 1024 {
-            return Err(format!(
-                "limits.request_kib = {request_kib} is more than limits.requests_mib = {requests_mib} has room for"
-            ));
-        }
-        let all = self.quotas_of.values().map(|some| some.over(self.quotas));
-        if all
-            .chain([self.quotas])
-            .any(|one| one.requests_a_second == 0 || one.connections == 0)
-        {
-            return Err(
-                "requests_a_second = 0 or connections = 0 would keep a submitter out; `hub token revoke` does that"
-                    .into(),
-            );
+        self.limits.check()?;
+        self.quotas.check("quotas")?;
+        for (name, some) in &self.quotas_of {
+            let table = format!("quotas_of.\"{name}\"");
+            some.over(self.quotas).check(&table)?;
         }
         Ok(())
     }
@@ -342,7 +421,6 @@ mod tests {
             &LEAST.replace("hub@", "hub @"),
             "no name of a file of signers",
         );
-        check(&format!("{LEAST}limits.episodes = 0"), "keep everybody out");
         check(
             &format!("{LEAST}limits.request_kib = 999999"),
             "has room for",
@@ -351,16 +429,66 @@ mod tests {
             &format!("{LEAST}quotas_of.bo.turns = 1"),
             "unknown field `turns`",
         );
-        check(
-            &format!("{LEAST}quotas.connections = 0"),
-            "keep a submitter out",
-        );
         for none in ["0", "-1.5", "nan"] {
             check(
                 &format!("{LEAST}quotas.dollars_a_day = {none}"),
                 "want US dollars above 0",
             );
         }
+    }
+
+    #[test]
+    fn each_number_of_the_file_has_bounds_that_are_told() {
+        let of_quotas = [
+            "episodes_a_day",
+            "episodes_at_once",
+            "open_runs",
+            "turns_a_day",
+            "megabytes_a_day",
+            "disk_megabytes",
+            "requests_a_second",
+            "connections",
+        ];
+        let of_limits = ["episodes", "connections", "connections_of_address"];
+        let quotas = of_quotas.map(|key| (format!("quotas.{key}"), 1, 1_000_000_000));
+        let limits = of_limits.map(|key| (format!("limits.{key}"), 1, 1_000_000_000));
+        let others = [
+            ("runs", 1, 1000),
+            ("limits.request_kib", 1, 1_048_576),
+            ("limits.requests_mib", 1, 1_048_576),
+            ("limits.guesses_a_minute", 0, 1_000_000_000),
+            ("quotas.hours", 1, 8760),
+            ("quotas.idle_minutes", 0, 525_600),
+            ("quotas.broken_turns", 0, 1_000_000_000),
+        ];
+        let others = others.map(|(key, least, most)| (key.to_owned(), least, most));
+        for (key, least, most) in quotas.into_iter().chain(limits).chain(others) {
+            let set = |value: u64| {
+                // One request of the largest has room.
+                let room = match key.as_str() {
+                    "limits.request_kib" => "limits.requests_mib = 1048576\n",
+                    "limits.requests_mib" => "limits.request_kib = 1\n",
+                    _ => "",
+                };
+                format!("{LEAST}{room}{key} = {value}")
+            };
+            let refused = |value: u64| {
+                let told = format!("{key} = {value}: want {least} to {most}");
+                check(&set(value), &told);
+            };
+            for value in [least, most] {
+                let file: HubFile = toml::from_str(&set(value)).unwrap();
+                assert_eq!(file.check(), Ok(()), "{key} = {value}");
+            }
+            refused(most + 1);
+            if least > 0 {
+                refused(least - 1);
+            }
+        }
+        check(
+            &format!("{LEAST}quotas_of.bo.hours = 0"),
+            "quotas_of.\"bo\".hours = 0: want 1 to 8760; `hub token revoke` keeps a submitter out",
+        );
     }
 
     #[test]

@@ -702,7 +702,7 @@ impl From<Away> for HubOrAway {
 
 fn how(ended: Result<Finished, RunError>) -> How {
     match ended {
-        Ok(Finished::Interrupted) => How::Paused,
+        Ok(Finished::Interrupted { .. }) => How::Paused,
         Ok(Finished::All {
             results: _,
             broken,

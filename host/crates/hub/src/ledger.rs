@@ -234,8 +234,12 @@ pub(crate) enum Opened {
     Now(u32),
     /// It was before.
     Already(u32),
-    /// Why not, for the submitter.
+    /// Why not now, for the submitter.
     Refused(String),
+    /// The run has no such episode.
+    Absent,
+    /// Every episode of the run was before.
+    All,
     /// Why not before the next day.
     UsedUp(String),
 }
@@ -507,7 +511,6 @@ impl Ledger {
         number: Option<u32>,
         quotas: Quotas,
     ) -> Kept<Opened> {
-        let refused = |reason: String| Ok(Opened::Refused(reason));
         let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
         let there: Vec<u32> = transaction
@@ -519,11 +522,11 @@ impl Ledger {
             Some(number) => number,
             None => match (1..=run.episodes).find(|number| !there.contains(number)) {
                 Some(number) => number,
-                None => return refused("every episode of this run was opened before".into()),
+                None => return Ok(Opened::All),
             },
         };
         if !(1..=run.episodes).contains(&number) {
-            return refused(format!("this run has the episodes 1 to {}", run.episodes));
+            return Ok(Opened::Absent);
         }
         let open: u32 = transaction.query_row(
             "SELECT count(*) FROM episode JOIN run ON run.id = episode.run
@@ -532,10 +535,10 @@ impl Ledger {
             |row| row.get(0),
         )?;
         if open >= quotas.episodes_at_once {
-            return refused(format!(
+            return Ok(Opened::Refused(format!(
                 "{open} episodes of yours are open, and {} may be at once: play one to its end",
                 quotas.episodes_at_once
-            ));
+            )));
         }
         if !spend(
             &transaction,

@@ -15,7 +15,9 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Extension, Router};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
@@ -140,6 +142,28 @@ fn json_answer(status: StatusCode, value: &Value) -> Response {
     response
 }
 
+/// Gives a refusal that others wrote, such as that of a path's method, the form of the hub's own. Its headers stay.
+async fn in_own_form(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let text = to_bytes(body, SMALL).await.unwrap_or_default();
+    let reason = if status == StatusCode::METHOD_NOT_ALLOWED {
+        "this path does not take that method: the header `Allow` names those that it takes".into()
+    } else {
+        String::from_utf8_lossy(&text)
+    };
+    let kind = HeaderValue::from_static("application/json");
+    parts.headers.insert(CONTENT_TYPE, kind);
+    parts.headers.remove(CONTENT_LENGTH);
+    let told = json!({ "error": reason }).to_string();
+    Response::from_parts(parts, Body::from(told))
+}
+
 fn found(value: &Value) -> Response {
     json_answer(StatusCode::OK, value)
 }
@@ -221,7 +245,7 @@ async fn admit(
     }
     let entered = Entered(Arc::clone(&hub), name.as_str().into());
     request.extensions_mut().insert(Submitter(name.into()));
-    let response = next.run(request).await;
+    let response = in_own_form(next.run(request).await).await;
     drop((entered, visit));
     response
 }
@@ -321,18 +345,28 @@ fn run_value(run: &Run) -> Value {
     value
 }
 
+/// What begins a run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Begin {
+    agent: String,
+}
+
+/// What opens an episode.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Open {
+    /// The next one unless it says so.
+    episode: Option<u32>,
+}
+
 async fn begin_run(State(hub): App, Extension(Submitter(name)): By, request: Request) -> Answer {
-    let wanted = small(&hub, request).await?;
-    let Some(agent) = wanted["agent"].as_str() else {
-        return Err(Refused::new(
-            StatusCode::BAD_REQUEST,
-            "say who plays: {\"agent\": \"NAME\"}",
-        ));
-    };
+    let want = "say who plays by {\"agent\": \"NAME\"} and no more";
+    let Begin { agent } = small(&hub, request, want).await?;
     has_room(&hub, &name).await?;
     let begun = hub
         .ledger
-        .add_run(&name, agent, hub.episodes, hub.quotas(&name))?;
+        .add_run(&name, &agent, hub.episodes, hub.quotas(&name))?;
     match begun {
         Ok(run) => Ok(json_answer(StatusCode::CREATED, &run_value(&run))),
         Err(reason) => Err(Refused::new(StatusCode::CONFLICT, reason)),
@@ -374,18 +408,8 @@ async fn open_episode(
     request: Request,
 ) -> Answer {
     let run = own(&hub, &name, &id)?;
-    let wanted = small(&hub, request).await?;
-    let number = match &wanted["episode"] {
-        Value::Null => None,
-        number => Some(
-            number
-                .as_u64()
-                .and_then(|number| u32::try_from(number).ok())
-                .ok_or_else(|| {
-                    Refused::new(StatusCode::BAD_REQUEST, "`episode` is no number of one")
-                })?,
-        ),
-    };
+    let want = "say which episode by {\"episode\": N} and no more, or nothing for the next one";
+    let Open { episode: number } = small(&hub, request, want).await?;
     if run.state != RunState::Open {
         return Err(Refused::new(
             StatusCode::CONFLICT,
@@ -408,6 +432,16 @@ async fn open_episode(
             return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, reason));
         }
         Opened::UsedUp(reason) => return Err(Refused::used_up(reason)),
+        Opened::Absent => {
+            let reason = format!("this run has the episodes 1 to {}", run.episodes);
+            return Err(Refused::new(StatusCode::NOT_FOUND, reason));
+        }
+        Opened::All => {
+            return Err(Refused::new(
+                StatusCode::CONFLICT,
+                "every episode of this run was opened before",
+            ));
+        }
     };
     hub.wake();
     let value = json!({ "episode": number, "mcp": format!("/v1/runs/{id}/episodes/{number}/mcp") });
@@ -518,21 +552,25 @@ fn has_bytes(hub: &Hub, name: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A small JSON object; one without anything where nothing was sent.
-async fn small(hub: &Hub, request: Request) -> Result<Value, Refused> {
+/// A small JSON object of these keys alone; one without any where nothing was sent. `want`: what to send, for the submitter.
+async fn small<T: DeserializeOwned>(hub: &Hub, request: Request, want: &str) -> Result<T, Refused> {
     let (parts, body) = request.into_parts();
     let (bytes, _) = receive(hub, &parts.headers, body, SMALL).await?;
-    object(&bytes)
+    object(&bytes).map_err(|error| {
+        Refused::new(
+            StatusCode::BAD_REQUEST,
+            format!("{want}; what was sent is something else: {error}"),
+        )
+    })
 }
 
-fn object(bytes: &[u8]) -> Result<Value, Refused> {
-    if bytes.is_empty() {
-        return Ok(json!({}));
-    }
-    let value: Option<Value> = serde_json::from_slice(bytes).ok();
-    value
-        .filter(Value::is_object)
-        .ok_or_else(|| Refused::new(StatusCode::BAD_REQUEST, "what was sent is no JSON object"))
+fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    // Read as a map first: a list would be taken for the fields in their order.
+    let keys: Map<String, Value> = match bytes {
+        [] => Map::new(),
+        bytes => serde_json::from_slice(bytes)?,
+    };
+    serde_json::from_value(Value::Object(keys))
 }
 
 /// The bytes of a request, and the room that they take until they are done with.
@@ -599,9 +637,10 @@ pub fn hear(
     let name = submitter.clone().unwrap_or_default();
     let run = ledger.run(&String::from_utf8_lossy(run))?;
     let body = object(&body[..body.len().min(SMALL)]).ok();
-    let agent = body.as_ref().and_then(|wanted| wanted["agent"].as_str());
-    let begun = match agent {
-        Some(agent) if submitter.is_some() => ledger.add_run(&name, agent, 1, Quotas::default())?,
+    let begun = match body {
+        Some(Begin { agent }) if submitter.is_some() => {
+            ledger.add_run(&name, &agent, 1, Quotas::default())?
+        }
         _ => Err(String::new()),
     };
     Ok(Heard {

@@ -117,9 +117,20 @@ pub enum PlayedStep {
     },
 }
 
+/// Why nothing of outputs can be taken.
+#[derive(Debug)]
+pub struct Nothing {
+    pub problems: Problems,
+    /// What is not there, as in [`Outputs`].
+    pub left_out: Vec<String>,
+}
+
 /// Reads the runs of one model: of `model`, or of the only one that is there.
-pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Outputs, Problems> {
-    let one = |problem: Box<Problem>| Problems(vec![*problem]);
+pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Outputs, Nothing> {
+    let one = |problem: Box<Problem>| Nothing {
+        problems: Problems(vec![*problem]),
+        left_out: Vec::new(),
+    };
     let root = Folder::open(dir).map_err(one)?;
     let (model, folders) = runs(&root, model).map_err(one)?;
     let mut reader = Reader {
@@ -155,8 +166,16 @@ pub fn read(dir: &Utf8Path, suite: &Suite, model: Option<&str>) -> Result<Output
     }
     // Where none can be read, it is rather the suite or the folder that is another one.
     let is_any = episodes.iter().any(|one| !one.sessions.is_empty());
-    if !is_any && !reader.problems.is_empty() {
-        return Err(Problems(reader.problems));
+    if !is_any {
+        if reader.problems.is_empty() {
+            reader
+                .problems
+                .push(*root.problem("", "no session of the suite that can be read"));
+        }
+        return Err(Nothing {
+            problems: Problems(reader.problems),
+            left_out: reader.left_out,
+        });
     }
     let unread = reader.problems.iter().map(Problem::to_line);
     let unread: Vec<String> = unread

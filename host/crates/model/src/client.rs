@@ -60,6 +60,9 @@ const ANSWER_LIMIT: usize = 16 << 20;
 /// Bytes that are read of an error's body.
 const ERROR_LIMIT: usize = 64 << 10;
 
+/// What is said of a server that answers a greeting in TLS by other than TLS.
+const NO_TLS: &str = "InvalidContentType";
+
 /// Characters of a server's own words in a message.
 const WORDS_LIMIT: usize = 600;
 
@@ -136,6 +139,8 @@ struct Time {
     /// None: as long as it takes.
     left: Option<Duration>,
     waited: Duration,
+    /// Answers that came and could not be used: calls of which nobody knows what they cost.
+    spoiled: Usage,
 }
 
 impl fmt::Debug for Client {
@@ -406,7 +411,7 @@ impl Client {
     ) -> Result<Option<(Reply, Duration)>, ModelError> {
         let mut time = Time {
             left: Some(left),
-            waited: Duration::ZERO,
+            ..Time::default()
         };
         let answer = self.ask_on_tape(request, &mut time).await?;
         Ok(answer.map(|answer| (answer.reply, time.waited)))
@@ -533,16 +538,20 @@ impl Client {
             self.shared.has_answered.store(true, Ordering::Relaxed);
         }
         match result {
-            Ok(reply) => Ok(Some(Answer {
-                reply: Reply {
-                    usage: self.entered(reply.usage),
-                    ..self.redacted(reply)
-                },
-                temperature: asked,
-                unkept: None,
-            })),
+            Ok(reply) => {
+                let mut usage = self.entered(reply.usage);
+                usage += time.spoiled;
+                Ok(Some(Answer {
+                    reply: Reply {
+                        usage,
+                        ..self.redacted(reply)
+                    },
+                    temperature: asked,
+                    unkept: None,
+                }))
+            }
             Err(Failure::Late) => Ok(None),
-            Err(failure) => Err(self.error(&failure)),
+            Err(failure) => Err(self.error(&failure, time.spoiled)),
         }
     }
 
@@ -583,6 +592,7 @@ impl Client {
                 }
                 Failure::Setup { .. }
                 | Failure::Unexplained { .. }
+                | Failure::TooLong { .. }
                 | Failure::Refused { .. }
                 | Failure::Late => None,
             };
@@ -661,6 +671,12 @@ impl Client {
             let _told = self.shared.meter.flight();
             time.work(self.attempt(body.clone())).await
         };
+        if result.as_ref().is_err_and(Failure::is_spoiled) {
+            time.spoiled += self.entered(Usage {
+                calls: 1,
+                ..Usage::default()
+            });
+        }
         entry.finish(match &result {
             Ok(_) => Load::Answered,
             Err(Failure::Trouble { busy: true, .. }) => Load::TooMuch,
@@ -701,7 +717,7 @@ impl Client {
         let (body, cut) = read(&mut response, ANSWER_LIMIT, *stall).await?;
         if cut {
             let reason = format!("its answer is longer than {ANSWER_LIMIT} bytes");
-            return Err(Failure::refused(reason));
+            return Err(Failure::TooLong { reason });
         }
         wire::reply(endpoint.format, &body).map_err(|error| unreadable(error, &body))
     }
@@ -720,7 +736,8 @@ impl Client {
         tracing::warn!(%server, %reason, wait_ms = wait.as_millis(), "asking again");
     }
 
-    fn error(&self, failure: &Failure) -> ModelError {
+    /// `spoiled`: what answers that could not be used have cost.
+    fn error(&self, failure: &Failure, spoiled: Usage) -> ModelError {
         let server = self.shared.endpoint.label();
         let reason = self.redact(failure.reason().to_owned());
         let setup = |mend: Mend, server, reason: String| ModelError::Setup {
@@ -730,7 +747,7 @@ impl Client {
         };
         match failure {
             Failure::Trouble { .. } => ModelError::Infrastructure {
-                reason: reason + &self.too_long(failure),
+                reason: reason + &self.too_long(failure) + &self.unreached(failure),
                 server,
             },
             Failure::NotJson { .. } | Failure::Late => {
@@ -742,17 +759,35 @@ impl Client {
             {
                 setup(Mend::Format, server, reason)
             }
-            Failure::WrongShape { .. } | Failure::Unexplained { .. } => ModelError::Refused {
-                server,
-                reason,
-                usage: Box::default(),
-            },
-            Failure::Refused { usage, .. } => ModelError::Refused {
-                server,
-                reason,
-                usage: Box::new(self.entered(*usage)),
-            },
+            Failure::WrongShape { .. } | Failure::Unexplained { .. } | Failure::TooLong { .. } => {
+                ModelError::Refused {
+                    server,
+                    reason,
+                    usage: Box::new(spoiled),
+                }
+            }
+            Failure::Refused { usage, .. } => {
+                let mut usage = self.entered(*usage);
+                usage += spoiled;
+                ModelError::Refused {
+                    server,
+                    reason,
+                    usage: Box::new(usage),
+                }
+            }
         }
+    }
+
+    /// What is said where nothing has ever answered at the address.
+    fn unreached(&self, failure: &Failure) -> String {
+        let reason = failure.reason();
+        let is_wrong = ["Connection refused", "dns error"];
+        let is_wrong = is_wrong.iter().any(|words| reason.contains(words));
+        if !is_wrong || self.shared.has_answered.load(Ordering::Relaxed) {
+            return String::new();
+        }
+        let address = remedy::whole_address(&self.shared.endpoint);
+        format!("; check {address}, and that the server runs")
     }
 
     /// What is said of a server that asks for a longer wait than any that is sat out.
@@ -906,8 +941,15 @@ fn longer(own: Duration, servers: Option<Duration>) -> Option<Duration> {
 
 fn broken(error: reqwest::Error) -> Failure {
     // The address may hold what the operator keeps to himself; the server is named by its label.
+    let reason = reasons(&error.without_url());
+    if reason.contains(NO_TLS) {
+        return Failure::Setup {
+            reason: "it does not speak TLS".into(),
+            mend: Mend::Tls,
+        };
+    }
     Failure::Trouble {
-        reason: reasons(&error.without_url()),
+        reason,
         retry_after: None,
         busy: false,
         rate: false,

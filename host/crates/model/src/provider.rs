@@ -171,7 +171,7 @@ impl Endpoint {
         needed: bool,
     ) -> Result<Self, ProviderError> {
         let model = model(spec, catalog)?;
-        let provider = provider(spec, &model.provider, catalog)?;
+        let (name, provider) = provider(spec, &model.provider, role, catalog)?;
         let replaced = provider
             .base_url_env
             .as_deref()
@@ -199,7 +199,7 @@ impl Endpoint {
             max_tools: model
                 .max_tools
                 .or(provider.max_tools.filter(|_| replaced.is_none())),
-            provider: model.provider,
+            provider: name,
             model: model.model,
             format,
             vision: model.vision,
@@ -292,12 +292,33 @@ fn model(spec: &str, catalog: &Catalog) -> Result<ModelFile, ProviderError> {
         }))
 }
 
+/// The name of a provider's entry for the agent alone: what `--base-url` makes.
+pub fn for_agent(provider: &str) -> String {
+    format!("{provider}{FOR_AGENT}")
+}
+
+const FOR_AGENT: &str = "-for-agent";
+
+/// Whether it is such an entry's name.
+pub(super) fn is_for_agent(provider: &str) -> bool {
+    provider.ends_with(FOR_AGENT)
+}
+
+/// The provider of a model in a role, and its name. The agent may have an entry of its own, which nobody else is asked by.
 fn provider<'a>(
     spec: &str,
     name: &str,
+    role: Role,
     catalog: &'a Catalog,
-) -> Result<&'a ProviderFile, ProviderError> {
+) -> Result<(String, &'a ProviderFile), ProviderError> {
+    let own = for_agent(name);
+    if role == Role::Agent
+        && let Some(found) = catalog.providers.get(&own)
+    {
+        return Ok((own, found));
+    }
     let found = catalog.providers.get(name);
+    let found = found.map(|found| (name.to_owned(), found));
     found.ok_or_else(|| ProviderError::Unknown {
         spec: spec.to_owned(),
         near: did_you_mean(name, catalog.providers.keys().map(String::as_str)),
@@ -477,6 +498,34 @@ mod tests {
             ("x-api-key", "sk-1234567890")
         );
         assert!(value.is_sensitive());
+    }
+
+    #[test]
+    fn the_agents_own_address_is_nobody_elses_and_neither_is_their_key_sent_there() {
+        let mut catalog = pibench_suite::catalog::built_in();
+        let own = ProviderFile {
+            base_url: "http://127.0.0.1:9/v1".into(),
+            base_url_env: None,
+            key_env: None,
+            ..catalog.providers["openai"].clone()
+        };
+        catalog.providers.insert(for_agent("openai"), own);
+        let key = |name: &str| name.ends_with("_KEY").then(|| "k".to_owned());
+        for spec in ["openai/m", "gpt-5.4"] {
+            for role in [Role::Agent, Role::User, Role::Judge] {
+                let found = Endpoint::resolve(spec, role, &catalog, &key, true);
+                let found = found.ok().unwrap();
+                let is_agent = role == Role::Agent;
+                let host = if is_agent {
+                    "127.0.0.1"
+                } else {
+                    "api.openai.com"
+                };
+                assert_eq!(found.url.host_str(), Some(host), "{spec} {role:?}");
+                assert_eq!(found.key.is_none(), is_agent, "{spec} {role:?}");
+                assert_eq!(is_for_agent(&found.provider), is_agent, "{spec} {role:?}");
+            }
+        }
     }
 
     #[test]

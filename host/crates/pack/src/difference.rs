@@ -6,16 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::Utf8Path;
 use pibench_suite::identity::Parts;
 use pibench_suite::suite::{Persona, Session, Suite};
+use pibench_vault::{FILES_FILE, KEY_FILE};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::contents::Contents;
+use crate::manifest::{self, Manifest};
 
 /// A release.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
     pub suite: &'a Suite,
     pub contents: &'a Contents,
+    pub manifest: &'a Manifest,
     /// The folder of its files.
     pub root: &'a Utf8Path,
 }
@@ -51,6 +54,11 @@ pub enum Reach {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub changes: Vec<Change>,
+    /// Files of no session that are `changed`, `added` or `removed`, such as `LICENSE`, and plugins, such as `plugin rota_rules`, of
+    /// which no change tells.
+    pub files: BTreeMap<String, &'static str>,
+    /// Keys of `pack.toml` with both values, but name and release.
+    pub fields: BTreeMap<String, [Value; 2]>,
     /// Settings that a command line may name, and that are not the same where none does.
     pub defaults: Vec<String>,
     /// Sessions whose scores can be held against each other, by persona.
@@ -68,6 +76,8 @@ impl Difference {
     pub fn between(a: Side<'_>, b: Side<'_>) -> Self {
         let mut found = Self {
             changes: changes(a, b),
+            files: files(a, b),
+            fields: fields(a.manifest, b.manifest),
             defaults: defaults(a.suite, b.suite),
             ..Self::default()
         };
@@ -170,6 +180,55 @@ fn changes(a: Side<'_>, b: Side<'_>) -> Vec<Change> {
         }
     }
     changes
+}
+
+fn files(a: Side<'_>, b: Side<'_>) -> BTreeMap<String, &'static str> {
+    let (one, other) = (digests(a), digests(b));
+    let folders = folders(&a.suite.parts, &b.suite.parts);
+    let is_of_session = |path: &str| {
+        let rest = |folder: &String| path.strip_prefix(folder.as_str());
+        let mut rests = folders.keys().filter_map(rest);
+        rests.any(|rest| rest.starts_with("/sessions/"))
+    };
+    let told = changes(a, b);
+    let mut files = BTreeMap::new();
+    for path in one.keys().chain(other.keys()).copied() {
+        let how = match (one.get(path), other.get(path)) {
+            (Some(before), Some(after)) if before == after => continue,
+            (Some(_), Some(_)) => "changed",
+            (None, _) => "added",
+            (Some(_), None) => "removed",
+        };
+        // What is encrypted is other bytes each time.
+        let is_encrypted = [KEY_FILE, FILES_FILE].contains(&path);
+        if path == manifest::FILE || is_encrypted || is_of_session(path) {
+            continue;
+        }
+        let path = Utf8Path::new(path);
+        let what = match path.file_stem() {
+            Some(name) if path.extension() == Some("wasm") => format!("plugin {name}"),
+            _ => path.to_string(),
+        };
+        if told.iter().all(|change| change.what != what) {
+            files.insert(what, how);
+        }
+    }
+    files
+}
+
+fn digests(side: Side<'_>) -> BTreeMap<&str, &str> {
+    let files = side.contents.files.iter();
+    files
+        .map(|file| (file.path.as_str(), file.sha256.as_str()))
+        .collect()
+}
+
+fn fields(a: &Manifest, b: &Manifest) -> BTreeMap<String, [Value; 2]> {
+    let (a, b) = (json!(a), json!(b));
+    let keys = ["title", "authors", "license", "host"].into_iter();
+    keys.filter(|key| a[key] != b[key])
+        .map(|key| (key.to_owned(), [a[key].clone(), b[key].clone()]))
+        .collect()
 }
 
 /// The folders of both suites' personas, each with its id.

@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use pibench_suite::depth::too_deep;
 use pibench_vault::Recipient;
 use pibench_vault::files::Files;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::PackError;
 use crate::contents::sha256;
@@ -80,14 +83,23 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Whose it is, for people.
-    pub fn shown(&self) -> &str {
+    /// Whose it is, for people: the key, and behind it what its holder wrote beside it, which anybody may write.
+    pub fn shown(&self) -> String {
+        let key = fingerprint(&self.recipient).unwrap_or_else(|| self.recipient.clone());
         if self.comment.is_empty() {
-            &self.recipient
+            key
         } else {
-            &self.comment
+            format!("{key} (calls itself {})", self.comment)
         }
     }
+}
+
+/// Of a key of OpenSSH, as `ssh-keygen -l` prints it.
+fn fingerprint(recipient: &str) -> Option<String> {
+    let (_, key) = recipient.split_once(' ')?;
+    let key = STANDARD.decode(key).ok()?;
+    let digest = STANDARD_NO_PAD.encode(Sha256::digest(key));
+    Some(format!("SHA256:{digest}"))
 }
 
 /// Reads the author's wordings, and holds them against the files. The error reads after a colon.
@@ -276,6 +288,24 @@ mod tests {
         check("a.toml", "c.toml", "no file of that name");
         check("'a.toml'", "'b.bin'", "0 times");
         check("version = 1", "version = 2", "not known");
+    }
+
+    #[test]
+    fn a_recipient_is_called_by_the_key_and_its_comment_is_its_own_word() {
+        let key =
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILZHkRYjOGZfpUZSm+w3gJCYFPEkhOHwYj1Ba8fYVBYd";
+        let copy = |recipient: &str, comment: &str| Copy {
+            recipient: recipient.into(),
+            comment: comment.into(),
+            archive: "p-1.0.0-001.pibench".into(),
+            canary: String::new(),
+            other: Vec::new(),
+        };
+        let printed = "SHA256:ip85lZQKLccqgGHoDLtWHy2p1v2X4xiHiMSLNKS2i4Q";
+        assert_eq!(copy(key, "").shown(), printed);
+        let named = format!("{printed} (calls itself root@vm)");
+        assert_eq!(copy(key, "root@vm").shown(), named);
+        assert_eq!(copy("age1qqq", "").shown(), "age1qqq");
     }
 
     #[test]

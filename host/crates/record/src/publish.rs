@@ -71,7 +71,8 @@ pub fn check(dir: &Path) -> Result<(RunResults, Vec<String>), PublishError> {
     let personas = outline.map(|outline| outline.personas).unwrap_or_default();
     match standing(dir, &manifest, &personas, EpisodeResults::new()) {
         Ok(mut found) => {
-            if found != results && !(found.forget_unanswered() && found == results) {
+            while found != results && found.forget_newest() {}
+            if found != results {
                 problems.push("results.json: its scores are not those of the journals".into());
             }
         }
@@ -149,6 +150,10 @@ impl Shown<'_> {
             return outline;
         }
         for persona in &mut outline.personas {
+            if !self.is_shown() {
+                // Its file is one of those that a private pack encrypts.
+                persona.name.clone_from(&persona.id);
+            }
             for session in &mut persona.sessions {
                 self.session(&persona.id, session, told);
             }

@@ -16,7 +16,7 @@ use pibench_core::player::Players;
 use pibench_core::record::Outcome;
 use pibench_core::score::IntentCounts;
 use pibench_core::statistics::SessionScores;
-use pibench_core::vocabulary::Ablation;
+use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
 
 /// The scores of a run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +29,15 @@ pub struct RunResults {
     pub judge: String,
     /// What played each role.
     pub players: Players,
+    /// The rules of the sessions. Absent in files of before it was told here: the manifest has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
     /// The version of the host's rules; 1 where it is absent.
     #[serde(default = "super::folder::first_protocol")]
     pub protocol_version: u32,
+    /// The profile of the built-in scaffold. Absent where `protocol` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaffold: Option<Scaffold>,
     /// No real model took part: such scores test the host and say nothing of any agent.
     pub scripted: bool,
     /// Another program played it: the record is taken over, not made here.
@@ -81,8 +87,13 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl RunResults {
-    /// As hosts told it that did not count turns without an answer; false where that is no difference.
-    pub fn forget_unanswered(&mut self) -> bool {
+    /// As hosts told it before the newest of what is told here: protocol and scaffold, and before them turns without an
+    /// answer. False where that is no difference.
+    pub fn forget_newest(&mut self) -> bool {
+        if self.protocol.take().is_some() {
+            self.scaffold = None;
+            return true;
+        }
         !std::mem::take(&mut self.unanswered).is_none()
     }
 }
@@ -275,6 +286,38 @@ pub fn whole_cost(sessions: RoleUsage, preflight: RoleUsage) -> Option<MicroUsd>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_told_as_each_older_host_told_them() {
+        let usage = RoleUsage::default();
+        let told = |newer: serde_json::Value| -> RunResults {
+            let mut all = serde_json::json!({
+                "version": 1, "suite": "s", "agent": "m", "user": "m", "judge": "m",
+                "players": Players::named("m", "m", "m"), "scripted": false, "runs": 1, "proc": null, "comp": null,
+                "proc_std": null, "comp_std": null, "scored": { "scored": 0, "of": 0 }, "personas": [], "sessions": [],
+                "faults": [], "usage": usage, "cost": null,
+            });
+            for (key, value) in newer.as_object().unwrap() {
+                all[key] = value.clone();
+            }
+            serde_json::from_value(all).unwrap()
+        };
+        let unanswered = serde_json::json!({ "turns": 1, "cut": 0, "of": 2 });
+        let mut results = told(serde_json::json!({
+            "protocol": "pi-bench", "scaffold": "nanobot-0.1.4", "unanswered": unanswered,
+        }));
+        assert_eq!(results.protocol, Some(Protocol::PiBench));
+        assert!(results.forget_newest());
+        assert_eq!(
+            results,
+            told(serde_json::json!({ "unanswered": unanswered }))
+        );
+        assert!(results.forget_newest());
+        assert_eq!(results, told(serde_json::json!({})));
+        assert!(!results.forget_newest());
+        let text = serde_json::to_string(&results).unwrap();
+        assert!(!text.contains("scaffold"), "{text}");
+    }
 
     #[test]
     fn a_session_that_one_run_did_not_score_keeps_its_place() {

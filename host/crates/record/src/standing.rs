@@ -130,6 +130,11 @@ impl EpisodeTally {
         PersonaScore::new(&persona.id, protocol, &scores)
     }
 
+    /// Turns of a session that were played, one that was broken off among them.
+    pub fn turns(&self, session: &str) -> u32 {
+        self.sessions.get(session).map_or(0, |one| one.turns)
+    }
+
     /// Proc of a session that ended, as the persona's score takes it in.
     pub fn counted(
         &self,
@@ -469,7 +474,9 @@ impl Sum {
             user: manifest.user.clone(),
             judge: manifest.judge.clone(),
             players: manifest.players,
+            protocol: Some(manifest.protocol),
             protocol_version: manifest.protocol_version,
+            scaffold: Some(manifest.scaffold),
             scripted: manifest.players.scripted(),
             runs: manifest.runs,
             ablate: manifest.ablate,

@@ -78,9 +78,8 @@ function verdict(name, measure) {
   if (!one) return name + ": no session was scored by both.";
   const left = [[measure.only_a, "scored by A only"], [measure.only_b, "scored by B only"], [measure.regrouped, "with groups of different sizes"]]
     .filter(([number]) => number > 0).map(([number, what]) => number + " " + what);
-  const clear = one.p_value < 0.05 && one.interval && (one.interval.low > 0 || one.interval.high < 0);
-  const found = signed(one.difference) === signed(0) ? "there is no difference. "
-    : clear ? "the interval leaves out zero, so the difference counts for something. " : "this difference may be luck. ";
+  const found = signed(one.difference) === signed(0) ? "the means are equal. "
+    : one.told ? "the interval leaves out zero, so the difference counts for something. " : "this difference may be luck. ";
   return name + ": " + found +
     (one.smallest_detectable === null ? "" : "The suite cannot tell differences below " + score(one.smallest_detectable) + " points. ") +
     (left.length ? "Left out: " + left.join(", ") + "." : "");
@@ -139,9 +138,9 @@ function intentPairs(contexts) {
 function itemPairs(contexts) {
   return pairTable("Checklist", contexts, contexts[0].items.map((item) => {
     const other = contexts[1].item(item.id);
-    const cell = (one, context) => el("td", {}, one && [tag(one.met ? "good" : "bad", one.met ? "✓ met" : "✗ missed"), " ",
+    const cell = (one, context) => el("td", {}, one && [itemTag(one, one.met === null ? "item" : one.met ? "met" : "missed"), " ",
       one.deciding && toTurn(context, one.deciding.turn, "turn " + one.deciding.turn)]);
-    return el("tr", { class: other && other.met !== item.met ? "differs" : null },
+    return el("tr", { class: other && item.met !== null && other.met !== null && other.met !== item.met ? "differs" : null },
       el("th", { scope: "row" }, item.criterion || item.id), cell(item, contexts[0]), cell(other, contexts[1]));
   }));
 }

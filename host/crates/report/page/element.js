@@ -120,10 +120,28 @@ function statusBar(intents) {
 
 /** What the colours of such bars mean. */
 function statusLegend() {
-  return el("p", { class: "legend" }, "Hidden intents:", STATUSES.map((status) => el("span", {}, el("i", { class: "s-" + status }), status)));
+  return el("p", { class: "legend" }, "Hidden intents:", STATUSES.map((status) =>
+    el("span", {}, el("i", { class: "s-" + status }), el("b", {}, status), ": " + MEANINGS[status])));
+}
+
+/** What the two scores are, in words. */
+function scoresLegend() {
+  return el("p", { class: "note" }, "Users do not say all that they want: what is left unsaid are a session's hidden intents. ",
+    SCORES.map((name) => [el("b", {}, name), ", in percent: " + MEANINGS[name] + ". "]), "Where two figures stand together, Proc comes first.");
 }
 
 const STATUSES = ["completed", "inferred", "provided", "open"];
+const SCORES = ["Proc", "Comp"];
+
+/** The page's words for scores and for how hidden intents end. */
+const MEANINGS = {
+  Proc: "the share of hidden intents that the agent satisfied unasked, or asked about, before the user had to say them",
+  Comp: "the weighted share of the checklist's items, which must be true at the end, that the agent's work met",
+  completed: "satisfied by the agent unasked",
+  inferred: "asked about by the agent",
+  provided: "said by the user, for the agent did neither",
+  open: "none of these by the session's end",
+};
 
 /** Something folded; its content is made when it is first opened. */
 function fold(summary, make, attributes) {

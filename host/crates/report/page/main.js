@@ -183,6 +183,7 @@ async function start() {
   }
   window.addEventListener("hashchange", moved);
   document.addEventListener("keydown", pressed);
+  window.addEventListener("beforeprint", () => main.querySelector(".list")?.showAll?.());
   moved();
   follow((reached) => {
     live.textContent = reached ? "" : "The viewer does not answer.";

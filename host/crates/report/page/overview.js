@@ -4,6 +4,7 @@ function overviewPage() {
   return el("div", { class: "overview" },
     el("h1", {}, data.runs.length === 1 ? data.runs[0].label : heading()),
     el("p", { class: "lead" }, lead()),
+    scoresLegend(),
     statusLegend(),
     el("div", { class: "cards" }, data.runs.map(runCard)),
     data.runs.length === 2 && data.comparisons.length > 0 &&
@@ -34,7 +35,7 @@ function lead() {
 function runCard(run, place) {
   const overall = run.measures.overall;
   const row = (name, scores, estimate, kind) => [
-    el("dt", {}, name),
+    el("dt", { title: MEANINGS[name] }, name),
     el("dd", {}, meter(scores && scores.mean, kind),
       el("small", {}, [
         scores && scores.std !== null && "± " + score(scores.std),
@@ -55,7 +56,7 @@ function runCard(run, place) {
       row("Comp", overall.comp, run.measures.comp_estimate, "comp")),
     statusBar(run.measures.intents),
     el("p", { class: "tags", title: "hidden intents of scored sessions" }, STATUSES.filter((status) => run.measures.intents[status])
-      .map((status) => tag("s-" + status, run.measures.intents[status] + " " + status))),
+      .map((status) => el("span", { class: "tag s-" + status, title: MEANINGS[status] }, run.measures.intents[status] + " " + status))),
     el("p", { class: "small" },
       run.scored.of ? run.scored.scored + " of " + run.scored.of + " sessions scored" : "no session counts by itself",
       run.measures.turns && " · " + score(run.measures.turns.mean) + " turns per session",

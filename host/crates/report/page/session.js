@@ -47,14 +47,25 @@ function sessionHead(session) {
       session.weight === 0 && tag("plain", "only a dependency"),
       session.no_offline_matcher && tag("warn", "no offline matcher")),
     el("dl", { class: "scores wide" },
-      el("dt", {}, "Proc"), el("dd", {}, meter(session.proc, "proc")),
+      el("dt", { title: MEANINGS.Proc }, "Proc"), el("dd", {}, session.proc === null && unscored(session) || meter(session.proc, "proc")),
       session.proc_scored !== null && session.proc_scored !== session.proc && [el("dt", {}, "Proc, pooled"), el("dd", {}, meter(session.proc_scored, "proc"))],
-      el("dt", {}, "Comp"), el("dd", {}, session.comp === null ? "no checklist" : meter(session.comp, "comp")),
+      el("dt", { title: MEANINGS.Comp }, "Comp"), el("dd", {}, session.comp === null ? unscored(session) || "no checklist" : meter(session.comp, "comp")),
       el("dt", {}, "Turns"), el("dd", {}, [session.turns, duration(session.ms), session.cost && dollars(session.cost)].filter(Boolean).join(" · "))),
     others(session),
     el("nav", { class: "steps", "aria-label": "Neighbours" },
-      before ? el("a", { href: sessionRoute(before), rel: "prev" }, "← " + before.title) : el("span"),
-      after ? el("a", { href: sessionRoute(after), rel: "next" }, after.title + " →") : el("span")));
+      before ? el("a", { href: sessionRoute(before), rel: "prev" }, "← " + titleFrom(session, before)) : el("span"),
+      after ? el("a", { href: sessionRoute(after), rel: "next" }, titleFrom(session, after) + " →") : el("span")));
+}
+
+/** Why a session has no score; null where it has one, or has nothing to score. */
+function unscored(session) {
+  if (!["judge_fault", "infrastructure", "unplayed"].includes(session.outcome)) return null;
+  return "unscored (" + words(session.state && session.state !== "finished" ? session.state : session.outcome) + ")";
+}
+
+/** A neighbour's title, with its run where that is another one. */
+function titleFrom(session, other) {
+  return other.title + (other.run === session.run ? "" : " (run " + other.run + ")");
 }
 
 function neighbour(session, step) {
@@ -66,9 +77,9 @@ function neighbour(session, step) {
 function others(session) {
   const same = data.sessions.filter((one) => one.persona === session.persona && one.id === session.id);
   if (same.length < 2) return null;
-  return el("p", { class: "small others" }, "Played as: ", same.slice(0, 60).map((one) => {
+  return el("p", { class: "small others" }, "Played as (Proc / Comp): ", same.slice(0, 60).map((one) => {
     const name = (data.runs.length > 1 ? data.runs[one.in].label : "") + (data.runs[one.in].runs > 1 ? " #" + one.run : "");
-    return [el("a", { href: sessionRoute(one), "aria-current": one === session ? "page" : null }, name + " " + score(one.proc, 0) + "/" + score(one.comp, 0)), " "];
+    return [el("a", { href: sessionRoute(one), "aria-current": one === session ? "page" : null }, name + " " + score(one.proc, 0) + " / " + score(one.comp, 0)), " "];
   }));
 }
 
@@ -102,31 +113,40 @@ function contextOf(session, record) {
       if (intent) Object.assign(intent, { status: change.status, turn: turn.turn, style: change.style });
     }
   }
-  const items = itemsOf(outline, finished, trajectory.turns);
+  const items = itemsOf(outline, finished, trajectory.turns, finished && !unscored(session));
   return { session, record, trajectory, intents, items,
     intent: (id) => intents.find((intent) => intent.id === id),
     item: (id) => items.find((item) => item.id === id) };
 }
 
-function itemsOf(outline, finished, turns) {
+/** The checklist's items. `met` is null where that is not known: without a score, of what the last turn did not judge. */
+function itemsOf(outline, finished, turns, scored) {
   const ids = outline ? outline.checklist.map((item) => item.id)
     : finished ? finished.items.map((item) => item.id) : [];
   return ids.map((id, at) => {
     const verdicts = turns.flatMap((turn) => (turn.items || []).filter((item) => item.item === id).map((item) => ({ ...item, turn: turn.turn })));
     const ended = finished && finished.items.find((item) => item.id === id);
-    const met = ended ? ended.met : verdicts.some((verdict) => verdict.pass);
+    const last = verdicts[verdicts.length - 1];
+    const told = ended ? ended.met : verdicts.some((verdict) => verdict.pass);
+    const known = told || scored || (last && last.turn === turns[turns.length - 1].turn);
     const written = outline && outline.checklist[at];
     return {
-      id, number: at + 1, met,
+      id, number: at + 1, met: known ? told : null,
       criterion: written ? written.criterion : "", grader: written ? written.grader : undefined,
       weight: written ? written.weight : ended ? ended.weight : 1,
-      deciding: verdicts.find((verdict) => verdict.pass) || verdicts[verdicts.length - 1] || null,
+      deciding: verdicts.find((verdict) => verdict.pass) || last || null,
     };
   });
 }
 
+/** How an item stands. */
+function itemTag(item, text) {
+  if (item.met === null) return tag("plain", text, ": not judged");
+  return tag(item.met ? "good" : "bad", item.met ? "✓ " : "✗ ", text);
+}
+
 function intentTag(intent) {
-  return tag("s-" + intent.status, intent.status + ": I" + intent.number);
+  return el("span", { class: "tag s-" + intent.status, title: MEANINGS[intent.status] }, intent.status + ": I" + intent.number);
 }
 
 function toTurn(context, number, ...children) {
@@ -153,8 +173,14 @@ function placesView(context, intent) {
   if (!missed || !missed.places.length) return null;
   return el("ul", { class: "found-in" }, missed.places.map((place) =>
     el("li", {}, placeText(place),
-      place.kind !== "question" && [": ", place.opened === null ? "never opened" : place.opened === 0 ? "told at the start"
-        : ["opened in ", toTurn(context, place.opened, "turn " + place.opened)]])));
+      place.kind !== "question" && [": ", openedView(context, place)])));
+}
+
+function openedView(context, { opened, late }) {
+  if (opened === 0) return "told at the start";
+  const turn = opened ?? late;
+  if (!turn) return "never opened";
+  return [opened === null ? "opened too late, in " : "opened in ", toTurn(context, turn, "turn " + turn)];
 }
 
 /** The sessions of this one's group in their order; empty where it has none. */
@@ -205,11 +231,12 @@ function placeText(place) {
 function checklist(context) {
   if (!context.items.length) return null;
   const met = context.items.filter((item) => item.met).length;
+  const unknown = context.items.filter((item) => item.met === null).length;
   return el("section", {},
-    el("h2", {}, "Checklist ", el("small", {}, met + " of " + context.items.length + " met")),
+    el("h2", {}, "Checklist ", el("small", {}, met + " of " + context.items.length + " met" + (unknown ? ", " + unknown + " not judged" : ""))),
     el("ol", { class: "checklist" }, context.items.map((item) =>
-      el("li", { class: item.met ? "met" : "missed" },
-        el("p", {}, tag(item.met ? "good" : "bad", (item.met ? "✓ " : "✗ ") + "C" + item.number), " ",
+      el("li", { class: item.met === null ? "unknown" : item.met ? "met" : "missed" },
+        el("p", {}, itemTag(item, "C" + item.number), " ",
           item.deciding && toTurn(context, item.deciding.turn, "turn " + item.deciding.turn), " ",
           tag("plain", item.grader === undefined ? "item" : item.grader ? "rule: " + item.grader : "rubric"),
           item.weight !== 1 && [" ", tag("plain", "weight " + item.weight)]),

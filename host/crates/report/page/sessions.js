@@ -127,6 +127,10 @@ function rowsOf(list, found) {
       more.remove();
     }
   };
+  // On paper nothing comes into sight.
+  list.showAll = () => {
+    while (shown < found.length) add();
+  };
   list.append(more);
   if (!found.length) replace(list, el("p", { class: "missing" }, "No session fits."));
   else {
@@ -142,8 +146,8 @@ function sessionRow(session) {
       el("b", {}, session.title),
       el("small", {}, sessionPlace(session))),
     el("span", { class: "state" }, stateTag(session), statusBar(session.intents)),
-    el("span", { class: "pair" }, el("small", {}, "Proc"), meter(session.proc, "proc")),
-    el("span", { class: "pair" }, el("small", {}, "Comp"), meter(session.comp, "comp")),
+    el("span", { class: "pair", title: MEANINGS.Proc }, el("small", {}, "Proc"), meter(session.proc, "proc")),
+    el("span", { class: "pair", title: MEANINGS.Comp }, el("small", {}, "Comp"), meter(session.comp, "comp")),
     el("span", { class: "turns" }, count(session.turns, "turn")));
 }
 

@@ -59,7 +59,8 @@ function sheetTable(sheet, published, order, sort) {
     const column = sheet.columns[at];
     const parts = column.parts.map((part) => part.name).filter(Boolean);
     const way = order && order.at === at ? (order.up ? "ascending" : "descending") : null;
-    return el("th", { scope: "col", class: headClass(column), "aria-sort": way },
+    const meant = SCORES.filter((name) => column.title === name || parts.includes(name)).map((name) => name + ": " + MEANINGS[name]);
+    return el("th", { scope: "col", class: headClass(column), "aria-sort": way, title: meant.join("; ") || null },
       el("button", { type: "button", click: () => sort(at) }, breakable(column.title)), parts.length > 1 && el("small", {}, parts.join(" / ")));
   });
   let opened = "measured";

@@ -4,20 +4,103 @@ use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
 use super::grid::{fitting, keep_words, paragraph};
+use super::run_record::RunRecord;
+use pibench_core::count::count;
 use pibench_core::player::Player;
 use pibench_core::statistics::{
-    Comparison, Difference, Interval, MeasureComparison, SessionPair, Sides,
+    Comparison, Difference, FEWEST_TOLD, Interval, MeasureComparison, SessionPair, SessionScores,
+    Sides,
 };
 use pibench_record::folder::Manifest;
 use pibench_record::identity::{beside_agent, listed};
 
-/// What else than their agents may make the difference between two runs: another kind of judge first.
-pub fn cautions(a: &Manifest, b: &Manifest) -> Vec<String> {
+/// What is to be known of a comparison: what else than their agents may make the difference between two runs, and what of their
+/// scores it lacks.
+pub fn cautions(
+    (a, of_a): (&RunRecord, &[SessionScores]),
+    (b, of_b): (&RunRecord, &[SessionScores]),
+) -> Vec<String> {
+    let mut cautions = beside_agents(&a.manifest, &b.manifest);
+    if a.is_same(b) {
+        cautions.insert(
+            0,
+            "A and B are the same run folder: nothing is compared.".into(),
+        );
+    }
+    match (a.results.ablate, b.results.ablate) {
+        (None, Some(_)) => cautions.push(ablated("B", ("A", a, of_a.len()))),
+        (Some(_), None) => cautions.push(ablated("A", ("B", b, of_b.len()))),
+        _ => {}
+    }
+    for (side, scores) in [("A", of_a), ("B", of_b)] {
+        cautions.extend(unscored(side, scores));
+    }
+    for (side, run) in [("A", a), ("B", b)] {
+        cautions.extend(run.unseen().map(|unseen| format!("{side}: {unseen}")));
+    }
+    cautions
+}
+
+/// Said of a side that was played without dependencies, beside a whole one of which so many sessions count.
+fn ablated(side: &str, (other, whole, counted): (&str, &RunRecord, usize)) -> String {
+    let personas = whole.outline.iter().flat_map(|outline| &outline.personas);
+    let sessions = personas.flat_map(|persona| &persona.sessions);
+    let all = sessions.filter(|session| session.planned).count();
+    let left = match all.saturating_sub(counted) {
+        0 => String::new(),
+        left => {
+            format!("; {left} of {other}'s {all} sessions are left out, which {side} did not play")
+        }
+    };
+    format!(
+        "{side} was played without dependencies: that is a part of the difference. Each session counts by its own intents on both \
+         sides, with the weight 1{left}."
+    )
+}
+
+/// Sessions without a score that are named.
+const MOST_NAMED: usize = 8;
+
+/// Said of a side of which some sessions have no score in some run.
+fn unscored(side: &str, scores: &[SessionScores]) -> Option<String> {
+    let mut named = Vec::new();
+    for session in scores {
+        let has_checklist = session.comp.iter().any(Option::is_some);
+        let by_run = session.proc.iter().zip(&session.comp).zip(1_u32..);
+        let lacking = by_run
+            .filter(|((proc, comp), _)| proc.is_none() || (has_checklist && comp.is_none()))
+            .map(|(_, run)| format!("{}/{} in run {run}", session.persona, session.id));
+        named.extend(lacking);
+    }
+    if named.is_empty() {
+        return None;
+    }
+    let all: usize = scores.iter().map(|session| session.proc.len()).sum();
+    let lacking = named.len();
+    if lacking > MOST_NAMED {
+        named.truncate(MOST_NAMED);
+        named.push(format!("{} more", lacking - MOST_NAMED));
+    }
+    Some(format!(
+        "{side}: {} of {all} sessions are scored; left out: {}. A session's score is the mean over the runs that scored it, so that \
+         the mean over all may be another than that of `run` and `report`.",
+        all - lacking,
+        named.join(", ")
+    ))
+}
+
+/// What else than their agents may make the difference: another kind of judge or user first.
+fn beside_agents(a: &Manifest, b: &Manifest) -> Vec<String> {
     let by_patterns = |player| player == Player::Patterns;
-    let mixed = by_patterns(a.players.user) != by_patterns(b.players.user)
-        || by_patterns(a.players.judge) != by_patterns(b.players.judge);
-    let mixed = mixed.then(|| {
+    let judges = by_patterns(a.players.judge) != by_patterns(b.players.judge);
+    let judges = judges.then(|| {
         "Judged by patterns on one side and by models on the other: the difference is that of the judges as much as that of the \
+         agents."
+            .to_owned()
+    });
+    let users = by_patterns(a.players.user) != by_patterns(b.players.user);
+    let users = users.then(|| {
+        "The user was patterns on one side and a model on the other: the difference is that of the users as much as that of the \
          agents."
             .to_owned()
     });
@@ -28,7 +111,7 @@ pub fn cautions(a: &Manifest, b: &Manifest) -> Vec<String> {
             listed(&others)
         )
     });
-    mixed.into_iter().chain(others).collect()
+    judges.into_iter().chain(users).chain(others).collect()
 }
 
 /// The comparison of run `a` with run `b`, which are named as the reader knows them. The cautions stand above the figures and
@@ -60,31 +143,48 @@ pub fn comparison(comparison: &Comparison, a: &str, b: &str, cautions: &[String]
 /// Runs of each side beyond which nobody asks for more.
 const MANY_RUNS: f64 = 100.0;
 
-/// What a reader wants to know: whether B is better, worse, or whether that cannot be told, and how many runs could.
+/// What a reader wants to know: whether B is better, worse, or whether that cannot be told, and what could.
 fn better(measures: &[(&str, &MeasureComparison)]) -> String {
     let told = measures.iter().map(|(name, measure)| {
         let Some(overall) = &measure.overall else {
             return format!("{name} cannot be compared");
         };
-        match overall.interval {
-            Some(interval) if interval.low > 0.0 => format!("B is better in {name}"),
-            Some(interval) if interval.high < 0.0 => format!("B is worse in {name}"),
-            _ if signed(overall.difference) == "0.0" => {
-                format!("in {name} there is no difference")
-            }
-            _ => format!("in {name} it cannot be told{}", runs_that_could(overall)),
+        let by = count(measure.shared, "session");
+        match overall.difference {
+            points if overall.told && points > 0.0 => format!("B is better in {name}"),
+            _ if overall.told => format!("B is worse in {name}"),
+            _ if measure.shared < FEWEST_TOLD => format!(
+                "in {name} it cannot be told by {by} ({FEWEST_TOLD} could, at the least, however many runs)"
+            ),
+            points if signed(points) == "0.0" => format!("in {name} there is no difference"),
+            _ => format!("in {name} it cannot be told by {by}{}", what_could(overall)),
         }
     });
     let told: Vec<String> = told.collect();
     format!("In short: {}.", told.join("; "))
 }
 
-/// The smallest difference that can be told shrinks with the root of the runs, at best: what differs between sessions stays.
-fn runs_that_could(overall: &Difference) -> String {
+/// Standard errors in the smallest difference that can be told (alpha 0.05, power 0.8).
+const ERRORS_TOLD: f64 = 2.8;
+
+/// What runs differ in shrinks with the root of their number; what differs between sessions stays.
+fn what_could(overall: &Difference) -> String {
     let Some(detectable) = overall.smallest_detectable else {
-        return " (several runs of each side could, from two on: `--runs`)".into();
+        return " (some persona has one alone, so that nobody knows how they spread)".into();
     };
-    let times = (detectable / overall.difference.abs()).powi(2).ceil();
+    let (Some(std_a), Some(std_b)) = (overall.std_a, overall.std_b) else {
+        return " (more dependency groups of sessions could; whether more runs could, several whole ones of each side show: `--runs`)"
+            .into();
+    };
+    // A deviation is of two runs at the least, so that the means vary by no more.
+    let of_runs = ERRORS_TOLD.powi(2) * (std_a.powi(2) + std_b.powi(2)) / 2.0;
+    if detectable.powi(2) - of_runs >= overall.difference.powi(2) {
+        return " (more dependency groups of sessions could; more runs could not, for it is sessions that differ)".into();
+    }
+    let times = (detectable / overall.difference.abs())
+        .powi(2)
+        .ceil()
+        .max(2.0);
     if times > MANY_RUNS {
         return " (the difference is too small for any number of runs that one would pay for)"
             .into();
@@ -234,7 +334,8 @@ fn verdict(name: &str, measure: &MeasureComparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pibench_core::statistics::{SessionScores, compare};
+    use crate::measures::compare_runs;
+    use pibench_core::statistics::compare;
 
     fn session(id: &str, weight: u32, proc: &[f64], comp: Option<f64>) -> SessionScores {
         SessionScores {
@@ -290,24 +391,91 @@ Proc: The suite cannot tell differences below 26.3 points (alpha 0.05, power
 Comp: The sessions are too few or too alike to say which differences the suite
 can tell; the measured one is -25.0.
 
-In short: in Proc it cannot be told (some 2 times as many runs could, at the
-least); in Comp it cannot be told (several runs of each side could, from two on:
-`--runs`).";
+In short: in Proc it cannot be told by 2 sessions (6 could, at the least,
+however many runs); in Comp it cannot be told by 1 session (6 could, at the
+least, however many runs).";
         assert_eq!(text, expected);
     }
 
     #[test]
+    fn what_a_run_did_not_score_is_named_and_the_deviation_is_left_out() {
+        let whole = [session("x", 1, &[0.5, 0.75, 0.5], None)];
+        assert_eq!(unscored("A", &whole), None);
+        let mut lacking = whole.clone();
+        lacking[0].proc[1] = None;
+        let text = unscored("A", &lacking).unwrap();
+        assert!(
+            text.starts_with("A: 2 of 3 sessions are scored; left out: lawyer/x in run 2. "),
+            "{text}"
+        );
+        let found = compare_runs(&whole, &lacking, 1).proc.overall.unwrap();
+        assert!(found.std_a.is_some() && found.std_b.is_none(), "{found:?}");
+    }
+
+    #[test]
     fn a_run_beside_itself_shows_no_signs() {
-        let a = [
-            session("x", 1, &[0.5], Some(1.0)),
-            session("y", 1, &[0.25], Some(0.5)),
-        ];
+        let all = |ids: &[&str]| -> Vec<SessionScores> {
+            let sessions = ids.iter().map(|id| session(id, 1, &[0.5], Some(1.0)));
+            sessions.collect()
+        };
+        let few = all(&["u", "v"]);
+        let text = comparison(&compare(&few, &few, 1), "one", "one", &[]);
+        assert!(!text.contains("there is no difference"), "{text}");
+        assert!(text.contains("it cannot be told by 2 sessions"), "{text}");
+        let a = all(&["u", "v", "w", "x", "y", "z"]);
         let text = comparison(&compare(&a, &a, 1), "one", "one", &[]);
         assert!(!text.contains("-0.0") && !text.contains("+0.0"), "{text}");
         assert!(text.contains("1.0000"), "{text}");
         let same = "In short: in Proc there is no difference; in Comp there is no difference.";
         assert!(text.ends_with(same), "{text}");
         assert!(!text.contains("left out"), "{text}");
+    }
+
+    /// Two sessions have an interval without a width, and prove nothing.
+    #[test]
+    fn what_may_be_luck_is_not_called_better_and_what_is_none_is() {
+        let all = |ids: &[&str], score: f64| -> Vec<SessionScores> {
+            let sessions = ids.iter().map(|id| session(id, 1, &[score], Some(score)));
+            sessions.collect()
+        };
+        let said = |ids: &[&str]| {
+            let compared = compare(&all(ids, 0.0), &all(ids, 1.0), 1);
+            better(&[("Proc", &compared.proc)])
+        };
+        let few = "In short: in Proc it cannot be told by 2 sessions (6 could, at the least, however many runs).";
+        assert_eq!(said(&["u", "v"]), few);
+        let many = ["u", "v", "w", "x", "y", "z"];
+        assert_eq!(said(&many), "In short: B is better in Proc.");
+    }
+
+    /// Where runs are alike no number of them tells more.
+    #[test]
+    fn what_could_tell_follows_from_what_varies() {
+        let sessions = |scores: [f64; 6], runs: &[f64]| -> Vec<SessionScores> {
+            let ids = ["u", "v", "w", "x", "y", "z"].into_iter().zip(scores);
+            let scored = ids.map(|(id, score)| {
+                let all: Vec<f64> = runs.iter().map(|by| score + by).collect();
+                session(id, 1, &all, None)
+            });
+            scored.collect()
+        };
+        let said = |runs: &[f64], b: [f64; 6]| {
+            let (a, b) = (sessions([0.5; 6], runs), sessions(b, runs));
+            better(&[("Proc", &compare(&a, &b, 1).proc)])
+        };
+        let spread = [0.1, 0.9, 0.7, 0.4, 0.3, 0.9];
+        let alike = said(&[0.0; 9], spread);
+        assert!(alike.contains("more runs could not"), "{alike}");
+        let once = said(&[0.0], spread);
+        assert!(
+            once.contains("several whole ones of each side show"),
+            "{once}"
+        );
+        let noisy = said(&[-0.1, 0.1], [0.65, 0.6, 0.5, 0.5, 0.55, 0.5]);
+        assert!(noisy.contains("times as many runs could"), "{noisy}");
+        for text in [alike, once] {
+            assert!(!text.contains("times as many"), "{text}");
+        }
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::io;
 
 use comfy_table::CellAlignment;
 
-use super::grid::{fitting, paragraph};
+use super::grid::{fitting, keep_words_in_room, paragraph};
 
 use pibench_core::cost::MicroUsd;
+use pibench_core::message::Usage;
 use pibench_record::event::RoleUsage;
 use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::rows::Rows;
@@ -34,7 +35,9 @@ pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<
         ("preflight", "", preflight),
         ("all", "", whole),
     ];
+    let is_part = [agent, user, judge, preflight].iter().any(is_uncounted);
     for (role, model, usage) in asked {
+        let told = |tokens| told(tokens, &usage, role == "all" && is_part);
         if role == "preflight" && usage.calls == 0 {
             continue;
         }
@@ -42,16 +45,34 @@ pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<
             role.to_owned(),
             model.to_owned(),
             usage.calls.to_string(),
-            usage.input_tokens.to_string(),
-            cached(usage.cached_tokens, usage.cached_share()),
-            usage.output_tokens.to_string(),
-            usage.reasoning_tokens.to_string(),
+            told(usage.input_tokens.to_string()),
+            told(cached(usage.cached_tokens, usage.cached_share())),
+            told(usage.output_tokens.to_string()),
+            told(usage.reasoning_tokens.to_string()),
             money(usage.known_cost()),
         ]);
     }
+    // Half a number is another one; a model's name is long.
+    keep_words_in_room(&mut table, [2, 3, 4, 5, 6, 7, 0, 1]);
     let mut parts = vec![table.to_string()];
     parts.extend(by_session(rows)?);
     Ok(Some(parts.join("\n")))
+}
+
+/// Whether no server has told how many tokens these calls were of: a question is never of none.
+fn is_uncounted(usage: &Usage) -> bool {
+    usage.unpriced_calls > 0 && usage.input_tokens == 0
+}
+
+/// A count of tokens, as far as it is known.
+fn told(tokens: String, usage: &Usage, is_part: bool) -> String {
+    if is_uncounted(usage) {
+        return "-".into();
+    }
+    if is_part {
+        return format!("at least {tokens}");
+    }
+    tokens
 }
 
 /// What was cached of the input, with its share.
@@ -90,4 +111,24 @@ fn by_session(rows: &impl Rows<SessionLine>) -> io::Result<Option<String>> {
         "A session cost {mean} on average; {}/{} in run {} cost the most, {dearest}.",
         line.persona, line.id, line.run
     ))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_no_server_counted_are_not_0() {
+        let of = |input_tokens, unpriced_calls| Usage {
+            calls: 1,
+            input_tokens,
+            unpriced_calls,
+            ..Usage::default()
+        };
+        assert_eq!(told("0".into(), &of(0, 1), false), "-");
+        // A script has none, and a model without a price has some.
+        assert_eq!(told("0".into(), &of(0, 0), false), "0");
+        assert_eq!(told("9".into(), &of(9, 1), false), "9");
+        assert_eq!(told("9".into(), &of(9, 1), true), "at least 9");
+    }
 }

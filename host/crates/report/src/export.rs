@@ -136,8 +136,16 @@ fn data_set(runs: &[RunRecord], out: &Path) -> Result<Vec<PathBuf>, ExportError>
     });
     let configs: String = configs.collect();
     let agents = runs.iter().enumerate().map(|(at, run)| {
-        let name = super::escape::line(&run.marked());
-        format!("- run_id {at}: {name}\n")
+        let name = super::escape::line(&super::tables::name(run));
+        let row = tables::run_row(at, run);
+        let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        format!(
+            "- run_id {at}: {name}; protocol {}, scaffold {}, {} of {} scored\n",
+            word("protocol"),
+            word("scaffold"),
+            row["scored"],
+            row["of"]
+        )
     });
     let banner = runs
         .iter()

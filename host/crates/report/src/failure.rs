@@ -57,6 +57,8 @@ pub struct Place {
     /// The turn in which it was first before the agent's eyes, 0 for what the prompt told; None if it was not before the
     /// intent was missed.
     pub opened: Option<u32>,
+    /// The turn in which it first was after that; None too where it was before.
+    pub late: Option<u32>,
 }
 
 /// One session's.
@@ -187,9 +189,14 @@ fn missed(
         Some(_) => return None,
         None => u32::MAX,
     };
-    let place = |found_in: &FoundIn| Place {
-        found_in: found_in.clone(),
-        opened: deeds.opened(found_in, made, until),
+    let place = |found_in: &FoundIn| {
+        let opened = deeds.opened(found_in, made, until);
+        let ever = deeds.opened(found_in, made, u32::MAX);
+        Place {
+            found_in: found_in.clone(),
+            opened,
+            late: ever.filter(|_| opened.is_none()),
+        }
     };
     Some(Missed {
         intent: intent.id.clone(),

@@ -127,8 +127,13 @@ fn point(run: &RunRecord, scores: Option<&Scores>, place: usize) -> Option<Point
         spread: (scores.proc?.std, scores.comp?.std),
         label: run_label(run),
         series: Some(place),
-        apart: run.is_apart() || run.results.ablate.is_some(),
+        apart: stands_apart(run),
     })
+}
+
+/// Whether it is drawn as not to be compared with the others.
+fn stands_apart(run: &RunRecord) -> bool {
+    run.is_apart() || run.results.ablate.is_some()
 }
 
 /// A run's name with its marks, which no shortness takes away.
@@ -143,7 +148,7 @@ fn run_label(run: &RunRecord) -> String {
 /// Says how runs that stand apart are drawn, if there are any.
 fn note_of_apart(canvas: &mut Canvas, runs: &[Measured<'_>]) {
     if runs.iter().any(|one| one.run.is_apart()) {
-        canvas.note("Triangle: scripted or judged by patterns, not comparable with the others.");
+        canvas.note("Triangle: scripted or by patterns, not comparable with the others.");
     } else if runs.iter().any(|one| one.run.results.ablate.is_some()) {
         canvas.note("Triangle: without dependencies, not comparable with the others.");
     }
@@ -222,7 +227,7 @@ fn by_category(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> Str
     canvas.note(&format!("Hollow: {MARK}. Dashed: Comp = Proc."));
     note_of_apart(&mut canvas, runs);
     for (at, one) in runs.iter().enumerate() {
-        canvas.legend(at, &run_label(one.run));
+        canvas.legend(at, stands_apart(one.run), &run_label(one.run));
     }
     canvas.plots(4, &plots)
 }
@@ -238,7 +243,7 @@ fn turns(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String {
                 spread: (one.measures.turns?.std, one.measures.overall.proc?.std),
                 label: run_label(one.run),
                 series: Some(at),
-                apart: one.run.is_apart() || one.run.results.ablate.is_some(),
+                apart: stands_apart(one.run),
             })
         })
         .collect();
@@ -301,7 +306,7 @@ fn ablation(runs: &[Measured<'_>], theme: Theme, banner: Option<&str>) -> String
             })
             .collect(),
     };
-    canvas.legend(0, "with the sessions that they depend on");
-    canvas.legend(1, "without");
+    canvas.legend(0, false, "with the sessions that they depend on");
+    canvas.legend(1, false, "without");
     canvas.bars(&[bars(false, "Proc (%)"), bars(true, "Comp (%)")])
 }

@@ -9,7 +9,7 @@ use comfy_table::CellAlignment;
 use super::escape::line;
 use super::grid::{fitting, keep_words, paragraph};
 use super::progress::doing;
-use super::run_record::{RunRecord, State, marked};
+use super::run_record::{RunRecord, State, marked, name};
 use super::table;
 use pibench_core::progress::{Counted, Playing, Progress, Pulse, Spent};
 use pibench_core::record::Outcome;
@@ -190,7 +190,7 @@ pub fn state(run: &RunRecord) -> String {
             table::score(one.proc),
             table::score(one.comp),
             match state {
-                State::Finished => table::name(&one.outcome),
+                State::Finished => name(&one.outcome),
                 State::Playing => "playing".into(),
                 State::Interrupted => "interrupted".into(),
                 State::Waiting => "waiting".into(),

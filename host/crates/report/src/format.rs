@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape;
+use super::grid::WIDTH;
 use super::sheet::{Column, Figure, Sheet};
 
 /// How tables are written.
@@ -24,10 +25,15 @@ pub enum Format {
     Latex,
 }
 
-/// All tables in one text. `banner` stands above them.
+/// All tables in one text, as it is written to a file. `banner` stands above them.
 pub fn render(format: Format, sheets: &[Sheet], banner: Option<&str>) -> String {
+    render_in(format, sheets, banner, WIDTH)
+}
+
+/// The same for a terminal with so many columns.
+pub fn render_in(format: Format, sheets: &[Sheet], banner: Option<&str>, width: u16) -> String {
     match format {
-        Format::Text => text::render(sheets, banner),
+        Format::Text => text::render(sheets, banner, width),
         Format::Markdown => markdown::render(sheets, banner),
         Format::Csv => csv::render(sheets, banner),
         Format::Json => json_text(sheets, banner),

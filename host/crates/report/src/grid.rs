@@ -2,40 +2,89 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-/// Columns of a terminal that nobody has made wider. No table is wider, on a terminal or off, unless words that must stay
-/// whole make it so.
+/// Columns of a terminal that nobody has made wider, and of what is written elsewhere. No table is wider than its terminal, unless
+/// words that must stay whole make it so.
 pub const WIDTH: u16 = 80;
+
+/// A narrower terminal is written to as if it had so many columns.
+const NARROWEST: u16 = 60;
+
+/// A wider one has lines that no eye follows.
+const WIDEST: u16 = 200;
+
+/// Columns of the terminal that is written to; 80 where it is none.
+pub fn width() -> u16 {
+    // What a test expects hangs on no terminal.
+    if cfg!(test) {
+        return WIDTH;
+    }
+    let size = console::Term::stdout().size_checked();
+    size.map_or(WIDTH, |(_, columns)| columns.clamp(NARROWEST, WIDEST))
+}
 
 /// A table that is no wider than a terminal: it is wrapped where it would be.
 pub fn fitting() -> Table {
+    fitting_in(width())
+}
+
+/// The same of a terminal with so many columns.
+pub(super) fn fitting_in(width: u16) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
+        .set_width(width);
     table
 }
 
 /// Whether columns of these widths stand beside each other with nothing wrapped.
 pub fn fits(widths: &[u16]) -> bool {
+    fit(widths, width())
+}
+
+fn fit(widths: &[u16], width: u16) -> bool {
     /// A blank on both sides of each, and the border between them and around all.
     const BESIDE: u16 = 3;
     let all = widths.iter().map(|width| width.saturating_add(BESIDE));
-    all.fold(1, u16::saturating_add) <= WIDTH
+    all.fold(1, u16::saturating_add) <= width
 }
 
 /// Breaks no word in these columns, counted from 0: an id is copied, and half a number is another one. Called when all rows
 /// are there.
 pub fn keep_words(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
     for at in columns {
-        let rows = table.header().into_iter().chain(table.row_iter());
-        let cells = rows.filter_map(|row| row.cell_iter().nth(at));
-        let longest = cells.map(|cell| longest_word(&cell.content())).max();
-        let Some(column) = table.column_mut(at) else {
-            continue;
-        };
-        let padding = column.padding_width();
-        let width = longest.unwrap_or_default().saturating_add(padding);
+        let longest = longest_in(table, at);
+        keep(table, at, longest);
+    }
+}
+
+/// The same in as many of these columns, the first ones first, as there is room for beside the others.
+pub fn keep_words_in_room(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
+    /// What is left to a column whose words are broken.
+    const LEAST: u16 = 4;
+    let room = table.width().unwrap_or(WIDTH);
+    let mut kept = vec![LEAST; table.column_iter().count()];
+    for at in columns {
+        let longest = longest_in(table, at);
+        let before = std::mem::replace(&mut kept[at], longest);
+        if fit(&kept, room) {
+            keep(table, at, longest);
+        } else {
+            kept[at] = before;
+        }
+    }
+}
+
+fn longest_in(table: &Table, at: usize) -> u16 {
+    let rows = table.header().into_iter().chain(table.row_iter());
+    let cells = rows.filter_map(|row| row.cell_iter().nth(at));
+    let longest = cells.map(|cell| longest_word(&cell.content())).max();
+    longest.unwrap_or_default()
+}
+
+fn keep(table: &mut Table, at: usize, longest: u16) {
+    if let Some(column) = table.column_mut(at) {
+        let width = longest.saturating_add(column.padding_width());
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }
 }
@@ -54,7 +103,7 @@ fn longest_word(text: &str) -> u16 {
 /// goes on below it, broken between words only; a word that is wider than a terminal is a line of its own, so that it can be
 /// copied whole.
 pub fn listing(rows: &[[String; 3]]) -> String {
-    let width = usize::from(WIDTH);
+    let width = usize::from(width());
     let cells = |at: usize| rows.iter().map(move |row| row[at].chars().count());
     let names = cells(0).max().unwrap_or_default() + 2;
     let short = cells(1)
@@ -97,8 +146,14 @@ pub fn listing(rows: &[[String; 3]]) -> String {
 }
 
 /// A paragraph of a terminal: broken between words only, so one that is wider stands whole, and so does a command between backticks, which
-/// is copied. What goes on below a dash begins beside it.
+/// is copied. What goes on below a dash begins beside it. No terminal makes it wider than 80 columns, which are read well.
 pub fn paragraph(text: &str) -> String {
+    paragraph_in(text, width())
+}
+
+/// The same on a terminal with so many columns.
+pub(super) fn paragraph_in(text: &str, width: u16) -> String {
+    let width = usize::from(width.min(WIDTH));
     let below = if text.starts_with("- ") { "  " } else { "" };
     let mut lines = vec![String::new()];
     for word in words(text) {
@@ -106,7 +161,7 @@ pub fn paragraph(text: &str) -> String {
         let long = word.chars().count();
         if last == 0 {
             push(&mut lines, &word);
-        } else if last + 1 + long <= usize::from(WIDTH) {
+        } else if last + 1 + long <= width {
             push(&mut lines, &format!(" {word}"));
         } else {
             lines.push(format!("{below}{word}"));
@@ -158,6 +213,33 @@ mod tests {
         let full = format!("{text} {text}a");
         assert_eq!(paragraph(&full), full, "80 columns");
         assert_eq!(paragraph(&format!("{full}a")).lines().count(), 2);
+    }
+
+    #[test]
+    fn a_table_is_as_wide_as_its_terminal_and_keeps_the_words_for_which_there_is_room() {
+        let words = ["preflight", "openai/a-model-of-some-name", "thinking"];
+        let shown = |width: u16| {
+            let mut table = fitting_in(width);
+            table.set_header(words);
+            table.add_row([
+                "a b",
+                "many words that fill what there is of a wide terminal, and go on below",
+                "1",
+            ]);
+            keep_words_in_room(&mut table, [0, 2, 1]);
+            table.to_string()
+        };
+        let (narrow, wide) = (shown(40), shown(90));
+        assert!(
+            narrow.lines().all(|line| line.chars().count() <= 40),
+            "{narrow}"
+        );
+        for word in ["preflight", "thinking"] {
+            assert!(narrow.contains(word), "{narrow}");
+        }
+        assert!(!narrow.contains(words[1]), "{narrow}");
+        assert!(words.iter().all(|word| wide.contains(word)), "{wide}");
+        assert!(wide.lines().any(|line| line.chars().count() > 80), "{wide}");
     }
 
     #[test]

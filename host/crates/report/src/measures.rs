@@ -11,7 +11,7 @@ use super::run_record::{RecordError, RunRecord};
 use pibench_core::aggregate::{mean, sample_std};
 use pibench_core::score::{IntentCounts, percent};
 use pibench_core::statistics::{
-    Estimate, Measure, PASS_THRESHOLD, PassK, SessionScores, estimate, pass_k,
+    Comparison, Estimate, Measure, PASS_THRESHOLD, PassK, SessionScores, compare, estimate, pass_k,
 };
 use pibench_core::vocabulary::Category;
 use pibench_record::Name;
@@ -158,6 +158,25 @@ pub(super) fn own_scores(a: &RunRecord, b: &RunRecord) -> Result<Option<Pair>, R
         }
     };
     Ok(Some((scores(a, add)?, scores(b, add)?)))
+}
+
+/// Compares runs by these scores. Where a run lacks the score of a session that another has, the deviation over runs is that of
+/// another mean than the one over sessions, and is left out.
+pub fn compare_runs(a: &[SessionScores], b: &[SessionScores], seed: u64) -> Comparison {
+    let is_ragged =
+        |runs: &[Option<f64>]| runs.iter().any(Option::is_some) && runs.iter().any(Option::is_none);
+    let mut found = compare(a, b, seed);
+    let proc = |side: &[SessionScores]| side.iter().any(|one| is_ragged(&one.proc));
+    if let Some(overall) = &mut found.proc.overall {
+        overall.std_a.take_if(|_| proc(a));
+        overall.std_b.take_if(|_| proc(b));
+    }
+    let comp = |side: &[SessionScores]| side.iter().any(|one| is_ragged(&one.comp));
+    if let Some(overall) = &mut found.comp.overall {
+        overall.std_a.take_if(|_| comp(a));
+        overall.std_b.take_if(|_| comp(b));
+    }
+    found
 }
 
 /// Scores of two runs.

@@ -1,11 +1,11 @@
 //! A report as data: its runs, and all that is computed from them once. Writes nothing.
 
 use super::comparison::cautions;
-use super::measures::{Measures, own_scores};
+use super::measures::{Measures, compare_runs, own_scores};
 use super::run_record::{RecordError, RunRecord, tell_apart};
 use super::sheet::{Origin, Sheet};
 use super::tables::{Audit, Measured, banner, origin, tables};
-use pibench_core::statistics::{Comparison, SessionScores, compare};
+use pibench_core::statistics::{Comparison, SessionScores};
 use pibench_record::identity::incomparable;
 
 /// Runs and what follows from them.
@@ -73,18 +73,18 @@ fn comparisons(
     let mut pairs = Vec::new();
     for a in 0..runs.len() {
         for b in a + 1..runs.len() {
-            let (one, other) = (&runs[a].manifest, &runs[b].manifest);
-            if incomparable(one, other).is_empty() {
-                let comparison = match own_scores(&runs[a], &runs[b])? {
-                    Some((left, right)) => compare(&left, &right, seed),
-                    None => compare(&scores[a], &scores[b], seed),
+            let (one, other) = (&runs[a], &runs[b]);
+            if incomparable(&one.manifest, &other.manifest).is_empty() {
+                let own = own_scores(one, other)?;
+                let (left, right) = match &own {
+                    Some((left, right)) => (left, right),
+                    None => (&scores[a], &scores[b]),
                 };
-                let cautions = cautions(one, other);
                 pairs.push(RunPair {
                     a,
                     b,
-                    cautions,
-                    comparison,
+                    cautions: cautions((one, left), (other, right)),
+                    comparison: compare_runs(left, right, seed),
                 });
             }
         }

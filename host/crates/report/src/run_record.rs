@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::parts_table::PartLine;
+use pibench_core::count::count;
 use pibench_core::player::{Mark, Players};
 use pibench_core::record::Outcome;
 use pibench_core::vocabulary::Category;
@@ -252,6 +253,12 @@ impl RunRecord {
         }
     }
 
+    /// Whether both were read from one folder, whatever the paths by which it was named.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let place = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        place(&self.dir) == place(&other.dir)
+    }
+
     /// The label with what sets its scores apart.
     pub fn marked(&self) -> String {
         marked(&self.label, self.results.players)
@@ -261,6 +268,21 @@ impl RunRecord {
     pub fn is_apart(&self) -> bool {
         let marks = self.results.players.marks();
         marks.into_iter().any(Mark::is_apart)
+    }
+
+    /// Said of a run that plays sessions which the scripted judges cannot see; None of others.
+    pub(super) fn unseen(&self) -> Option<String> {
+        let personas = self.outline.iter().flat_map(|outline| &outline.personas);
+        let sessions = personas.flat_map(|persona| &persona.sessions);
+        let unseen = sessions.filter(|one| one.planned && one.no_offline_matcher);
+        let unseen = unseen.count();
+        (unseen > 0).then(|| {
+            format!(
+                "of {} the scripted judges cannot see intents or rubrics, for which there is no offline matcher: the scores of \
+                 these say nothing, but they count.",
+                count(unseen, "session")
+            )
+        })
     }
 
     /// The category of a session; None if its file names none.
@@ -377,8 +399,32 @@ pub enum State {
     Finished,
 }
 
-/// Gives runs of the same agent labels that tell them apart.
+/// What makes a difference whoever the agent is, and how it was in a run. Of an import nobody knows the prompts.
+fn rules(manifest: &Manifest) -> [(&'static str, String); 4] {
+    let prompts = manifest.prompts_digest.chars().take(8).collect();
+    [
+        ("protocol", name(&manifest.protocol)),
+        ("protocol version", manifest.protocol_version.to_string()),
+        ("scaffold", name(&manifest.scaffold)),
+        ("prompts", prompts),
+    ]
+}
+
+/// In which of these some runs differ from others.
+pub(super) fn differing(runs: &[&RunRecord]) -> Vec<&'static str> {
+    let Some((first, others)) = runs.split_first() else {
+        return Vec::new();
+    };
+    let first = rules(&first.manifest);
+    let others: Vec<_> = others.iter().map(|run| rules(&run.manifest)).collect();
+    let differs = |at: &usize| others.iter().any(|other| other[*at] != first[*at]);
+    let differing = (0..first.len()).filter(differs);
+    differing.map(|at| first[at].0).collect()
+}
+
+/// Gives runs of the same agent, and those that were not played alike, labels that tell them apart.
 pub fn tell_apart(runs: &mut [RunRecord]) {
+    let differing = differing(&runs.iter().collect::<Vec<_>>());
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for run in runs.iter() {
         *seen.entry(run.label.clone()).or_default() += 1;
@@ -387,6 +433,10 @@ pub fn tell_apart(runs: &mut [RunRecord]) {
         if seen[&run.label] > 1 {
             run.label = format!("{} ({})", run.label, run.folder_name());
         }
+        let marks = rules(&run.manifest).into_iter();
+        let marks = marks.filter(|(rule, is)| differing.contains(rule) && !is.is_empty());
+        run.label
+            .extend(marks.map(|(rule, is)| format!(" ({rule} {is})")));
     }
 }
 
@@ -424,6 +474,12 @@ fn categories_of_trajectories(
         Some(((line.persona.to_string(), line.id.to_string()), category))
     };
     results.sessions.iter().filter_map(category).collect()
+}
+
+/// A word as the record writes it.
+pub fn name(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// A name with what sets its scores apart.

@@ -56,6 +56,22 @@ impl Sheet {
         }
     }
 
+    /// Takes the marks from all that is not published: its runs are no rivals of each other.
+    pub fn unrank_measured(&mut self) {
+        for row in &mut self.rows {
+            for (column, cell) in self.columns.iter().zip(&mut row.cells) {
+                if column.origin.unwrap_or(row.origin) == Origin::Published {
+                    continue;
+                }
+                if let Cell::Figures(figures) = cell {
+                    for figure in figures.iter_mut().flatten() {
+                        figure.rank = None;
+                    }
+                }
+            }
+        }
+    }
+
     /// Marks the best and second best of each row, among the columns of each origin apart.
     pub fn rank_rows(&mut self) {
         for row in &mut self.rows {
@@ -78,7 +94,7 @@ impl Sheet {
 pub enum Origin {
     /// By the runs of this report.
     Measured,
-    /// By those of them whose agent was scripted, or judged by patterns.
+    /// By those of them whose agent was scripted, or whose user or judge was patterns.
     Apart,
     /// By runs of final sessions without those that they depend on.
     Ablated,
@@ -94,7 +110,7 @@ impl Origin {
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Self::Measured => None,
-            Self::Apart => Some("scripted or judged by patterns, not comparable"),
+            Self::Apart => Some("scripted or by patterns, not comparable"),
             Self::Ablated => Some("without dependencies, no competitors"),
             Self::Published => Some(MARK),
         }
@@ -258,7 +274,7 @@ impl Figure {
     }
 }
 
-/// A place among others; equal figures share one.
+/// A place among others; equal figures share one, and after two that are best the next is the third.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rank {
@@ -266,7 +282,7 @@ pub enum Rank {
     Second,
 }
 
-/// Among fewer than two there is no best. Figures that read the same are equal.
+/// Among fewer than two there is no best. Figures that read the same are equal. Where all beside the best are, none is second.
 fn rank<'a>(figures: impl Iterator<Item = &'a mut Figure>, best: Best) {
     let mut figures: Vec<&mut Figure> = figures.collect();
     if figures.len() < 2 || best == Best::None {
@@ -276,12 +292,12 @@ fn rank<'a>(figures: impl Iterator<Item = &'a mut Figure>, best: Best) {
     let shown = |figure: &Figure| figure.value_text().parse().unwrap_or(figure.value) * sign;
     let mut values: Vec<f64> = figures.iter().map(|figure| shown(figure)).collect();
     values.sort_by(f64::total_cmp);
-    values.dedup();
+    let is_tie_of_the_rest = values.len() > 2 && values.last() <= values.get(1);
     for figure in &mut figures {
         let value = shown(figure);
         figure.rank = match values.iter().position(|&other| other >= value) {
             Some(0) => Some(Rank::Best),
-            Some(1) => Some(Rank::Second),
+            Some(1) if !is_tie_of_the_rest => Some(Rank::Second),
             _ => None,
         };
     }
@@ -310,12 +326,20 @@ mod tests {
     #[test]
     fn best_and_second_are_marked_and_ties_share_a_place() {
         use Origin::Measured;
-        let values = [50.0, 49.96, 40.0, 30.0].map(|value| (Measured, value));
+        let ranked = |values: [f64; 4], best| sheet(&values.map(|value| (Measured, value)), best);
+        let values = [50.0, 49.96, 40.0, 30.0];
         let (best, second) = (Some(Rank::Best), Some(Rank::Second));
-        assert_eq!(sheet(&values, Best::Highest), [best, best, second, None]);
-        assert_eq!(sheet(&values, Best::Lowest), [None, None, second, best]);
-        assert_eq!(sheet(&values, Best::None), [None; 4]);
-        assert_eq!(sheet(&values[..1], Best::Highest), [None]);
+        assert_eq!(ranked(values, Best::Lowest), [None, None, second, best]);
+        assert_eq!(ranked(values, Best::None), [None; 4]);
+        assert_eq!(sheet(&[(Measured, 50.0)], Best::Highest), [None]);
+        // After two that are best the next is the third.
+        assert_eq!(ranked(values, Best::Highest), [best, best, None, None]);
+        let values = [50.0, 40.0, 40.0, 30.0];
+        assert_eq!(ranked(values, Best::Highest), [best, second, second, None]);
+        // The last are not second for being all alike.
+        let values = [50.0, 0.0, 0.0, 0.0];
+        assert_eq!(ranked(values, Best::Highest), [best, None, None, None]);
+        assert_eq!(ranked([0.0; 4], Best::Highest), [best; 4]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The final table: Proc and Comp per persona, and what broke.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
@@ -7,9 +8,11 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 use super::cost;
 use super::escape::line;
 use super::grid::{fits, fitting, keep_words, paragraph};
-use super::run_record::marked;
+use super::run_record::{marked, name};
 use super::tables::{at_end, tally, unanswered, uncounted};
+use pibench_core::count::count;
 use pibench_core::player::Mark;
+use pibench_record::event::FaultKind;
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
 use pibench_record::rows::Rows;
 
@@ -31,12 +34,30 @@ pub fn write<R: Rows<SessionLine> + Rows<FaultLine>>(
     for part in below(results, rows, &extent)? {
         write!(to, "\n\n{part}")?;
     }
-    let mut before = "\n\nFaults:\n";
+    let mut causes = Causes::default();
     rows.each(&mut |one: &FaultLine| {
-        write!(to, "{before}{}", fault(one))?;
-        before = "\n";
+        causes.add(one);
         Ok(())
-    })
+    })?;
+    match told("", &causes) {
+        Some(faults) => write!(to, "\n\n{faults}"),
+        None => Ok(()),
+    }
+}
+
+/// What the mark of a session means, and of scores that it is a part of.
+const UNSEEN: &str = "* no offline matcher: the scripted judges cannot see intents or rubrics of this session. Sums with this mark hold \
+                      such scores, which say nothing.";
+
+/// Personas with such sessions.
+fn unseen(sessions: &[SessionLine]) -> BTreeSet<String> {
+    let unseen = sessions.iter().filter(|one| one.no_offline_matcher);
+    unseen.map(|one| one.persona.to_string()).collect()
+}
+
+/// Behind the name of what holds such scores.
+fn mark_of(is_unseen: bool) -> &'static str {
+    if is_unseen { " *" } else { "" }
 }
 
 /// What stands below the sessions and above the faults.
@@ -45,11 +66,10 @@ fn below(
     rows: &impl Rows<SessionLine>,
     extent: &Extent,
 ) -> io::Result<Vec<String>> {
-    let mut parts = vec![personas(results)];
+    let mut parts = vec![personas(results, &extent.unseen)];
     parts.extend(cost::table(results, rows)?);
-    if extent.lacks_matcher {
-        let note = "* no offline matcher: the scripted judges cannot see intents or rubrics of this session.";
-        parts.push(paragraph(note));
+    if !extent.unseen.is_empty() {
+        parts.push(paragraph(UNSEEN));
     }
     if let Some(wording) = &results.scaffold_prompt {
         let wording = format!("System prompt of the agent: {}.", line(wording));
@@ -63,23 +83,37 @@ fn below(
     Ok(parts)
 }
 
-/// The faults, a line each; None without any.
+/// The faults, a line for each cause, and what is to be done about them; None without any.
 pub(super) fn faults(faults: &[FaultLine]) -> Option<String> {
-    let lines: Vec<String> = faults.iter().map(fault).collect();
-    (!lines.is_empty()).then(|| format!("Faults:\n{}", lines.join("\n")))
+    told("", &Causes::of(faults))
+}
+
+/// The same of a run with a name.
+fn told(name: &str, causes: &Causes) -> Option<String> {
+    let lines = causes.all.iter().map(|cause| cause.line(name));
+    let mut lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        return None;
+    }
+    lines.extend(causes.remedies().map(paragraph));
+    Some(format!("Faults:\n{}", lines.join("\n")))
 }
 
 /// Several agents on one suite, or several runs of one, each with its label: Proc and Comp over all and by persona.
 pub fn agents(runs: &[(&str, &RunResults)]) -> String {
     let mut table = table(&["agent", "persona", "Proc", "Comp", "scored"]);
+    let mut is_any_unseen = false;
     for (label, run) in runs {
         let prompt = run.scaffold_prompt.as_ref();
         let prompt = prompt.map_or_else(String::new, |it| format!(" ({} prompt)", line(it)));
         let mut name = line(&marked(label, run.players)) + &prompt;
+        let unseen = unseen(&run.sessions);
+        is_any_unseen |= !unseen.is_empty();
         for persona in &run.personas {
+            let mark = mark_of(unseen.contains(&persona.id));
             table.add_row([
                 std::mem::take(&mut name),
-                line(&persona.id),
+                line(&persona.id) + mark,
                 score(persona.proc),
                 score(persona.comp),
                 tally(persona.scored),
@@ -87,13 +121,16 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
         }
         table.add_row([
             name,
-            "overall".into(),
+            format!("overall{}", mark_of(!unseen.is_empty())),
             overall(run.proc, run.proc_std),
             overall(run.comp, run.comp_std),
             tally(run.scored),
         ]);
     }
     let mut parts = vec![table.to_string()];
+    if is_any_unseen {
+        parts.push(paragraph(UNSEEN));
+    }
     let marks = Mark::ALL.into_iter().filter(|mark| {
         let mut runs = runs.iter();
         runs.any(|(_, run)| run.players.marks().contains(mark))
@@ -104,16 +141,11 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
         Some(paragraph(&format!("{}: {note}", line(label))))
     });
     parts.extend(unanswered);
-    let faults = runs.iter().flat_map(|(label, run)| {
-        let name = line(label);
-        run.faults
-            .iter()
-            .map(move |one| format!("{name} {}", fault(one)))
+    let faults = runs.iter().filter_map(|(label, run)| {
+        let name = format!("{} ", line(label));
+        told(&name, &Causes::of(&run.faults))
     });
-    let faults: Vec<String> = faults.collect();
-    if !faults.is_empty() {
-        parts.push(format!("Faults:\n{}", faults.join("\n")));
-    }
+    parts.extend(faults);
     parts.join("\n\n")
 }
 
@@ -220,7 +252,7 @@ fn rows(sessions: &[SessionLine], before: Option<&SessionLine>) -> Table {
 }
 
 fn cells(session: &SessionLine) -> [String; 7] {
-    let mark = if session.no_offline_matcher { " *" } else { "" };
+    let mark = mark_of(session.no_offline_matcher);
     [
         format!("  {}{mark}", line(&session.id)),
         session.run.to_string(),
@@ -237,8 +269,8 @@ struct Extent {
     count: usize,
     /// What each column takes where nothing is wrapped; a letter of another alphabet may be two wide.
     widths: [u16; 7],
-    /// Whether the scripted judges cannot see all of a session.
-    lacks_matcher: bool,
+    /// Personas with sessions of which the scripted judges cannot see all.
+    unseen: BTreeSet<String>,
 }
 
 impl Extent {
@@ -250,7 +282,7 @@ impl Extent {
         let mut extent = Self {
             count: 0,
             widths: SESSIONS.map(wide),
-            lacks_matcher: false,
+            unseen: BTreeSet::new(),
         };
         rows.each(&mut |session| {
             let Self { count, widths, .. } = &mut extent;
@@ -259,25 +291,28 @@ impl Extent {
             for (width, cell) in widths.iter_mut().zip(cells(session)) {
                 *width = (*width).max(wide(&cell));
             }
-            extent.lacks_matcher |= session.no_offline_matcher;
+            if session.no_offline_matcher {
+                extent.unseen.insert(session.persona.to_string());
+            }
             Ok(())
         })?;
         Ok(extent)
     }
 }
 
-fn personas(results: &RunResults) -> String {
+fn personas(results: &RunResults, unseen: &BTreeSet<String>) -> String {
     let mut table = table(&["persona", "Proc", "Comp", "scored"]);
     for persona in &results.personas {
+        let mark = mark_of(unseen.contains(&persona.id));
         table.add_row([
-            line(&persona.id),
+            line(&persona.id) + mark,
             score(persona.proc),
             score(persona.comp),
             tally(persona.scored),
         ]);
     }
     table.add_row([
-        "overall".into(),
+        format!("overall{}", mark_of(!unseen.is_empty())),
         overall(results.proc, results.proc_std),
         overall(results.comp, results.comp_std),
         tally(results.scored),
@@ -296,28 +331,114 @@ pub(super) fn score(percent: Option<f64>) -> String {
     percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1}"))
 }
 
-/// A word as the record writes it.
-pub fn name(value: &impl serde::Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
+/// What stands in a message before the name of a blob, which is another one each time.
+const BLOB: &str = "; its replies are in blob ";
+
+/// Who could not answer where a judge's fault ended a session for good.
+const USER: &str = "user agent";
+
+/// Sessions that are named of a cause.
+const MOST_NAMED: usize = 8;
+
+/// Faults by what made them, in the order in which they came.
+#[derive(Default)]
+struct Causes {
+    all: Vec<Cause>,
+    places: BTreeMap<[String; 3], usize>,
 }
 
-fn fault(of: &FaultLine) -> String {
-    let FaultLine {
-        persona,
-        session,
-        run,
-        turn,
-        fault,
-    } = of;
-    let turn = turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
-    format!(
-        "- {}/{}, run {run}{turn}: {} fault: {}",
-        line(persona),
-        line(session),
-        name(&fault.kind),
-        line(&fault.message)
-    )
+/// Faults that read the same.
+struct Cause {
+    first: FaultLine,
+    times: usize,
+    sessions: BTreeSet<String>,
+}
+
+impl Causes {
+    fn of(faults: &[FaultLine]) -> Self {
+        let mut causes = Self::default();
+        for one in faults {
+            causes.add(one);
+        }
+        causes
+    }
+
+    fn add(&mut self, one: &FaultLine) {
+        let fault = &one.fault;
+        let key = [
+            name(&fault.kind),
+            fault.source.clone(),
+            without_blob(&fault.message).to_owned(),
+        ];
+        let place = *self.places.entry(key).or_insert(self.all.len());
+        if place == self.all.len() {
+            self.all.push(Cause {
+                first: one.clone(),
+                times: 0,
+                sessions: BTreeSet::new(),
+            });
+        }
+        let cause = &mut self.all[place];
+        cause.times += 1;
+        let session = format!("{}/{}", line(&one.persona), line(&one.session));
+        cause.sessions.insert(session);
+    }
+
+    /// What is to be done about sessions without a score.
+    fn remedies(&self) -> impl Iterator<Item = &'static str> {
+        let of_judges = |is_user: bool| {
+            let mut faults = self.all.iter().map(|cause| &cause.first.fault);
+            faults.any(|fault| fault.kind == FaultKind::Judge && (fault.source == USER) == is_user)
+        };
+        let again = "What the judge left without a verdict is judged again by `pibench-host grade RUN --out DIR`.";
+        let anew = "A session that the user agent's silence ended stays without a score: only a new run plays it, best by \
+                    another --user.";
+        let remedies = [(of_judges(false), again), (of_judges(true), anew)];
+        let remedies = remedies.into_iter().filter(|(is, _)| *is);
+        remedies.map(|(_, remedy)| remedy)
+    }
+}
+
+impl Cause {
+    /// `of`: what stands before it.
+    fn line(&self, of: &str) -> String {
+        let FaultLine {
+            persona,
+            session,
+            run,
+            turn,
+            fault,
+        } = &self.first;
+        let kind = name(&fault.kind);
+        if self.times == 1 {
+            let turn = turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
+            return format!(
+                "{of}- {}/{}, run {run}{turn}: {kind} fault: {}",
+                line(persona),
+                line(session),
+                line(&fault.message)
+            );
+        }
+        let sessions = self.sessions.len();
+        let named = self.sessions.iter().take(MOST_NAMED).cloned();
+        let mut named: Vec<String> = named.collect();
+        if sessions > MOST_NAMED {
+            named.push(format!("{} more", sessions - MOST_NAMED));
+        }
+        format!(
+            "{of}- {} {kind} faults in {}: {} ({})",
+            self.times,
+            count(sessions, "session"),
+            line(without_blob(&fault.message)),
+            named.join(", ")
+        )
+    }
+}
+
+fn without_blob(message: &str) -> &str {
+    message
+        .split_once(BLOB)
+        .map_or(message, |(before, _)| before)
 }
 
 #[cfg(test)]
@@ -325,6 +446,7 @@ mod tests {
     use pibench_core::record::Outcome;
     use pibench_core::score::IntentCounts;
     use pibench_record::Used;
+    use pibench_record::event::Fault;
 
     use super::*;
 
@@ -345,6 +467,48 @@ mod tests {
             usage: Used::default(),
             cost: None,
         }
+    }
+
+    fn fault(session: &str, source: &str, message: &str) -> FaultLine {
+        FaultLine {
+            persona: "p".into(),
+            session: session.into(),
+            run: 1,
+            turn: Some(2),
+            fault: Fault {
+                kind: FaultKind::Judge,
+                source: source.into(),
+                cause: "no answer".into(),
+                message: message.into(),
+            },
+        }
+    }
+
+    #[test]
+    fn faults_of_one_cause_are_one_line_with_what_to_do() {
+        let replies = |blob: u32| format!("no verdict; its replies are in blob {blob}");
+        let mut all = vec![fault("one", "judge", "another")];
+        assert_eq!(
+            faults(&all).unwrap(),
+            "Faults:\n- p/one, run 1, turn 2: judge fault: another\nWhat the judge left without a verdict is judged again by\n\
+             `pibench-host grade RUN --out DIR`."
+        );
+        all.extend((0..20).map(|at| fault(&format!("s{:02}", at / 2), "user agent", &replies(at))));
+        let text = faults(&all).unwrap();
+        let names = "p/s00, p/s01, p/s02, p/s03, p/s04, p/s05, p/s06, p/s07, 2 more";
+        let many = format!("\n- 20 judge faults in 10 sessions: no verdict ({names})\n");
+        assert!(text.contains(&many), "{text}");
+        assert!(text.contains("judge fault: another"), "{text}");
+        assert!(
+            text.contains("silence ended stays without a score"),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 7, "{text}");
+        assert_eq!(faults(&[]), None);
+        // What only one has is told with the name of its replies.
+        let text = faults(&[fault("one", "user agent", &replies(7))]).unwrap();
+        assert!(text.contains("in blob 7"), "{text}");
+        assert!(!text.contains("grade"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
-use super::run_record::RunRecord;
+use super::run_record::{RunRecord, differing};
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
 use pibench_core::aggregate::Tally;
 use pibench_core::count::count;
@@ -34,7 +34,7 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
     let mut runs = runs.to_vec();
     runs.sort_by_key(|one| one.run.is_apart());
     let runs = runs.as_slice();
-    vec![
+    let mut sheets = vec![
         overall(runs),
         suite::counts(runs),
         suite::tools(runs),
@@ -47,7 +47,12 @@ pub fn tables(runs: &[Measured<'_>], audits: &[Audit]) -> Vec<Sheet> {
         certainty(runs),
         repeats(runs),
         usage::usage(runs),
-    ]
+    ];
+    let all: Vec<&RunRecord> = runs.iter().map(|one| one.run).collect();
+    if !differing(&all).is_empty() {
+        sheets.iter_mut().for_each(Sheet::unrank_measured);
+    }
+    sheets
 }
 
 /// What a reader must know before the scores: which of them say nothing of an agent or of each other, which were not made here, and
@@ -57,6 +62,7 @@ pub fn banner(runs: &[&RunRecord]) -> Option<String> {
     let sentences: Vec<String> = marks
         .filter_map(|mark| sentence(mark, runs))
         .chain(of_suites(runs))
+        .chain(of_rules(runs))
         .chain(of_parts(runs))
         .collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -101,6 +107,18 @@ fn of_suites(runs: &[&RunRecord]) -> Option<String> {
     })
 }
 
+/// Said of runs that were not played alike. Their labels have how each was.
+fn of_rules(runs: &[&RunRecord]) -> Option<String> {
+    let differing = differing(runs);
+    (!differing.is_empty()).then(|| {
+        format!(
+            "These runs were not played alike: they differ in {}. A difference of their scores is not that of their agents alone, \
+             so none is marked as best.",
+            differing.join(", ")
+        )
+    })
+}
+
 /// Said of runs that are parts of others.
 fn of_parts(runs: &[&RunRecord]) -> Option<String> {
     let parts = runs.iter().filter_map(|run| {
@@ -117,10 +135,14 @@ fn of_parts(runs: &[&RunRecord]) -> Option<String> {
 }
 
 /// A model's name in tables, with what sets its run apart.
-fn name(run: &RunRecord) -> String {
+pub(super) fn name(run: &RunRecord) -> String {
     let mut name = run.marked();
     if run.results.protocol_version != PROTOCOL_VERSION {
-        name = format!("{name} (protocol version {})", run.results.protocol_version);
+        let mark = format!(" (protocol version {})", run.results.protocol_version);
+        // It is in the label where runs differ in it.
+        if !name.contains(&mark) {
+            name.push_str(&mark);
+        }
     }
     if let Some(wording) = &run.results.scaffold_prompt {
         name.extend([" (", wording.as_str(), " prompt)"]);
@@ -233,6 +255,11 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     ];
     let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
     sheet.notes.extend(unscored);
+    let unseen = runs.iter().filter_map(|one| {
+        let unseen = one.run.unseen()?;
+        Some(format!("{}: {unseen}", name(one.run)))
+    });
+    sheet.notes.extend(unseen);
     sheet.notes.extend(notes_of_scores(runs));
     if own.count() == 0 {
         sheet

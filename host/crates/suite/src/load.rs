@@ -29,6 +29,7 @@ use crate::problem::Report;
 use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Page, Persona, Session, Suite, USER_MD};
 use crate::toml_file::{Document, Place};
+use pibench_core::near::nearest;
 use pibench_core::player;
 
 pub(super) use session::step;
@@ -313,6 +314,8 @@ impl Loader {
                 if !file.is_file() {
                     let place = document.root().key(key);
                     report.add(place.span(), format!("no such file: {file}"));
+                    // The rest is looked at without it.
+                    return None;
                 }
                 Some(file)
             };
@@ -601,7 +604,8 @@ fn assemble(file: SuiteFile, path: &Utf8Path, beside: Beside) -> Suite {
         runs,
         seed,
         filter,
-        jobs,
+        // Others were told, and no check could play with them.
+        jobs: jobs.filter(|jobs| (1..=MOST).contains(jobs)),
         memory,
         session,
         reset: state.reset,
@@ -618,6 +622,12 @@ fn assemble(file: SuiteFile, path: &Utf8Path, beside: Beside) -> Suite {
         personas,
         assigned: Vec::new(),
     }
+}
+
+/// A text without the byte order mark and the line ends that editors on Windows write.
+fn plain_lines(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.replace("\r\n", "\n")
 }
 
 fn cannot(error: &ReadError) -> String {
@@ -1080,7 +1090,11 @@ fn warn_of_idle_app(app: &str, tools: &[String], span: Range<usize>, report: &mu
         .iter()
         .any(|tool| tool.split_once("__").is_some_and(|(of, _)| of == app))
     {
-        let help = format!("add `{app}__*` to the persona's tools, or take the records away");
+        let known = tools.iter().filter_map(|tool| tool.split_once("__"));
+        let help = match nearest(app, known.map(|(of, _)| of)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("add `{app}__*` to the persona's tools, or take the records away"),
+        };
         report.warn(
             span,
             format!("the persona has no tools of the app `{app}`"),

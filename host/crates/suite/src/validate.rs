@@ -24,13 +24,14 @@ use rayon::prelude::*;
 
 use crate::load::{Loader, PERSONA, SESSION, folder_and_name, join};
 use crate::manifest::IMPORTED;
-use crate::manifest::{PersonaFile, SessionFile, SuiteFile};
+use crate::manifest::{PersonaFile, RuleFile, SessionFile, SuiteFile};
 use crate::problem::Report;
 use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Persona, Session, Suite};
 use crate::toml_file::{Document, Place};
 pub use history::History;
 use pibench_core::matcher::{Matcher, Piece};
+use pibench_core::near::nearest;
 use shown::Shown;
 use tries::Tries;
 
@@ -84,6 +85,22 @@ impl Tools<'_> {
                 Some(app) => names.any(|name| name.starts_with(app)),
                 None => names.any(|name| name == tool),
             }
+    }
+
+    /// What may have been meant by a tool that nobody has, or else what to do.
+    fn remedy(&self, tool: &str, otherwise: &str) -> String {
+        let names = self.known.iter().map(|known| known.name.as_str());
+        let near = match tool.strip_suffix("__*") {
+            Some(app) => {
+                let apps = names.filter_map(|name| name.split_once("__"));
+                nearest(app, apps.map(|(app, _)| app)).map(|app| format!("{app}__*"))
+            }
+            None => nearest(tool, names).map(str::to_owned),
+        };
+        match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => otherwise.to_owned(),
+        }
     }
 }
 
@@ -180,6 +197,52 @@ impl<'s> Authored<'s> {
         problems.into_iter().next().unwrap_or_else(plain)
     }
 
+    /// An error of a plugin that cannot be used, at the first rule or tool that names it.
+    pub fn plugin_problem(&self, name: &str, message: &str, tools: &Tools<'_>) -> Problem {
+        let (graders, own) = (["python", "rules"], self.suite.plugins.keys());
+        let apps = tools
+            .known
+            .iter()
+            .filter_map(|tool| tool.name.split_once("__"));
+        let known = graders.into_iter().chain(own.map(String::as_str));
+        let near = nearest(
+            name,
+            known
+                .chain(apps.map(|(app, _)| app))
+                .filter(|one| *one != name),
+        );
+        let problem = self.at_plugin(name, message);
+        match near {
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem,
+        }
+    }
+
+    fn at_plugin(&self, name: &str, message: &str) -> Problem {
+        for (persona, authored) in &self.personas {
+            let sessions = persona.sessions.iter();
+            for AuthoredSession { source, file } in
+                sessions.filter_map(|session| authored.sessions.get(&session.id))
+            {
+                let mut rules = file.checklist.iter().map(|item| item.rule.as_ref());
+                let is_of = |rule: Option<&RuleFile>| rule.is_some_and(|rule| rule.grader == name);
+                if let Some(index) = rules.position(is_of) {
+                    return at_place(source, message, |root| {
+                        let rule = root.key("checklist").index(index).key("rule");
+                        rule.key("grader").span()
+                    });
+                }
+            }
+            let mut tools = persona.tools.iter().map(|tool| tool.split_once("__"));
+            if let Some(index) = tools.position(|tool| tool.is_some_and(|(app, _)| app == name)) {
+                return at_place(&authored.source, message, |root| {
+                    root.key("tools").index(index).span()
+                });
+            }
+        }
+        Problem::of_file(&self.suite.path, message)
+    }
+
     /// An error of a persona, of imported data a warning, at a key of its file.
     pub fn persona_problem(
         &self,
@@ -274,7 +337,10 @@ impl AuthoredPersona {
                     report.add_with_help(
                         root.key("tools").index(index).span(),
                         format!("no plugin has the tool `{tool}`"),
-                        "`pibench-host list` names the apps, and the app's description its tools",
+                        tools.remedy(
+                            tool,
+                            "`pibench-host list` names the apps, and the app's description its tools",
+                        ),
                     );
                 }
             }
@@ -328,8 +394,8 @@ impl Ground<'_> {
         for (tool, place, own) in steps.chain(evidence).chain(looked_at) {
             if !tools.have(tool) {
                 let message = format!("there is no tool `{tool}`");
-                let help = "name a built-in tool or one of a plugin";
-                self.report(report, &place, message, help);
+                let help = tools.remedy(tool, "name a built-in tool or one of a plugin");
+                self.report(report, &place, message, &help);
             } else if own && tool.contains("__") && !self.persona.has_tool(tool) {
                 let message = format!("the persona has no tool `{tool}`");
                 let help = "add it to the persona's tools, or name another";
@@ -399,6 +465,17 @@ fn on_document(source: &Source, check: impl FnOnce(Place<'_>, &mut Report<'_>)) 
         check(document.root(), &mut report);
     }
     report.finish()
+}
+
+/// An error at a place of a file that is known to parse.
+fn at_place(
+    source: &Source,
+    message: &str,
+    find: impl FnOnce(&Place<'_>) -> std::ops::Range<usize>,
+) -> Problem {
+    let problems = on_document(source, |root, report| report.add(find(&root), message));
+    let first = problems.into_iter().next();
+    first.unwrap_or_else(|| Problem::of_file(&source.path, message))
 }
 
 impl Loader {

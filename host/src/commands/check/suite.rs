@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_agent::Toolbox;
 use pibench_core::message::ToolSpec;
 use pibench_engine::check::{
-    CheckError, Ground, Plays, There, Told, as_read, check_rules, play_scripted,
+    CheckError, Ground, Plays, Refusals, There, Told, as_read, play_scripted,
 };
 use pibench_engine::plan::{Guests, search};
 use pibench_report::check as report;
@@ -24,11 +24,14 @@ use pibench_suite::statistics::{categories_table, personas_table, statistics};
 use pibench_suite::suite::{Persona, Suite};
 use pibench_suite::validate::{Authored, Tools, material_tokens};
 
+/// A suite's file in its folder.
+const SUITE: &str = "suite.toml";
+
 /// The most tools that `OpenAI` takes in a request.
 const MOST_TOOLS: usize = 128;
 
 /// A suite, as far as it could be read: its plugins, its content, and how the scripted agents fare with what is sound. A
-/// persona or session alone names no plugins and cannot be played, so of these nothing more is said.
+/// persona or session alone names no plugins and cannot be played: it says where that can be done.
 pub(super) fn check(
     path: &Utf8Path,
     mut problems: Vec<Problem>,
@@ -36,7 +39,7 @@ pub(super) fn check(
 ) -> Result<Found, Failure> {
     let file = suite_file(path);
     let (Some(mut suite), _) = readable(&file) else {
-        return Ok(Found::of(problems));
+        return Ok(read_only(path, problems));
     };
     let broken: BTreeSet<Utf8PathBuf> = problems
         .iter()
@@ -53,22 +56,28 @@ pub(super) fn check(
     let dirs = search(&machine, args.plugins.as_deref())?;
     let Guests { plugins, .. } = Guests::of(&machine, &suite, dirs, suite.policy.as_deref())?;
     let runtime = runtime()?;
-    let there = runtime.block_on(There::of(&suite, &plugins, &mut problems));
+    let there = runtime.block_on(There::of(&suite, &plugins));
     let as_read = runtime.block_on(as_read(&suite, &plugins, &mut problems));
     let authored = Authored::read(&as_read).or_exit(Exit::Io)?;
-    problems.extend(authored.problems(&Tools {
+    let tools = Tools {
         known: &there.tools,
         absent: &there.absent,
-    }));
+    };
+    let faults = there.faults.iter();
+    problems.extend(faults.map(|(name, reason)| authored.plugin_problem(name, reason, &tools)));
+    problems.extend(authored.problems(&tools));
     let offered = offered(&suite, &there.specs).or_exit(Exit::InvalidInput)?;
     problems.extend(too_many_tools(&authored, &offered));
-    problems.extend(runtime.block_on(check_rules(&suite, &authored, &plugins, &there.absent)));
+    let asked = Refusals::of(&suite, &authored, &plugins, &there.absent);
+    let refusals = runtime.block_on(asked);
+    problems.extend_from_slice(&refusals.problems);
     let ground = Ground {
         machine: &machine,
         plugins: args.plugins.as_deref(),
         authored: &authored,
         absent: &there.absent,
         broken: &broken,
+        refusals: &refusals,
         sessions: &args.session,
     };
     let Told {
@@ -87,6 +96,33 @@ pub(super) fn check(
     found.text.push_str(&table);
     against::hold(&file, args, &mut found)?;
     Ok(found)
+}
+
+/// The files of what a suite names, which are only read where they are checked alone.
+const PARTS: [&str; 2] = ["persona.toml", "session.toml"];
+
+/// A path that is not played: of a persona or session, which suite plays it.
+fn read_only(path: &Utf8Path, problems: Vec<Problem>) -> Found {
+    let found = Found::of(problems);
+    let is_part = if path.is_dir() {
+        !suite_file(path).is_file() && PARTS.iter().any(|name| path.join(name).is_file())
+    } else {
+        path.is_file() && path.file_name().is_some_and(|name| PARTS.contains(&name))
+    };
+    if !is_part {
+        return found;
+    }
+    // As it was named, else from the root.
+    let whole = path.canonicalize_utf8();
+    let whole = whole.unwrap_or_else(|_| path.to_owned());
+    let mut above = path.ancestors().chain(whole.ancestors()).map(suite_file);
+    let suite = above.find(|file| file.file_name() == Some(SUITE) && file.is_file());
+    let named = suite.as_deref().map_or("that names it", Utf8Path::as_str);
+    Found {
+        text: format!("Read only: to play it, check the suite {named}.\n"),
+        value: json!({ "read_only": true, "suite": suite }),
+        ..found
+    }
 }
 
 /// What a suite holds, with what was found wrong of it.

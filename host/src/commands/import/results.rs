@@ -3,13 +3,14 @@
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::show_left_out;
 use crate::commands::run::show;
 use crate::commands::show_problems;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_engine::imported::{deviations, take_over};
 use pibench_engine::plan::absolute;
-use pibench_import::results;
+use pibench_import::results::{Nothing, read};
 use pibench_report::escape;
 use pibench_suite::load::load;
 
@@ -33,9 +34,10 @@ pub(super) fn results(
             return Err(anyhow!("load {suite}")).or_exit(Exit::InvalidInput);
         }
     };
-    let outputs = match results::read(dir, &suite, model) {
+    let outputs = match read(dir, &suite, model) {
         Ok(outputs) => outputs,
-        Err(problems) => {
+        Err(Nothing { problems, left_out }) => {
+            show_left_out(&left_out);
             show_problems(&problems.0);
             return Err(anyhow!("import {dir}: nothing was written")).or_exit(Exit::InvalidInput);
         }
@@ -46,9 +48,7 @@ pub(super) fn results(
     for line in deviations(&outputs, &results) {
         pibench_report::tell!("note: {}", escape::line(&line));
     }
-    for line in &outputs.left_out {
-        pibench_report::tell!("left out: {}", escape::line(line));
-    }
+    show_left_out(&outputs.left_out);
     if outputs.unread > 0 {
         pibench_report::tell!(
             "left out in all: {} that could not be read",

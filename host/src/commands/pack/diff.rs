@@ -14,15 +14,17 @@ use crate::commands::make_temporary_folder;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_pack::difference::{Change, Difference, Reach, Side};
 use pibench_pack::store::Store;
-use pibench_pack::{Contents, suite_file};
+use pibench_pack::{Contents, Manifest, PackError, contents, manifest, suite_file};
 use pibench_report::escape::line;
 use pibench_suite::load::load;
+use pibench_suite::pack::Pack;
 use pibench_suite::suite::Suite;
 
 /// A release as it is looked at.
 struct Release {
     root: Utf8PathBuf,
     contents: Contents,
+    manifest: Manifest,
     suite: Suite,
     /// Where an archive was unpacked to.
     _dir: tempfile::TempDir,
@@ -55,6 +57,7 @@ impl Release {
         Side {
             suite: &self.suite,
             contents: &self.contents,
+            manifest: &self.manifest,
             root: &self.root,
         }
     }
@@ -87,6 +90,7 @@ fn read(path: &Utf8Path, store: &Store) -> Result<Release, Failure> {
         }
     };
     Ok(Release {
+        manifest: read_manifest(&root)?,
         root,
         contents,
         suite,
@@ -94,15 +98,32 @@ fn read(path: &Utf8Path, store: &Store) -> Result<Release, Failure> {
     })
 }
 
+fn read_manifest(root: &Utf8Path) -> Result<Manifest, Failure> {
+    let refused = |reason: String| PackError::refused(root, reason);
+    let mut pack = Pack::open_as_it_lies(root).map_err(|error| refused(error.to_string()))?;
+    let text = pack.read(manifest::FILE, manifest::LIMIT);
+    let text = text.map_err(|error| refused(format!("failed to {error}")))?;
+    Ok(contents::manifest_of(&text).map_err(refused)?)
+}
+
 fn print_difference(a: &str, b: &str, difference: &Difference) {
     let Difference {
         changes,
+        files,
+        fields,
         defaults,
         comparable,
         incomparable,
         gone,
         new,
     } = difference;
+    for (key, [before, after]) in fields {
+        let values = format!("{before} before, {after} now");
+        println!("changed: `{key}` of {}: {}", manifest::FILE, line(&values));
+    }
+    for (what, how) in files {
+        println!("{how}: {}", line(what));
+    }
     for Change { what, reach } in changes {
         println!("changed: {} ({})", line(what), line(&shown(reach)));
     }

@@ -77,7 +77,7 @@ impl Private<'_> {
             .or_exit(Exit::Io)?;
         let _ = draft.keep();
         for copy in &ledger.copies {
-            println!("{}: for {}", out.join(&copy.archive), line(copy.shown()));
+            println!("{}: for {}", out.join(&copy.archive), line(&copy.shown()));
         }
         println!(
             "{}: whose copy is whose, by canaries and {} wordings; keep it to yourself. `pibench-host pack trace {0} FILE...` \
@@ -135,9 +135,9 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
     for one in &found {
         let canary = if one.has_canary { "its canary, " } else { "" };
         println!(
-            "{} ({}): {canary}{} of {} wordings",
-            line(one.copy.shown()),
+            "{}: for {}: {canary}{} of {} wordings",
             line(&one.copy.archive),
+            line(&one.copy.shown()),
             one.agree,
             one.of
         );

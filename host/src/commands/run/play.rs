@@ -8,17 +8,16 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::again::Again;
+use super::broken::{exit_of_error, print_broken};
 use crate::commands::{finished, look, output, runtime, stored, talk};
 use crate::exit::{Exit, Failure};
 use pibench_core::message::Usage;
-use pibench_engine::{AgentRole, EpisodeError, Finished, Plan, RunError};
-use pibench_record::JournalError;
+use pibench_engine::{AgentRole, Finished, Plan, RunError};
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
 use pibench_record::rows::Rows;
 use pibench_report::grid::paragraph;
 use pibench_report::progress;
 use pibench_report::{escape, table};
-use pibench_sandbox::app::OpenError;
 
 /// Where the results go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub(in crate::commands) fn play_plan(
             pibench_report::tell!("{}", paragraph(mark.sentence()));
         }
     }
-    let finished = play_shown(|sender| async move {
+    let played = play_shown(|sender| async move {
         let playing = pibench_engine::play(plan, resume, sender);
         tokio::pin!(playing);
         tokio::pin!(beside);
@@ -66,7 +65,11 @@ pub(in crate::commands) fn play_plan(
             }
             () = &mut beside => playing.await,
         }
-    })?;
+    });
+    let finished = match played {
+        Ok(finished) => finished,
+        Err(failure) => return print_broken(failure, &folder.display().to_string(), &again),
+    };
     if let Finished::All { results, .. } = &finished {
         match output {
             Output::Table => show(results, false, &folder)?,
@@ -127,7 +130,10 @@ pub(super) fn print_end(all: &[Finished], again: &Again) -> Exit {
                 is_gone |= !is_kept;
                 (broken, None, setup)
             }
-            Finished::Interrupted => {
+            Finished::Interrupted { lost } => {
+                if let Some(lost) = of_lost(lost) {
+                    pibench_report::tell!("{lost}");
+                }
                 pibench_report::tell!("Interrupted. Go on with: {go_on}");
                 return Exit::Interrupted;
             }
@@ -223,27 +229,4 @@ fn print(text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(),
     let mut to = BufWriter::new(std::io::stdout().lock());
     let written = text(&mut to).and_then(|()| to.write_all(b"\n"));
     output::written(written.and_then(|()| to.flush()))
-}
-
-fn exit_of_error(error: &RunError) -> Exit {
-    match error {
-        RunError::Episode(EpisodeError::Setup { .. }) => Exit::Setup,
-        RunError::Episode(
-            EpisodeError::Load(_)
-            | EpisodeError::Tools { .. }
-            | EpisodeError::Open(
-                OpenError::Records { .. } | OpenError::Load(_) | OpenError::Fault { .. },
-            ),
-        ) => Exit::InvalidInput,
-        // The same line is read by the next start.
-        RunError::Journal(JournalError::Corrupt { .. })
-        | RunError::Episode(EpisodeError::Journal(JournalError::Corrupt { .. })) => {
-            Exit::InvalidInput
-        }
-        RunError::Task(_) => Exit::Bug,
-        RunError::Episode(_)
-        | RunError::Journal(_)
-        | RunError::Folder(_)
-        | RunError::Signals(_) => Exit::Io,
-    }
 }

@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::again::Again;
+use super::broken::print_broken;
 use super::play::{play_shown, print_end, say_bound};
 use super::{going_on, open_playing, wanted};
 use crate::cli::RunArgs;
@@ -40,12 +41,16 @@ impl Several {
         if resume {
             say_bound(&again);
         }
-        let finished = play_shown(|sender| play_all(plans, resume, sender))?;
+        let played = play_shown(|sender| play_all(plans, resume, sender));
+        let finished = match played {
+            Ok(finished) => finished,
+            Err(failure) => return print_broken(failure, folder.as_str(), &again),
+        };
         let results: Vec<&RunResults> = finished
             .iter()
             .filter_map(|one| match one {
                 Finished::All { results, .. } => Some(&**results),
-                Finished::NotBegun { .. } | Finished::Interrupted => None,
+                Finished::NotBegun { .. } | Finished::Interrupted { .. } => None,
             })
             .collect();
         if results.len() == finished.len() {

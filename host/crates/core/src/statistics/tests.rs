@@ -85,6 +85,22 @@ fn the_p_value_counts_sign_patterns_by_hand() {
 }
 
 #[test]
+fn a_difference_is_told_where_the_interval_and_the_test_both_say_so() {
+    let fell = |sessions: usize| {
+        let a = persona(&vec![(1, 0.0); sessions]);
+        proc(&a, &shifted(&a, 1.0))
+    };
+    let few = usize::try_from(FEWEST_TOLD).unwrap() - 1;
+    for (sessions, told) in [(1, false), (2, false), (few, false), (few + 1, true)] {
+        assert_eq!(fell(sessions).told, told, "{sessions}");
+    }
+    let two = fell(2);
+    assert!(two.interval.unwrap().low > 0.0 && two.p_value > 0.4);
+    let same = persona(&[(1, 0.5); 8]);
+    assert!(!proc(&same, &same).told);
+}
+
+#[test]
 fn the_p_value_sees_weights() {
     // 3 - 1 + 4 = 6 tenths; as far of the eight: 8, 6 and their negatives.
     let a = persona(&[(3, 0.5), (1, 0.5), (4, 0.5)]);

@@ -1,6 +1,7 @@
 //! The examples of rules, each carried out by itself: what an author says must pass does, and what must not does not. All of
 //! them are one play of a suite that has a persona for each session, of which its examples are variants.
 
+use super::breaks::Breaks;
 use super::play::{End, play};
 use super::{CheckError, Ground};
 use pibench_core::record::CallStatus;
@@ -11,16 +12,16 @@ use pibench_suite::suite::{Intent, Persona, Session, Suite};
 use pibench_suite::validate::History;
 
 /// Characters of a refused call's answer that are told.
-const ANSWER: usize = 300;
+pub(super) const ANSWER: usize = 300;
 
 const UNJUDGED: &str = "see that the session can be played: `run --session` tells more";
 
-/// Plays the examples of these sessions' rules.
+/// Plays the examples of these sessions' rules. What their graders break on is apart: it shows elsewhere too.
 pub(super) async fn check(
     suite: &Suite,
     sessions: &[String],
     ground: &Ground<'_>,
-) -> Result<Vec<Problem>, CheckError> {
+) -> Result<(Vec<Problem>, Breaks), CheckError> {
     let mut histories = ground.authored.histories();
     histories.retain(|history| {
         let asked = sessions.iter().any(|id| id == history.session);
@@ -29,7 +30,7 @@ pub(super) async fn check(
         asked && !is_broken && place(suite, history).is_some()
     });
     if histories.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Breaks::default()));
     }
     let histories: Vec<(usize, History<'_>)> = histories.into_iter().enumerate().collect();
     // Those of a session stand together.
@@ -53,19 +54,32 @@ pub(super) async fn check(
         let is_its = |end: &&End| end.finished.session == name(*at);
         (history, play.ends.iter().find(is_its))
     });
-    let told = ends.filter_map(|(history, end)| {
-        let (message, help) = wrong(history.accepted, end.and_then(|end| end.turns.first()))?;
+    let (mut told, mut breaks) = (Vec::new(), Breaks::default());
+    for (history, end) in ends {
         let History {
             persona, session, ..
         } = *history;
         let part = history.part();
-        Some(
-            ground
-                .authored
-                .session_problem(persona, session, part, message, help),
-        )
-    });
-    Ok(told.collect())
+        let authored = ground.authored;
+        match wrong(history.accepted, end.and_then(|end| end.turns.first())) {
+            Some(Wrong::Breaks(cause)) => {
+                breaks.on_example((persona, session), history.item, part, cause);
+            }
+            Some(Wrong::Told(message, help)) => {
+                told.push(authored.session_problem(persona, session, part, message, help));
+            }
+            None => {}
+        }
+    }
+    Ok((told, breaks))
+}
+
+/// What speaks against an example.
+enum Wrong<'t> {
+    /// With the remedy.
+    Told(String, &'static str),
+    /// The grader broke on it, in these words.
+    Breaks(&'t str),
 }
 
 /// What the example of this number is played as: no session has such an id.
@@ -129,15 +143,15 @@ fn unmatched(intent: Intent) -> Intent {
     }
 }
 
-/// What the one turn of an example says against it, and the remedy.
-fn wrong(accepted: bool, turn: Option<&Turn>) -> Option<(String, &'static str)> {
+/// What the one turn of an example says against it.
+fn wrong(accepted: bool, turn: Option<&Turn>) -> Option<Wrong<'_>> {
     let Some(turn) = turn else {
-        return Some(("this history was not played".into(), UNJUDGED));
+        return Some(Wrong::Told("this history was not played".into(), UNJUDGED));
     };
     let mut calls = turn.steps.iter().flat_map(Step::calls);
     if let Some(call) = calls.find(|call| call.status != CallStatus::Ok) {
         let answer: String = call.result.chars().take(ANSWER).collect();
-        return Some((
+        return Some(Wrong::Told(
             format!(
                 "a step of this history fails: `{}` answers {answer}",
                 call.tool
@@ -146,19 +160,19 @@ fn wrong(accepted: bool, turn: Option<&Turn>) -> Option<(String, &'static str)> 
         ));
     }
     if let Some(fault) = turn.faults.first() {
-        return Some((
-            format!("the grader breaks on this history: {}", fault.message),
-            "mend the grader: it judges every history",
-        ));
+        return Some(Wrong::Breaks(&fault.message));
     }
     match turn.items.first() {
-        None => Some(("this history came to no verdict".into(), UNJUDGED)),
+        None => Some(Wrong::Told(
+            "this history came to no verdict".into(),
+            UNJUDGED,
+        )),
         Some(verdict) if verdict.pass == accepted => None,
-        Some(verdict) if accepted => Some((
+        Some(verdict) if accepted => Some(Wrong::Told(
             format!("the rule does not accept this history: {}", verdict.reason),
             "widen the rule, or correct the example",
         )),
-        Some(verdict) => Some((
+        Some(verdict) => Some(Wrong::Told(
             format!("the rule accepts this history: {}", verdict.reason),
             "tie the rule to what only good work shows, or correct the example",
         )),

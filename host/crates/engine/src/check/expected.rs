@@ -1,19 +1,36 @@
 //! What each scripted agent must come to: what a session's end says against the session, with the remedy.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Ground;
+use super::breaks::Breaks;
+use super::examples::ANSWER;
 use super::play::End;
-use pibench_core::record::{Outcome, Status};
+use pibench_core::record::{CallStatus, Outcome, Status};
+use pibench_record::event;
 use pibench_record::event::{FaultKind, ItemVerdict, SessionFinished, Turn};
 use pibench_suite::problem::Problem;
+use pibench_suite::suite::{Session, Step, Suite};
 use pibench_suite::validate::Part;
+
+/// How a call is answered that no tool took.
+const NOT_TAKEN: [&str; 3] = [
+    "bad arguments: ",
+    "the arguments are no JSON object",
+    "there is no tool ",
+];
 
 /// Proc and Comp that an agent without work stays under (percent).
 const CHEAT_BOUND: f64 = 5.0;
 
-/// What the end of a session says against it.
-pub(super) fn told(agent: &str, end: &End, ground: &Ground<'_>) -> Vec<Problem> {
+/// What the end of a session says against it. Plugins that broke in it are added to `breaks`.
+pub(super) fn told(
+    agent: &'static str,
+    end: &End,
+    suite: &Suite,
+    ground: &Ground<'_>,
+    breaks: &mut Breaks,
+) -> Vec<Problem> {
     let End {
         persona,
         finished,
@@ -23,49 +40,76 @@ pub(super) fn told(agent: &str, end: &End, ground: &Ground<'_>) -> Vec<Problem> 
     if ground.is_broken(persona, id) {
         return Vec::new();
     }
-    let (mut told, faulty) = faults(agent, finished, turns);
-    told.extend(wrong(agent, finished, &faulty));
-    let told = told.into_iter();
-    told.map(|(part, message, help)| {
-        let authored = ground.authored;
-        authored.session_problem(persona, id, part, message, help)
-    })
-    .collect()
+    let faulty = faults(agent, end, breaks);
+    let authored = ground.authored;
+    let told = wrong(agent, finished, &faulty).into_iter();
+    let told = told
+        .map(|(part, message, help)| authored.session_problem(persona, id, part, message, help));
+    let mut told: Vec<Problem> = told.collect();
+    let personas = suite.personas.iter().filter(|one| one.id == *persona);
+    let session = personas
+        .flat_map(|one| &one.sessions)
+        .find(|one| one.id == *id);
+    if let (Some(session), "reference") = (session, agent) {
+        told.extend(mistaken(session, turns).into_iter().map(|message| {
+            let part = Part::Key("reference");
+            let help = "correct the step: the workflow is carried out as it is written";
+            let problem = authored.session_problem(persona, id, part, message, help);
+            problem.warning()
+        }));
+    }
+    told
 }
 
 type Told = (Part<'static>, String, &'static str);
 
-/// The guests that broke, and the items that their graders left without a verdict. Each is told once, however many turns it
-/// broke in.
-fn faults(agent: &str, finished: &SessionFinished, turns: &[Turn]) -> (Vec<Told>, BTreeSet<usize>) {
-    let mut told = BTreeMap::new();
+/// Enters the guests that broke. The items that their graders left without a verdict.
+fn faults(agent: &'static str, end: &End, breaks: &mut Breaks) -> BTreeSet<usize> {
+    let End {
+        persona,
+        finished,
+        turns,
+    } = end;
+    let place = (persona.as_str(), finished.session.as_str());
     let mut faulty = BTreeSet::new();
     for turn in turns {
         for fault in turn.faults.iter().filter(|it| it.kind == FaultKind::Guest) {
             let failed = |verdict: &&ItemVerdict| !verdict.pass && verdict.reason == fault.message;
-            let place = |verdict: &ItemVerdict| {
+            let index = |verdict: &ItemVerdict| {
                 let items = &finished.items;
                 items.iter().position(|item| item.id == verdict.item)
             };
-            let items: Vec<usize> = turn.items.iter().filter(failed).filter_map(place).collect();
-            let message = format!("under `{agent}` {}", fault.message);
-            told.insert(message, items.first().copied());
+            let items: Vec<usize> = turn.items.iter().filter(failed).filter_map(index).collect();
+            breaks.in_play(agent, place, items.first().copied(), &fault.message);
             faulty.extend(items);
         }
     }
-    let told = told.into_iter().map(|(message, item)| match item {
-        Some(index) => (
-            Part::Item(index),
-            format!("the grader breaks: {message}"),
-            "mend the grader: it judges every history, one without any call too",
-        ),
-        None => (
-            Part::Session,
-            format!("a plugin breaks: {message}"),
-            "mend the plugin: it answers every call, if only by refusing it",
-        ),
+    faulty
+}
+
+/// The steps of a reference workflow whose calls came to nothing by their author's mistake: no tool took them, or their result
+/// was to be saved. Any other refusal may be meant.
+fn mistaken(session: &Session, turns: &[Turn]) -> Vec<String> {
+    let steps = session.reference.iter().zip(1_usize..);
+    let steps = steps.filter_map(|(step, number)| match step {
+        Step::Call { tool, save, .. } => Some((number, tool, save.is_some())),
+        Step::Say { .. } => None,
     });
-    (told.collect(), faulty)
+    // It makes its calls one by one, all in its first turn.
+    let played = turns.first().into_iter().flat_map(|turn| &turn.steps);
+    let calls = played.flat_map(event::Step::calls);
+    let mut told = Vec::new();
+    for ((number, tool, saves), call) in steps.zip(calls) {
+        let is_of_arguments = NOT_TAKEN.iter().any(|text| call.result.starts_with(text));
+        let is_refused = call.status == CallStatus::ToolError;
+        if call.tool == *tool && is_refused && (is_of_arguments || saves) {
+            let answer: String = call.result.chars().take(ANSWER).collect();
+            told.push(format!(
+                "step {number} of the reference workflow fails: `{tool}` answers {answer}"
+            ));
+        }
+    }
+    told
 }
 
 /// What one session's end under one agent says against the session. `faulty` items were judged by nobody.

@@ -1,7 +1,8 @@
-//! What the plugins of a suite say to it: the tools that there are, and whether graders take the rules.
+//! What the plugins of a suite say to it: the tools that there are, and whether graders take the rules. It plays nothing.
 
 use std::collections::BTreeSet;
 
+use super::script;
 use crate::plan::OF_TOOLS;
 use pibench_agent::builtin;
 use pibench_core::message::ToolSpec;
@@ -17,21 +18,24 @@ pub struct There {
     pub specs: Vec<ToolSpec>,
     /// The same as authors' texts are held against them.
     pub tools: Vec<ToolText>,
-    /// The plugins that cannot be used, for which a problem was told.
+    /// The plugins that cannot be used.
     pub absent: BTreeSet<String>,
+    /// Why not, by name.
+    pub faults: Vec<(String, String)>,
 }
 
 impl There {
-    /// Asks each plugin; of one that cannot be used a problem is told.
-    pub async fn of(suite: &Suite, plugins: &Plugins, problems: &mut Vec<Problem>) -> Self {
+    /// Asks each plugin.
+    pub async fn of(suite: &Suite, plugins: &Plugins) -> Self {
         let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
         let mut specs = builtin(suite.scaffold);
         let mut absent = BTreeSet::new();
+        let mut faults = Vec::new();
         for name in suite.plugin_names() {
             match tools_of(plugins, &name, apps.contains(&name)).await {
                 Ok(listed) => specs.extend(listed),
                 Err(reason) => {
-                    problems.push(Problem::of_file(&suite.path, format!("cannot {reason}")));
+                    faults.push((name.clone(), format!("cannot {reason}")));
                     absent.insert(name);
                 }
             }
@@ -46,6 +50,7 @@ impl There {
             tools: specs.iter().map(tool_text).collect(),
             specs,
             absent,
+            faults,
         }
     }
 }
@@ -67,13 +72,13 @@ fn tool_text(spec: &ToolSpec) -> ToolText {
     }
 }
 
-/// Whether each rule's grader takes its configuration and has its check.
-pub async fn check_rules(
+/// Whether each rule's grader takes its configuration and has its check. A problem goes with its persona's and session's ids.
+pub(super) async fn check_rules(
     suite: &Suite,
     authored: &Authored<'_>,
     plugins: &Plugins,
     absent: &BTreeSet<String>,
-) -> Vec<Problem> {
+) -> Vec<(String, String, Problem)> {
     let mut problems = Vec::new();
     for persona in &suite.personas {
         for session in &persona.sessions {
@@ -81,19 +86,23 @@ pub async fn check_rules(
                 let Grading::Rule(rule) = &item.grading else {
                     continue;
                 };
-                if absent.contains(&rule.grader) {
+                // That its script cannot be read was told when it was loaded.
+                let is_told = rule.grader == "python" && rule.config.get("script").is_none();
+                if is_told || absent.contains(&rule.grader) {
                     continue;
                 }
                 if let Some(reason) = find_refusal(rule, plugins).await {
+                    let (persona, session) = (&persona.id, &session.id);
+                    let reason = script::told(&reason, rule, authored.file(persona, session));
                     let message = format!("the rule of `{}` cannot be used: {reason}", item.id);
-                    let part = Part::Item(index);
-                    problems.push(authored.session_problem(
-                        &persona.id,
-                        &session.id,
-                        part,
+                    let problem = authored.session_problem(
+                        persona,
+                        session,
+                        Part::Item(index),
                         message,
                         "mend the rule, or name another grader or check",
-                    ));
+                    );
+                    problems.push((persona.clone(), session.clone(), problem));
                 }
             }
         }

@@ -80,7 +80,7 @@ pub(super) async fn play(
             let reasons = broken.join("; ");
             return Err(CheckError::Broken { agent, reasons });
         }
-        Finished::Interrupted => return Err(CheckError::Interrupted { agent }),
+        Finished::Interrupted { .. } => return Err(CheckError::Interrupted { agent }),
     };
     let (mut ends, mut journals) = (Vec::new(), Vec::new());
     for persona in &personas {

@@ -1,17 +1,18 @@
 //! The scripted agents on a suite: what each must score says whether intents, matchers, items and workflows hold what they
 //! promise.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::{join, join_all};
 use serde::Serialize;
 
+use super::breaks::Breaks;
 use super::{CheckError, Ground, Told, examples, expected, play};
 use pibench_core::player;
 use pibench_record::results::RunResults;
 use pibench_suite::manifest::FilterFile;
 use pibench_suite::problem::Problem;
-use pibench_suite::suite::Suite;
+use pibench_suite::suite::{Persona, Session, Suite};
 
 /// What the scripted agents did.
 #[derive(Debug, Default, Serialize)]
@@ -46,17 +47,25 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
     // Side by side: they share nothing.
     let plays = player::SCRIPTED.map(|agent| play::play(&suite, agent, &sessions, false, ground));
     let (plays, examples) = join(join_all(plays), examples::check(&suite, &sessions, ground)).await;
+    let (examples, mut breaks) = match examples {
+        Ok((problems, breaks)) => (problems, breaks),
+        Err(error) => {
+            told.stopped = Some(error);
+            (Vec::new(), Breaks::default())
+        }
+    };
     for (agent, play) in player::SCRIPTED.into_iter().zip(plays) {
         let play = match play {
             Ok(play) => play,
             Err(error) => {
                 told.stopped = Some(error);
-                return Ok(told);
+                break;
             }
         };
-        let ends = play.ends.iter();
-        told.problems
-            .extend(ends.flat_map(|end| expected::told(agent, end, ground)));
+        for end in &play.ends {
+            let problems = expected::told(agent, end, &suite, ground, &mut breaks);
+            told.problems.extend(problems);
+        }
         if agent == "reference" {
             let again = play::play(&suite, agent, &sessions, false, ground).await?;
             told.plays.seconds = again.seconds;
@@ -68,10 +77,8 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         }
         told.plays.agents.push(AgentPlay::of(agent, &play.results));
     }
-    match examples {
-        Ok(problems) => told.problems.extend(problems),
-        Err(error) => told.stopped = Some(error),
-    }
+    told.problems.extend(breaks.problems(&suite, ground));
+    told.problems.extend(examples);
     Ok(told)
 }
 
@@ -89,39 +96,72 @@ impl AgentPlay {
     }
 }
 
-/// The suite without what cannot be played: personas of which a session is missing or an app, and sessions whose grader is.
+/// The suite without what cannot be played: personas of which a session is missing or an app, or whose records are refused, and
+/// sessions of which that holds.
 fn sound(suite: &Suite, ground: &Ground<'_>, left_out: &mut Vec<String>) -> Suite {
-    let Ground {
-        authored, absent, ..
-    } = ground;
     let mut suite = suite.clone();
     // What a run leaves out or takes away is checked too.
     suite.filter = FilterFile::default();
     suite.ablate = None;
     suite.personas.retain(|persona| {
-        let apps = persona.app_names();
-        let app = apps.iter().find(|app| absent.contains(*app));
-        let reason = match app {
-            Some(app) => format!("its app `{app}` cannot be used"),
-            None if !authored.is_whole(&persona.id) => "not all of it could be read".into(),
-            None => return true,
-        };
-        left_out.push(format!("persona {}, as {reason}", persona.id));
-        false
+        let reason = why_no_persona(persona, ground);
+        if let Some(reason) = &reason {
+            left_out.push(format!("persona {}, as {reason}", persona.id));
+        }
+        reason.is_none()
     });
     for persona in &mut suite.personas {
+        let id = &persona.id;
+        let mut gone = BTreeSet::new();
         persona.sessions.retain(|session| {
-            let grader = session.graders().find(|grader| absent.contains(*grader));
-            if let Some(grader) = grader {
-                let id = &session.id;
-                left_out.push(format!(
-                    "session {id}, as its grader `{grader}` cannot be used"
-                ));
+            let reason = why_no_session(session, id, &gone, ground);
+            if let Some(reason) = &reason {
+                left_out.push(format!("session {}, as {reason}", session.id));
+                gone.insert(session.id.clone());
             }
-            grader.is_none()
+            reason.is_none()
         });
     }
     suite
+}
+
+/// Why nothing of a persona can be played.
+fn why_no_persona(persona: &Persona, ground: &Ground<'_>) -> Option<String> {
+    let apps = persona.app_names();
+    if let Some(app) = apps.iter().find(|app| ground.absent.contains(*app)) {
+        return Some(format!("its app `{app}` cannot be used"));
+    }
+    if !ground.authored.is_whole(&persona.id) {
+        return Some("not all of it could be read".into());
+    }
+    let refused = &ground.refusals.personas;
+    refused
+        .contains(&persona.id)
+        .then(|| "an app does not take its records".into())
+}
+
+/// Why a session cannot be played beside the others of its persona, of which these are `gone`.
+fn why_no_session(
+    session: &Session,
+    persona: &str,
+    gone: &BTreeSet<String>,
+    ground: &Ground<'_>,
+) -> Option<String> {
+    let mut graders = session.graders();
+    if let Some(grader) = graders.find(|grader| ground.absent.contains(*grader)) {
+        return Some(format!("its grader `{grader}` cannot be used"));
+    }
+    if let Some(needed) = session.depends_on.iter().find(|id| gone.contains(*id)) {
+        return Some(format!("`{needed}`, which it depends on, is not played"));
+    }
+    let place = (persona.to_owned(), session.id.clone());
+    if ground.refusals.sessions.contains(&place) {
+        return Some("a plugin refuses a rule or a record of it".into());
+    }
+    // A broken checklist, as a weight that is no number, may not even be recorded. Those without one bring what others need.
+    let is_judged = !session.checklist.is_empty();
+    let is_broken = is_judged && ground.is_broken(persona, &session.id);
+    is_broken.then(|| "its file has errors".into())
 }
 
 /// The sessions that can be played without a model, of those that are asked for.

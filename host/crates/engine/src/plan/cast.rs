@@ -1,5 +1,6 @@
 //! Who plays: names of agents, user agents and judges to those that play by them, and what they may cost.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{AgentRole, PlanError, Roles};
@@ -19,6 +20,7 @@ use pibench_model::provider::{ProviderError, process_environment};
 use pibench_record::Manifest;
 use pibench_suite::catalog;
 use pibench_suite::catalog::Catalog;
+use pibench_suite::manifest::ModelFile;
 use pibench_suite::suite::Suite;
 
 /// What the outputs of another program say of who played user and judge: nothing.
@@ -104,6 +106,34 @@ pub fn agents(suite: &Suite) -> Result<Vec<String>, PlanError> {
 pub fn clients(suite: &Suite, tape: Tape) -> Clients<'static> {
     let catalog = Catalog::with(&suite.providers, &suite.models);
     Clients::new(catalog, &process_environment, tape)
+}
+
+/// Models that nobody asks, by the names and settings of a record: the suite's entries for them may be gone, and no variable of this
+/// machine says where they are.
+pub(super) fn recorded(manifest: &Manifest, names: &Names) -> Clients<'static> {
+    let mut catalog = catalog::built_in();
+    // An entry needs one, and it does not matter which.
+    let provider = catalog.providers.keys().next().cloned().unwrap_or_default();
+    let played = [names.agent.as_str(), names.user.as_str()];
+    for spec in played.into_iter().chain(catalog::panel(&names.judge)) {
+        let mut settings = manifest.models.values().flatten();
+        let was = settings.find(|settings| settings.name == spec);
+        let model = ModelFile {
+            provider: provider.clone(),
+            model: was.map_or(spec, |was| was.model.as_str()).to_owned(),
+            format: was.map(|was| was.format),
+            vision: was.is_none_or(|was| was.vision),
+            temperature: was.map(|was| was.temperature),
+            thinking: BTreeMap::new(),
+            plain: BTreeMap::new(),
+            always_thinks: false,
+            max_output_tokens: None,
+            max_tools: None,
+            price: None,
+        };
+        catalog.models.insert(spec.to_owned(), model);
+    }
+    Clients::new(catalog, &|_| None, Tape::Silent)
 }
 
 /// Everybody who plays, and the money that they may spend.

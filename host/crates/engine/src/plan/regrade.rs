@@ -7,7 +7,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
-use super::cast::{Names, UNKNOWN, cast, clients};
+use super::cast::{Names, UNKNOWN, cast, clients, recorded};
 use super::reopen::{assignments, load, plugin_dirs, same_rules, suite_file};
 use super::resolve::absolute;
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
@@ -111,8 +111,10 @@ fn load_suite(
     was: &Manifest,
     by: &Grading<'_>,
 ) -> Result<Suite, PlanError> {
-    let path = by.suite.map(ToOwned::to_owned);
-    let path = path.unwrap_or_else(|| suite_file(machine, was));
+    let path = match by.suite {
+        Some(named) => named.to_owned(),
+        None => suite_file("grade", machine, dir, was)?,
+    };
     let mut suite = load(machine, &path, &assignments(was)?)?;
     if suite.id != was.suite {
         return Err(PlanError::input(format!(
@@ -152,12 +154,13 @@ fn cast_judges(
         user: player::LEXICAL.into(),
         ..names.clone()
     };
-    let mut silent = clients(suite, Answers::None.tape(suite, true)?);
+    let mut silent = recorded(was, &names);
     let (all, _) = cast(names, prompts, &mut silent, None)?;
     let mut asked = clients(suite, answers.tape(suite, true)?);
     let (judging, spending) = cast(alone, prompts, &mut asked, None)?;
     let roles = Roles {
         judge: judging.judge,
+        unpriced: judging.unpriced,
         ..all
     };
     Ok((roles, spending))

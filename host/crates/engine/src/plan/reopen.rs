@@ -8,7 +8,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
-use super::cast::{Names, cast, clients};
+use super::cast::{Names, cast, clients, recorded};
 use super::resolve::{Wanted, begin, log_of, only, settle, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, process};
 use crate::role::prompts::Prompts;
@@ -22,6 +22,10 @@ use pibench_record::identity::{differences, listed};
 use pibench_record::{Manifest, RunFolder};
 use pibench_suite::load::{Assignment, load_with};
 use pibench_suite::suite::Suite;
+use pibench_vault::keyring;
+
+/// What is done with a run that is played further, as failures say it.
+pub(super) const GO_ON: &str = "go on with";
 
 /// What a run folder is opened for.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +41,17 @@ pub enum Purpose<'a> {
         answers: &'a Answers,
         again: bool,
     },
+}
+
+impl Purpose<'_> {
+    /// What is done with the run, as failures say it.
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Look { .. } => "verify",
+            Self::Against { .. } => "hold patterns against",
+            Self::Judge { .. } => "judge",
+        }
+    }
 }
 
 /// How a run is gone on with: what may be other than it was.
@@ -57,7 +72,7 @@ pub struct GoingOn {
 /// The plan of a run folder, as it was made.
 pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result<Plan, PlanError> {
     let (folder, manifest) = RunFolder::read(dir.as_std_path()).map_err(of_folder)?;
-    look(machine, dir, folder, manifest, purpose)
+    look(machine, dir, (folder, manifest), purpose, false)
 }
 
 /// Where things are on this machine, for the record of a stranger: what it says of places is not followed.
@@ -105,7 +120,7 @@ pub fn reopen_foreign(
         prompts: manifest.prompts.as_ref().and(of(places.prompts)),
         ..manifest
     };
-    look(machine, dir, folder, manifest, purpose)
+    look(machine, dir, (folder, manifest), purpose, true)
 }
 
 /// The plan of a run folder that is being made of parts, to write what follows from its journals: nothing is asked. `dir` is
@@ -117,24 +132,27 @@ pub fn of_draft(
     manifest: Manifest,
 ) -> Result<Plan, PlanError> {
     let purpose = Purpose::Look { suite: None };
-    look(machine, dir, folder, manifest, purpose)
+    look(machine, dir, (folder, manifest), purpose, false)
 }
 
 fn look(
     machine: &Machine,
     dir: &Utf8Path,
-    folder: RunFolder,
-    mut manifest: Manifest,
+    (folder, mut manifest): (RunFolder, Manifest),
     purpose: Purpose<'_>,
+    is_foreign: bool,
 ) -> Result<Plan, PlanError> {
     if let Purpose::Look { suite: Some(suite) } | Purpose::Against { suite } = purpose {
         suite.as_str().clone_into(&mut manifest.suite_path);
     }
-    let opened = if let Purpose::Against { .. } = purpose {
-        Opened::read(machine, dir, folder, manifest, None)?
-    } else {
-        Opened::of(machine, dir, folder, manifest, None)?
-    };
+    let verb = purpose.verb();
+    let opened = Opened::read(verb, machine, dir, (folder, manifest), None)?;
+    if is_foreign {
+        opened.check_suite(dir)?;
+    }
+    if !matches!(purpose, Purpose::Against { .. }) {
+        opened.check_same(verb, machine, dir)?;
+    }
     let played = Names::played(&opened.manifest);
     if matches!(purpose, Purpose::Against { .. })
         && [&played.user, &played.judge].contains(&&LEXICAL.to_owned())
@@ -143,23 +161,20 @@ fn look(
             "hold patterns against {dir}: patterns judged it; name a run that models judged"
         )));
     }
-    let none = Answers::None;
-    let (names, answers, again) = match purpose {
-        Purpose::Look { .. } => (played, &none, true),
-        Purpose::Against { .. } => (judged_by(&played, LEXICAL), &none, true),
+    let silent = recorded(&opened.manifest, &played);
+    let (names, mut models) = match purpose {
+        Purpose::Look { .. } => (played, silent),
+        Purpose::Against { .. } => (judged_by(&played, LEXICAL), silent),
         Purpose::Judge {
             judge,
             answers,
             again,
-        } => (judged_by(&played, judge), answers, again),
+        } => {
+            let tape = answers.tape(&opened.suite, again)?;
+            (judged_by(&played, judge), clients(&opened.suite, tape))
+        }
     };
-    let tape = answers.tape(&opened.suite, again)?;
-    let (roles, spending) = cast(
-        names,
-        &opened.prompts,
-        &mut clients(&opened.suite, tape),
-        None,
-    )?;
+    let (roles, spending) = cast(names, &opened.prompts, &mut models, None)?;
     let web = offline(&opened.suite);
     Ok(Plan::of(
         &opened.manifest,
@@ -216,7 +231,8 @@ pub fn go_on_all(
     let mut plans = Vec::new();
     for (dir, answers) in runs {
         let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
-        let mut opened = Opened::of(machine, dir, folder, manifest, how.jobs)?;
+        let mut opened = Opened::read(GO_ON, machine, dir, (folder, manifest), how.jobs)?;
+        opened.check_same(GO_ON, machine, dir)?;
         opened.suite.memory = how.memory.or(opened.suite.memory);
         let tape = answers.tape(&opened.suite, true)?;
         playing.check_messages(&opened.suite)?;
@@ -268,35 +284,27 @@ struct Opened {
 }
 
 impl Opened {
-    fn of(
-        machine: &Machine,
-        dir: &Utf8Path,
-        folder: RunFolder,
-        manifest: Manifest,
-        jobs: Option<u32>,
-    ) -> Result<Self, PlanError> {
-        let opened = Self::read(machine, dir, folder, manifest, jobs)?;
-        opened.check_same(machine, dir)?;
-        Ok(opened)
-    }
-
-    /// As it is now, whatever it was.
+    /// As it is now, whatever it was. `verb`: what is done with the run.
     fn read(
+        verb: &str,
         machine: &Machine,
         dir: &Utf8Path,
-        folder: RunFolder,
-        manifest: Manifest,
+        (folder, manifest): (RunFolder, Manifest),
         jobs: Option<u32>,
     ) -> Result<Self, PlanError> {
         if manifest.imported.is_some() {
             return Err(PlanError::input(format!(
-                "go on with {dir}: it was imported and not played here; report, compare, view and verify take it"
+                "use {dir}: it was imported and not played here; report, compare, view and verify take it"
             )));
         }
-        same_rules("go on with", dir, &manifest)?;
+        same_rules(verb, dir, &manifest)?;
         let mut assigned = assignments(&manifest)?;
         assigned.extend(jobs.map(|jobs| Assignment::chosen("jobs", jobs)));
-        let suite = load(machine, &suite_file(machine, &manifest), &assigned)?;
+        let suite = load(
+            machine,
+            &suite_file(verb, machine, dir, &manifest)?,
+            &assigned,
+        )?;
         let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
         let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
         let policy = manifest.policy.as_deref().map(Utf8Path::new);
@@ -310,7 +318,32 @@ impl Opened {
         })
     }
 
-    fn check_same(&self, machine: &Machine, dir: &Utf8Path) -> Result<(), PlanError> {
+    /// Whether a stranger's run is one of the suite that it is checked by, before a plugin is compiled for it.
+    fn check_suite(&self, dir: &Utf8Path) -> Result<(), PlanError> {
+        let Self {
+            manifest, suite, ..
+        } = self;
+        if manifest.suite_digest == suite.digest {
+            return Ok(());
+        }
+        let now = Manifest {
+            suite_digest: suite.digest.clone(),
+            suite_parts: suite.parts.clone(),
+            ..manifest.clone()
+        };
+        Err(PlanError::input(format!(
+            "check {dir}: it is a run of the suite {} (digest {}), and it is checked by {}, the suite {} (digest {}); name the file of \
+             the suite that was played by --suite (they differ in {})",
+            manifest.suite,
+            manifest.suite_digest,
+            suite.path,
+            suite.id,
+            suite.digest,
+            listed(&differences(manifest, &now))
+        )))
+    }
+
+    fn check_same(&self, verb: &str, machine: &Machine, dir: &Utf8Path) -> Result<(), PlanError> {
         let Self {
             manifest,
             suite,
@@ -330,19 +363,39 @@ impl Opened {
             limits: guests.recorded_limits(),
             ..manifest.clone()
         };
-        same_run(dir, manifest, &now)
+        same_run(verb, dir, manifest, &now)
     }
 }
 
 /// Where the suite is. One that a program carried was in the cache of the machine that played; here it is in this one's. Its
-/// contents are compared in any case.
-pub(super) fn suite_file(machine: &Machine, manifest: &Manifest) -> Utf8PathBuf {
+/// contents are compared in any case. No other suite's place is taken by it.
+pub(super) fn suite_file(
+    verb: &str,
+    machine: &Machine,
+    dir: &Utf8Path,
+    manifest: &Manifest,
+) -> Result<Utf8PathBuf, PlanError> {
     let named = Utf8PathBuf::from(&manifest.suite_path);
-    let carried = machine.suite.clone().map(Utf8PathBuf::try_from);
-    match carried {
-        Some(Ok(carried)) if !named.exists() => carried,
-        _ => named,
+    // The files of a private pack lie in another.
+    let is_private = |folder: &Utf8Path| keyring::is_private(folder.as_std_path());
+    if named.exists() || named.parent().is_some_and(is_private) {
+        return Ok(named);
     }
+    let carried = machine.suite.clone().map(Utf8PathBuf::try_from);
+    match (carried, in_cache(&named)) {
+        (Some(Ok(carried)), Some(place)) if in_cache(&carried) == Some(place) => Ok(carried),
+        _ => Err(PlanError::input(format!(
+            "{verb} {dir}: its suite's file {named} is not there; put it back (`verify`, `review`, `grade` and `submit` take it from \
+             elsewhere by --suite)"
+        ))),
+    }
+}
+
+/// Where a program unpacked a file that it carries, without the cache and the digest: these are the machine's and the program's own.
+fn in_cache(file: &Utf8Path) -> Option<(&str, &Utf8Path)> {
+    let unpacked = file.parent()?.parent()?;
+    let (kind, _) = unpacked.file_name()?.rsplit_once('-')?;
+    Some((kind, file.strip_prefix(unpacked).ok()?))
 }
 
 /// The rest is played by the models that the beginning was played by. Nothing is left to play of what was graded again.
@@ -361,7 +414,7 @@ fn may_go_on(
             ),
             ..manifest.clone()
         };
-        return same_run(dir, manifest, &now);
+        return same_run(GO_ON, dir, manifest, &now);
     };
     Err(PlanError::asked(format!(
         "go on with {}: it was graded and not played; a grading that was cut off goes on by the same `pibench-host grade {} ...`",
@@ -438,13 +491,18 @@ pub fn same_plan(
 }
 
 /// Nothing that a score depends on may have changed since.
-pub(super) fn same_run(dir: &Utf8Path, was: &Manifest, now: &Manifest) -> Result<(), PlanError> {
+pub(super) fn same_run(
+    verb: &str,
+    dir: &Utf8Path,
+    was: &Manifest,
+    now: &Manifest,
+) -> Result<(), PlanError> {
     let changed = differences(was, now);
     if changed.is_empty() {
         return Ok(());
     }
     Err(PlanError::input(format!(
-        "go on with {dir}: changed since it was begun: {}; put it back, or play anew (its suite is {})",
+        "{verb} {dir}: changed since it was begun: {}; put it back, or play anew (its suite is {})",
         listed(&changed),
         was.suite_path
     )))
@@ -464,5 +522,27 @@ pub(super) fn of_folder(error: FolderError) -> PlanError {
     match error {
         FolderError::Read { .. } => PlanError::input(error),
         _ => PlanError::disk(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_carried_suite_is_known_in_whatever_cache_and_other_files_are_not_taken_for_it() {
+        let place = |path: &'static str| in_cache(Utf8Path::new(path));
+        let here = place("/srv/a/.cache/pibench/embedded-0123456789abcdef/suite/suite.toml");
+        assert!(here.is_some());
+        let there = place("/scratch/b/embedded-fedcba9876543210/suite/suite.toml");
+        assert_eq!(there, here);
+        for other in [
+            "suite.toml",
+            "/data/lab/suite.toml",
+            "/data/my-lab/suite/suite.toml",
+            "/data/embedded-1/tasks/suite.toml",
+        ] {
+            assert_ne!(place(other), here, "{other}");
+        }
     }
 }

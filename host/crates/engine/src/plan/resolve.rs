@@ -46,6 +46,8 @@ pub struct Wanted {
     pub max_cost: Option<f64>,
     /// Whether the models are asked a question before the first session.
     pub preflight: bool,
+    /// Whether plugins are compiled as quickly as for a run, though nothing is played.
+    pub hurried: bool,
     /// How it is played; None for a trial, which reaches no real web and keeps no log.
     pub playing: Option<Playing>,
 }
@@ -255,7 +257,12 @@ impl Ground {
         let played = suite.played(&suite.filter.personas, &suite.filter.sessions);
         Ok(Self {
             prompts,
-            marks: guests.load_marks(machine, suite, played, wanted.playing.is_some())?,
+            marks: guests.load_marks(
+                machine,
+                suite,
+                played,
+                wanted.hurried || wanted.playing.is_some(),
+            )?,
             guests,
         })
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use camino::Utf8Path;
 
 use super::cast::clients;
-use super::reopen::{of_folder, same_rules, same_run};
+use super::reopen::{GO_ON, of_folder, same_rules, same_run};
 use super::resolve::{Decided, Ground, begin, load_prompts, log_of, seat_one};
 use super::{AgentRole, Answers, Machine, Made, Plan, PlanError, Playing, Wanted};
 use pibench_core::cost::MicroUsd;
@@ -108,14 +108,14 @@ impl Shared {
     /// The plan of a part that was begun before; `paid` hears what is paid from now on.
     pub fn go_on(&self, dir: &Utf8Path, paid: impl Paid) -> Result<Plan, PlanError> {
         let (mut folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
-        same_rules("go on with", dir, &manifest)?;
+        same_rules(GO_ON, dir, &manifest)?;
         let decided = self.decide(&manifest.agent, manifest.shard, paid)?;
         let Decided {
             manifest: now,
             roles,
             spending,
         } = decided;
-        same_run(dir, &manifest, &now)?;
+        same_run(GO_ON, dir, &manifest, &now)?;
         begin(&self.machine, &mut folder, &self.playing, &roles)?;
         let log = log_of(&self.machine, &folder, &self.playing)?;
         Ok(Plan::of(

@@ -6,11 +6,12 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, context};
 use thiserror::Error;
 
 use super::exhibit::{Picture, Shown};
 use super::parse::ListItem;
+use pibench_agent::name_undefined;
 
 /// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
 /// change of their texts, and of how much is shown by them.
@@ -236,6 +237,27 @@ impl Fields {
     }
 }
 
+/// What a template may show, as [`Fields`] gives it.
+const VARIABLES: [&str; 17] = [
+    "nonce",
+    "format",
+    "items",
+    "intents",
+    "response",
+    "calls",
+    "changes",
+    "files",
+    "conversation",
+    "earlier",
+    "tools",
+    "persona",
+    "persona.name",
+    "persona.profile",
+    "facts",
+    "asked",
+    "error",
+];
+
 fn mark(variable: &str) -> String {
     format!("<the {variable} go here>")
 }
@@ -284,6 +306,11 @@ impl Prompts {
         })
     }
 
+    /// Names and texts of the built-in prompts.
+    pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PromptName::ALL.into_iter().map(PromptName::built_in)
+    }
+
     /// Whether a prompt asks for answers in the released code's format.
     pub(crate) fn asks_for_released(&self, name: PromptName) -> bool {
         self.released.contains(&name)
@@ -307,7 +334,7 @@ impl Prompts {
     pub(crate) fn render(&self, name: PromptName, fields: &Fields) -> Result<Prompt, PromptError> {
         let failed = |error: minijinja::Error| PromptError::Template {
             file: name.file(),
-            reason: reason(&error),
+            reason: reason(&error) + &self.undefined(name, &error),
         };
         let template = self.environment.get_template(name.file()).map_err(failed)?;
         let mut rendered = template.render_captured(fields.context()).map_err(failed)?;
@@ -320,6 +347,15 @@ impl Prompts {
             user: block("user")?,
             pictures: fields.shown.pictures.clone(),
         })
+    }
+
+    /// What to say of an undefined variable; nothing of another error.
+    fn undefined(&self, name: PromptName, error: &minijinja::Error) -> String {
+        let template = self.environment.get_template(name.file());
+        match (error.kind(), template) {
+            (ErrorKind::UndefinedError, Ok(template)) => name_undefined(&template, &VARIABLES),
+            _ => String::new(),
+        }
     }
 
     /// Whether it shows our format, as all must but those of the released code's rules.
@@ -497,14 +533,17 @@ mod tests {
         );
         check_error(
             &[("answer.md", &format!("{BOTH}\n{{{{ profil }}}}"))],
-            "line 2: undefined value",
+            "line 2: undefined value; there is no profil; there are nonce, format, items",
         );
         check_error(
             &[("answer.md", "{% block system %}{% endblock %}")],
             "block 'user' not found",
         );
         let in_branch = format!("{BOTH}\n{{% if asked %}}{{{{ nothing.here }}}}{{% endif %}}");
-        check_error(&[("answer.md", &in_branch)], "line 2: undefined value");
+        check_error(
+            &[("answer.md", &in_branch)],
+            "line 2: undefined value; there is no nothing.here; there are",
+        );
         check_error(
             &[("answer.md", &BOTH.replace("{{ error }}", ""))],
             "never shows `{{ error }}`",

@@ -121,6 +121,22 @@ fn quotas_count_by_submitter_and_leave_the_others_alone() {
 }
 
 #[test]
+fn an_episode_that_no_waiting_brings_is_told_from_one_that_has_to_wait() {
+    let (_dir, ledger) = books();
+    let run = begin(&ledger, "ana", 2);
+    let quotas = Quotas {
+        episodes_at_once: 1,
+        ..Quotas::default()
+    };
+    let one = |number| ledger.open_episode(&run, Some(number), quotas).unwrap();
+    assert_eq!(one(1), Opened::Now(1));
+    assert_eq!([one(0), one(3)], [Opened::Absent, Opened::Absent]);
+    assert!(matches!(one(2), Opened::Refused(_)));
+    assert_eq!(open(&ledger, &run, Quotas::default()), Opened::Now(2));
+    assert_eq!(open(&ledger, &run, quotas), Opened::All);
+}
+
+#[test]
 fn money_is_counted_by_submitter_and_for_all_and_outlasts_the_process() {
     let (dir, ledger) = books();
     let purse = |own: Option<u64>, all: Option<u64>| Purse {

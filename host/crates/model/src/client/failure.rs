@@ -71,6 +71,8 @@ pub(super) enum Failure {
     Unexplained { reason: String },
     /// The request is rejected and would be again: for the operator to mend.
     Setup { reason: String, mend: Mend },
+    /// Longer than any answer that is read: it would be again.
+    TooLong { reason: String },
     /// Refused for good; an answer that is a refusal is paid for.
     Refused { reason: String, usage: Usage },
     /// The time of the question is used up.
@@ -85,6 +87,7 @@ impl Failure {
             | Self::WrongShape { reason }
             | Self::Unexplained { reason }
             | Self::Setup { reason, .. }
+            | Self::TooLong { reason }
             | Self::Refused { reason, .. } => reason,
             Self::Late => "the time of the turn is used up",
         }
@@ -96,6 +99,14 @@ impl Failure {
             Self::Trouble { retry_after, .. } => *retry_after,
             _ => None,
         }
+    }
+
+    /// Whether an answer came that could not be used: it was made all the same, and nobody knows for how much.
+    pub(super) fn is_spoiled(&self) -> bool {
+        matches!(
+            self,
+            Self::NotJson { .. } | Self::WrongShape { .. } | Self::TooLong { .. }
+        )
     }
 
     /// Whether time alone mends it, as long as it may take.

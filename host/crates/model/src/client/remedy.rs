@@ -1,7 +1,7 @@
 //! What the operator has to mend when a server rejects a request, and how to say it. It decides nothing about what happens
 //! next.
 
-use crate::provider::Endpoint;
+use crate::provider::{Endpoint, is_for_agent};
 use pibench_core::message::Role;
 
 /// What they say when the chat is longer than the model's context, in lower case.
@@ -50,6 +50,8 @@ pub(super) enum Mend {
     Pictures,
     /// The chat is longer than the model's context.
     Window,
+    /// The address says https, and there is no TLS.
+    Tls,
     /// It has never answered as a model's server does.
     Format,
     /// The server's words have to do.
@@ -166,13 +168,9 @@ impl Mend {
             model,
             provider,
             key_env,
-            address_env,
             ..
         } = endpoint;
-        let address = match address_env {
-            Some(variable) => format!("the address in {variable}"),
-            None => format!("`base_url` of [providers.{provider}]"),
-        };
+        let address = address(endpoint);
         match self {
             Self::Key => match key_env {
                 Some(variable) => {
@@ -185,6 +183,10 @@ impl Mend {
                 "check the name `{model}`, and whether {provider} serves it to this account"
             ),
             Self::Address => format!("check {address}"),
+            Self::Tls => format!(
+                "write http:// in the place of https:// in {}",
+                whole_address(endpoint)
+            ),
             Self::Format => {
                 format!("check {address}, and its `format`: it has given no answer in this one yet")
             }
@@ -203,6 +205,32 @@ impl Mend {
             Self::Other => "mend what the server says".into(),
         }
     }
+}
+
+/// Where the address stands.
+fn address(endpoint: &Endpoint) -> String {
+    let Endpoint {
+        provider,
+        address_env,
+        ..
+    } = endpoint;
+    match address_env {
+        Some(variable) => format!("the address in {variable}"),
+        None if is_for_agent(provider) => {
+            format!("--base-url (`base_url` of [providers.{provider}])")
+        }
+        None => format!("`base_url` of [providers.{provider}]"),
+    }
+}
+
+/// The same where nothing has answered there: a new provider may be of `--base-url`. In every role the same, so that it is told
+/// once.
+pub(super) fn whole_address(endpoint: &Endpoint) -> String {
+    let address = address(endpoint);
+    if endpoint.address_env.is_some() || is_for_agent(&endpoint.provider) {
+        return address;
+    }
+    format!("{address} (--base-url for the agent)")
 }
 
 /// The agent's chat is kept within a window; what the others are shown follows from the session.

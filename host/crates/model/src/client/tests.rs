@@ -678,6 +678,41 @@ async fn an_endless_answer_is_cut() {
 }
 
 #[tokio::test]
+async fn an_answer_that_could_not_be_used_is_a_call_that_nobody_knows_the_cost_of() {
+    let counted = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 100}});
+    let page = ResponseTemplate::new(200).set_body_string("<html>Gateway</html>");
+    let long = ResponseTemplate::new(200).set_body_string("x".repeat(ANSWER_LIMIT + 1));
+    let good = || answered(200, &counted);
+    let server = server(vec![good(), page, good(), long]).await;
+    let client = Setup::at(&format!("{}/v1", server.uri())).model("special", noted());
+    let paid = |usage: Usage| (usage.calls, usage.unpriced_calls, usage.cost.0);
+    let meter = Arc::clone(&client.shared.meter);
+    let whole = ask(&client, None).await.unwrap().usage;
+    assert_eq!((paid(whole), meter.unknown()), ((1, 0, 4_000), None));
+    let after = ask(&client, None).await.unwrap().usage;
+    assert_eq!(paid(after), (2, 1, 4_000));
+    let refused = ask(&client, None).await.unwrap_err().usage();
+    assert_eq!(paid(refused), (1, 1, 0));
+    assert_eq!(paid(meter.beyond(&Usage::default())), (4, 2, 8_000));
+    assert!(meter.unknown().is_some());
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_told_with_what_to_write() {
+    let server = server(vec![answer("Hi.")]).await;
+    let address = server.address();
+    let client = Setup::at(&format!("https://{address}/v1")).client(noted());
+    let error = ask(&client, None).await.unwrap_err().to_string();
+    let mend = "write http:// in the place of https:// in `base_url` of [providers.test]";
+    for part in ["test/other at 127.0.0.1:", "it does not speak TLS", mend] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let client = Setup::at(&format!("http://{address}/v1")).client(noted());
+    assert!(ask(&client, None).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_broken_connection_is_asked_again() {
     // A port that was free a moment ago: nobody listens.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -686,10 +721,12 @@ async fn a_broken_connection_is_asked_again() {
     let pause = noted();
     let client = Setup::at(&format!("http://{address}/v1")).client(pause.clone());
     let result = ask(&client, None).await;
-    assert!(
-        matches!(result, Err(ModelError::Infrastructure { .. })),
-        "{result:?}"
-    );
+    let Err(ModelError::Infrastructure { reason, .. }) = result else {
+        panic!("{result:?}");
+    };
+    let mend =
+        "check `base_url` of [providers.test] (--base-url for the agent), and that the server runs";
+    assert!(reason.ends_with(mend), "{reason}");
     assert_eq!(pause.noted().len(), 6);
 }
 

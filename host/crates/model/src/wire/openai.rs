@@ -263,7 +263,8 @@ fn usage(body: &Value) -> Usage {
         cached_tokens: count(&[
             "/prompt_tokens_details/cached_tokens",
             "/prompt_cache_hit_tokens",
-        ]),
+        ])
+        .min(input_tokens),
         output_tokens: count(&["/completion_tokens"]).max(beside_input),
         reasoning_tokens: count(&["/completion_tokens_details/reasoning_tokens"]),
         cache_write_tokens: count(&["/prompt_tokens_details/cache_write_tokens"]),

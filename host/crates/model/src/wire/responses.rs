@@ -206,10 +206,11 @@ fn call(item: &Value) -> Result<ToolCall, Unreadable> {
 fn usage(body: &Value) -> Usage {
     let usage = &body["usage"];
     let count = |place: &str| usage.pointer(place).and_then(Value::as_u64).unwrap_or(0);
+    let input_tokens = count("/input_tokens");
     Usage {
         calls: 1,
-        input_tokens: count("/input_tokens"),
-        cached_tokens: count("/input_tokens_details/cached_tokens"),
+        input_tokens,
+        cached_tokens: count("/input_tokens_details/cached_tokens").min(input_tokens),
         output_tokens: count("/output_tokens"),
         reasoning_tokens: count("/output_tokens_details/reasoning_tokens"),
         cache_write_tokens: count("/input_tokens_details/cache_write_tokens"),

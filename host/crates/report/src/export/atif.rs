@@ -87,7 +87,11 @@ fn trajectory(
 fn agent(run: &RunRecord) -> Value {
     json!({
         "name": "pibench-host", "version": run.manifest.host, "model_name": run.results.agent,
-        "extra": { "scaffold_prompt": run.results.scaffold_prompt, "ablate": run.results.ablate },
+        "extra": {
+            "scaffold_prompt": run.results.scaffold_prompt, "ablate": run.results.ablate,
+            "protocol": run.manifest.protocol, "protocol_version": run.manifest.protocol_version,
+            "scaffold": run.manifest.scaffold, "players": run.results.players, "seed": run.manifest.seed,
+        },
     })
 }
 

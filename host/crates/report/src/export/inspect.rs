@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::tables::run_row;
 use super::{ExportError, Played, messages, write};
 use crate::run_record::RunRecord;
 use pibench_core::message::Usage;
@@ -29,7 +30,7 @@ pub(super) fn log(
         })
         .collect();
     let summaries: Vec<Value> = samples.iter().map(|(_, sample)| summary(sample)).collect();
-    let header = header(run, played);
+    let header = header(at, run, played);
     let start = json!({ "version": 2, "eval": header["eval"], "plan": header["plan"] });
     let mut files = vec![
         ("_journal/start.json".to_owned(), start),
@@ -76,7 +77,7 @@ fn eval_id(run: &RunRecord) -> String {
     digest[..22].to_owned()
 }
 
-fn header(run: &RunRecord, played: &[Played<'_>]) -> Value {
+fn header(at: usize, run: &RunRecord, played: &[Played<'_>]) -> Value {
     let results = &run.results;
     let mut ids: Vec<String> = played.iter().map(sample_id).collect();
     ids.sort();
@@ -102,11 +103,7 @@ fn header(run: &RunRecord, played: &[Played<'_>]) -> Value {
             "model": format!("pibench/{}", results.agent), "model_args": {},
             "config": { "epochs": results.runs },
             "packages": { "pibench-host": run.manifest.host },
-            "metadata": {
-                "user": results.user, "judge": results.judge, "scripted": results.scripted,
-                "suite_digest": run.manifest.suite_digest, "folder": run.dir.display().to_string(),
-                "proc_std": results.proc_std, "comp_std": results.comp_std,
-            },
+            "metadata": run_row(at, run),
         },
         "plan": { "name": "plan", "steps": [], "config": {} },
         "results": {

@@ -1,10 +1,13 @@
 //! Runs as tables: which there are, what each column holds, and their rows.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{ExportError, Played, played};
 use crate::run_record::RunRecord;
+use pibench_core::player::Mark;
+use pibench_core::vocabulary::When;
 use pibench_record::event::Step;
+use pibench_record::outline::SessionOutline;
 use pibench_record::results::SessionLine;
 
 /// What a column holds. In each a value may be missing: null.
@@ -57,7 +60,7 @@ impl Table {
 type Form = (&'static str, bool, &'static [(&'static str, Kind)]);
 
 /// All tables.
-const FORMS: [Form; 7] = [
+const FORMS: [Form; 8] = [
     (
         "runs",
         false,
@@ -78,6 +81,25 @@ const FORMS: [Form; 7] = [
             ("started", Text),
             ("host", Text),
             ("suite_digest", Text),
+            ("protocol", Text),
+            ("protocol_version", Whole),
+            ("scaffold", Text),
+            ("scaffold_prompt", Text),
+            ("prompts_version", Whole),
+            ("ablate", Text),
+            ("agent_player", Text),
+            ("user_player", Text),
+            ("judge_player", Text),
+            ("imported", Truth),
+            ("marks", Text),
+            ("apart", Truth),
+            // A text: not every reader holds 64 bits without a sign.
+            ("seed", Text),
+            ("personas", Text),
+            ("sessions", Text),
+            ("shard", Text),
+            ("scored", Whole),
+            ("of", Whole),
         ],
     ),
     (
@@ -86,7 +108,9 @@ const FORMS: [Form; 7] = [
         &[
             ("title", Text),
             ("category", Text),
+            ("group", Text),
             ("outcome", Text),
+            ("scored", Truth),
             ("turns", Whole),
             ("proc", Number),
             ("proc_scored", Number),
@@ -120,11 +144,23 @@ const FORMS: [Form; 7] = [
     ),
     ("intents", true, &[("intent", Text), ("status", Text)]),
     (
+        "items",
+        true,
+        &[
+            ("item", Text),
+            ("weight", Number),
+            ("when", Text),
+            ("met", Truth),
+        ],
+    ),
+    (
         "verdicts",
         true,
         &[
             ("turn", Whole),
             ("item", Text),
+            ("weight", Number),
+            ("when", Text),
             ("pass", Truth),
             ("reason", Text),
         ],
@@ -145,77 +181,137 @@ const FORMS: [Form; 7] = [
 ];
 
 /// The tables of these runs.
-pub(super) fn tables(runs: &[RunRecord]) -> Result<[Table; 7], ExportError> {
+pub(super) fn tables(runs: &[RunRecord]) -> Result<[Table; 8], ExportError> {
     let mut tables = FORMS.map(Table::new);
     for (at, run) in runs.iter().enumerate() {
-        enter(at, run, tables.each_mut().map(|table| &mut table.rows))?;
+        tables[0].rows.push(run_row(at, run));
+        for one in played(run)? {
+            let tables = tables.each_mut().map(|table| &mut table.rows);
+            enter(at, run, &one, tables);
+        }
     }
     Ok(tables)
 }
 
-fn enter(at: usize, run: &RunRecord, tables: [&mut Vec<Value>; 7]) -> Result<(), ExportError> {
-    let [runs, sessions, turns, calls, intents, verdicts, usage] = tables;
-    let results = &run.results;
-    runs.push(json!({
+/// A run with its scores and what sets it apart from others, by the names of `manifest.json` and `results.json`.
+pub(super) fn run_row(at: usize, run: &RunRecord) -> Value {
+    let RunRecord {
+        manifest, results, ..
+    } = run;
+    let scores = json!({
         "run_id": at, "folder": run.dir.display().to_string(), "suite": results.suite, "agent": results.agent,
         "user": results.user, "judge": results.judge, "scripted": results.scripted, "runs": results.runs,
         "proc": results.proc, "comp": results.comp, "proc_std": results.proc_std, "comp_std": results.comp_std,
-        "cost": results.cost, "started": run.manifest.started, "host": run.manifest.host,
-        "suite_digest": run.manifest.suite_digest,
-    }));
-    for Played { line, trajectory } in played(run)? {
-        let key = |more: Value| keyed(at, line, more);
-        sessions.push(key(json!({
-            "title": trajectory.title, "category": trajectory.category, "outcome": line.outcome, "turns": line.turns,
-            "proc": line.proc, "proc_scored": line.proc_scored, "comp": line.comp, "weight": line.weight,
-            "cost": line.cost,
+        "cost": results.cost, "started": manifest.started, "host": manifest.host,
+        "suite_digest": manifest.suite_digest,
+    });
+    let players = results.players;
+    let marks: Vec<&str> = players.marks().into_iter().map(Mark::words).collect();
+    let chosen = |ids: &[String]| (!ids.is_empty()).then(|| ids.join(", "));
+    let apart = json!({
+        "protocol": manifest.protocol, "protocol_version": manifest.protocol_version, "scaffold": manifest.scaffold,
+        "scaffold_prompt": manifest.scaffold_prompt, "prompts_version": manifest.prompts_version,
+        "ablate": results.ablate, "agent_player": players.agent, "user_player": players.user,
+        "judge_player": players.judge, "imported": results.imported,
+        "marks": (!marks.is_empty()).then(|| marks.join(", ")), "apart": run.is_apart(),
+        "seed": manifest.seed.to_string(), "personas": chosen(&manifest.personas),
+        "sessions": chosen(&manifest.sessions), "shard": manifest.shard.map(|shard| shard.to_string()),
+        "scored": results.scored.scored, "of": results.scored.of,
+    });
+    joined(scores, apart)
+}
+
+fn enter(at: usize, run: &RunRecord, one: &Played<'_>, tables: [&mut Vec<Value>; 8]) {
+    let [_, sessions, turns, calls, intents, items, verdicts, usage] = tables;
+    let Played { line, trajectory } = one;
+    let key = |more: Value| keyed(at, line, more);
+    sessions.push(key(json!({
+        "title": trajectory.title, "category": trajectory.category, "group": group(run, line),
+        "outcome": line.outcome, "scored": line.outcome.scored(), "turns": line.turns, "proc": line.proc,
+        "proc_scored": line.proc_scored, "comp": line.comp, "weight": line.weight, "cost": line.cost,
+    })));
+    for (role, used) in [
+        ("agent", line.usage.agent),
+        ("user", line.usage.user),
+        ("judge", line.usage.judge),
+    ] {
+        usage.push(key(json!({
+            "role": role, "calls": used.calls, "input_tokens": used.input_tokens,
+            "cached_tokens": used.cached_tokens, "output_tokens": used.output_tokens,
+            "reasoning_tokens": used.reasoning_tokens, "cost": used.known_cost(),
         })));
-        for (role, used) in [
-            ("agent", line.usage.agent),
-            ("user", line.usage.user),
-            ("judge", line.usage.judge),
-        ] {
-            usage.push(key(json!({
-                "role": role, "calls": used.calls, "input_tokens": used.input_tokens,
-                "cached_tokens": used.cached_tokens, "output_tokens": used.output_tokens,
-                "reasoning_tokens": used.reasoning_tokens, "cost": used.known_cost(),
+    }
+    for status in &trajectory.finished.intents {
+        intents.push(key(
+            json!({ "intent": status.intent, "status": status.status }),
+        ));
+    }
+    for item in &trajectory.finished.items {
+        items.push(key(json!({
+            "item": item.id, "weight": item.weight, "when": when(run, line, &item.id), "met": item.met,
+        })));
+    }
+    for turn in &trajectory.turns {
+        turns.push(key(json!({
+            "turn": turn.turn, "clock": turn.clock, "message": turn.message, "response": turn.response,
+        })));
+        for call in turn.steps.iter().flat_map(Step::calls) {
+            calls.push(key(json!({
+                "turn": turn.turn, "number": call.number, "tool": call.tool,
+                // A text: a column of one type, whatever the tool takes.
+                "arguments": call.arguments.to_string(), "status": call.status, "code": call.code,
+                "result": call.result,
             })));
         }
-        for status in &trajectory.finished.intents {
-            intents.push(key(
-                json!({ "intent": status.intent, "status": status.status }),
-            ));
-        }
-        for turn in &trajectory.turns {
-            turns.push(key(json!({
-                "turn": turn.turn, "clock": turn.clock, "message": turn.message, "response": turn.response,
+        for verdict in &turn.items {
+            let mut items = trajectory.finished.items.iter();
+            let item = items.find(|item| item.id == verdict.item);
+            verdicts.push(key(json!({
+                "turn": turn.turn, "item": verdict.item, "weight": item.map(|item| item.weight),
+                "when": when(run, line, &verdict.item), "pass": verdict.pass, "reason": verdict.reason,
             })));
-            for call in turn.steps.iter().flat_map(Step::calls) {
-                calls.push(key(json!({
-                    "turn": turn.turn, "number": call.number, "tool": call.tool,
-                    // A text: a column of one type, whatever the tool takes.
-                    "arguments": call.arguments.to_string(), "status": call.status, "code": call.code,
-                    "result": call.result,
-                })));
-            }
-            for verdict in &turn.items {
-                verdicts.push(key(json!({
-                    "turn": turn.turn, "item": verdict.item, "pass": verdict.pass, "reason": verdict.reason,
-                })));
-            }
         }
     }
-    Ok(())
+}
+
+/// The sessions of a line's persona, as the outline has them; none where the folder is of before outlines.
+fn sessions_beside<'a>(run: &'a RunRecord, line: &SessionLine) -> &'a [SessionOutline] {
+    let personas = run.outline.iter().flat_map(|outline| &outline.personas);
+    let mut personas = personas.filter(|persona| line.persona == persona.id);
+    let persona = personas.next();
+    persona.map_or(&[][..], |persona| persona.sessions.as_slice())
+}
+
+/// The final session of the dependency group; None of a session that stands alone.
+fn group<'a>(run: &'a RunRecord, line: &SessionLine) -> Option<&'a str> {
+    let last = sessions_beside(run, line).iter().find(|last| {
+        let is_last = line.id == last.id && !last.depends_on.is_empty();
+        is_last || last.depends_on.iter().any(|id| line.id == *id)
+    });
+    last.map(|last| last.id.as_str())
+}
+
+/// Which turns count for an item, as task files say it.
+fn when(run: &RunRecord, line: &SessionLine, item: &str) -> Option<When> {
+    let sessions = sessions_beside(run, line).iter();
+    let mut items = sessions
+        .filter(|session| line.id == session.id)
+        .flat_map(|session| &session.checklist);
+    let found = items.find(|one| one.id == item)?;
+    Some(if found.at_end { When::End } else { When::Ever })
+}
+
+fn joined(first: Value, more: Value) -> Value {
+    let (Value::Object(mut row), Value::Object(more)) = (first, more) else {
+        return Value::Null;
+    };
+    row.extend(more);
+    row.into()
 }
 
 fn keyed(at: usize, line: &SessionLine, more: Value) -> Value {
-    let mut row = Map::new();
-    row.insert("run_id".into(), at.into());
-    row.insert("persona".into(), line.persona.as_str().into());
-    row.insert("session".into(), line.id.as_str().into());
-    row.insert("run".into(), line.run.into());
-    if let Value::Object(more) = more {
-        row.extend(more);
-    }
-    row.into()
+    let session = json!({
+        "run_id": at, "persona": line.persona.as_str(), "session": line.id.as_str(), "run": line.run,
+    });
+    joined(session, more)
 }

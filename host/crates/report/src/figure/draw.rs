@@ -50,17 +50,7 @@ impl Theme {
         }
     }
 
-    /// Colours that people with the usual weaknesses tell apart (after Okabe and Ito, 2008).
     fn series(self, at: usize) -> RGBColor {
-        const COLOURS: [(u8, u8, u8); 7] = [
-            (0, 114, 178),
-            (213, 94, 0),
-            (0, 158, 115),
-            (204, 121, 167),
-            (230, 159, 0),
-            (86, 180, 233),
-            (120, 94, 240),
-        ];
         let (r, g, b) = COLOURS[at % COLOURS.len()];
         match self {
             Self::Light => RGBColor(r, g, b),
@@ -72,6 +62,40 @@ impl Theme {
     }
 }
 
+/// Colours that people with the usual weaknesses tell apart (after Okabe and Ito, 2008).
+const COLOURS: [(u8, u8, u8); 7] = [
+    (0, 114, 178),
+    (213, 94, 0),
+    (0, 158, 115),
+    (204, 121, 167),
+    (230, 159, 0),
+    (86, 180, 233),
+    (120, 94, 240),
+];
+
+/// Corners of a marker around its point, in percent of its radius. One without is a circle.
+type Shape = &'static [(i32, i32)];
+
+/// When the colours are used up they begin again with the next shape.
+const SHAPES: [Shape; 3] = [
+    &[],
+    &[(-90, -90), (90, -90), (90, 90), (-90, 90)],
+    &[(0, -140), (140, 0), (0, 140), (-140, 0)],
+];
+
+/// Shapes of what is not to be compared with the others: triangles, each turned another way.
+const TRIANGLES: [Shape; 3] = [
+    &[(0, -140), (121, 70), (-121, 70)],
+    &[(0, 140), (121, -70), (-121, -70)],
+    &[(140, 0), (-70, 121), (-70, -121)],
+];
+
+/// A series' shape.
+fn shape(series: usize, apart: bool) -> Shape {
+    let shapes = if apart { TRIANGLES } else { SHAPES };
+    shapes[series / COLOURS.len() % shapes.len()]
+}
+
 /// A mark in a plot.
 #[derive(Debug, Clone)]
 pub(super) struct Point {
@@ -80,7 +104,7 @@ pub(super) struct Point {
     /// How far the bars reach on either side of it, along x and along y.
     pub(super) spread: (Option<f64>, Option<f64>),
     pub(super) label: String,
-    /// Its colour; None for a published figure, which is hollow.
+    /// Its colour and marker; None for a published figure, which is hollow.
     pub(super) series: Option<usize>,
     /// Drawn as a triangle: not to be compared with the others.
     pub(super) apart: bool,
@@ -113,7 +137,7 @@ pub(super) struct Canvas {
     theme: Theme,
     banner: Option<String>,
     notes: Vec<String>,
-    legend: Vec<(usize, String)>,
+    legend: Vec<(usize, bool, String)>,
 }
 
 /// Plotters fails only where bytes cannot be written, and a text takes them all.
@@ -147,8 +171,9 @@ impl Canvas {
         self.notes.push(text.into());
     }
 
-    pub(super) fn legend(&mut self, series: usize, text: &str) {
-        self.legend.push((series, text.into()));
+    /// Names a series, beside its marker.
+    pub(super) fn legend(&mut self, series: usize, apart: bool, text: &str) {
+        self.legend.push((series, apart, text.into()));
     }
 
     /// Plots in rows of `columns`.
@@ -202,14 +227,14 @@ impl Canvas {
             }
         }
         let mut x = 16;
-        for (series, text) in &self.legend {
+        for (series, apart, text) in &self.legend {
             let width = 38 + 9 * i32::try_from(text.chars().count()).unwrap_or(0);
             if x + width > i32::try_from(self.size.0).unwrap_or(i32::MAX) {
                 x = 16;
                 top += LINE;
             }
-            let dot = Circle::new((x + 6, top + 8), 5, self.theme.series(*series).filled());
-            root.draw(&dot)?;
+            let at = (x + 6, top + 8);
+            draw_mark(&root, self.theme, at, 5, (Some(*series), *apart))?;
             root.draw_text(text, &style(15, self.theme.ink()), (x + 18, top))?;
             x += width;
         }
@@ -234,7 +259,7 @@ impl Canvas {
         // Small plots are compared with each other.
         let fitted = |values: Vec<f64>, percent| {
             if small {
-                (-4.0, 104.0)
+                (0.0, 100.0)
             } else {
                 range(values.into_iter(), percent)
             }
@@ -291,7 +316,13 @@ impl Canvas {
         if !small {
             draw_spreads(&mut chart, theme, &points)?;
         }
-        draw_points(&mut chart, theme, &points, if small { 3 } else { 5 })?;
+        let base = area.get_base_pixel();
+        for point in &points {
+            let (x, y) = chart.backend_coord(&(point.x, point.y));
+            let at = (x - base.0, y - base.1);
+            let radius = if small { 3 } else { 5 };
+            draw_mark(area, theme, at, radius, (point.series, point.apart))?;
+        }
         if plot.labels {
             self.name_points(area, &chart, &points)?;
         }
@@ -394,8 +425,10 @@ impl Canvas {
     }
 }
 
-/// Draws how far each point may be off.
+/// Draws how far each point may be off, within the axes.
 fn draw_spreads(chart: &mut Chart<'_, '_>, theme: Theme, points: &[&Point]) -> Drawn {
+    let (xs, ys) = (chart.x_range(), chart.y_range());
+    let within = |(x, y): (f64, f64)| (x.clamp(xs.start, xs.end), y.clamp(ys.start, ys.end));
     for point in points {
         let colour = match point.series {
             Some(at) => theme.series(at),
@@ -408,27 +441,32 @@ fn draw_spreads(chart: &mut Chart<'_, '_>, theme: Theme, points: &[&Point]) -> D
         ];
         let bars = arms.into_iter().zip([dx, dy]);
         let bars = bars.filter(|(_, reach)| *reach > 0.0);
-        let bars = bars.map(|(arm, _)| PathElement::new(arm, colour.mix(0.5).stroke_width(1)));
+        let style = colour.mix(0.5).stroke_width(1);
+        let bars = bars.map(|(arm, _)| PathElement::new(arm.map(within), style));
         chart.draw_series(bars)?;
     }
     Ok(())
 }
 
-fn draw_points(chart: &mut Chart<'_, '_>, theme: Theme, points: &[&Point], radius: i32) -> Drawn {
-    for point in points {
-        let style = match point.series {
-            Some(at) => theme.series(at).filled(),
-            None => theme.pale().stroke_width(1),
-        };
-        let at = (point.x, point.y);
-        if point.apart {
-            let mark = TriangleMarker::new(at, radius + 2, style);
-            chart.draw_series(std::iter::once(mark))?;
-        } else {
-            let dot = Circle::new(at, radius, style);
-            chart.draw_series(std::iter::once(dot))?;
-        }
+/// A series' marker, or the hollow one of published figures.
+fn draw_mark(
+    area: &Area<'_>,
+    theme: Theme,
+    (x, y): (i32, i32),
+    radius: i32,
+    (series, apart): (Option<usize>, bool),
+) -> Drawn {
+    let (style, corners) = match series {
+        Some(at) => (theme.series(at).filled(), shape(at, apart)),
+        None => (theme.pale().stroke_width(1), SHAPES[0]),
+    };
+    if corners.is_empty() {
+        area.draw(&Circle::new((x, y), radius, style))?;
+        return Ok(());
     }
+    let corner = |(right, down): &(i32, i32)| (x + right * radius / 100, y + down * radius / 100);
+    let corners: Vec<(i32, i32)> = corners.iter().map(corner).collect();
+    area.draw(&Polygon::new(corners, style))?;
     Ok(())
 }
 
@@ -449,7 +487,7 @@ fn range(values: impl Iterator<Item = f64>, percent: bool) -> (f64, f64) {
     if percent {
         let low = ((low - 4.0) / 10.0).floor() * 10.0;
         let high = ((high + 4.0) / 10.0).ceil() * 10.0;
-        return (low.max(-4.0), high.min(104.0));
+        return (low.max(0.0), high.min(100.0));
     }
     let margin = ((high - low) * 0.15).max(0.5);
     ((low - margin).max(0.0), high + margin)
@@ -471,4 +509,47 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_twenty_series_has_a_pair_of_colour_and_marker_of_its_own() {
+        let looks: Vec<_> = [false, true]
+            .into_iter()
+            .flat_map(|apart| (0..20).map(move |at| (at, apart)))
+            .map(|(at, apart)| (Theme::Light.series(at), shape(at, apart)))
+            .collect();
+        for (at, look) in looks.iter().enumerate() {
+            assert!(!looks[..at].contains(look), "{at}");
+        }
+    }
+
+    #[test]
+    fn the_legend_shows_a_series_own_marker() {
+        let drawn = |series, apart| {
+            let mut canvas = Canvas::new((200, 100), Theme::Light, None);
+            canvas.legend(series, apart, "model");
+            canvas.sentence("")
+        };
+        assert!(drawn(0, false).contains("<circle") && !drawn(0, false).contains("<polygon"));
+        for (series, apart) in [(7, false), (0, true)] {
+            let svg = drawn(series, apart);
+            assert!(svg.contains("<polygon"), "{svg}");
+            assert!(!svg.contains("<circle"), "{svg}");
+        }
+        assert_ne!(drawn(0, true), drawn(7, true));
+    }
+
+    #[test]
+    fn an_axis_of_a_score_never_leaves_0_to_100() {
+        assert_eq!(range([0.0].into_iter(), true), (0.0, 10.0));
+        assert_eq!(range([100.0].into_iter(), true), (90.0, 100.0));
+        assert_eq!(range([0.0, 100.0].into_iter(), true), (0.0, 100.0));
+        assert_eq!(range([41.0, 55.0].into_iter(), true), (30.0, 60.0));
+        let (low, high) = range([3.0].into_iter(), false);
+        assert!(low < 3.0 && high > 3.0);
+    }
 }

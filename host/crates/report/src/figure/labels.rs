@@ -11,6 +11,9 @@ const DOT: i32 = 5;
 /// Farther away from its point, a label has a line to it.
 const NEAR: i32 = 12;
 
+/// Between two labels in one line: letters may be wider than they are taken to be.
+const ASIDE: i32 = 8;
+
 /// Around the labels of a list.
 const GAP: i32 = 4;
 
@@ -78,7 +81,8 @@ pub(super) fn place(plot: Area, wanted: &[Wanted]) -> Vec<Placed> {
         let area = room(plot, &stack, &taken);
         let [left, top, right, bottom] = area;
         let gap = stack.gap();
-        taken.texts.push([left, top - gap, right, bottom + gap]);
+        let text = [left - ASIDE, top - gap, right + ASIDE, bottom + gap];
+        taken.texts.push(text);
         if let Some(end) = stack.leader(area) {
             taken.lines.push(along(stack.dot, end));
         }
@@ -336,6 +340,21 @@ mod tests {
             panic!("one label");
         };
         assert_eq!((placed.at, placed.ends), ((658, 92), true));
+    }
+
+    #[test]
+    fn labels_in_one_line_do_not_touch() {
+        // Of the second one there is room on the left only, where the first one ends.
+        let wanted = [506, 670].map(|x| Wanted {
+            dot: (x, 100),
+            long: 70,
+        });
+        let placed = place(ROOM, &wanted);
+        let areas: Vec<Area> = placed.iter().map(|one| covered(*one, 70)).collect();
+        for (at, one) in areas.iter().enumerate() {
+            let wider = [one[0] - ASIDE, one[1], one[2] + ASIDE, one[3]];
+            assert!(!areas[..at].iter().any(|other| overlap(&wider, other)));
+        }
     }
 
     #[test]

@@ -4,19 +4,19 @@ use comfy_table::CellAlignment;
 
 use super::{heading, joined, parts};
 use crate::escape::line;
-use crate::grid::{WIDTH, fitting, paragraph};
+use crate::grid::{fitting_in, paragraph_in};
 use crate::sheet::{Cell, Column, Figure, Rank, Sheet};
 
-pub(super) fn render(sheets: &[Sheet], banner: Option<&str>) -> String {
-    let mut parts: Vec<String> = banner.iter().map(|banner| told(banner)).collect();
-    parts.extend(sheets.iter().map(sheet));
+pub(super) fn render(sheets: &[Sheet], banner: Option<&str>, width: u16) -> String {
+    let mut parts: Vec<String> = banner.iter().map(|banner| told(banner, width)).collect();
+    parts.extend(sheets.iter().map(|one| sheet(one, width)));
     parts.join("\n\n") + "\n"
 }
 
-fn sheet(sheet: &Sheet) -> String {
-    let mut text = told(&sheet.title);
+fn sheet(sheet: &Sheet, width: u16) -> String {
+    let mut text = told(&sheet.title, width);
     if let Some(missing) = &sheet.missing {
-        return format!("{text}\n{}", told(missing));
+        return format!("{text}\n{}", told(missing, width));
     }
     let cells: Vec<Vec<String>> = sheet
         .rows
@@ -24,21 +24,21 @@ fn sheet(sheet: &Sheet) -> String {
         .map(|row| row.cells.iter().map(cell).collect())
         .collect();
     let ranked = cells.iter().flatten().any(|cell| cell.contains(['¹', '²']));
-    for columns in pages(sheet, &cells) {
-        text = format!("{text}\n{}", page(sheet, &cells, &columns));
+    for columns in pages(sheet, &cells, width) {
+        text = format!("{text}\n{}", page(sheet, &cells, &columns, width));
     }
     if ranked {
         text.push_str("\n¹ best, ² second best");
     }
     for note in &sheet.notes {
-        text = format!("{text}\n{}", told(note));
+        text = format!("{text}\n{}", told(note, width));
     }
     text
 }
 
 /// Words beside a table, as wide as it may be.
-fn told(text: &str) -> String {
-    paragraph(&line(text))
+fn told(text: &str, width: u16) -> String {
+    paragraph_in(&line(text), width)
 }
 
 /// The title of a column, and its parts below it.
@@ -53,7 +53,8 @@ fn title(column: &Column) -> String {
 const BETWEEN: usize = 3;
 
 /// The columns of each part of a table that is wider than a terminal: the first one, which names the rows, stands in each.
-fn pages(sheet: &Sheet, cells: &[Vec<String>]) -> Vec<Vec<usize>> {
+fn pages(sheet: &Sheet, cells: &[Vec<String>], width: u16) -> Vec<Vec<usize>> {
+    let room = usize::from(width);
     let widest = |at: usize| {
         let title = title(&sheet.columns[at]);
         let own = cells.iter().filter_map(|row| row.get(at));
@@ -71,7 +72,7 @@ fn pages(sheet: &Sheet, cells: &[Vec<String>]) -> Vec<Vec<usize>> {
     for at in 1..sheet.columns.len() {
         let width = widest(at);
         let last = pages.len() - 1;
-        if used + width >= usize::from(WIDTH) && pages[last].len() > 1 {
+        if used + width >= room && pages[last].len() > 1 {
             pages.push(vec![0, at]);
             used = first + width;
         } else {
@@ -82,8 +83,8 @@ fn pages(sheet: &Sheet, cells: &[Vec<String>]) -> Vec<Vec<usize>> {
     pages
 }
 
-fn page(sheet: &Sheet, cells: &[Vec<String>], columns: &[usize]) -> String {
-    let mut table = fitting();
+fn page(sheet: &Sheet, cells: &[Vec<String>], columns: &[usize], width: u16) -> String {
+    let mut table = fitting_in(width);
     table.set_header(columns.iter().map(|at| title(&sheet.columns[*at])));
     for (column, at) in table.column_iter_mut().zip(columns) {
         if !sheet.columns[*at].parts.is_empty() {

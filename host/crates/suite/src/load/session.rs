@@ -20,6 +20,9 @@ use crate::toml_file::Place;
 use pibench_core::matcher::{Matcher, MatcherError};
 use pibench_core::vocabulary::MatcherFile;
 
+/// The most that an item weighs: sums of as many items as there may be stay exact.
+const HEAVIEST: f64 = 1_000_000.0;
+
 impl Loader {
     /// `name` is the folder's name, `folder` its path from the pack's root; `tools` are the persona's, where known.
     pub(super) fn session(
@@ -122,6 +125,11 @@ impl Loader {
             report.add(
                 place.key("weight").span(),
                 format!("the weight {weight} is not above 0"),
+            );
+        } else if weight.is_finite() && *weight > HEAVIEST {
+            report.add(
+                place.key("weight").span(),
+                format!("`weight` must be at most {HEAVIEST}"),
             );
         }
         let met = met

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Loader, STAGED_LIMIT, cannot, check_length, join};
+use super::{Loader, STAGED_LIMIT, cannot, check_length, join, plain_lines};
 use crate::problem::Report;
 use crate::suite::Staged;
 use crate::toml_file::Place;
@@ -91,7 +91,13 @@ impl Loader {
                 ));
             }
             let content = self.pack.read(&source, STAGED_LIMIT);
-            let content = content.map_err(|error| cannot(&error))?;
+            let mut content = content.map_err(|error| cannot(&error))?;
+            // What reads the block at its top in a workspace knows one kind of line.
+            if file == SKILL
+                && let Ok(text) = std::str::from_utf8(&content)
+            {
+                content = plain_lines(text).into_bytes();
+            }
             let path = format!("skills/{name}/{file}");
             staged.push(Staged {
                 path,

@@ -236,6 +236,33 @@ fn loads_the_sound_pack_without_a_warning() {
 }
 
 #[test]
+fn skills_and_pages_read_as_editors_on_windows_write_them() {
+    let folder = Folder::sound();
+    let named = "skills = [\"plan\"]\ntools = [";
+    folder.edit(PERSONA_PATH, "tools = [", named);
+    folder.write(
+        SUITE_PATH,
+        &format!("{SUITE_TEXT}[web]\ncorpus = \"corpus\"\n"),
+    );
+    folder.write(
+        "people/clerk/skills/plan/SKILL.md",
+        "\u{feff}---\r\nname: plan\r\ndescription: How to plan.\r\n---\r\nOne by one.\r\n",
+    );
+    folder.write(
+        "corpus/tides.md",
+        "\u{feff}---\r\nurl: https://tides.example/\r\ntitle: Tides\r\n---\r\nHigh at\r\nnoon.\r\n",
+    );
+    let Loaded { suite, warnings } = folder.load().unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let skill = "---\nname: plan\ndescription: How to plan.\n---\nOne by one.\n";
+    assert_eq!(*suite.personas[0].skills[0].content, *skill.as_bytes());
+    assert_eq!(suite.corpus[0].title, "Tides");
+    assert_eq!(suite.corpus[0].text, "High at\nnoon.");
+    folder.write("corpus/tides.md", "title: Tides\r\n");
+    assert!(folder.load().is_err(), "a page without its block");
+}
+
+#[test]
 fn the_digest_changes_with_any_file_that_is_read() {
     let folder = Folder::sound();
     let digest = folder.load().unwrap().suite.digest;
@@ -873,6 +900,15 @@ fn checks_intents_items_and_weights() {
         "weight = inf",
         &["sessions/end/session.toml:22:10: `weight` must be a finite number"],
     );
+    for heavy in ["1e308", "1000000.5"] {
+        check(
+            END,
+            "weight = 2",
+            &format!("weight = {heavy}"),
+            &["sessions/end/session.toml:22:10: `weight` must be at most 1000000"],
+        );
+    }
+    check(END, "weight = 2", "weight = 1000000", &[]);
     check(
         END,
         "weight = 2",
@@ -1059,6 +1095,14 @@ fn checks_people_tools_and_apps() {
         "[apps.phone]\nx = 1\n\n[[files]]",
         &[
             "sessions/end/session.toml:25:1: warning: the persona has no tools of the app `phone` (add `phone__*` to the persona's tools, or take the records away)",
+        ],
+    );
+    check(
+        END,
+        "[[files]]",
+        "[apps.note]\nx = 1\n\n[[files]]",
+        &[
+            "sessions/end/session.toml:25:1: warning: the persona has no tools of the app `note` (did you mean `notes`?)",
         ],
     );
 }

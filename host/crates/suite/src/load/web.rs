@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Loader, join};
+use super::{Loader, join, plain_lines};
 use crate::manifest::{WebFile, WebProvider};
 use crate::problem::Problem;
 use crate::problem::Report;
@@ -88,7 +88,8 @@ impl Loader {
         let mut urls = BTreeSet::new();
         for name in names {
             let path = join(folder, &name);
-            let page = self.source(&path).and_then(|source| page(&source.text));
+            let source = self.source(&path);
+            let page = source.and_then(|source| page(&plain_lines(&source.text)));
             match page {
                 Ok(page) if urls.insert(page.url.clone()) => pages.push(page),
                 Ok(page) => self.page_problem(&path, format!("a second page `{}`", page.url)),

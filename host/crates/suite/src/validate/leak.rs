@@ -21,16 +21,17 @@ pub(super) fn check(ground: &Ground<'_>, shown: &Shown, report: &mut Report<'_>)
     let Ground { file, root, .. } = ground;
     for (index, intent) in file.intents.iter().enumerate() {
         let place = root.key("intents").index(index).key("content");
-        check_secret(ground, shown, &intent.content, &place, report);
+        let texts = shown.texts.iter().chain(&shown.facts);
+        check_secret(ground, texts, &intent.content, &place, report);
         check_request(ground, index, &place, report);
     }
     for (index, item) in file.checklist.iter().enumerate() {
         let place = root.key("checklist").index(index);
         let criterion = place.key("criterion");
-        check_secret(ground, shown, &item.criterion, &criterion, report);
+        check_secret(ground, &shown.texts, &item.criterion, &criterion, report);
         let config = item.rule.as_ref().map(|rule| sentences(&rule.config));
         for secret in config.into_iter().flatten() {
-            check_secret(ground, shown, secret, &place.key("rule"), report);
+            check_secret(ground, &shown.texts, secret, &place.key("rule"), report);
         }
     }
 }
@@ -45,9 +46,9 @@ fn sentences(value: &Value) -> Vec<&str> {
     }
 }
 
-fn check_secret(
+fn check_secret<'t>(
     ground: &Ground<'_>,
-    shown: &Shown,
+    texts: impl IntoIterator<Item = &'t Text>,
     secret: &str,
     place: &Place<'_>,
     report: &mut Report<'_>,
@@ -58,7 +59,7 @@ fn check_secret(
         Some(spans) => text.seen.has_of(spans),
         None => stands_in(secret, &text.words),
     };
-    let leaks = shown.texts.iter().filter(tells);
+    let leaks = texts.into_iter().filter(tells);
     for text in leaks {
         let message = format!("{} has this in the same words", text.place);
         ground.report(report, place, message, REWORD);

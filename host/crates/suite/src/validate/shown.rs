@@ -28,6 +28,8 @@ impl Text {
 /// Grows from session to session.
 pub(super) struct Shown {
     pub(super) texts: Vec<Text>,
+    /// What the user tells whoever asks: it costs no intent, so it may be none.
+    pub(super) facts: Vec<Text>,
     user_md: String,
     /// By workspace path, the latest content.
     files: BTreeMap<String, String>,
@@ -37,7 +39,12 @@ pub(super) struct Shown {
 
 impl Shown {
     pub(super) fn of_persona(suite: &Suite, persona: &Persona, tools: &[ToolText]) -> Self {
+        let facts = persona.facts.iter().map(|(kind, value)| {
+            let place = format!("the fact `{kind}` of the persona");
+            Text::new(place, format!("{kind}\n{value}"))
+        });
         let mut shown = Self {
+            facts: facts.collect(),
             texts: vec![Text::new("`USER.md`".into(), persona.user_md.clone())],
             user_md: persona.user_md.clone(),
             files: BTreeMap::new(),

@@ -321,6 +321,16 @@ fn usage_and_truncation_are_read() {
 }
 
 #[test]
+fn no_more_was_cached_than_was_sent() {
+    let body = json!({
+        "choices": [{"message": {"content": "a"}}],
+        "usage": {"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 4_000}},
+    });
+    let usage = reply(body.to_string().as_bytes()).unwrap().usage;
+    assert_eq!((usage.input_tokens, usage.cached_tokens), (10, 10));
+}
+
+#[test]
 fn thinking_that_only_the_total_holds_is_output() {
     let body = json!({
         "choices": [{"message": {"content": "a"}}],

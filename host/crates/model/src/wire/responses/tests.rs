@@ -180,6 +180,17 @@ fn text_thinking_calls_and_usage_are_read_and_go_back_as_they_came() {
 }
 
 #[test]
+fn no_more_was_cached_than_was_sent() {
+    let body = json!({
+        "status": "completed",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "a"}]}],
+        "usage": {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4_000}},
+    });
+    let usage = read(&body).unwrap().usage;
+    assert_eq!((usage.input_tokens, usage.cached_tokens), (10, 10));
+}
+
+#[test]
 fn a_cut_answer_and_a_refusal_are_known() {
     let body = |reason: &str| json!({"status": "incomplete", "incomplete_details": {"reason": reason}, "output": []});
     assert!(read(&body("max_output_tokens")).unwrap().truncated);

@@ -1,0 +1,91 @@
+//! What plugins refuse of a suite's files: rules that a grader does not take, records that an app does not. Nothing is played.
+
+use std::collections::BTreeSet;
+
+use super::guests::check_rules;
+use crate::records::{Opening, Refused};
+use pibench_sandbox::app::OpenError;
+use pibench_sandbox::{Limits, Plugins};
+use pibench_suite::problem::Problem;
+use pibench_suite::suite::{Persona, Session, Suite};
+use pibench_suite::validate::{Authored, Part};
+
+/// What puts refused records right.
+const MEND: &str = "mend the record: entries are counted from 0";
+
+/// Problems with the places that they leave unplayed.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    pub problems: Vec<Problem>,
+    /// Personas whose apps cannot be opened.
+    pub(super) personas: BTreeSet<String>,
+    /// Sessions, by persona, of which a rule or a record is refused.
+    pub(super) sessions: BTreeSet<(String, String)>,
+}
+
+impl Refusals {
+    /// Asks the graders and the apps; of those that are `absent` a problem was told.
+    pub async fn of(
+        suite: &Suite,
+        authored: &Authored<'_>,
+        plugins: &Plugins,
+        absent: &BTreeSet<String>,
+    ) -> Self {
+        let mut refusals = Self::default();
+        for (persona, session, problem) in check_rules(suite, authored, plugins, absent).await {
+            refusals.sessions.insert((persona, session));
+            refusals.problems.push(problem);
+        }
+        let opening = Opening {
+            plugins,
+            limits: Limits::APP,
+            reset: suite.reset,
+        };
+        for persona in &suite.personas {
+            if persona.app_names().iter().any(|app| absent.contains(app)) {
+                continue;
+            }
+            let sessions: Vec<&Session> = persona.sessions.iter().collect();
+            for refused in opening.refused(persona, &sessions).await {
+                refusals.add_records(persona, refused, authored);
+            }
+        }
+        refusals
+    }
+
+    fn add_records(&mut self, persona: &Persona, refused: Refused, authored: &Authored<'_>) {
+        let Refused {
+            app,
+            session,
+            error,
+        } = refused;
+        let reason = match error {
+            OpenError::Records { reason, .. } => reason,
+            other => other.to_string(),
+        };
+        let message = format!("`{app}` does not take the records: {reason}");
+        let persona = &persona.id;
+        if let Some(session) = session {
+            let part = Part::Key("apps");
+            let problem = authored.session_problem(persona, &session, part, message, MEND);
+            self.problems.push(problem);
+            self.sessions.insert((persona.clone(), session));
+            return;
+        }
+        let key = if reason.starts_with("people") {
+            "people"
+        } else {
+            "apps"
+        };
+        let told = authored.persona_problem(persona, key, &message, MEND);
+        // Imported data cannot be played with them either.
+        let error = |problem: Problem| {
+            if problem.is_error() {
+                return problem;
+            }
+            Problem::of_file(problem.file(), problem.message()).help(MEND)
+        };
+        self.problems.extend(told.into_iter().map(error));
+        self.personas.insert(persona.clone());
+    }
+}
