@@ -97,8 +97,9 @@ pub(super) fn say_who_stays(args: &SettingArgs, suite: &Suite) {
         return;
     }
     let agents: Vec<&str> = catalog::panel(&suite.agent).collect();
+    let known = Catalog::with(&suite.providers, &suite.models);
     let is_apart = |name: &&str| {
-        let own = provider_of(name, &Catalog::with(&suite.providers, &suite.models));
+        let own = provider_of(name, &known);
         own.is_some_and(|own| suite.providers.contains_key(&for_agent(&own)))
     };
     for (role, named) in [("user agent", &suite.user), ("judge", &suite.judge)] {

@@ -74,9 +74,9 @@ pub struct Difference {
 impl Difference {
     /// Between two releases.
     pub fn between(a: Side<'_>, b: Side<'_>) -> Self {
+        let told = changes(a, b);
         let mut found = Self {
-            changes: changes(a, b),
-            files: files(a, b),
+            files: files(a, b, &told),
             fields: fields(a.manifest, b.manifest),
             defaults: defaults(a.suite, b.suite),
             ..Self::default()
@@ -94,7 +94,7 @@ impl Difference {
                 let list = to(&mut found).entry(id.to_owned()).or_default();
                 list.push(of.to_owned());
             };
-            let reached = reached(&changes(a, b), id, &before);
+            let reached = reached(&told, id, &before);
             for session in &before {
                 if !after.contains(session) {
                     put(|all| &mut all.gone, session);
@@ -108,6 +108,7 @@ impl Difference {
                 put(|all| &mut all.new, session);
             }
         }
+        found.changes = told;
         found
     }
 
@@ -182,7 +183,8 @@ fn changes(a: Side<'_>, b: Side<'_>) -> Vec<Change> {
     changes
 }
 
-fn files(a: Side<'_>, b: Side<'_>) -> BTreeMap<String, &'static str> {
+/// `told`: what is told of in other words.
+fn files(a: Side<'_>, b: Side<'_>, told: &[Change]) -> BTreeMap<String, &'static str> {
     let (one, other) = (digests(a), digests(b));
     let folders = folders(&a.suite.parts, &b.suite.parts);
     let is_of_session = |path: &str| {
@@ -190,7 +192,6 @@ fn files(a: Side<'_>, b: Side<'_>) -> BTreeMap<String, &'static str> {
         let mut rests = folders.keys().filter_map(rest);
         rests.any(|rest| rest.starts_with("/sessions/"))
     };
-    let told = changes(a, b);
     let mut files = BTreeMap::new();
     for path in one.keys().chain(other.keys()).copied() {
         let how = match (one.get(path), other.get(path)) {
