@@ -71,14 +71,16 @@ fn journals_are_the_same_bytes_for_one_job_and_eight() {
     let scene = Scene::new();
     let personas = load(Utf8Path::from_path(&embedded()).unwrap());
     let personas = personas.unwrap().suite.personas.len();
-    for agent in ["reference", "cheat"] {
+    // The one that calls every tool takes longer, and one run of it shows as much.
+    for (agent, runs) in [("reference", 2), ("cheat", 1)] {
         let journals = |out: &str, jobs: &str| {
-            scene.play_all(out, &["--agent", agent, "--runs", "2", "--jobs", jobs]);
+            let many = runs.to_string();
+            scene.play_all(out, &["--agent", agent, "--runs", &many, "--jobs", jobs]);
             files(&scene.path(out).join("journal"))
         };
         let one = journals(&format!("{agent}-1"), "1");
         let eight = journals(&format!("{agent}-8"), "8");
-        assert_eq!(one.len(), 2 * personas);
+        assert_eq!(one.len(), personas * runs);
         assert!(one == eight, "{agent}: the journals differ");
     }
 }

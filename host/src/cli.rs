@@ -549,7 +549,7 @@ pub struct PersonaArgs {
 pub enum PersonaCommand {
     /// Add a persona with one session to a suite, sound as they are, to be rewritten.
     New {
-        /// The suite file.
+        /// The suite file, or its folder: the persona is added to its list, and written into the folder `personas` beside it.
         #[arg(value_name = "SUITE.toml")]
         suite: Utf8PathBuf,
         /// Lower case letters, digits, `-` and `_`; names the folder.

@@ -14,7 +14,7 @@ use pibench_model::provider::for_agent;
 use pibench_report::grid::paragraph;
 use pibench_suite::catalog;
 use pibench_suite::catalog::{Catalog, built_in};
-use pibench_suite::load::{Assignment, Loaded, is_http, load_with};
+use pibench_suite::load::{Assignment, is_http, read_catalog};
 use pibench_suite::suite::Suite;
 
 /// The name of the model's entry where the agent is PROVIDER/MODEL, and nothing is known of that.
@@ -40,7 +40,8 @@ pub(super) fn assignments(
     }
     let catalog = built_in();
     let servers = if base_url.is_some() {
-        servers(args, suite)
+        // What is wrong with the suite is told when it is loaded.
+        read_catalog(suite, &args.assignments())
     } else {
         Catalog::default()
     };
@@ -80,15 +81,6 @@ fn check_address(url: &str) -> Result<(), Failure> {
         "use --base-url{shown}: it is no http or https address; want http://HOST:PORT/v1 or https://HOST/v1"
     ))
     .or_exit(Exit::Usage)
-}
-
-/// The servers that are known, with the suite's own. What is wrong with the suite is told when it is loaded.
-fn servers(args: &SettingArgs, suite: &Utf8Path) -> Catalog {
-    let loaded = load_with(suite, &args.assignments());
-    loaded.map_or_else(
-        |_| built_in(),
-        |Loaded { suite, .. }| Catalog::with(&suite.providers, &suite.models),
-    )
 }
 
 /// Says who is not asked at `--base-url`, though the agent by the same name is.

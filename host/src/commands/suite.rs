@@ -9,12 +9,13 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_report::draft as folder;
 use pibench_suite::draft;
 use pibench_suite::draft::{Draft, DraftError};
+use pibench_suite::load::{SUITE, suite_above};
 
 pub(super) fn suite(command: &SuiteCommand) -> Result<Exit, Failure> {
     match command {
         SuiteCommand::Export { dir } => export(dir),
         SuiteCommand::New { dir } => {
-            let file = dir.join("suite.toml");
+            let file = dir.join(SUITE);
             write_draft(draft::suite(dir), &format!("check {file}"))
         }
     }
@@ -27,22 +28,10 @@ pub(super) fn persona(command: &PersonaCommand) -> Result<Exit, Failure> {
 
 pub(super) fn session(command: &SessionCommand) -> Result<Exit, Failure> {
     let SessionCommand::New { persona, id } = command;
-    let next = format!("check {} --session {id}", suite_above(persona));
+    let suite = suite_above(persona);
+    let suite = suite.as_deref().unwrap_or(persona);
+    let next = format!("check {suite} --session {id}");
     write_draft(draft::session(persona, id), &next)
-}
-
-/// The file of the suite that a persona's folder lies in; the folder itself where there is none above it.
-fn suite_above(persona: &Utf8Path) -> Utf8PathBuf {
-    let find = |folder: &Utf8Path| {
-        let files = folder.ancestors().skip(1).take(3);
-        let mut files = files.map(|folder| folder.join("suite.toml"));
-        files.find(|file| file.is_file())
-    };
-    // What lies above `.` is known by its whole path only.
-    let whole = || find(&persona.canonicalize_utf8().ok()?);
-    find(persona)
-        .or_else(whole)
-        .unwrap_or_else(|| persona.to_owned())
 }
 
 /// Writes the suite that the program carries.
@@ -66,7 +55,7 @@ fn export(dir: &Utf8Path) -> Result<Exit, Failure> {
     written
         .with_context(|| format!("write the suite into {dir}"))
         .or_exit(Exit::Io)?;
-    println!("{dir}/suite.toml");
+    println!("{dir}/{SUITE}");
     Ok(Exit::Complete)
 }
 

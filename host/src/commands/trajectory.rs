@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use super::report::{check_one, failure};
 use crate::cli::TrajectoryArgs;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_core::count::list_first;
 use pibench_core::near::did_you_mean;
 use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::trajectory::Timed;
@@ -92,16 +93,9 @@ fn check_known(
     let meant = did_you_mean(unknown, known.iter().copied());
     known.sort_unstable();
     known.dedup();
-    let more = known.len().saturating_sub(MOST_NAMED);
-    known.truncate(MOST_NAMED);
-    let more = if more > 0 {
-        format!(", {more} more")
-    } else {
-        String::new()
-    };
     Err(anyhow!(
-        "find {what} `{unknown}` in {dir}{meant}: it has {}{more}",
-        known.join(", ")
+        "find {what} `{unknown}` in {dir}{meant}: it has {}",
+        list_first(known, MOST_NAMED)
     ))
     .or_exit(Exit::InvalidInput)
 }

@@ -201,7 +201,7 @@ pub fn submission(bytes: &[u8]) {
                 assert!(files(to.as_std_path()) >= found.runs.len());
                 for run in &found.runs {
                     assert!(run.join("seal.json").is_file());
-                    let _ = submission::journals(run);
+                    let _ = submission::digest_played(run);
                 }
             }
             Err(error) => assert!(!error.to_string().is_empty()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use strsim::levenshtein;
 
 use crate::pattern::Pattern;
 use crate::schema::Schema;
@@ -158,24 +159,9 @@ fn each(
 
 /// The operator that is at most two letters away.
 fn near(key: &str) -> Option<&'static str> {
-    let away = OPERATORS.map(|operator| (letters_between(key, operator), operator));
+    let away = OPERATORS.map(|operator| (levenshtein(key, operator), operator));
     let nearest = away.into_iter().min()?;
     (nearest.0 <= 2).then_some(nearest.1)
-}
-
-/// How many letters must be put in, taken out or replaced.
-fn letters_between(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (above, a) in one.chars().enumerate() {
-        let mut diagonal = above;
-        row[0] = above + 1;
-        for (index, b) in other.chars().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[index + 1];
-            row[index + 1] = replaced.min(diagonal + 1).min(row[index] + 1);
-        }
-    }
-    row[other.chars().count()]
 }
 
 fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {

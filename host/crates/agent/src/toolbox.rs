@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::tokens;
-use super::tools::{Builtin, excerpt};
+use super::tools::{BAD_ARGUMENTS, Builtin, NO_OBJECT, NO_TOOL, excerpt};
 use pibench_core::message::ToolSpec;
 use pibench_core::near::nearest;
 use pibench_core::vocabulary::Scaffold;
@@ -115,21 +115,18 @@ impl Toolbox {
             return Some(self.unknown(tool));
         };
         if let Value::String(text) = arguments {
-            return Some(format!(
-                "the arguments are no JSON object: {}",
-                excerpt(text)
-            ));
+            return Some(format!("{NO_OBJECT}: {}", excerpt(text)));
         }
         let objection = check.objection(arguments)?;
-        Some(format!("bad arguments: {objection}"))
+        Some(format!("{BAD_ARGUMENTS}{objection}"))
     }
 
     /// There is no such tool; the nearest name, if there is one.
     fn unknown(&self, tool: &str) -> String {
         let names = self.specs().iter().map(|spec| spec.name.as_str());
         match nearest(tool, names) {
-            Some(name) => format!("there is no tool `{tool}`; did you mean `{name}`?"),
-            None => format!("there is no tool `{tool}`"),
+            Some(name) => format!("{NO_TOOL}`{tool}`; did you mean `{name}`?"),
+            None => format!("{NO_TOOL}`{tool}`"),
         }
     }
 }

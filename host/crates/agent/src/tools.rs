@@ -34,6 +34,12 @@ pub const MESSAGE: &str = "message";
 /// The name of [`Builtin::AskUser`].
 pub const ASK_USER: &str = "ask_user";
 
+/// How the answer to a call begins that no tool took.
+pub const NOT_TAKEN: [&str; 3] = [BAD_ARGUMENTS, NO_OBJECT, NO_TOOL];
+pub(crate) const BAD_ARGUMENTS: &str = "bad arguments: ";
+pub(crate) const NO_OBJECT: &str = "the arguments are no JSON object";
+pub(crate) const NO_TOOL: &str = "there is no tool ";
+
 /// The most that a tool answers, in characters.
 const MAX_CHARACTERS: usize = 128_000;
 
@@ -231,10 +237,7 @@ impl Builtin {
     fn parse<T: DeserializeOwned>(self, arguments: &Value) -> Result<T, Refusal> {
         // Taken from an array, serde would read the fields by position.
         if !arguments.is_object() {
-            return Err(Refusal::new(format!(
-                "the arguments are no JSON object; {}",
-                self.usage()
-            )));
+            return Err(Refusal::new(format!("{NO_OBJECT}; {}", self.usage())));
         }
         T::deserialize(arguments).map_err(|error| {
             Refusal::new(format!(
@@ -275,7 +278,7 @@ impl<'a> Tool<'a> {
         let Some(builtin) = Builtin::named(name) else {
             let (app, tool) = name
                 .split_once("__")
-                .ok_or_else(|| Refusal::new(format!("there is no tool `{name}`")))?;
+                .ok_or_else(|| Refusal::new(format!("{NO_TOOL}`{name}`")))?;
             return Ok(Self::App {
                 app,
                 tool,

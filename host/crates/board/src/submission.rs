@@ -365,7 +365,7 @@ fn runs_of(list: &List, to: &Path) -> Result<Vec<PathBuf>, String> {
 /// What tells a run from others, whoever it is said to be of: BLAKE3 of what was played, hex. Names of players, the chain, numbers of
 /// tokens, reasons of judges, and the how manieth run an episode is, can be written anew by whoever copies a run, and no check fails.
 /// What rules, graders and judges looked at is left.
-pub fn journals(run: &Path) -> Result<String, SubmissionError> {
+pub fn digest_played(run: &Path) -> Result<String, SubmissionError> {
     let refused = |reason: &dyn std::fmt::Display| SubmissionError::Refused {
         path: run.to_owned(),
         reason: reason.to_string(),

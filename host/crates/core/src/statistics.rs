@@ -79,7 +79,8 @@ pub enum Measure {
 }
 
 impl Measure {
-    fn of(self, session: &SessionScores) -> &[Option<f64>] {
+    /// A session's scores of this kind, one for each run.
+    pub fn of(self, session: &SessionScores) -> &[Option<f64>] {
         match self {
             Self::Proc => &session.proc,
             Self::Comp => &session.comp,
@@ -133,7 +134,8 @@ pub struct Difference {
     /// At alpha 0.05 and power 0.8, from the spread of the groups' differences (normal approximation). Null where the
     /// interval is null, and if the differences do not vary.
     pub smallest_detectable: Option<f64>,
-    /// The noise floor: sample standard deviation over the runs' overall scores; null for fewer than two runs.
+    /// The noise floor: sample standard deviation over the runs' overall scores; null for fewer than two runs, and null where a run
+    /// lacks the score of a session that another has.
     pub std_a: Option<f64>,
     pub std_b: Option<f64>,
 }

@@ -12,7 +12,7 @@ use crate::PackError;
 use crate::contents::Contents;
 
 /// The file's name, in the pack's own folder.
-pub const FILE: &str = "suite.toml";
+pub use pibench_suite::load::SUITE as FILE;
 
 /// Bytes of the file, as of any suite file.
 const LIMIT: u64 = 1 << 20;

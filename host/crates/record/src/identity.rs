@@ -7,6 +7,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::folder::Manifest;
+use pibench_core::count::list_first;
 
 /// Keys that change no score: when and where it was played, and what another key has by its contents.
 const ELSEWHERE: [&str; 9] = [
@@ -100,13 +101,7 @@ fn of(keys: &[&str], mut all: Vec<Difference>) -> Vec<Difference> {
 
 /// Differences in one line, the first of many.
 pub fn listed(differences: &[Difference]) -> String {
-    const SHOWN: usize = 6;
-    let shown = differences.iter().take(SHOWN).map(Difference::to_string);
-    let mut shown: Vec<String> = shown.collect();
-    if differences.len() > SHOWN {
-        shown.push(format!("{} more", differences.len() - SHOWN));
-    }
-    shown.join(", ")
+    list_first(differences, 6)
 }
 
 /// The manifest as far as it counts.

@@ -15,6 +15,7 @@ use super::journal::JournalError;
 use super::mirror;
 use super::standing::{Far, how_far};
 use pibench_core::cost::MicroUsd;
+use pibench_core::count::list_first;
 
 /// How the folder of a part is called, before its number.
 pub const PART: &str = "part-";
@@ -116,19 +117,10 @@ pub fn not_begun(dir: &Path) -> Result<Option<String>, FolderError> {
     if missing.is_empty() {
         return Ok(None);
     }
-    let numbers = missing.iter().take(MOST_NAMED).map(u32::to_string);
-    let mut numbers: Vec<String> = numbers.collect();
-    if let Some(more) = missing
-        .len()
-        .checked_sub(MOST_NAMED)
-        .filter(|more| *more > 0)
-    {
-        numbers.push(format!("{more} more"));
-    }
     let begun = (of as usize).saturating_sub(missing.len());
     Ok(Some(format!(
         "{begun} of {of} parts are begun, and not {}",
-        numbers.join(", ")
+        list_first(&missing, MOST_NAMED)
     )))
 }
 

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 use super::escape::line;
 use super::grid::{fitting, keep_words, paragraph};
 use super::run_record::RunRecord;
-use pibench_core::count::count;
+use pibench_core::count::{count, list_first};
 use pibench_core::player::Player;
 use pibench_core::statistics::{
     Comparison, Difference, FEWEST_TOLD, Interval, MeasureComparison, SessionPair, SessionScores,
@@ -76,16 +76,11 @@ fn unscored(side: &str, scores: &[SessionScores]) -> Option<String> {
         return None;
     }
     let all: usize = scores.iter().map(|session| session.proc.len()).sum();
-    let lacking = named.len();
-    if lacking > MOST_NAMED {
-        named.truncate(MOST_NAMED);
-        named.push(format!("{} more", lacking - MOST_NAMED));
-    }
     Some(format!(
         "{side}: {} of {all} sessions are scored; left out: {}. A session's score is the mean over the runs that scored it, so that \
          the mean over all may be another than that of `run` and `report`.",
-        all - lacking,
-        named.join(", ")
+        all - named.len(),
+        list_first(&named, MOST_NAMED)
     ))
 }
 

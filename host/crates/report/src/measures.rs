@@ -163,18 +163,18 @@ pub(super) fn own_scores(a: &RunRecord, b: &RunRecord) -> Result<Option<Pair>, R
 /// Compares runs by these scores. Where a run lacks the score of a session that another has, the deviation over runs is that of
 /// another mean than the one over sessions, and is left out.
 pub fn compare_runs(a: &[SessionScores], b: &[SessionScores], seed: u64) -> Comparison {
-    let is_ragged =
-        |runs: &[Option<f64>]| runs.iter().any(Option::is_some) && runs.iter().any(Option::is_none);
+    let is_ragged = |session: &SessionScores, measure: Measure| {
+        let runs = measure.of(session);
+        runs.iter().any(Option::is_some) && runs.iter().any(Option::is_none)
+    };
     let mut found = compare(a, b, seed);
-    let proc = |side: &[SessionScores]| side.iter().any(|one| is_ragged(&one.proc));
-    if let Some(overall) = &mut found.proc.overall {
-        overall.std_a.take_if(|_| proc(a));
-        overall.std_b.take_if(|_| proc(b));
-    }
-    let comp = |side: &[SessionScores]| side.iter().any(|one| is_ragged(&one.comp));
-    if let Some(overall) = &mut found.comp.overall {
-        overall.std_a.take_if(|_| comp(a));
-        overall.std_b.take_if(|_| comp(b));
+    let of_proc = (&mut found.proc, Measure::Proc);
+    for (compared, measure) in [of_proc, (&mut found.comp, Measure::Comp)] {
+        if let Some(overall) = &mut compared.overall {
+            let lacks = |side: &[SessionScores]| side.iter().any(|one| is_ragged(one, measure));
+            overall.std_a.take_if(|_| lacks(a));
+            overall.std_b.take_if(|_| lacks(b));
+        }
     }
     found
 }

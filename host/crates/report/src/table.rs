@@ -10,7 +10,7 @@ use super::escape::line;
 use super::grid::{fits, fitting, keep_words, paragraph};
 use super::run_record::{marked, name};
 use super::tables::{at_end, tally, unanswered, uncounted};
-use pibench_core::count::count;
+use pibench_core::count::{count, list_first};
 use pibench_core::player::Mark;
 use pibench_record::event::FaultKind;
 use pibench_record::results::{FaultLine, RunResults, SessionLine};
@@ -419,18 +419,12 @@ impl Cause {
                 line(&fault.message)
             );
         }
-        let sessions = self.sessions.len();
-        let named = self.sessions.iter().take(MOST_NAMED).cloned();
-        let mut named: Vec<String> = named.collect();
-        if sessions > MOST_NAMED {
-            named.push(format!("{} more", sessions - MOST_NAMED));
-        }
         format!(
             "{of}- {} {kind} faults in {}: {} ({})",
             self.times,
-            count(sessions, "session"),
+            count(self.sessions.len(), "session"),
             line(without_blob(&fault.message)),
-            named.join(", ")
+            list_first(&self.sessions, MOST_NAMED)
         )
     }
 }

@@ -19,6 +19,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::catalog;
+use crate::catalog::Catalog;
 use crate::identity;
 use crate::manifest::{
     AgentFile, FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile,
@@ -59,7 +60,7 @@ const SMALLEST_WINDOW: u32 = 32_768;
 const MOST: u32 = 1000;
 
 /// The files' names within their folders.
-pub(super) const SUITE: &str = "suite.toml";
+pub const SUITE: &str = "suite.toml";
 pub(super) const PERSONA: &str = "persona.toml";
 pub(super) const SESSION: &str = "session.toml";
 
@@ -78,6 +79,20 @@ pub fn suite_file(path: &Utf8Path) -> Utf8PathBuf {
     } else {
         path.to_owned()
     }
+}
+
+/// The file of the suite that a path lies in: as the path was named, else from the root. None where there is none above.
+pub fn suite_above(path: &Utf8Path) -> Option<Utf8PathBuf> {
+    let find = |path: &Utf8Path| {
+        // What is left of a path when its `..` are taken away lies elsewhere.
+        let folders = path
+            .ancestors()
+            .take_while(|folder| !folder.ends_with(".."));
+        let mut files = folders.map(|folder| folder.join(SUITE));
+        files.find(|file| file.is_file())
+    };
+    // What lies above `.` is known by its whole path only.
+    find(path).or_else(|| find(&path.canonicalize_utf8().ok()?))
 }
 
 /// Reads a suite file and all that it names, below the file's folder. On failure, every problem that was found:
@@ -117,6 +132,21 @@ fn load_set(path: &Utf8Path, assigned: &[Assignment]) -> Result<Loaded, Problems
             Err(Problems(errors.map(problem).collect()))
         }
     }
+}
+
+/// The servers and models that a suite file with these settings knows, the built-in ones among them. What it names is not read, and
+/// what is wrong with it not told.
+pub fn read_catalog(path: &Utf8Path, assigned: &[Assignment]) -> Catalog {
+    let path = suite_file(path);
+    let (folder, name) = folder_and_name(&path);
+    let read = || -> Option<SuiteFile> {
+        let mut loader = Loader::open(folder).ok()?;
+        let source = loader.assign(name, assigned).ok()?;
+        loader.file(&source, |_, document, report| document.read(report))
+    };
+    read().map_or_else(catalog::built_in, |file| {
+        Catalog::with(&file.providers, &file.models)
+    })
 }
 
 /// What of a suite could be read, however much is wrong with the rest, and every problem: for who looks for more. The

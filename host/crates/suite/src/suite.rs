@@ -114,6 +114,13 @@ impl Suite {
             .collect()
     }
 
+    /// A session by the ids of its persona and itself, and that persona.
+    pub fn find_session(&self, persona: &str, session: &str) -> Option<(&Persona, &Session)> {
+        let persona = self.personas.iter().find(|one| one.id == persona)?;
+        let session = persona.sessions.iter().find(|one| one.id == session)?;
+        Some((persona, session))
+    }
+
     /// The personas of which anything is played, where these personas and these sessions are; empty lists leave nothing out.
     pub fn played<'a>(
         &'a self,

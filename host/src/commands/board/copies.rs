@@ -17,7 +17,7 @@ pub(super) fn refuse_copies(sent: &mut [(Utf8PathBuf, Checked)], rules: &Rules) 
         let is_sound = checked.reasons.is_empty();
         let sound = checked.runs.iter_mut().enumerate();
         for (r, run) in sound.filter(|(_, run)| is_sound && run.reasons.is_empty()) {
-            match submission::journals(run.dir.as_std_path()) {
+            match submission::digest_played(run.dir.as_std_path()) {
                 Ok(digest) => holders.entry(digest).or_default().push((a, r)),
                 // Nothing of a private record is told here.
                 Err(_) => run.reasons.push("its journals cannot be read".into()),

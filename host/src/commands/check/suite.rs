@@ -18,14 +18,11 @@ use pibench_engine::check::{
 use pibench_engine::plan::{Guests, search};
 use pibench_report::check as report;
 use pibench_report::check::Offered;
-use pibench_suite::load::{readable, suite_file};
+use pibench_suite::load::{readable, suite_above, suite_file};
 use pibench_suite::problem::Problem;
 use pibench_suite::statistics::{categories_table, personas_table, statistics};
 use pibench_suite::suite::{Persona, Suite};
 use pibench_suite::validate::{Authored, Tools, material_tokens};
-
-/// A suite's file in its folder.
-const SUITE: &str = "suite.toml";
 
 /// The most tools that `OpenAI` takes in a request.
 const MOST_TOOLS: usize = 128;
@@ -57,25 +54,26 @@ pub(super) fn check(
     let Guests { plugins, .. } = Guests::of(&machine, &suite, dirs, suite.policy.as_deref())?;
     let runtime = runtime()?;
     let there = runtime.block_on(There::of(&suite, &plugins));
+    let absent = there.absent();
     let as_read = runtime.block_on(as_read(&suite, &plugins, &mut problems));
     let authored = Authored::read(&as_read).or_exit(Exit::Io)?;
     let tools = Tools {
         known: &there.tools,
-        absent: &there.absent,
+        absent: &absent,
     };
     let faults = there.faults.iter();
     problems.extend(faults.map(|(name, reason)| authored.plugin_problem(name, reason, &tools)));
     problems.extend(authored.problems(&tools));
     let offered = offered(&suite, &there.specs).or_exit(Exit::InvalidInput)?;
     problems.extend(too_many_tools(&authored, &offered));
-    let asked = Refusals::of(&suite, &authored, &plugins, &there.absent);
+    let asked = Refusals::of(&suite, &authored, &plugins, &absent);
     let refusals = runtime.block_on(asked);
     problems.extend_from_slice(&refusals.problems);
     let ground = Ground {
         machine: &machine,
         plugins: args.plugins.as_deref(),
         authored: &authored,
-        absent: &there.absent,
+        absent: &absent,
         broken: &broken,
         refusals: &refusals,
         sessions: &args.session,
@@ -112,11 +110,7 @@ fn read_only(path: &Utf8Path, problems: Vec<Problem>) -> Found {
     if !is_part {
         return found;
     }
-    // As it was named, else from the root.
-    let whole = path.canonicalize_utf8();
-    let whole = whole.unwrap_or_else(|_| path.to_owned());
-    let mut above = path.ancestors().chain(whole.ancestors()).map(suite_file);
-    let suite = above.find(|file| file.file_name() == Some(SUITE) && file.is_file());
+    let suite = suite_above(path);
     let named = suite.as_deref().map_or("that names it", Utf8Path::as_str);
     Found {
         text: format!("Read only: to play it, check the suite {named}.\n"),

@@ -131,8 +131,7 @@ fn also(plays: usize, examples: usize) -> String {
 }
 
 fn rule<'s>(suite: &'s Suite, persona: &str, session: &str, item: usize) -> Option<&'s Rule> {
-    let persona = suite.personas.iter().find(|one| one.id == persona)?;
-    let session = persona.sessions.iter().find(|one| one.id == session)?;
+    let (_, session) = suite.find_session(persona, session)?;
     match &session.checklist.get(item)?.grading {
         Grading::Rule(rule) => Some(rule),
         Grading::Rubric { .. } => None,

@@ -27,7 +27,8 @@ pub(super) async fn check(
         let asked = sessions.iter().any(|id| id == history.session);
         let is_broken = ground.is_broken(history.persona, history.session);
         // What was left out of the suite is not played.
-        asked && !is_broken && place(suite, history).is_some()
+        let found = suite.find_session(history.persona, history.session);
+        asked && !is_broken && found.is_some()
     });
     if histories.is_empty() {
         return Ok((Vec::new(), Breaks::default()));
@@ -87,20 +88,11 @@ fn name(at: usize) -> String {
     format!("example.{at}")
 }
 
-/// Where an example belongs.
-fn place<'s>(suite: &'s Suite, history: &History<'_>) -> Option<(&'s Persona, &'s Session)> {
-    let mut personas = suite.personas.iter();
-    let persona = personas.find(|persona| persona.id == history.persona)?;
-    let mut sessions = persona.sessions.iter();
-    let session = sessions.find(|session| session.id == history.session)?;
-    Some((persona, session))
-}
-
 /// The persona with the sessions that the one of these examples depends on, and then a session for each example: nothing is
 /// judged but its one item.
 fn persona(suite: &Suite, examples: &[(usize, History<'_>)]) -> Option<Persona> {
     let (first, history) = examples.first()?;
-    let (persona, session) = place(suite, history)?;
+    let (persona, session) = suite.find_session(history.persona, history.session)?;
     let earlier = persona.sessions.iter();
     let earlier = earlier.filter(|earlier| session.depends_on.contains(&earlier.id));
     let earlier = earlier.map(|earlier| Session {

@@ -6,19 +6,13 @@ use super::Ground;
 use super::breaks::Breaks;
 use super::examples::ANSWER;
 use super::play::End;
+use pibench_agent::tools::NOT_TAKEN;
 use pibench_core::record::{CallStatus, Outcome, Status};
 use pibench_record::event;
 use pibench_record::event::{FaultKind, ItemVerdict, SessionFinished, Turn};
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::{Session, Step, Suite};
 use pibench_suite::validate::Part;
-
-/// How a call is answered that no tool took.
-const NOT_TAKEN: [&str; 3] = [
-    "bad arguments: ",
-    "the arguments are no JSON object",
-    "there is no tool ",
-];
 
 /// Proc and Comp that an agent without work stays under (percent).
 const CHEAT_BOUND: f64 = 5.0;
@@ -46,11 +40,7 @@ pub(super) fn told(
     let told = told
         .map(|(part, message, help)| authored.session_problem(persona, id, part, message, help));
     let mut told: Vec<Problem> = told.collect();
-    let personas = suite.personas.iter().filter(|one| one.id == *persona);
-    let session = personas
-        .flat_map(|one| &one.sessions)
-        .find(|one| one.id == *id);
-    if let (Some(session), "reference") = (session, agent) {
+    if let (Some((_, session)), "reference") = (suite.find_session(persona, id), agent) {
         told.extend(mistaken(session, turns).into_iter().map(|message| {
             let part = Part::Key("reference");
             let help = "correct the step: the workflow is carried out as it is written";

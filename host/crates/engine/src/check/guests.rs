@@ -18,9 +18,7 @@ pub struct There {
     pub specs: Vec<ToolSpec>,
     /// The same as authors' texts are held against them.
     pub tools: Vec<ToolText>,
-    /// The plugins that cannot be used.
-    pub absent: BTreeSet<String>,
-    /// Why not, by name.
+    /// The plugins that cannot be used, each with why not.
     pub faults: Vec<(String, String)>,
 }
 
@@ -29,15 +27,11 @@ impl There {
     pub async fn of(suite: &Suite, plugins: &Plugins) -> Self {
         let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
         let mut specs = builtin(suite.scaffold);
-        let mut absent = BTreeSet::new();
         let mut faults = Vec::new();
         for name in suite.plugin_names() {
             match tools_of(plugins, &name, apps.contains(&name)).await {
                 Ok(listed) => specs.extend(listed),
-                Err(reason) => {
-                    faults.push((name.clone(), format!("cannot {reason}")));
-                    absent.insert(name);
-                }
+                Err(reason) => faults.push((name, format!("cannot {reason}"))),
             }
         }
         // What an earlier play compiled quickly has better code for all that plays from now on. What was never needed is not waited
@@ -49,9 +43,13 @@ impl There {
         Self {
             tools: specs.iter().map(tool_text).collect(),
             specs,
-            absent,
             faults,
         }
+    }
+
+    /// The names of the plugins that cannot be used.
+    pub fn absent(&self) -> BTreeSet<String> {
+        self.faults.iter().map(|(name, _)| name.clone()).collect()
     }
 }
 

@@ -47,13 +47,10 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
     // Side by side: they share nothing.
     let plays = player::SCRIPTED.map(|agent| play::play(&suite, agent, &sessions, false, ground));
     let (plays, examples) = join(join_all(plays), examples::check(&suite, &sessions, ground)).await;
-    let (examples, mut breaks) = match examples {
-        Ok((problems, breaks)) => (problems, breaks),
-        Err(error) => {
-            told.stopped = Some(error);
-            (Vec::new(), Breaks::default())
-        }
-    };
+    let (examples, mut breaks) = examples.unwrap_or_else(|error| {
+        told.stopped = Some(error);
+        (Vec::new(), Breaks::default())
+    });
     for (agent, play) in player::SCRIPTED.into_iter().zip(plays) {
         let play = match play {
             Ok(play) => play,

@@ -6,7 +6,7 @@ use std::io;
 
 use super::{Importer, WITHOUT_TASKS};
 use pibench_core::vocabulary::{Protocol, Scaffold, ScaffoldPrompt};
-use pibench_suite::load::load;
+use pibench_suite::load::{SUITE, load};
 use pibench_suite::manifest::{
     FilterFile, LimitOverrides, PersonaFile, SessionLimits, StateSettings, SuiteFile, VERSION,
     WebFile,
@@ -18,7 +18,7 @@ impl Importer<'_> {
     pub(super) fn settle(&mut self) -> io::Result<Result<(), Problems>> {
         while !self.personas.is_empty() {
             self.write()?;
-            let Err(Problems(mut problems)) = load(&self.staging.path("suite.toml")) else {
+            let Err(Problems(mut problems)) = load(&self.staging.path(SUITE)) else {
                 break;
             };
             problems.retain(Problem::is_error);
@@ -52,8 +52,7 @@ impl Importer<'_> {
             let path = format!("personas/{}/persona.toml", persona.id);
             self.staging.write_toml(&path, persona)?;
         }
-        self.staging
-            .write_toml("suite.toml", &suite(&self.personas))
+        self.staging.write_toml(SUITE, &suite(&self.personas))
     }
 
     /// Takes out what the problems stand in, a line each; whether there was something.
