@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use pibench_core::cost::MicroUsd;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::models::{message, run, server_at};
-use crate::responses::{answer, as_chat, server};
+use crate::models::{KEY, message, run, server_at};
+use crate::responses::{answer, answered, as_chat, server};
 use crate::scene::{Scene, assert_fits, expect, first_persona, short, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
@@ -48,6 +50,9 @@ async fn cost_is_counted_by_role_and_session() {
         said.contains("thinking") && said.contains("A session cost "),
         "{said}"
     );
+    // Names of models are long, and stand whole.
+    assert!(said.contains("\njudge  openai/gpt-5.4\n"), "{said}");
+    assert_fits(&said);
     let results = results(&scene);
     let requests = server.received_requests().await.unwrap().len() as u64;
     assert_eq!(results["cost"], 400 * requests);
@@ -186,6 +191,64 @@ async fn a_run_that_is_gone_on_with_keeps_its_bound_unless_it_is_given_another()
     expect(&go_on("inf", &server), 0, &["Nothing bounds what is spent"]);
 }
 
+/// What was paid for them stands in no journal.
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_that_were_cut_off_count_for_the_bound_of_who_goes_on() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let scene = Scene::new();
+        let calls = AtomicU32::new(0);
+        // The turn's first answer comes, and its second does not.
+        let server = server_at("/v1/responses", move |request| {
+            let body = serde_json::from_slice(&request.body).unwrap();
+            let response = answered(&message(&as_chat(&body)));
+            match calls.fetch_add(1, Ordering::SeqCst) {
+                1 => response.set_delay(Duration::from_mins(5)),
+                _ => response,
+            }
+        })
+        .await;
+        let suite = short();
+        let first = ["run", suite.to_str().unwrap(), "--persona", "law_trainee"];
+        let more = ["--runs", "1", "--no-preflight", "--out", "run"];
+        let patterns = ["--user", "lexical", "--judge", "lexical"];
+        let mut playing = scene
+            .command(&[&first[..], &more, &ALL[..2], &patterns].concat())
+            .env("OPENAI_BASE_URL", format!("{}/v1", server.uri()))
+            .env("OPENAI_API_KEY", KEY)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let pulse = scene.path("run/pulse.json");
+        let is_told = || {
+            let told = std::fs::read_to_string(&pulse).unwrap_or_default();
+            told.contains("\"known\":400")
+        };
+        // Who is interrupted has time for a last word.
+        while server.received_requests().await.unwrap().len() < 2
+            || (signal == Signal::KILL && !is_told())
+        {
+            assert!(playing.try_wait().unwrap().is_none(), "it has ended");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        kill_process(Pid::from_child(&playing), signal).unwrap();
+        playing.wait().unwrap();
+        assert!(is_told(), "{signal:?}");
+        let go_on = |bound| {
+            let args = ["run", "--resume", "run", "--no-preflight"];
+            run(
+                &scene,
+                &[&args[..], &["--max-cost", bound]].concat(),
+                &server,
+            )
+        };
+        expect(&go_on("0.0004"), 7, &["0.0004 USD are spent"]);
+        expect(&go_on("5"), 0, &[]);
+        assert!(!pulse.exists(), "{signal:?}");
+        expect(&scene.run(&["verify", "run"]), 0, &[]);
+    }
+}
+
 /// The command that goes on with the run of a test.
 fn resume(scene: &Scene) -> String {
     let folder = std::fs::canonicalize(scene.path("run")).unwrap();
@@ -227,6 +290,32 @@ async fn what_a_server_that_counts_no_tokens_costs_is_unknown() {
     assert_eq!(results["cost"], Value::Null);
     let sessions = results["sessions"].as_array().unwrap();
     assert!(sessions.iter().all(|session| session["cost"].is_null()));
+    for role in ["agent", "user", "judge"] {
+        let usage = &results["usage"][role];
+        assert!(usage["calls"].as_u64() > Some(0), "{usage}");
+        assert_eq!(usage["uncounted_calls"], usage["calls"], "{role}");
+    }
+    let export = |format| {
+        let args = ["export", "run", "--format", format, "--out", format];
+        expect(&scene.run(&args), 0, &[]);
+    };
+    export("jsonl");
+    let rows = std::fs::read_to_string(scene.path("jsonl/usage.jsonl")).unwrap();
+    let rows: Vec<Value> = rows
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let asked = rows.iter().filter(|row| row["calls"] != 0);
+    for row in asked.clone() {
+        assert!(row["input_tokens"].is_null(), "{row}");
+        assert_eq!(row["uncounted_calls"], row["calls"], "{row}");
+    }
+    assert!(asked.count() > 0);
+    export("inspect");
+    let log = std::fs::File::open(scene.path("inspect/run-0.eval")).unwrap();
+    let mut log = zip::ZipArchive::new(log).unwrap();
+    let header: Value = serde_json::from_reader(log.by_name("header.json").unwrap()).unwrap();
+    assert_eq!(header["stats"]["model_usage"], serde_json::json!({}));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -603,12 +603,28 @@ async fn a_refusal_that_no_waiting_helps_does_not_say_that_it_does() {
     let scene = scene("runs = 1\n");
     let hub = Hub::start(&scene);
     let ana = hub.as_of(&add(&scene, "ana"));
+    for name in ["", "a b", "../a"] {
+        let (status, told) = ana.post("/runs", json!({ "agent": name })).await;
+        assert_eq!(status, 400, "{told}");
+        assert!(
+            told["error"].to_string().contains("name the agent"),
+            "{told}"
+        );
+    }
     let run = ana.begin().await;
     let path = format!("/runs/{run}/episodes");
     for number in [0, 7] {
         let (status, told) = ana.post(&path, json!({ "episode": number })).await;
         assert_eq!(status, 404, "{told}");
         assert_eq!(told["error"], "this run has the episodes 1 to 1");
+    }
+    for number in [1, 7] {
+        let mcp = format!("{path}/{number}/mcp");
+        let (status, told) = ana.call(&mcp, "converse", json!({})).await;
+        assert!(
+            status == 404 && told.contains("never opened"),
+            "{status} {told}"
+        );
     }
     assert_eq!(ana.post(&path, json!({ "episode": 1 })).await.0, 201);
     assert_eq!(ana.post(&path, json!({ "episode": 1 })).await.0, 200);

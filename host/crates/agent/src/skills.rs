@@ -73,7 +73,9 @@ fn skill(text: &str, path: &str, folder: &str, toolbox: &Toolbox) -> Option<Skil
     if text.is_empty() || text.len() > SIZE {
         return None;
     }
-    let (head, body) = split(text);
+    // An agent writes as it likes: a byte order mark and line ends of Windows are no reason to miss the block.
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let (head, body) = split(&text);
     let Head {
         name,
         description,
@@ -148,6 +150,10 @@ mod tests {
         check(
             "---\nname: A\ndescription: B\nalways: true\nauthor: somebody\n---\n\nBody\n---\nmore",
             Some(("A", "B", true, "Body\n---\nmore", "")),
+        );
+        check(
+            "\u{feff}---\r\nname: W\r\ndescription: On Windows.\r\ntools: [fly]\r\n---\r\nOne.\r\nTwo.\r\n",
+            Some(("W", "On Windows.", false, "One.\nTwo.", "fly")),
         );
     }
 

@@ -210,6 +210,9 @@ pub struct Usage {
     /// them out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced_calls: u64,
+    /// Calls of which no server has told how many tokens they were of; the counts of tokens leave them out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncounted_calls: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -221,9 +224,12 @@ impl Usage {
     /// With what it costs; None when the price is not known. A question is never of no tokens: a server that says so, or says
     /// nothing, has not counted.
     #[must_use]
-    pub fn priced(self, price: Option<&Price>) -> Self {
-        let is_counted = |price: &&Price| self.input_tokens > 0 || price.is_nothing();
-        let Some(price) = price.filter(is_counted) else {
+    pub fn priced(mut self, price: Option<&Price>) -> Self {
+        let is_counted = self.input_tokens > 0;
+        if !is_counted {
+            self.uncounted_calls = self.calls;
+        }
+        let Some(price) = price.filter(|price| is_counted || price.is_nothing()) else {
             return Self {
                 unpriced_calls: self.calls,
                 ..self
@@ -247,6 +253,11 @@ impl Usage {
         (self.input_tokens > 0).then(|| self.cached_tokens as f64 / self.input_tokens as f64)
     }
 
+    /// Whether nobody knows of how many tokens these calls were. Older records say no more than that their cost is unknown.
+    pub fn is_uncounted(&self) -> bool {
+        self.input_tokens == 0 && (self.uncounted_calls > 0 || self.unpriced_calls > 0)
+    }
+
     /// What all of it cost; None when the price of a part is not known.
     pub fn known_cost(&self) -> Option<MicroUsd> {
         (self.unpriced_calls == 0).then_some(self.cost)
@@ -264,6 +275,7 @@ impl std::ops::AddAssign for Usage {
             cache_write_tokens,
             cost,
             unpriced_calls,
+            uncounted_calls,
         } = other;
         self.calls += calls;
         self.input_tokens += input_tokens;
@@ -273,6 +285,7 @@ impl std::ops::AddAssign for Usage {
         self.cache_write_tokens += cache_write_tokens;
         self.cost += cost;
         self.unpriced_calls += unpriced_calls;
+        self.uncounted_calls += uncounted_calls;
     }
 }
 

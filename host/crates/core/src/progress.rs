@@ -68,6 +68,9 @@ pub struct Pulse {
     /// Tokens so far, of input and output.
     pub tokens: u64,
     pub spent: Spent,
+    /// Runs side by side, which have one such sum.
+    #[serde(default)]
+    pub runs: usize,
     /// What is waited for before it is asked again, each with its reason.
     pub waits: Vec<String>,
     /// The episodes that are being played.

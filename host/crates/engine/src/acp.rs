@@ -357,6 +357,7 @@ fn unknown() -> Usage {
     Usage {
         calls: 1,
         unpriced_calls: 1,
+        uncounted_calls: 1,
         ..Usage::default()
     }
 }

@@ -20,14 +20,15 @@ use super::plan::{OF_TOOLS, Plan};
 use super::preflight::{Probe, preflight};
 use super::stop::{INTERRUPTED, Scheduler};
 use super::{course, records, results};
+use pibench_core::cost::MicroUsd;
 use pibench_core::message::{Role, Usage};
-use pibench_core::progress::{Progress, Pulse};
+use pibench_core::progress::{Progress, Pulse, Spent};
 use pibench_model::ModelError;
 use pibench_model::meter::Meter;
 use pibench_record::EpisodeState;
 use pibench_record::event::RoleUsage;
 use pibench_record::journal;
-use pibench_record::pulse::Teller;
+use pibench_record::pulse::{Teller, clear_pulse, read_last};
 use pibench_record::results::RunResults;
 use pibench_record::standing::EpisodeResults;
 
@@ -122,6 +123,11 @@ pub async fn play_all(
     }
     if joined.iter().any(|joined| joined.refused) {
         return refuse(&plans, joined, resume);
+    }
+    if joined.iter().all(Joined::is_whole) {
+        for plan in &plans {
+            clear_pulse(&plan.folder);
+        }
     }
     let ended = plans.iter().zip(joined);
     let ended = ended.map(|(plan, joined)| finish(plan, joined));
@@ -327,22 +333,67 @@ async fn pulse(plans: &[Arc<Plan>], progress: &mpsc::UnboundedSender<Progress>) 
     let Some(plan) = plans.first() else {
         return std::future::pending().await;
     };
-    let mut teller = Teller::of(&plan.folder);
+    let mut telling = Telling {
+        plan,
+        runs: plans.len(),
+        teller: Teller::of(&plan.folder),
+    };
     loop {
         tokio::time::sleep(PULSE).await;
         let meter = &plan.spending.meter;
         let pulse = Pulse {
             calls: meter.in_flight(),
             tokens: meter.tokens(),
-            spent: spent(plan),
             waits: meter.waits(),
             playing: meter.at_work(),
+            ..telling.sum()
         };
-        if plan.roles.paid() {
-            teller.tell(&pulse);
-        }
+        telling.tell(&pulse);
         let _ = progress.send(Progress::Pulse(pulse));
     }
+}
+
+/// What tells how the models are doing, in the folder. Its last word is what was spent: turns that are cut off stand in no journal,
+/// and whoever goes on has to know of them.
+struct Telling<'a> {
+    plan: &'a Plan,
+    runs: usize,
+    teller: Teller,
+}
+
+impl Telling<'_> {
+    fn sum(&self) -> Pulse {
+        Pulse {
+            spent: spent(self.plan),
+            runs: self.runs,
+            ..Pulse::default()
+        }
+    }
+
+    fn tell(&mut self, pulse: &Pulse) {
+        if self.plan.roles.paid() {
+            self.teller.tell(pulse);
+        }
+    }
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        let last = self.sum();
+        self.tell(&last);
+    }
+}
+
+/// What an earlier process of just these runs said last that was spent. Of agents side by side each alone does not know its share.
+fn last_told(plans: &[Plan]) -> MicroUsd {
+    let told = plans
+        .iter()
+        .filter_map(|plan| read_last(plan.folder.root()));
+    let sums = told.filter_map(|pulse| match pulse.spent {
+        Spent::Known(sum) if pulse.runs == plans.len() => Some(sum),
+        _ => None,
+    });
+    sums.max().unwrap_or_default()
 }
 
 /// A run that has played for so long lasts: shorter ones would begin to compile the same plugin well, each anew, and end before it
@@ -494,6 +545,13 @@ struct Joined {
     refused: bool,
 }
 
+impl Joined {
+    /// Whether nothing kept an episode from its end.
+    fn is_whole(&self) -> bool {
+        self.broken.is_empty() && self.spent.is_none() && self.setup.is_none()
+    }
+}
+
 /// How many may play at once.
 #[derive(Clone, Copy)]
 struct Room {
@@ -581,7 +639,7 @@ fn report_planned(
     }
     // Those side by side have one meter.
     if let Some(plan) = plans.first() {
-        plan.spending.recall()?;
+        plan.spending.recall(last_told(plans))?;
     }
     // Nobody may be listening.
     let _ = progress.send(Progress::Planned { sessions, finished });

@@ -86,12 +86,14 @@ impl Spending {
         }
     }
 
-    /// Takes into account what an earlier process of this part had spent, and its record does not have: for turns that it lost.
-    pub(super) fn recall(&self) -> Result<(), FolderError> {
-        let Some(Others { books, .. }) = &self.others else {
-            return Ok(());
+    /// Takes into account what an earlier process had spent, and its record does not have: for turns that it lost. `told`: as far as
+    /// it told it beside its record; a part made it known to the others, too.
+    pub(super) fn recall(&self, told: MicroUsd) -> Result<(), FolderError> {
+        let known = match &self.others {
+            Some(Others { books, .. }) => told.max(books.own()?),
+            None => told,
         };
-        let lost = books.own()?.0.saturating_sub(self.meter.spent().0);
+        let lost = known.0.saturating_sub(self.meter.spent().0);
         self.meter.add(&Usage {
             cost: MicroUsd(lost),
             ..Usage::default()

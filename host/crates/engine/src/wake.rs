@@ -97,12 +97,7 @@ fn heartbeat(episode: &Episode<'_>, now: DateTime, until: DateTime) -> Option<Du
     let minutes = i64::from(episode.plan.suite.session.heartbeat_minutes?);
     let path = WorkspacePath::parse(HEARTBEAT_FILE).ok()?;
     let content = episode.environment.workspace.read(&path).ok()?;
-    let notes = String::from_utf8(content).ok()?;
-    // A file of headings only has nothing to do.
-    let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    if notes.lines().all(empty) {
-        return None;
-    }
+    let notes = to_do(content)?;
     let midnight = |moment: DateTime| moment.date().to_datetime(Time::midnight());
     let of_day = |moment: DateTime| moment.duration_since(midnight(moment)).as_mins() / minutes;
     let last = midnight(until).saturating_add((of_day(until) * minutes).minutes());
@@ -115,13 +110,20 @@ fn heartbeat(episode: &Episode<'_>, now: DateTime, until: DateTime) -> Option<Du
         at,
         by: "heartbeat".into(),
         message: format!(
-            "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{}\n\nDo what is due now. If nothing is, say so and call no tool.{}",
-            notes.trim(),
+            "{HEARTBEAT} {HEARTBEAT_FILE} says:\n\n{notes}\n\nDo what is due now. If nothing is, say so and call no tool.{}",
             missed(folded, false)
         ),
         channel: Channel::Heartbeat,
         folded,
     })
+}
+
+/// What the file says; None where it holds headings only. A byte order mark of Windows is none of its text.
+fn to_do(content: Vec<u8>) -> Option<String> {
+    let notes = String::from_utf8(content).ok()?;
+    let notes = notes.trim_start_matches('\u{feff}').trim();
+    let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    (!notes.lines().all(is_empty)).then(|| notes.to_owned())
 }
 
 async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<(), EpisodeError> {
@@ -232,5 +234,14 @@ mod tests {
             told(1_000, true),
             format!("[It was due at least 1000 {ending}")
         );
+    }
+
+    #[test]
+    fn headings_alone_wake_nobody_as_editors_on_windows_write_them_too() {
+        let told = |text: &str| to_do(text.into());
+        assert_eq!(told("# Due\n\n## Later\n"), None);
+        assert_eq!(told("\u{feff}# Due\r\n\r\n"), None);
+        let due = told("\u{feff}# Due\r\nThe tide.\r\n");
+        assert_eq!(due.as_deref(), Some("# Due\r\nThe tide."));
     }
 }

@@ -118,6 +118,8 @@ pub(crate) struct Standing {
 /// Why a request for an episode cannot be answered now.
 #[derive(Debug)]
 pub(crate) enum Away {
+    /// It was never opened.
+    Absent,
     Over,
     /// With so many before it.
     Queued(u64),
@@ -312,7 +314,8 @@ impl Hub {
                         self.wake();
                     }
                     Some(EpisodeState::Queued | EpisodeState::Playing) => {}
-                    Some(EpisodeState::Over) | None => return Err(Away::Over.into()),
+                    Some(EpisodeState::Over) => return Err(Away::Over.into()),
+                    None => return Err(Away::Absent.into()),
                 }
             }
             let soon = (tokio::time::Instant::now() + TICK).min(until);

@@ -244,6 +244,15 @@ pub(crate) enum Opened {
     UsedUp(String),
 }
 
+/// Why a run was not begun, for the submitter.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotBegun {
+    /// No agent may be called so.
+    Name(String),
+    /// Not beside those that are open.
+    Refused(String),
+}
+
 /// The file, opened twice: who reads waits for nobody who writes, and nobody who writes for the disk. Calls are short.
 #[derive(Debug)]
 pub struct Ledger {
@@ -407,16 +416,16 @@ impl Ledger {
         Ok(asked.exists([name])?)
     }
 
-    /// Begins a run; why not, for the submitter.
+    /// Begins a run.
     pub(crate) fn add_run(
         &self,
         name: &str,
         agent: &str,
         episodes: u32,
         quotas: Quotas,
-    ) -> Kept<Result<Run, String>> {
+    ) -> Kept<Result<Run, NotBegun>> {
         if let Err(reason) = check_name("agent", agent) {
-            return Ok(Err(reason));
+            return Ok(Err(NotBegun::Name(reason)));
         }
         let mut connection = self.writer();
         let transaction = immediate(&mut connection)?;
@@ -426,10 +435,10 @@ impl Ledger {
             |row| row.get(0),
         )?;
         if open >= quotas.open_runs {
-            return Ok(Err(format!(
+            return Ok(Err(NotBegun::Refused(format!(
                 "you have {open} runs that are not finished, and may have {}: finish or abandon one",
                 quotas.open_runs
-            )));
+            ))));
         }
         let id = draw::<8>().map_err(LedgerError::Draw)?;
         transaction.execute(
@@ -438,7 +447,7 @@ impl Ledger {
         )?;
         let run = run_in(&transaction, &id)?;
         transaction.commit()?;
-        Ok(run.ok_or_else(|| "the run was lost".into()))
+        Ok(run.ok_or_else(|| NotBegun::Refused("the run was lost".into())))
     }
 
     pub(crate) fn run(&self, id: &str) -> Kept<Option<Run>> {

@@ -25,7 +25,8 @@ use crate::config::{HubFile, Quotas};
 use crate::finish::{SIGNATURE, STATEMENT};
 use crate::hall::{Away, Hub, HubOrAway, MEGABYTE};
 use crate::ledger::{
-    Episode, EpisodeState, Ledger, LedgerError, Opened, Run, RunState, Spot, rest_of_day, used_up,
+    Episode, EpisodeState, Ledger, LedgerError, NotBegun, Opened, Run, RunState, Spot, rest_of_day,
+    used_up,
 };
 use pibench_core::cost::MicroUsd;
 use pibench_door::{Door, DoorError, Guest, Peer, Room};
@@ -98,6 +99,10 @@ impl From<HubOrAway> for Refused {
     fn from(away: HubOrAway) -> Self {
         match away {
             HubOrAway::Hub(error) => error.into(),
+            HubOrAway::Away(Away::Absent) => Self::new(
+                StatusCode::NOT_FOUND,
+                "this episode was never opened: POST /v1/runs/ID/episodes opens it",
+            ),
             HubOrAway::Away(Away::Over) => Self::new(StatusCode::GONE, "the episode is over"),
             HubOrAway::Away(Away::Queued(before)) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -369,7 +374,8 @@ async fn begin_run(State(hub): App, Extension(Submitter(name)): By, request: Req
         .add_run(&name, &agent, hub.episodes, hub.quotas(&name))?;
     match begun {
         Ok(run) => Ok(json_answer(StatusCode::CREATED, &run_value(&run))),
-        Err(reason) => Err(Refused::new(StatusCode::CONFLICT, reason)),
+        Err(NotBegun::Name(reason)) => Err(Refused::new(StatusCode::BAD_REQUEST, reason)),
+        Err(NotBegun::Refused(reason)) => Err(Refused::new(StatusCode::CONFLICT, reason)),
     }
 }
 
@@ -639,14 +645,14 @@ pub fn hear(
     let body = object(&body[..body.len().min(SMALL)]).ok();
     let begun = match body {
         Some(Begin { agent }) if submitter.is_some() => {
-            ledger.add_run(&name, &agent, 1, Quotas::default())?
+            ledger.add_run(&name, &agent, 1, Quotas::default())?.ok()
         }
-        _ => Err(String::new()),
+        _ => None,
     };
     Ok(Heard {
         is_own: run.is_some_and(|run| run.name == name),
         address: address(proxies, peer, &headers),
-        begun: begun.ok().map(|run| run.agent),
+        begun: begun.map(|run| run.agent),
         submitter,
     })
 }

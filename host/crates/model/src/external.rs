@@ -401,6 +401,7 @@ fn one_call() -> Usage {
     Usage {
         calls: 1,
         unpriced_calls: 1,
+        uncounted_calls: 1,
         ..Usage::default()
     }
 }

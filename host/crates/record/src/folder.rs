@@ -1042,10 +1042,11 @@ const OF_END: [&str; 3] = ["results.json", SEAL, SEAL_SIGNATURE];
 /// The namespace of signatures over runs.
 pub const SEAL_NAMESPACE: &str = "pibench-run";
 const LOG: &str = "log.jsonl";
+pub(super) const PULSE: &str = "pulse.json";
 const BLOBS: &str = "blobs";
 const AGENTS: &str = "agents";
 /// All that a run folder has itself.
-pub(super) const KNOWN: [&str; 15] = [
+pub(super) const KNOWN: [&str; 16] = [
     "manifest.json",
     "journal",
     BLOBS,
@@ -1059,6 +1060,7 @@ pub(super) const KNOWN: [&str; 15] = [
     SEAL,
     SEAL_SIGNATURE,
     LOG,
+    PULSE,
     LOCK,
     KEY_FILE,
 ];

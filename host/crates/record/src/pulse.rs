@@ -1,20 +1,19 @@
 //! How the models of a run are doing, for those who follow it from its folder: a file that is there while models are asked. No score
-//! depends on it, nothing seals it, and one that a killed process left says nothing.
+//! depends on it, and nothing seals it. It stays where a run was cut off, for whoever goes on: what it says was spent was paid. Of
+//! all else one that a killed process left says nothing.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::folder::RunFolder;
+use super::folder::{PULSE, RunFolder};
 use super::folder_lock::is_worked_on;
 use pibench_core::progress::Pulse;
-
-const PULSE: &str = "pulse.json";
 
 /// Bytes that are read of it.
 const LIMIT: u64 = 1 << 20;
 
-/// What tells it, and takes the file away when it is dropped.
+/// What tells it.
 #[derive(Debug)]
 pub struct Teller {
     path: PathBuf,
@@ -44,19 +43,22 @@ impl Teller {
     }
 }
 
-impl Drop for Teller {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.path.with_extension("new"));
-        let _ = fs::remove_file(&self.path);
-    }
+/// Takes the file away, where nothing is left to go on with.
+pub fn clear_pulse(folder: &RunFolder) {
+    let path = folder.root().join(PULSE);
+    let _ = fs::remove_file(path.with_extension("new"));
+    let _ = fs::remove_file(path);
 }
 
 /// How the models of a run are doing; None where nobody plays it, or no model was asked yet.
 pub fn read_pulse(folder: &Path) -> Option<Pulse> {
+    let pulse = read_last(folder)?;
+    is_worked_on(folder).then_some(pulse)
+}
+
+/// What was told last, whoever told it.
+pub fn read_last(folder: &Path) -> Option<Pulse> {
     let file = File::open(folder.join(PULSE)).ok()?;
-    if !is_worked_on(folder) {
-        return None;
-    }
     let mut text = Vec::new();
     file.take(LIMIT).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()

@@ -4,7 +4,8 @@ use std::io;
 
 use comfy_table::CellAlignment;
 
-use super::grid::{fitting, keep_words_in_room, paragraph};
+use super::escape::line;
+use super::grid::{fitting, keep_words_in_room, listing, paragraph};
 
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
@@ -20,30 +21,30 @@ pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<
     let RoleUsage { agent, user, judge } = results.usage;
     let mut table = fitting();
     table.set_header([
-        "role", "model", "calls", "input", "cached", "output", "thinking", "cost",
+        "role", "calls", "input", "cached", "output", "thinking", "cost",
     ]);
-    for column in table.column_iter_mut().skip(2) {
+    for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let preflight = results.preflight.total();
     let mut whole = results.usage.total();
     whole += preflight;
     let asked = [
-        ("agent", results.agent.as_str(), agent),
-        ("user", &results.user, user),
-        ("judge", &results.judge, judge),
-        ("preflight", "", preflight),
-        ("all", "", whole),
+        ("agent", agent),
+        ("user", user),
+        ("judge", judge),
+        ("preflight", preflight),
+        ("all", whole),
     ];
-    let is_part = [agent, user, judge, preflight].iter().any(is_uncounted);
-    for (role, model, usage) in asked {
+    let roles = [agent, user, judge, preflight];
+    let is_part = roles.iter().any(Usage::is_uncounted);
+    for (role, usage) in asked {
         let told = |tokens| told(tokens, &usage, role == "all" && is_part);
         if role == "preflight" && usage.calls == 0 {
             continue;
         }
         table.add_row([
             role.to_owned(),
-            model.to_owned(),
             usage.calls.to_string(),
             told(usage.input_tokens.to_string()),
             told(cached(usage.cached_tokens, usage.cached_share())),
@@ -52,24 +53,26 @@ pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<
             money(usage.known_cost()),
         ]);
     }
-    // Half a number is another one; a model's name is long.
-    keep_words_in_room(&mut table, [2, 3, 4, 5, 6, 7, 0, 1]);
-    let mut parts = vec![table.to_string()];
+    // Half a number is another one.
+    keep_words_in_room(&mut table, [1, 2, 3, 4, 5, 6, 0]);
+    // A model's name is long, and no column would leave it whole.
+    let names = [
+        ("agent", &results.agent),
+        ("user", &results.user),
+        ("judge", &results.judge),
+    ];
+    let names = names.map(|(role, model)| [role.to_owned(), line(model), String::new()]);
+    let mut parts = vec![listing(&names).trim_end().to_owned(), table.to_string()];
     parts.extend(by_session(rows)?);
     Ok(Some(parts.join("\n")))
 }
 
-/// Whether no server has told how many tokens these calls were of: a question is never of none.
-fn is_uncounted(usage: &Usage) -> bool {
-    usage.unpriced_calls > 0 && usage.input_tokens == 0
-}
-
 /// A count of tokens, as far as it is known.
 fn told(tokens: String, usage: &Usage, is_part: bool) -> String {
-    if is_uncounted(usage) {
+    if usage.is_uncounted() {
         return "-".into();
     }
-    if is_part {
+    if is_part || usage.uncounted_calls > 0 {
         return format!("at least {tokens}");
     }
     tokens
@@ -130,5 +133,12 @@ mod tests {
         assert_eq!(told("0".into(), &of(0, 0), false), "0");
         assert_eq!(told("9".into(), &of(9, 1), false), "9");
         assert_eq!(told("9".into(), &of(9, 1), true), "at least 9");
+        // A model that costs nothing may be asked of whom nobody counts.
+        let free = |input_tokens| Usage {
+            uncounted_calls: 1,
+            ..of(input_tokens, 0)
+        };
+        assert_eq!(told("0".into(), &free(0), false), "-");
+        assert_eq!(told("9".into(), &free(9), false), "at least 9");
     }
 }

@@ -417,6 +417,7 @@ mod tests {
             calls: 2,
             tokens: 1200,
             spent: Spent::Known(MicroUsd(840_000)),
+            runs: 1,
             waits: vec![
                 "openai: status 429, waiting 12 s, try 3 of 7".into(),
                 "b".into(),

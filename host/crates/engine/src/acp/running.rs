@@ -492,6 +492,7 @@ impl Told {
             // Ours counts what was cached as a part of the input.
             let input = told.input_tokens.saturating_add(cached);
             usage.input_tokens = input.saturating_add(written);
+            usage.uncounted_calls = 0;
             usage.cached_tokens = cached;
             usage.cache_write_tokens = written;
             usage.output_tokens = told.output_tokens;
@@ -568,13 +569,14 @@ mod tests {
             told.usage = usage;
             told.cost = Some(cost);
             let counted = told.count();
-            (counted.input_tokens, counted.output_tokens, counted.cost)
+            let tokens = (counted.input_tokens, counted.output_tokens);
+            (tokens, counted.uncounted_calls, counted.cost)
         };
         let usage = v1::Usage::new(30, 20, 5).cached_read_tokens(4_u64);
         let dollars = MicroUsd::from_usd;
-        assert_eq!(turn(Some(usage.clone()), 0.25), (24, 5, dollars(0.25)));
-        assert_eq!(turn(Some(usage), 0.75), (24, 5, dollars(0.5)));
-        assert_eq!(turn(None, 0.75), (0, 0, dollars(0.0)));
+        assert_eq!(turn(Some(usage.clone()), 0.25), ((24, 5), 0, dollars(0.25)));
+        assert_eq!(turn(Some(usage), 0.75), ((24, 5), 0, dollars(0.5)));
+        assert_eq!(turn(None, 0.75), ((0, 0), 1, dollars(0.0)));
     }
 
     #[test]

@@ -69,8 +69,8 @@ fn quotas_count_by_submitter_and_leave_the_others_alone() {
     let (run, other) = (begin(&ledger, "ana", 9), begin(&ledger, "bo", 9));
     let refused = ledger.add_run("ana", "a", 9, quotas).unwrap().unwrap_err();
     assert!(
-        refused.contains("1 runs that are not finished"),
-        "{refused}"
+        matches!(&refused, NotBegun::Refused(why) if why.contains("1 runs that are not finished")),
+        "{refused:?}"
     );
     assert_eq!(open(&ledger, &run, quotas), Opened::Now(1));
     assert_eq!(open(&ledger, &run, quotas), Opened::Now(2));

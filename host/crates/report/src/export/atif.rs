@@ -64,10 +64,11 @@ fn trajectory(
         steps.turn(turn);
     }
     let used = &line.usage.agent;
+    let told = |tokens: u64| (!used.is_uncounted()).then_some(tokens);
     let metrics = json!({
-        "total_prompt_tokens": used.input_tokens, "total_completion_tokens": used.output_tokens,
-        "total_cached_tokens": used.cached_tokens, "total_cost_usd": cost(used), "total_steps": steps.done.len(),
-        "extra": { "reasoning_tokens": used.reasoning_tokens, "calls": used.calls },
+        "total_prompt_tokens": told(used.input_tokens), "total_completion_tokens": told(used.output_tokens),
+        "total_cached_tokens": told(used.cached_tokens), "total_cost_usd": cost(used), "total_steps": steps.done.len(),
+        "extra": { "reasoning_tokens": told(used.reasoning_tokens), "calls": used.calls },
     });
     let mut whole = steps.into_trajectory(&id);
     whole["session_id"] = id.into();

@@ -111,17 +111,21 @@ fn header(at: usize, run: &RunRecord, played: &[Played<'_>]) -> Value {
         },
         "stats": {
             "started_at": started(run), "completed_at": started(run),
-            "model_usage": { (format!("pibench/{}", results.agent)): usage(&results.usage.agent) },
+            "model_usage": model_usage(&format!("pibench/{}", results.agent), &results.usage.agent),
         },
     })
 }
 
-fn usage(usage: &Usage) -> Value {
-    json!({
+/// Nothing where no server counted the tokens: Inspect knows only numbers.
+fn model_usage(model: &str, usage: &Usage) -> Value {
+    if usage.is_uncounted() {
+        return json!({});
+    }
+    json!({ (model): {
         "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
         "total_tokens": usage.input_tokens + usage.output_tokens,
         "input_tokens_cache_read": usage.cached_tokens, "reasoning_tokens": usage.reasoning_tokens,
-    })
+    } })
 }
 
 fn sample(run: &RunRecord, played: &Played<'_>) -> Value {
@@ -146,7 +150,7 @@ fn sample(run: &RunRecord, played: &Played<'_>) -> Value {
             "choices": [{ "message": { "role": "assistant", "content": last, "source": "generate" }, "stop_reason": "stop" }],
         },
         "scores": scores, "store": {}, "events": events(played), "attachments": {},
-        "model_usage": { (model): usage(&line.usage.agent) },
+        "model_usage": model_usage(&model, &line.usage.agent),
         "metadata": {
             "persona": line.persona, "session": line.id, "run": line.run, "title": trajectory.title,
             "category": trajectory.category, "outcome": line.outcome, "turns": line.turns, "weight": line.weight,

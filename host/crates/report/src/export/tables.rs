@@ -175,6 +175,7 @@ const FORMS: [Form; 8] = [
             ("cached_tokens", Whole),
             ("output_tokens", Whole),
             ("reasoning_tokens", Whole),
+            ("uncounted_calls", Whole),
             ("cost", Whole),
         ],
     ),
@@ -235,10 +236,12 @@ fn enter(at: usize, run: &RunRecord, one: &Played<'_>, tables: [&mut Vec<Value>;
         ("user", line.usage.user),
         ("judge", line.usage.judge),
     ] {
+        let told = |tokens: u64| (!used.is_uncounted()).then_some(tokens);
         usage.push(key(json!({
-            "role": role, "calls": used.calls, "input_tokens": used.input_tokens,
-            "cached_tokens": used.cached_tokens, "output_tokens": used.output_tokens,
-            "reasoning_tokens": used.reasoning_tokens, "cost": used.known_cost(),
+            "role": role, "calls": used.calls, "input_tokens": told(used.input_tokens),
+            "cached_tokens": told(used.cached_tokens), "output_tokens": told(used.output_tokens),
+            "reasoning_tokens": told(used.reasoning_tokens), "uncounted_calls": used.uncounted_calls,
+            "cost": used.known_cost(),
         })));
     }
     for status in &trajectory.finished.intents {

@@ -41,19 +41,27 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         }
         let mut asked = results.usage;
         asked += results.preflight;
-        for usage in [asked.agent, asked.user, asked.judge] {
-            cells.extend([usage.calls, usage.input_tokens, usage.output_tokens].map(Cell::Count));
+        let roles = [asked.agent, asked.user, asked.judge];
+        for usage in roles {
+            cells.push(Cell::Count(usage.calls));
+            cells.extend([usage.input_tokens, usage.output_tokens].map(|tokens| {
+                if usage.is_uncounted() {
+                    Cell::one(None)
+                } else {
+                    Cell::Count(tokens)
+                }
+            }));
         }
         let cached = results.usage.agent.cached_share();
         cells.push(Cell::one(
             cached.map(|share| Figure::new(share * 100.0, None, 1)),
         ));
+        let is_part = roles
+            .iter()
+            .any(|usage| usage.is_uncounted() || usage.uncounted_calls > 0);
         let tokens = (total.input_tokens + total.output_tokens) as f64;
-        cells.push(Cell::one(Some(Figure::new(
-            tokens / sessions.max(1) as f64,
-            None,
-            0,
-        ))));
+        let each = Figure::new(tokens / sessions.max(1) as f64, None, 0);
+        cells.push(Cell::one((!is_part).then_some(each)));
         let dollars = results.cost.map(|cost| Figure::new(cost.usd(), None, 2));
         cells.push(Cell::one(dollars));
         sheet.rows.push(row(one.run, cells));
@@ -61,7 +69,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
     sheet.notes = vec![
         "Calls, tokens and US dollars: with the question to each model before the first session. Tokens per session: without. \
          Cached: of the agent's input, what the provider had seen before and says so. US dollars: at the prices of the \
-         day, where every call has one."
+         day, where every call has one. Where a server does not count its tokens they are not known."
             .into(),
     ];
     sheet
