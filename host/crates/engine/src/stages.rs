@@ -137,8 +137,11 @@ impl Stages<'_> {
         evidence: &TurnEvidence,
         among: &[usize],
     ) -> Result<String, Stopped> {
-        let intents = self.intents(among);
-        let judged = self.user.reveal(self.persona, &intents, evidence).await?;
+        let (intents, settled) = (self.intents(among), self.settled(among));
+        let judged = self
+            .user
+            .reveal(self.persona, &intents, &settled, evidence)
+            .await?;
         let (revealed, exchange) = self.keep(turn, judged)?;
         turn.next_exchange = exchange;
         let revealed = revealed.into_iter().next();
@@ -157,8 +160,11 @@ impl Stages<'_> {
         evidence: &TurnEvidence,
         intents: &[usize],
     ) -> Result<Option<String>, Stopped> {
-        let intents = self.intents(intents);
-        let judged = self.user.answer(self.persona, &intents, evidence).await?;
+        let (intents, settled) = (self.intents(intents), self.settled(intents));
+        let judged = self
+            .user
+            .answer(self.persona, &intents, &settled, evidence)
+            .await?;
         let (messages, exchange) = self.keep(turn, judged)?;
         turn.next_exchange = exchange;
         Ok(messages.into_iter().next())
@@ -187,6 +193,13 @@ impl Stages<'_> {
         intents
             .filter_map(|&index| self.session.intents.get(index))
             .collect()
+    }
+
+    /// What was met or told, but for what the next message is about.
+    fn settled(&self, now: &[usize]) -> Vec<&Intent> {
+        let settled = self.tracker.changes().iter().map(|change| change.intent);
+        let settled: Vec<usize> = settled.filter(|intent| !now.contains(intent)).collect();
+        self.intents(&settled)
     }
 
     /// Counts the tokens of an exchange and keeps it as a blob: its answers, and the blob's name.

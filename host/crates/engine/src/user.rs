@@ -117,17 +117,23 @@ impl UserAgent {
     }
 
     /// The user's message that answers a question: one text, which states all `matched` intents, and the plain facts that
-    /// were asked for. They are all that the writing model is told, so it cannot give others away.
+    /// were asked for. They, and what is `settled`, are all that the writing model is told, so it cannot give others away.
     pub async fn answer(
         &self,
         persona: &Persona,
         matched: &[&Intent],
+        settled: &[&Intent],
         evidence: &TurnEvidence,
     ) -> Result<Judged<String>, RoleError> {
         let Some(model) = self.voice(evidence) else {
             return Ok(Judged::offline(vec![verbatim(matched)]));
         };
-        let (message, exchange) = message(model, persona, matched, evidence, true).await?;
+        let said = Said {
+            intents: matched,
+            settled,
+            asked: true,
+        };
+        let (message, exchange) = message(model, persona, said, evidence).await?;
         Ok(Judged::by_model(vec![message], &[exchange]))
     }
 
@@ -138,6 +144,7 @@ impl UserAgent {
         &self,
         persona: &Persona,
         open: &[&Intent],
+        settled: &[&Intent],
         evidence: &TurnEvidence,
     ) -> Result<Judged<(usize, String)>, RoleError> {
         let Some(first) = open.first() else {
@@ -146,7 +153,7 @@ impl UserAgent {
         let Some(model) = self.voice(evidence) else {
             return Ok(Judged::offline(vec![(0, verbatim(&[*first]))]));
         };
-        reveal(model, persona, open, evidence).await
+        reveal(model, persona, open, settled, evidence).await
     }
 
     /// The model that speaks for the user, where the protocol has one.
@@ -258,11 +265,12 @@ async fn judge<T: From<Verdict>>(
     ))
 }
 
-/// Chosen by one question and written by another that knows of the chosen intent only.
+/// Chosen by one question and written by another that knows of the chosen intent and of settled ones only.
 async fn reveal(
     model: &Prompted,
     persona: &Persona,
     open: &[&Intent],
+    settled: &[&Intent],
     evidence: &TurnEvidence,
 ) -> Result<Judged<(usize, String)>, RoleError> {
     let mut exchanges = Vec::new();
@@ -272,7 +280,12 @@ async fn reveal(
         index = chosen;
         exchanges.push(exchange);
     }
-    let message = message(model, persona, &open[index..=index], evidence, false).await;
+    let said = Said {
+        intents: &open[index..=index],
+        settled,
+        asked: false,
+    };
+    let message = message(model, persona, said, evidence).await;
     let (text, exchange) = message.map_err(|error| error.after(usages(&exchanges)))?;
     exchanges.push(exchange);
     Ok(Judged::by_model(vec![(index, text)], &exchanges))
@@ -295,17 +308,32 @@ async fn choose(
     model.ask(name, fields, Attempts::PAPER, read).await
 }
 
+/// What a message of the user's may say beside plain facts.
+struct Said<'a> {
+    /// What it states.
+    intents: &'a [&'a Intent],
+    /// What was met or told before: a question about it is answered, as anyone would who had asked for it.
+    settled: &'a [&'a Intent],
+    /// Whether the assistant asked for what it states.
+    asked: bool,
+}
+
 async fn message(
     model: &Prompted,
     persona: &Persona,
-    intents: &[&Intent],
+    said: Said<'_>,
     evidence: &TurnEvidence,
-    asked: bool,
 ) -> Result<(String, Exchange), RoleError> {
+    let Said {
+        intents,
+        settled,
+        asked,
+    } = said;
     let name = PromptName::Answer;
     let nonce = evidence.delimiter(name.file());
     let fields = Fields {
         items: list(intents),
+        settled: list(settled),
         shown: View::new(evidence, &nonce, subject(intents), false).turn(),
         persona_profile: persona.profile.clone(),
         facts: evidence.background.facts.clone(),

@@ -427,13 +427,11 @@ impl Prompted {
 }
 
 /// The longest answer, in tokens: for each item its text again, at worst a token for each character, and some words on
-/// it; for a message as much. A model that writes more does not answer but ramble.
+/// it; for a message as much, and what is settled. A model that writes more does not answer but ramble.
 fn output_limit(fields: &Fields) -> u32 {
     let facts = fields.facts.values();
-    let items = fields
-        .items
-        .iter()
-        .map(|item| item.text.chars().count() + PER_ITEM);
+    let items = fields.items.iter().chain(&fields.settled);
+    let items = items.map(|item| item.text.chars().count() + PER_ITEM);
     let all = AROUND + items.sum::<usize>() + facts.map(|fact| fact.chars().count()).sum::<usize>();
     u32::try_from(all).unwrap_or(u32::MAX / 2)
 }

@@ -15,7 +15,7 @@ use pibench_agent::name_undefined;
 
 /// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
 /// change of their texts, and of how much is shown by them.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
 const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
@@ -156,6 +156,8 @@ pub(crate) struct Fields {
     /// How to answer: `parse`'s own words.
     pub(crate) format: String,
     pub(crate) items: Vec<ListItem>,
+    /// Of the user's hidden intents those that are met or told: what the user may say again to whoever asks.
+    pub(crate) settled: Vec<ListItem>,
     /// All hidden intents of the session, for the judge of rubrics under `pi-bench`.
     pub(crate) intents: Vec<ListItem>,
     pub(crate) shown: Shown,
@@ -175,6 +177,7 @@ impl Fields {
     fn context(&self) -> Value {
         let item = |item: &ListItem| context! { number => item.number, text => item.text.as_str() };
         let items: Vec<Value> = self.items.iter().map(item).collect();
+        let settled: Vec<Value> = self.settled.iter().map(item).collect();
         let intents: Vec<Value> = self.intents.iter().map(item).collect();
         let fact = |(kind, value): (&String, &String)| context! { kind => kind.as_str(), value => value.as_str() };
         let facts: Vec<Value> = self.facts.iter().map(fact).collect();
@@ -192,6 +195,7 @@ impl Fields {
             nonce => self.nonce.as_str(),
             format => self.format.as_str(),
             items => items,
+            settled => settled,
             intents => intents,
             response => response.as_str(),
             calls => calls.as_str(),
@@ -226,6 +230,7 @@ impl Fields {
             nonce: mark("nonce"),
             format: mark("format"),
             items: ListItem::list([mark("items").as_str()].into_iter()),
+            settled: ListItem::list([mark("settled").as_str()].into_iter()),
             intents: ListItem::list([mark("intents").as_str()].into_iter()),
             shown,
             persona_name: mark("persona.name"),
@@ -238,10 +243,11 @@ impl Fields {
 }
 
 /// What a template may show, as [`Fields`] gives it.
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 18] = [
     "nonce",
     "format",
     "items",
+    "settled",
     "intents",
     "response",
     "calls",
@@ -480,7 +486,7 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(6));
+        assert_eq!(prompts.version(), Some(7));
         assert_eq!(
             prompts.digest(),
             "8710a2c299d9fb7680d21d5f8efc5451e455e9f36c66e6031d9d02fea4f35c4f"
@@ -555,7 +561,7 @@ mod tests {
             .replace("fact.value", "fact.text");
         check_error(
             &[("answer.md", &old)],
-            "never shows `{{ facts }}`, which the built-in prompts of version 6 do",
+            "never shows `{{ facts }}`, which the built-in prompts of version 7 do",
         );
     }
 

@@ -155,7 +155,7 @@ async fn lexical_replies_are_verbatim() {
     let [first, second] = intents();
     let turn = evidence(Protocol::Paper, "Done.");
     let answer = UserAgent::Lexical
-        .answer(&persona(), &[&first, &second], &turn)
+        .answer(&persona(), &[&first, &second], &[], &turn)
         .await
         .unwrap();
     assert_eq!(
@@ -163,13 +163,13 @@ async fn lexical_replies_are_verbatim() {
         ["Use the firm's letterhead.\nSend it by Friday."]
     );
     let told = UserAgent::Lexical
-        .reveal(&persona(), &[&second, &first], &turn)
+        .reveal(&persona(), &[&second, &first], &[], &turn)
         .await
         .unwrap();
     assert_eq!(told.answers, [(0, "Send it by Friday.".to_owned())]);
     assert_eq!(
         UserAgent::Lexical
-            .reveal(&persona(), &[], &turn)
+            .reveal(&persona(), &[], &[], &turn)
             .await
             .unwrap()
             .answers,
@@ -306,13 +306,13 @@ async fn the_released_code_asks_for_styles_and_replies_verbatim() {
     assert_eq!(found.answers[0].reason, "e1");
     let told = script
         .user()
-        .reveal(&persona(), &open, &turn)
+        .reveal(&persona(), &open, &[], &turn)
         .await
         .unwrap();
     assert_eq!(told.answers, [(0, "Use the firm's letterhead.".to_owned())]);
     let told = script
         .user()
-        .answer(&persona(), &open, &turn)
+        .answer(&persona(), &open, &[], &turn)
         .await
         .unwrap();
     assert_eq!(
@@ -380,7 +380,7 @@ async fn the_most_relevant_intent_is_told_and_no_other_can_leak() {
     let turn = evidence(Protocol::Paper, "The draft is ready.");
     let told = script
         .user()
-        .reveal(&persona(), &[&first, &second], &turn)
+        .reveal(&persona(), &[&first, &second], &[], &turn)
         .await
         .unwrap();
     assert_eq!(
@@ -414,12 +414,35 @@ async fn an_answer_states_what_was_asked() {
     let turn = evidence(Protocol::Paper, "Which paper?");
     let answer = script
         .user()
-        .answer(&persona(), &[&first], &turn)
+        .answer(&persona(), &[&first], &[], &turn)
         .await
         .unwrap();
     assert_eq!(answer.answers, ["On letterhead."]);
     let [prompt] = script.prompts().await.try_into().unwrap();
     assert!(prompt[1].contains("has asked about this; answer it"));
+}
+
+#[tokio::test]
+async fn who_asks_about_what_is_settled_can_be_told_that_it_stands() {
+    let message = "=== {n} MESSAGE ===\nBy Friday. And yes, the letterhead.\n=== {n} END ===";
+    let script = Script::new(&[message, message]).await;
+    let [first, second] = intents();
+    let turn = evidence(Protocol::Paper, "It is on letterhead: right?");
+    let user = script.user();
+    let (now, settled) = ([&second], [&first]);
+    user.reveal(&persona(), &now, &settled, &turn)
+        .await
+        .unwrap();
+    user.answer(&persona(), &now, &settled, &turn)
+        .await
+        .unwrap();
+    for [rules, prompt] in script.prompts().await {
+        let (_, said) = prompt.split_once("# What is settled already").unwrap();
+        let (settled, stated) = said.split_once("# What your message states").unwrap();
+        assert_eq!(settled.trim(), "- Use the firm's letterhead.");
+        assert!(stated.contains("1. Send it by Friday.") && !stated.contains("letterhead"));
+        assert!(rules.contains("something that is settled already"));
+    }
 }
 
 #[tokio::test]
@@ -479,7 +502,11 @@ async fn a_question_for_a_plain_fact_is_found_and_answered_with_it() {
     let turn = with_facts("What is your password?");
     let found = script.user().asked(&[&second], &turn).await.unwrap();
     assert_eq!((asked(&found.judged), found.fact), (vec![Asked::No], true));
-    let told = script.user().answer(&persona(), &[], &turn).await.unwrap();
+    let told = script
+        .user()
+        .answer(&persona(), &[], &[], &turn)
+        .await
+        .unwrap();
     assert_eq!(told.answers, ["It is heron-44."]);
     let [asking, writing] = script.prompts().await.try_into().unwrap();
     assert!(
