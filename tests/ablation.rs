@@ -6,7 +6,7 @@ use pibench_suite::load::load;
 use pibench_suite::suite::{Persona, Session, Step};
 use serde_json::Value;
 
-use crate::scene::{Scene, copy, embedded, expect, flowed};
+use crate::scene::{Scene, copy, embedded, expect, flowed, root};
 
 const ABLATE: [&str; 2] = ["--ablate", "dependencies"];
 
@@ -97,10 +97,26 @@ fn check_inputs(persona: &Persona, session: &Session, begun: &Value, here: &BTre
     assert!(!here.iter().any(|path| path.starts_with("memory/")));
 }
 
+/// The figures in a document are those that are printed.
+fn assert_documented(results: &Value) {
+    let document = std::fs::read_to_string(root().join("tasks/README.md")).unwrap();
+    let document = flowed(&document);
+    for persona in results["personas"].as_array().unwrap() {
+        let figure = |score: &str| {
+            let figure = format!("{:.1}", persona[score].as_f64().unwrap());
+            figure.replace("100.0", "100")
+        };
+        let name = persona["id"].as_str().unwrap().replace('_', " ");
+        let told = format!("{name} {} / {}", figure("proc"), figure("comp"));
+        assert!(document.contains(&told), "it does not say `{told}`");
+    }
+}
+
 #[test]
 fn a_final_session_alone_has_its_groups_material_and_nothing_that_was_made_there() {
     let scene = Scene::new();
     let results = scene.play_all("alone", &ABLATE);
+    assert_documented(&results);
     let suite = load(camino::Utf8Path::from_path(&embedded()).unwrap());
     let personas = suite.unwrap().suite.personas;
     let sessions = personas.iter().flat_map(|persona| &persona.sessions);

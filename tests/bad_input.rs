@@ -257,6 +257,62 @@ fn a_misspelt_grader_is_told_where_it_stands() {
     expect(&scene.run(&args), 0, &[]);
 }
 
+/// Checks the suite; what it says of problems, and the rest.
+fn found(scene: &Scene, said: &[&str]) -> (String, String) {
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 3, said);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    (stderr(&output), text)
+}
+
+#[test]
+fn of_a_misspelt_app_one_error_is_told_with_the_app_that_was_meant() {
+    let scene = Scene::new().with_short();
+    scene.replace(PERSONA, "\"simple_note__*\"", "\"simplenote__*\"");
+    let told = [
+        "persona.toml:34:",
+        "cannot find plugin `simplenote`",
+        "did you mean `simple_note`?",
+    ];
+    let (said, text) = found(&scene, &told);
+    assert!(!said.contains("did you mean `simplenote`"), "{said}");
+    assert!(text.contains("1 error, 0 warnings"), "{said}{text}");
+    scene.replace(PERSONA, "\"simplenote__*\"", "\"simple_note__*\"");
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
+}
+
+/// Nobody has records of it: its file is where the other one was looked for.
+#[test]
+fn a_misspelt_app_is_known_by_the_plugins_that_are_there() {
+    let scene = Scene::new().with_short();
+    let listed = "\"simple_note__*\", \"amazn__*\"";
+    scene.replace(PERSONA, "\"simple_note__*\"", listed);
+    let told = ["cannot find plugin `amazn`", "did you mean `amazon`?"];
+    found(&scene, &told);
+}
+
+#[test]
+fn for_a_misspelt_tool_its_persona_is_not_played_and_the_reason_is_told() {
+    let scene = Scene::new().with_short();
+    let listed = "\"gmail__*\", \"gmail__lgoin\"";
+    scene.replace(PERSONA, "\"gmail__*\"", listed);
+    let told = [
+        "persona.toml:34:",
+        "no plugin has the tool `gmail__lgoin`",
+        "did you mean `gmail__login`?",
+    ];
+    let (said, text) = found(&scene, &told);
+    let left = "Not played: persona law_trainee, as its app `gmail` has no tool `gmail__lgoin`.";
+    assert!(text.contains(left), "{text}");
+    assert!(text.contains("1 error, 0 warnings"), "{said}{text}");
+    assert!(!text.contains("No session has a reference"), "{text}");
+    scene.replace(PERSONA, listed, "\"gmail__*\"");
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("| reference | 100.0 | 100.0 |"), "{text}");
+}
+
 #[test]
 fn of_a_script_that_is_not_there_one_error_is_told() {
     let scene = Scene::new().with_short();
@@ -507,4 +563,18 @@ fn a_folder_of_plugins_that_is_not_there_or_empty_is_refused_and_its_full_twin_i
     assert!(!scene.path("run").exists());
     let own = crate::scene::root().join("target/plugins");
     expect(&run(own.to_str().unwrap()), 0, &[]);
+}
+
+#[test]
+fn a_tool_that_its_app_lacks_is_told_with_the_persona_s_file_before_a_run() {
+    let scene = Scene::new().with_short();
+    let listed = "\"gmail__*\", \"gmail__send_mail\"";
+    scene.replace(PERSONA, "\"gmail__*\"", listed);
+    let told = [
+        "app `gmail` has no tool `gmail__send_mail` (did you mean `gmail__send_email`?)",
+        "personas/law_trainee/persona.toml",
+    ];
+    expect(&scene.run(&["run", SUITE, "--out", "a"]), 3, &told);
+    scene.replace(PERSONA, listed, "\"gmail__*\"");
+    expect(&scene.run(&["run", SUITE, "--out", "b"]), 0, &[]);
 }

@@ -699,6 +699,7 @@ async fn each_rule_of_a_board_refuses_by_name_and_has_a_twin_that_takes() {
     ];
     let said = expect_found(&scene.run(&args), 3);
     assert!(said.contains("what it cost is not known"), "{said}");
+    assert!(said.contains("models.NAME.price.input=USD"), "{said}");
     assert_patterns_and_open_sessions_are_refused(&scene, &server);
     assert_ranked_apart(&scene, &format!("{least}{prompts}\n"));
 }

@@ -11,7 +11,7 @@ use wiremock::{MockServer, ResponseTemplate};
 
 use crate::models::{KEY, message, run, server_at};
 use crate::responses::{answer, answered, as_chat, server};
-use crate::scene::{Scene, assert_fits, expect, first_persona, short, stderr};
+use crate::scene::{Scene, assert_fits, expect, first_persona, flowed, short, stderr};
 
 /// A preset with a price, at the tests' own server: 100 tokens in and 10 out cost 400 millionths of a dollar.
 const ALL: [&str; 6] = [
@@ -94,14 +94,19 @@ async fn cost_is_counted_by_role_and_session() {
     assert_eq!(sum, 400 * calls);
 }
 
-/// Calls and cost of the only run, as the report has them.
-fn reported(scene: &Scene) -> (u64, String) {
+/// What the only run used, as the report has it.
+fn usage_row(scene: &Scene) -> Vec<Value> {
     let output = scene.run(&["report", "run", "--format", "json"]);
     expect(&output, 0, &[]);
     let all: Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut sheets = all["tables"].as_array().unwrap().iter();
     let sheet = sheets.find(|sheet| sheet["id"] == "usage").unwrap();
-    let row = sheet["rows"][0]["cells"].as_array().unwrap();
+    sheet["rows"][0]["cells"].as_array().unwrap().clone()
+}
+
+/// Calls and cost of it.
+fn reported(scene: &Scene) -> (u64, String) {
+    let row = usage_row(scene);
     let calls = [2, 5, 8].map(|at| row[at]["count"].as_u64().unwrap());
     let dollars = &row.last().unwrap()["figures"][0]["value"];
     let cost = MicroUsd::from_usd(dollars.as_f64().unwrap_or_else(|| panic!("{row:?}")));
@@ -125,6 +130,23 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
         (10_000..20_000).contains(&spent),
         "a turn more at most: {spent}"
     );
+    let cut = results(&scene);
+    let sessions = cut["sessions"].as_array().unwrap().iter();
+    let unplayed = sessions.filter(|one| one["outcome"] == "unplayed").count();
+    assert!(unplayed > 0, "{cut}");
+    assert_eq!(cut["unplayed"], unplayed);
+    assert_eq!(usage_row(&scene)[1]["count"], 4 - unplayed);
+    let shown = || {
+        let output = scene.run(&["show", "--once", "run"]);
+        flowed(&String::from_utf8(output.stdout).unwrap())
+    };
+    let said = "interrupted (go on with `pibench-host run --resume run`)";
+    assert!(shown().contains(said), "{}", shown());
+    expect(
+        &scene.run(&["show", "run"]),
+        6,
+        &["nobody plays it", "run --resume run"],
+    );
     let path = scene.path("run/journal/law_trainee.r1.jsonl");
     let before = std::fs::read(&path).unwrap();
     let output = run(
@@ -147,6 +169,10 @@ async fn a_run_stops_at_its_bound_and_is_gone_on_with() {
         std::fs::read(&path).unwrap().starts_with(&before),
         "nothing is played twice"
     );
+    assert_eq!(results(&scene)["unplayed"], Value::Null);
+    assert_eq!(usage_row(&scene)[1]["count"], 4);
+    assert!(shown().contains("0 playing"), "{}", shown());
+    expect(&scene.run(&["show", "run"]), 0, &[]);
 }
 
 /// Whoever goes on as the program says spends no more than was allowed at first.
@@ -357,7 +383,10 @@ async fn a_bound_needs_prices_and_sense() {
     expect(
         &run(&scene, &unpriced, &server),
         2,
-        &["the price of `openai/m` is not known"],
+        &[
+            "the price of `openai/m` is not known",
+            "--set models.NAME.price.input=USD",
+        ],
     );
     let nothing = ["run", suite, "--max-cost", "0"];
     expect(

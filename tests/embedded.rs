@@ -4,7 +4,7 @@ use camino::Utf8Path;
 use pibench_suite::load::load;
 use serde_json::Value;
 
-use crate::scene::{Scene, embedded, files};
+use crate::scene::{Scene, embedded, files, flowed, root};
 
 fn scores(agent: &str, protocol: &str) -> (f64, f64, Value) {
     let scene = Scene::new();
@@ -33,6 +33,19 @@ fn check(agent: &str, protocol: &str, expected: (f64, f64)) -> Value {
 fn the_reference_scores_everything_and_its_results_have_the_documented_shape() {
     let results = check("reference", "paper", (100.0, 100.0));
     assert_documented_shape(&results);
+}
+
+#[test]
+fn the_released_codes_protocol_gives_the_reference_what_the_document_says() {
+    let (proc, comp, _) = scores("reference", "pi-bench");
+    let document = std::fs::read_to_string(root().join("docs/protocols.md")).unwrap();
+    let told = format!(
+        "--protocol pi-bench` gives Proc {proc:.1} and Comp {comp:.1}, where `paper` gives 100 and 100"
+    );
+    assert!(
+        flowed(&document).contains(&told),
+        "it does not say `{told}`"
+    );
 }
 
 #[test]

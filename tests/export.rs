@@ -6,6 +6,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
 
+use crate::report::leave_last_unplayed;
 use crate::scene::{Scene, expect, files};
 
 fn read(scene: &Scene, path: &str) -> Value {
@@ -119,7 +120,9 @@ fn what_sets_a_run_apart_is_told_in_every_format() {
     assert_eq!(runs[0]["sessions"], Value::Null);
     assert_eq!(runs[1]["sessions"], "corrie-extension");
     assert_eq!(runs[1]["seed"], "18446744073709551615");
-    assert_eq!(runs[1]["of"], 1);
+    for column in ["scored", "of", "comp_scored", "comp_of"] {
+        assert_eq!(runs[1][column], 1, "{column}");
+    }
     assert_eq!(runs[1]["apart"], true);
     export("hf");
     let card = std::fs::read_to_string(scene.path("hf/README.md")).unwrap();
@@ -297,6 +300,39 @@ fn a_trajectory_has_the_messages_calls_results_and_scores_of_its_session() {
 }
 
 #[test]
+fn a_run_that_was_not_played_to_its_end_is_no_success() {
+    let scene = Scene::new();
+    let header = |out: &str| -> Value {
+        let args = ["export", "run", "--format", "inspect", "--out", out];
+        expect(&scene.run(&args), 0, &[]);
+        let log = File::open(scene.path(&format!("{out}/run-0.eval"))).unwrap();
+        let mut log = zip::ZipArchive::new(log).unwrap();
+        serde_json::from_reader(log.by_name("header.json").unwrap()).unwrap()
+    };
+    let results = scene.play("run", &["--agent", "reactive"]);
+    let whole = header("whole");
+    assert_eq!(whole["status"], "success");
+    assert_eq!(whole["eval"]["metadata"]["unplayed"], 0);
+    assert_eq!(whole["eval"]["metadata"]["marks"], "scripted");
+    let times = ["started_at", "completed_at"].map(|time| whole["stats"][time].as_str().unwrap());
+    assert!(times[0] < times[1], "{times:?}");
+    // Not the name of what a reader of samples would make of them.
+    let metrics = &whole["results"]["scores"][0]["metrics"];
+    assert!(metrics["mean"].is_null(), "{metrics}");
+    assert_eq!(metrics["overall"]["value"], results["proc"]);
+
+    leave_last_unplayed(&scene, "run");
+    let cut = header("cut");
+    assert_eq!(cut["status"], "cancelled");
+    assert_eq!(cut["results"]["total_samples"], 4);
+    assert_eq!(cut["eval"]["metadata"]["unplayed"], 1);
+    assert_eq!(
+        cut["eval"]["metadata"]["marks"],
+        "scripted, not played to its end"
+    );
+}
+
+#[test]
 fn an_unfinished_run_and_a_folder_that_is_there_are_refused() {
     let scene = Scene::new();
     scene.play("run", &["--agent", "nop", "--session", "corrie-extension"]);
@@ -308,7 +344,7 @@ fn an_unfinished_run_and_a_folder_that_is_there_are_refused() {
     expect(
         &into("newer"),
         3,
-        &["not played to its end", "--resume run"],
+        &["export run: it is not played to its end", "--resume run"],
     );
     assert!(!scene.path("newer").exists());
     let unfinished = std::fs::read_dir(scene.dir.path()).unwrap();

@@ -164,11 +164,20 @@ fn the_other_protocol_sums_by_its_own_formula() {
         .filter(|session| !session.checklist.is_empty());
     let scored = scored.count();
     assert_eq!(played["scored"]["of"], scored - 1);
+    assert_eq!(played["comp_scored"], Value::Null, "as Proc");
     let alone = corrie(&played)["proc"].as_f64().unwrap();
     assert!(group > 0.0 && alone < group, "{played:#}");
 
     let graded = grade(&scene, "graded", &["--protocol", "paper"]);
     assert_eq!(graded["scored"]["of"], scored);
+    // It has a Proc now, and still no Comp.
+    assert_eq!(graded["comp_scored"]["of"], scored - 1);
+    let shown = scene.run(&["show", "graded"]).stdout;
+    let shown = String::from_utf8_lossy(&shown);
+    let both = format!("{scored} of {scored} / {0} of {0}", scored - 1);
+    assert!(shown.contains(&both), "{shown}");
+    let note = "\nscored: sessions with a Proc / with a Comp.";
+    assert!(shown.contains(note), "{shown}");
     assert_eq!(corrie(&graded)["weight"], 1);
     // All the others with their groups' weights, and the one that was left out.
     #[expect(clippy::cast_precision_loss, reason = "a few sessions")]

@@ -243,6 +243,27 @@ fn the_folders_above_the_suite_are_made() {
     assert!(scene.path(out).join("suite.toml").exists());
 }
 
+#[test]
+fn a_tool_that_its_app_does_not_have_is_left_out_and_what_is_left_is_played() {
+    let scene = Scene::new();
+    source(&scene);
+    let tools = "source/data/potter/tools.yaml";
+    scene.replace(tools, "gmail__login", "gmail__nosuch, gmail__login");
+    let output = scene.run(&["import", "pi-bench", "source", "--out", "suite"]);
+    let told = "left out: potter/tools.yaml: app `gmail` has no tool `gmail__nosuch`";
+    expect(&output, 3, &[told]);
+    let persona = std::fs::read_to_string(scene.path("suite/personas/potter/persona.toml"));
+    let persona = persona.unwrap();
+    let (ours, theirs) = persona.split_once("[metadata.pi_bench]").unwrap();
+    assert!(ours.contains("\"gmail__login\""), "{ours}");
+    assert!(
+        !ours.contains("nosuch") && theirs.contains("nosuch"),
+        "{persona}"
+    );
+    let run = ["run", "suite/suite.toml", "--agent", "nop", "--out", "run"];
+    expect(&scene.run(&run), 0, &[]);
+}
+
 /// What is written first stands in a hidden folder, which goes away.
 #[test]
 fn a_task_that_the_suites_format_refuses_is_told_by_its_own_file() {

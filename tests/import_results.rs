@@ -111,6 +111,9 @@ pub(crate) fn ends(status: &str) -> Value {
     json!({"message": format!("Task finished task_id=x status={status} turns=2 elapsed_ms=9 detail=-"), "data": {}})
 }
 
+/// Of the second task's items: two criteria, and the script's check.
+const WEIGHTS: [f64; 3] = [1.0, 3.0, 1.0];
+
 pub(crate) fn result(
     task: &str,
     inferred: &[usize],
@@ -124,9 +127,9 @@ pub(crate) fn result(
             "[tools] sent",
         ];
         (1..)
-            .zip(criteria.iter().zip(values))
-            .map(|(index, (criterion, value))| {
-                json!({"index": index, "criterion": criterion, "weight": 1.0, "score": "", "value": value})
+            .zip(criteria.iter().zip(values).zip(WEIGHTS))
+            .map(|(index, ((criterion, value), weight))| {
+                json!({"index": index, "criterion": criterion, "weight": weight, "score": "", "value": value})
             })
             .collect()
     };
@@ -138,8 +141,12 @@ pub(crate) fn result(
                 "llm_evaluation": {"prompt": "p", "raw_responses": ["<c1>YES</c1>"]}})
         })
         .collect();
+    let met = [best(0), best(1), best(2)];
+    let weighed = met.iter().zip(WEIGHTS);
+    let average: f64 = weighed.map(|(met, weight)| f64::from(*met) * weight).sum();
+    let average = average / WEIGHTS.iter().sum::<f64>();
     let checklist = (!turns.is_empty()).then(|| {
-        json!({"criterion_scores": scores([best(0), best(1), best(2)]), "turn_evaluations": evaluations})
+        json!({"criterion_scores": scores(met), "turn_evaluations": evaluations, "average_score": average})
     });
     let value = json!({
         "user_id": "baker", "agent_id": "some/model",
@@ -619,6 +626,32 @@ fn what_is_malformed_is_left_out_by_file_and_line() {
         "13:25: the value 2 is neither 0 nor 1",
     );
     leaves_out(talk, "1770000000.0", "1e300", "1:1: `timestamp`: 1");
+}
+
+/// Each value has its weight there too, and all of them their sum.
+#[test]
+fn what_was_scored_by_other_weights_is_left_out_by_file_and_line() {
+    let result = "baker_task_002/eval/results/20260202_120000_result.json";
+    leaves_out(
+        result,
+        "\"weight\": 3.0",
+        "\"weight\": 30.0",
+        "20:25: this was scored by the weight 30; item `c2` of the suite has 3",
+    );
+    leaves_out(
+        result,
+        "\"average_score\": 0.4",
+        "\"average_score\": 0.9167",
+        "99:7: `average_score` is 0.9167, and its values and weights give 0.4000",
+    );
+    // Where they are as the suite's, or are not told, nothing is.
+    let scene = imported();
+    let path = format!("outputs/some_model__run02/baker/{result}");
+    scene.replace(&path, "\"weight\": 3.0", "\"weight\": 3");
+    scene.replace(&path, "\"weight\": 1.0,", "");
+    scene.replace(&path, "\"average_score\": 0.4", "\"average_score\": null");
+    expect(&import(&scene, &[]), 0, &[]);
+    assert_eq!(read(&scene, "run/results.json")["comp"], json!(40.0));
 }
 
 /// Old results that nest, grow or never end are left out with their place.

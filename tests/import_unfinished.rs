@@ -7,7 +7,7 @@ use crate::import_results::{
     asked, assert_taken_but_last, begins, data, ends, import, imported, leaves_out, lines,
     messages, outputs, read, replied, result, satisfied,
 };
-use crate::scene::{Scene, expect, stderr};
+use crate::scene::{Scene, expect, flowed, stderr};
 
 const RUN2: &str = "outputs/some_model__run02/baker";
 
@@ -89,6 +89,14 @@ fn one_session_that_was_not_finished_does_not_stop_the_others() {
         },
     );
     unscored(
+        &["log.jsonl: no line `Task finished`; the session is unscored"],
+        |scene| {
+            let text = std::fs::read_to_string(scene.path(&log)).unwrap();
+            let (before, _) = text.trim_end().rsplit_once('\n').unwrap();
+            std::fs::write(scene.path(&log), format!("{before}\n")).unwrap();
+        },
+    );
+    unscored(
         &["messages.jsonl: its last line is cut; the session is unscored"],
         |scene| {
             let path = scene.path(&format!("{task}/history/20260202_110000-messages.jsonl"));
@@ -124,7 +132,11 @@ fn a_session_that_was_broken_off_and_evaluated_is_taken() {
         ("user", "Round up to whole bags."),
         ("assistant", "Second answer."),
     ];
-    for end in [Some("EXITED_BY_USER"), None] {
+    let told = "log.jsonl: no line `Task finished`; the session is unscored";
+    for (end, code, said) in [
+        (Some("EXITED_BY_USER"), 0, "note: not taken over"),
+        (None, 3, told),
+    ] {
         let mut log = vec![
             begins(0),
             satisfied(&[], &[1, 2]),
@@ -144,7 +156,7 @@ fn a_session_that_was_broken_off_and_evaluated_is_taken() {
             scene.write(&format!("{task}/{path}"), &text);
         }
         let output = import(&scene, &[]);
-        expect(&output, 0, &[]);
+        expect(&output, code, &[said]);
         let results = read(&scene, "run/results.json");
         assert_eq!(results["sessions"][0]["outcome"], "infrastructure");
         expect(&scene.run(&["verify", "run"]), 0, &[]);
@@ -275,5 +287,12 @@ fn a_persona_that_a_run_lacks_or_has_twice_is_told() {
     assert_eq!(results["sessions"][0]["outcome"], "complete");
     assert_eq!(results["sessions"][2]["outcome"], "unplayed");
     assert_eq!(results["scored"], json!({"scored": 1, "of": 2}));
+    assert_eq!(results["unplayed"], 2);
+    // Nobody goes on with it.
+    expect(&scene.run(&["show", "run"]), 0, &[]);
+    let shown = scene.run(&["show", "--once", "run"]);
+    let shown = flowed(&String::from_utf8(shown.stdout).unwrap());
+    let said = "sessions finished, the others not imported";
+    assert!(shown.contains(said), "{shown}");
     expect(&scene.run(&["verify", "run"]), 0, &[]);
 }

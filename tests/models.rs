@@ -293,6 +293,8 @@ async fn broken_infrastructure_ends_with_its_code_and_is_gone_on_with() {
         outcomes.contains(&"complete") && outcomes.contains(&"unplayed"),
         "{outcomes:?}"
     );
+    let unplayed = outcomes.iter().filter(|outcome| **outcome == "unplayed");
+    assert_eq!(results["unplayed"], unplayed.count());
     let before = std::fs::read(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
     calls.store(100, Ordering::SeqCst);
     let resumed = run(&scene, &["run", "--resume", "run", "--json"], &server);

@@ -202,6 +202,144 @@ fn a_pack_is_installed_by_who_may_sign_it_and_verified_where_it_lies() {
     assert!(!scene.path("stale.pibench").exists());
 }
 
+#[test]
+fn a_pack_that_was_changed_where_it_lies_is_told_and_not_called_signed() {
+    let Some((_keys, key)) = made(&["ed25519"], "") else {
+        return;
+    };
+    let scene = scene();
+    pack(&scene, "unsigned.pibench", &[]);
+    pack(&scene, "signed.pibench", &["--key", key.to_str().unwrap()]);
+    let list = |more: &[&str]| {
+        let args = [&["pack", "list", "--packs", "packs"][..], more].concat();
+        said(&scene.run(&args))
+    };
+    let again = || install(&scene, "signed.pibench", &[]);
+    let is_sound = || list(&[]).contains(" files, signed, ");
+    // A signature that comes later is put to it, and to it alone.
+    expect(&install(&scene, "unsigned.pibench", &[]), 0, &[]);
+    assert!(!is_sound(), "{}", list(&[]));
+    expect(&again(), 0, &[]);
+    assert!(is_sound(), "{}", list(&[]));
+    let check = |how: &str| {
+        let text = list(&[]);
+        let told = format!("changed since it was installed ({how})");
+        assert!(text.contains(&told) && !text.contains(" signed"), "{text}");
+        let listed: Value = serde_json::from_str(&list(&["--json"])).unwrap();
+        assert_eq!(listed[0]["signed"], false);
+        assert_eq!(listed[0]["changed"], how);
+        expect(&again(), 3, &[how, "remove the folder"]);
+    };
+    let session = "personas/first/sessions/first/session.toml";
+    let path = format!("packs/clinic/1.0.0/{session}");
+    let was = std::fs::read_to_string(scene.path(&path)).unwrap();
+    scene.write(&path, &format!("{was}\n"));
+    check(&format!("`{session}` is another"));
+    std::fs::remove_file(scene.path(&path)).unwrap();
+    check(&format!("`{session}` is gone"));
+    scene.write(&path, &was);
+    assert!(is_sound(), "{}", list(&[]));
+    let more = scene.write("packs/clinic/1.0.0/personas/first/more.md", "");
+    check("`personas/first/more.md` came to it");
+    std::fs::remove_file(more).unwrap();
+    // What is no signature of it is mended.
+    scene.write("packs/clinic/1.0.0/pack.sig", "nobody's");
+    assert!(!is_sound(), "{}", list(&[]));
+    expect(&again(), 0, &[]);
+    assert!(is_sound(), "{}", list(&[]));
+}
+
+#[test]
+fn runs_and_hidden_files_stay_out_of_a_pack_and_what_nothing_names_is_told() {
+    let scene = scene();
+    let packed = |out: &str| {
+        let output = scene.run(&["pack", "mine", "--out", out]);
+        expect(&output, 0, &[]);
+        stderr(&output)
+    };
+    let told = packed("one.pibench");
+    let is_odd = told.contains("left out") || told.contains("names it");
+    assert!(!is_odd, "{told}");
+    scene.write("mine/.env", "OPENAI_API_KEY=x\n");
+    scene.write("mine/personas/first/.env", "OPENAI_API_KEY=x\n");
+    let played = ["run", "mine/suite.toml", "--out", "mine/runs/old"];
+    expect(&scene.run(&played), 0, &[]);
+    let told = packed("two.pibench");
+    for line in [
+        "left out: .env: its name begins with a dot\n",
+        "left out: personas/first/.env: its name begins with a dot\n",
+        "left out: runs/old: it is a run\n",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let read = |name: &str| std::fs::read(scene.path(name)).unwrap();
+    assert!(read("one.pibench") == read("two.pibench"));
+    for number in 0..9 {
+        scene.write(&format!("mine/draft-{number}.md"), "");
+    }
+    scene.write("mine/personas/first/sessions/first/session.toml.bak", "");
+    let told = packed("three.pibench");
+    let lines = told.matches("packed, though nothing names it: ").count();
+    assert!(lines == 8 && told.contains("draft-0.md\n"), "{told}");
+    assert!(told.contains("and 2 more\n"), "{told}");
+    expect(&install(&scene, "three.pibench", &[]), 0, &[]);
+    assert!(scene.path("packs/clinic/1.0.0/draft-8.md").exists());
+    // What a session needs is not left out without a word.
+    let session = "mine/personas/first/sessions/first";
+    scene.write(&format!("{session}/.rooms.md"), "Two.\n");
+    let file = format!("{session}/session.toml");
+    let text = std::fs::read_to_string(scene.path(&file)).unwrap();
+    let staged = "\n[[files]]\nsource = \".rooms.md\"\npath = \"rooms.md\"\n";
+    scene.write(&file, &(text + staged));
+    let refused = scene.run(&["pack", "mine", "--out", "four.pibench"]);
+    let words = "`personas/first/sessions/first/.rooms.md` is named in it and would be left out";
+    expect(&refused, 3, &[words]);
+    assert!(!scene.path("four.pibench").exists());
+}
+
+#[test]
+fn check_tells_all_that_pack_would_refuse() {
+    let scene = scene();
+    let check = || stderr(&scene.run(&["check", "mine"]));
+    let is_told = |text: &str| text.contains("pack.toml") || text.contains("wordings.toml");
+    assert!(!is_told(&check()), "{}", check());
+    let first = "path = \"personas/first/nowhere.md\"\ntext = \"a\"\nother = \"b\"\n";
+    let second = "path = \"LICENSE\"\ntext = \"Take\"\nother = \"Have\"\n";
+    scene.write(
+        "mine/wordings.toml",
+        &format!("version = 1\n[[wordings]]\n{first}[[wordings]]\n{second}"),
+    );
+    scene.replace("mine/pack.toml", "1.0.0", "1.0");
+    scene.replace("mine/pack.toml", "CC-BY-4.0", "CC BY");
+    let manifest = std::fs::read_to_string(scene.path("mine/pack.toml")).unwrap();
+    scene.write("mine/pack.toml", &format!("{manifest}colour = 1\n"));
+    let output = scene.run(&["check", "mine"]);
+    expect(
+        &output,
+        3,
+        &[
+            "pack.toml:3:1: `release` is `1.0`",
+            "pack.toml:4:1: `license`: `CC BY` is no SPDX expression",
+            "pack.toml:6:1: unknown key `colour`",
+            "wordings.toml: wording 1, of `personas/first/nowhere.md`",
+            "wordings.toml: wording 2, of `LICENSE`",
+        ],
+    );
+    // With a sound pack.toml, what else is refused.
+    scene.write("mine/pack.toml", &format!("{MANIFEST}host = \"99.0.0\"\n"));
+    std::fs::remove_file(scene.path("mine/wordings.toml")).unwrap();
+    std::fs::remove_file(scene.path("mine/plugins/pibench.lock")).unwrap();
+    suite_with(&scene, "[models.m]\nprovider = \"openai\"\nmodel = \"m\"\n");
+    let told = check();
+    for words in [
+        "it needs a pibench-host of 99.0.0",
+        "`models` is for whoever plays it to say",
+        "pin its plugins by",
+    ] {
+        assert!(told.contains(words), "`{words}`: {told}");
+    }
+}
+
 /// Packs a folder without the checks of `pack`, as a stranger may.
 fn forge(scene: &Scene, out: &str) {
     let folder = scene.path("mine");

@@ -1,5 +1,6 @@
 //! Reports of real runs: every table and file, the banner of scripted runs, and text from strangers that stays text.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -183,6 +184,126 @@ fn runs_that_were_not_played_alike_are_marked_and_none_is_the_best() {
         for told in [banner.as_str(), marks[0], marks[1]] {
             assert!(text.contains(told), "`{told}` is not in: {text}");
         }
+    }
+}
+
+/// Makes of a run one that ended before its last session, as hosts of before `unplayed` told it.
+pub(crate) fn leave_last_unplayed(scene: &Scene, run: &str) {
+    let path = format!("{run}/results.json");
+    let mut results: Value = serde_json::from_str(&read(scene, &path)).unwrap();
+    let last = results["sessions"].as_array_mut().unwrap().last_mut();
+    let last = last.unwrap();
+    last["outcome"] = "unplayed".into();
+    for score in ["proc", "proc_scored", "comp"] {
+        last[score] = Value::Null;
+    }
+    scene.write(&path, &results.to_string());
+}
+
+/// The names of scripted runs that have a rank in some table.
+fn ranked(scene: &Scene, runs: &[&str]) -> BTreeSet<String> {
+    let output = scene.run(&[&["report", "--format", "json"], runs].concat());
+    expect(&output, 0, &[]);
+    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let has_rank = |cell: &Value| cell.to_string().contains("\"rank\":\"");
+    let mut names = BTreeSet::new();
+    for table in list(&all["tables"]) {
+        let rows = list(&table["rows"]);
+        for (at, column) in list(&table["columns"]).iter().enumerate() {
+            let is_ranked = rows.iter().any(|row| has_rank(&row["cells"][at]));
+            if column["origin"] == "apart" && is_ranked {
+                names.insert(column["title"].as_str().unwrap().to_owned());
+            }
+        }
+        for row in rows.iter().filter(|row| row["origin"] == "apart") {
+            if has_rank(&row["cells"]) {
+                let name = row["cells"][0]["words"].as_str().unwrap();
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn a_run_that_was_not_played_to_its_end_is_marked_and_ranked_nowhere() {
+    let scene = Scene::new();
+    for (out, agent) in [("cut", "reference"), ("slow", "reactive"), ("nop", "nop")] {
+        scene.play(out, &["--agent", agent]);
+    }
+    let runs = ["cut", "slow", "nop"];
+    assert!(ranked(&scene, &runs).contains("reference (scripted)"));
+    leave_last_unplayed(&scene, "cut");
+    let whole = ["nop (scripted)", "reactive (scripted)"].map(str::to_owned);
+    assert_eq!(ranked(&scene, &runs), BTreeSet::from(whole));
+
+    let output = scene.run(&["report", "cut", "slow", "nop", "--out", "out"]);
+    expect(&output, 0, &[]);
+    let text = read(&scene, "out/tables.json");
+    for told in [
+        "reference (scripted) (not played to its end)",
+        "no rivals of others. This is so for: reference (3 of 4 sessions).",
+    ] {
+        assert!(text.contains(told), "`{told}` is not in: {text}");
+    }
+    assert!(!text.contains("reactive (scripted) (not"), "{text}");
+    for figure in ["figure-3", "figure-3-categories", "figure-4"] {
+        let figure = read(&scene, &format!("out/figures/{figure}.svg"));
+        let told = figure.contains("reference (scripted) (not played to its end)");
+        assert!(
+            told && !figure.contains("reactive (scripted) (not"),
+            "{figure}"
+        );
+    }
+    let index = held(&read(&scene, "out/index.html"), "index");
+    let mut entries = index["runs"].as_array().unwrap().iter();
+    let cut = entries.find(|run| run["agent"] == "reference").unwrap();
+    let told = [&cut["complete"], &cut["interrupted"], &cut["unplayed"]];
+    assert_eq!(told, [&json!(false), &json!(true), &json!(1)]);
+    let mark = "not played to its end: 3 of 4 sessions";
+    assert_eq!(cut["marks"], json!(["scripted", mark]));
+    let whole = &index["runs"][1];
+    assert_eq!(whole["complete"], true, "{whole}");
+    assert_eq!(whole["marks"], json!(["scripted"]));
+
+    let compared = scene.run(&["compare", "slow", "cut"]);
+    expect(&compared, 0, &[]);
+    let compared = flowed(&String::from_utf8(compared.stdout).unwrap());
+    for told in [
+        "cut (reference, scripted, not played to its end)",
+        "B was not played to its end: 3 of 4 sessions.",
+    ] {
+        assert!(compared.contains(told), "`{told}` is not in: {compared}");
+    }
+    assert!(!compared.contains("A was not played"), "{compared}");
+}
+
+#[test]
+fn a_run_of_chosen_sessions_is_ranked_among_its_like_alone() {
+    let scene = Scene::new();
+    let chosen = ["--session", "corrie-extension"];
+    for (out, agent) in [("whole", "nop"), ("slow", "reactive")] {
+        scene.play(out, &["--agent", agent]);
+    }
+    for (out, agent) in [("some", "reference"), ("like", "nop")] {
+        scene.play(out, &[&["--agent", agent], &chosen[..]].concat());
+    }
+    scene.play("another", &["--session", "saltmarsh-exhibit"]);
+    let names = |names: [&str; 2]| BTreeSet::from(names.map(str::to_owned));
+    assert_eq!(
+        ranked(&scene, &["some", "whole", "slow"]),
+        names(["nop (scripted)", "reactive (scripted)"])
+    );
+    assert_eq!(
+        ranked(&scene, &["some", "like"]),
+        names([
+            "nop (scripted) (chosen sessions)",
+            "reference (scripted) (chosen sessions)"
+        ])
+    );
+    for none in [["some", "whole"], ["some", "another"]] {
+        assert_eq!(ranked(&scene, &none), BTreeSet::new(), "{none:?}");
     }
 }
 

@@ -165,7 +165,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 20] = [
     ("memory", &[], &[]),
     ("embedded", &[], &["zstd"]),
     ("door", &[], &["hyper"]),
-    ("acp", &[], &["agent-client-protocol-schema"]),
+    ("acp", &["core"], &["agent-client-protocol-schema"]),
     ("signature", &[], &["ssh-key"]),
     ("vault", &[], &["age", "aes-gcm-siv", "ssh-key", "zstd"]),
     ("suite", &["core", "vault"], &[]),

@@ -117,6 +117,27 @@ fn a_folder_of_runs_names_those_that_it_holds() {
 }
 
 #[test]
+fn what_is_not_seen_is_written_by_its_code_and_read_as_it_was() {
+    const HOSTILE: &str =
+        "\u{1b}[2J\u{9b}2J\u{85}\u{7f}\u{202e}\u{2066}\u{2028}\u{200b}\u{200d}é \u{1f600}";
+    let scene = Scene::new();
+    scene.play("run", &["--session", "saltmarsh-exhibit"]);
+    let path = "run/trajectories/law_trainee.r1/saltmarsh-exhibit.json";
+    let text = std::fs::read(scene.path(path)).unwrap();
+    let mut document: Value = serde_json::from_slice(&text).unwrap();
+    document["turns"][0]["response"] = HOSTILE.into();
+    scene.write(path, &document.to_string());
+    let output = scene.run(&["trajectory", "run"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let is_hidden = |c: char| HOSTILE.contains(c) && !"[2Jé \u{1f600}".contains(c);
+    assert_eq!(text.chars().find(|&c| is_hidden(c)), None, "{text:?}");
+    assert!(text.contains("\\u202e") && text.contains("é \u{1f600}"));
+    let printed: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(printed["turns"][0]["response"], HOSTILE);
+}
+
+#[test]
 fn a_trajectory_that_is_none_is_told() {
     let scene = Scene::new();
     scene.play("run", &["--session", "saltmarsh-exhibit"]);

@@ -290,6 +290,30 @@ fn a_suite_that_is_gone_is_named_and_no_other_takes_its_place() {
     expect(&scene.run(&verify), 3, &[changed]);
 }
 
+#[test]
+fn a_policy_that_lies_elsewhere_is_asked_for_and_taken_by_name() {
+    let scene = Scene::new();
+    let table = "version = 1\n[limits.grader]\nfuel = ";
+    scene.write("policy.toml", &format!("{table}1900000000\n"));
+    let args = ["--session", "saltmarsh-exhibit", "--policy", "policy.toml"];
+    scene.play("run", &args);
+    std::fs::rename(scene.path("policy.toml"), scene.path("moved.toml")).unwrap();
+    let (look, resume) = (["verify", "run"], ["run", "--resume", "run"]);
+    for (args, verb) in [(&look[..], "verify"), (&resume, "go on with")] {
+        let told = format!("{verb} run: its policy's file ");
+        let absent =
+            "is not there; put it back (`verify` and `grade` take it from elsewhere by --policy)";
+        expect(&scene.run(args), 3, &[&told, absent]);
+    }
+    let verify = ["verify", "run", "--policy"];
+    let by = |policy: &'static str| scene.run(&[&verify[..], &[policy]].concat());
+    expect(&by("moved.toml"), 0, &[]);
+    // Another one is not taken for it.
+    scene.write("other.toml", &format!("{table}1800000000\n"));
+    let changed = "verify run: changed since it was begun";
+    expect(&by("other.toml"), 3, &[changed]);
+}
+
 /// Nobody is asked, so that nobody has to be known.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_verifies_without_the_suites_entries_for_its_models() {

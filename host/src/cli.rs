@@ -790,8 +790,9 @@ pub struct VerifyArgs {
     /// A folder of plugins, `<name>.wasm`, before the host's own.
     #[arg(long, value_name = "DIR", requires = "foreign")]
     pub plugins: Option<Utf8PathBuf>,
-    /// What plugins of others may use. Default: nothing.
-    #[arg(long, value_name = "FILE", requires = "foreign")]
+    /// The policy, what plugins of others may use, where its file is elsewhere than when the run was played. With --foreign: else
+    /// they may use nothing.
+    #[arg(long, value_name = "FILE")]
     pub policy: Option<Utf8PathBuf>,
     /// The prompts of user agent and judge, where they are not the built-in ones.
     #[arg(long, value_name = "DIR", requires = "foreign")]

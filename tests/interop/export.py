@@ -25,8 +25,9 @@ sessions = results["sessions"]
 log = read_eval_log(listed)
 assert log.status == "success" and log.eval.model == "pibench/reactive", log.status
 assert len(log.samples) == len(sessions), len(log.samples)
-means = {score.name: score.metrics["mean"].value for score in log.results.scores}
-assert means == {"proc": results["proc"], "comp": results["comp"]}, means
+overall = {score.name: score.metrics["overall"].value for score in log.results.scores}
+assert overall == {"proc": results["proc"], "comp": results["comp"]}, overall
+assert log.stats.started_at < log.stats.completed_at, log.stats
 by_id = {(line["persona"] + "-" + line["id"], line["run"]): line for line in sessions}
 calls = 0
 for sample in log.samples:

@@ -11,7 +11,6 @@ use pibench_core::vocabulary::Ablation;
 use pibench_record::RunFolder;
 use pibench_record::folder::read_manifest;
 use pibench_record::identity::{incomparable, listed};
-use pibench_record::results::RunResults;
 use pibench_report::comparison::{cautions, comparison};
 use pibench_report::measures::{comparable_scores, compare_runs};
 use pibench_report::run_record::{RecordError, RunRecord};
@@ -58,13 +57,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         found["cautions"] = json!(cautions);
         println!("{found}");
     } else {
-        let (a, b) = (name(a, &left.results), name(b, &right.results));
+        let (a, b) = (name(a, &left), name(b, &right));
         println!("{}", comparison(&found, &a, &b, &cautions));
     }
     Ok(Exit::Complete)
 }
 
-fn name(dir: &Utf8Path, results: &RunResults) -> String {
+fn name(dir: &Utf8Path, run: &RunRecord) -> String {
+    let results = &run.results;
     let marks = results.players.marks().into_iter();
     let marks: Vec<String> = marks.map(|mark| format!(", {}", mark.words())).collect();
     let marks = marks.concat();
@@ -74,5 +74,10 @@ fn name(dir: &Utf8Path, results: &RunResults) -> String {
     };
     let prompt = results.scaffold_prompt.as_ref();
     let prompt = prompt.map_or_else(String::new, |wording| format!(", {wording} prompt"));
-    format!("{dir} ({}{marks}{ablated}{prompt})", results.agent)
+    let cut = if run.is_cut() {
+        ", not played to its end"
+    } else {
+        ""
+    };
+    format!("{dir} ({}{marks}{ablated}{prompt}{cut})", results.agent)
 }

@@ -1,5 +1,7 @@
 //! `pibench-host export`: runs in the formats of other tools.
 
+use anyhow::anyhow;
+
 use super::check_new;
 use super::publish::refuse_in_clear;
 use super::report::failure;
@@ -20,7 +22,16 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .map(|dir| RunRecord::read_finished(&dir))
         .collect();
-    let records = records.map_err(failure)?;
+    let records = records.map_err(|error| match error {
+        RecordError::Unfinished { path } => Failure {
+            exit: Exit::InvalidInput,
+            error: anyhow!(
+                "export {0}: it is not played to its end; go on with it by `pibench-host run --resume {0}`",
+                path.display()
+            ),
+        },
+        error => failure(error),
+    })?;
     let mut changed = Vec::new();
     for record in &records {
         changed.extend(RunFolder::changed_since_sealed(&record.dir).or_exit(Exit::InvalidInput)?);

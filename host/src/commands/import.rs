@@ -2,6 +2,8 @@
 
 mod results;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -51,10 +53,16 @@ fn pi_bench(
     let plugins = open(&machine, [].into(), dirs, &limits, policy, None)?;
     let runtime = runtime()?;
     let mut list_checks = |script: &str| runtime.block_on(checks(&plugins, script));
-    let has_app = |app: &str| {
-        plugins
-            .get(app)
-            .is_ok_and(|plugin| plugin.world() == World::ToolApp)
+    let known: RefCell<BTreeMap<String, Option<Vec<String>>>> = RefCell::default();
+    let is_there = |name: &str| {
+        let app = name.split_once("__").map_or(name, |(app, _)| app);
+        let mut known = known.borrow_mut();
+        let tools = known
+            .entry(app.to_owned())
+            .or_insert_with(|| runtime.block_on(tools_of(&plugins, app)));
+        tools
+            .as_ref()
+            .is_some_and(|tools| name == app || tools.iter().any(|tool| tool == name))
     };
     let mut open_app = |app: &str, people: &[Person], records: &Value| {
         runtime.block_on(self::open_app(&plugins, app, people, records))
@@ -63,7 +71,7 @@ fn pi_bench(
         dir,
         open_app: &mut open_app,
     });
-    match import_pi_bench(dir, apps, out, &mut list_checks, &has_app) {
+    match import_pi_bench(dir, apps, out, &mut list_checks, &is_there) {
         Ok(report) => Ok(show(&report, out.as_str())),
         Err(ImportError::Rejected(problems) | ImportError::Unloadable(problems)) => {
             show_problems(&problems.0);
@@ -75,6 +83,17 @@ fn pi_bench(
         }
         Err(error) => Err(error).or_exit(Exit::Io),
     }
+}
+
+/// The names of an app's tools; None where there is no such app, or none that could be played with.
+async fn tools_of(plugins: &Plugins, app: &str) -> Option<Vec<String>> {
+    if let Some(tools) = plugins.described(app) {
+        return Some(tools.into_iter().map(|(name, _)| name).collect());
+    }
+    let plugin = plugins.get(app).ok();
+    let plugin = plugin.filter(|plugin| plugin.world() == World::ToolApp)?;
+    let tools = App::list_tools(&plugin, Limits::APP).await.ok()?;
+    Some(tools.into_iter().map(|tool| tool.name).collect())
 }
 
 /// The names of a rule script's checks: what its `score([])` answers in the sandbox.

@@ -1,6 +1,7 @@
 //! `pibench-host pack`: suites that travel as one file, one file per subcommand.
 
 mod diff;
+mod draft;
 mod install;
 mod list;
 mod make;
@@ -8,6 +9,7 @@ mod private;
 mod stranger;
 mod write;
 
+pub(super) use draft::problems;
 pub(super) use install::check_digest;
 
 use std::path::PathBuf;

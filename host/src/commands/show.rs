@@ -92,7 +92,9 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         all => println!("{}", table::agents(all)),
     }
     ended.iter().for_each(say_changed);
-    if let Some(cut) = ended.iter().find(|run| !run.complete) {
+    // Nobody goes on with what another program played.
+    let is_open = |run: &&RunRecord| !run.complete && !run.results.imported;
+    if let Some(cut) = ended.iter().find(is_open) {
         return Err(anyhow!(
             "follow {0} to its end: nobody plays it; go on with `pibench-host run --resume {0}`",
             cut.dir.display()
@@ -104,7 +106,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
 
 /// Says of a run that has ended whether its scores are those that it ended with. One that somebody works on is not looked at.
 fn say_changed(run: &RunRecord) {
-    if run.complete
+    if run.ended
         && let Ok(Some(changed)) = RunFolder::changed_since_sealed(&run.dir)
     {
         println!("{}", paragraph(&name(&changed)));

@@ -12,7 +12,7 @@ use super::{machine, publish, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
-use pibench_engine::plan::{Places, Purpose, reopen, reopen_foreign};
+use pibench_engine::plan::{Places, Purpose, reopen, reopen_by, reopen_foreign};
 use pibench_engine::{Extent, Plan, Verified};
 use pibench_report::escape::line;
 use pibench_report::grid::paragraph;
@@ -144,7 +144,11 @@ fn reopen_named(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
     let machine = machine()?;
     let suite = args.suite.as_deref();
     if !args.foreign {
-        return Ok(reopen(&machine, run, Purpose::Look { suite })?);
+        let look = Purpose::Look { suite };
+        return Ok(match &args.policy {
+            Some(policy) => reopen_by(&machine, run, look, policy)?,
+            None => reopen(&machine, run, look)?,
+        });
     }
     let places = Places {
         suite,

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use super::bridge::seen;
 use super::installation::{Installation, SYSTEM, program};
 use super::process::Process;
+use super::secrets::Secrets;
 
 /// The program that makes the namespaces.
 pub const BWRAP: &str = "bwrap";
@@ -72,6 +73,8 @@ pub struct Launch {
     pub installation: Installation,
     /// All that it is given of an environment.
     pub environment: BTreeMap<String, String>,
+    /// What of that stands in nothing that is kept of its errors.
+    pub secrets: Secrets,
     /// The workspace, as this program sees it.
     pub workspace: PathBuf,
     /// The folder of the workspace in which it works.
@@ -170,6 +173,7 @@ impl Launch {
         let Self {
             installation,
             environment,
+            secrets: _,
             workspace,
             directory: _,
             home,

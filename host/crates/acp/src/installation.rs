@@ -73,7 +73,7 @@ impl Hidden {
 
 impl Installation {
     /// Looks for a program by `path` (as in the variable `PATH`) or from the working directory `here`, and for all that it is
-    /// made of. Arguments that name files are made absolute and shown too, `read` is shown whatever it is.
+    /// made of. Arguments that name files (see [`names_file`]) are made absolute and shown too, `read` is shown whatever it is.
     pub fn find(
         command: &[String],
         read: &[String],
@@ -91,8 +91,7 @@ impl Installation {
         let mut arguments = Vec::new();
         for argument in &command[1..] {
             let file = here.join(argument);
-            // What holds no slash may be a name of anything.
-            if argument.contains('/') && !argument.starts_with('-') && file.exists() {
+            if names_file(argument, &file) {
                 let file = plain(&file);
                 add_file(&file, hidden, &mut shown)?;
                 arguments.push(file.to_string_lossy().into_owned());
@@ -115,6 +114,18 @@ impl Installation {
             read: outermost(shown),
         })
     }
+}
+
+/// Whether an argument names a file. What holds no slash may be a word of anything: it names a file only where one is here
+/// under this name, with an ending like `.py`.
+fn names_file(argument: &str, file: &Path) -> bool {
+    if argument.starts_with('-') {
+        return false;
+    }
+    if argument.contains('/') {
+        return file.exists();
+    }
+    Path::new(argument).extension().is_some() && file.is_file()
 }
 
 /// The file that a name of a program means.
@@ -286,6 +297,22 @@ mod tests {
         assert_eq!(found.program, home.join("node/bin/agent"));
         assert_eq!(found.arguments, ["--acp"]);
         assert_eq!(found.read, [home.join("node/bin"), home.join("node/lib")]);
+    }
+
+    #[test]
+    fn a_file_of_the_working_directory_is_shown_by_its_name_alone_and_a_word_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let home = &home.path().canonicalize().unwrap();
+        for name in ["agent.py", "acp", "runs/x.py"] {
+            script(&home.join(name), "");
+        }
+        script(&home.join("bin/python"), "\x7fELF");
+        let words = ["python", "agent.py", "acp", "x.py", "runs", "-agent.py"];
+        let found = find(home, &words, "bin", &["runs"]).unwrap();
+        let agent = home.join("agent.py");
+        let expected = [agent.to_str().unwrap(), "acp", "x.py", "runs", "-agent.py"];
+        assert_eq!(found.arguments, expected);
+        assert_eq!(found.read, [agent, home.join("bin")]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 
 use super::held;
+use super::secrets::Secrets;
 
 /// Bytes of one line: a file of a few megabytes may stand in it.
 const LINE: usize = 16 << 20;
@@ -27,8 +28,9 @@ const QUEUE: usize = 64 << 20;
 /// Bytes that are read at once.
 const CHUNK: usize = 16 << 10;
 
-/// Bytes that are kept of what it wrote to standard error last.
-const LAST_WORDS: usize = 4 << 10;
+/// Bytes that are kept of what it wrote to standard error last: far more than is told of it, so that no secret is cut in two
+/// there.
+const LAST_WORDS: usize = 16 << 10;
 
 /// How long it may take to end by itself when nobody speaks to it any more.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -249,10 +251,11 @@ impl Process {
         }
     }
 
-    /// What it wrote to standard error last, in one line of bounded length.
-    pub fn last_words(&mut self) -> String {
+    /// What it wrote to standard error last, in one line of bounded length, without its secrets.
+    pub fn last_words(&mut self, secrets: &Secrets) -> String {
         self.hear_last_words();
-        let text = String::from_utf8_lossy(&self.last_words);
+        // Before anything is taken away of it: a part of a secret would not be known.
+        let text = secrets.cut(String::from_utf8_lossy(&self.last_words).into_owned());
         let lines: Vec<&str> = text
             .lines()
             .map(str::trim)
@@ -344,6 +347,8 @@ async fn writable(pipe: Option<&pipe::Sender>) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[expect(clippy::disallowed_methods, reason = "a test starts a shell")]
@@ -364,7 +369,22 @@ mod tests {
         assert_eq!(process.next().await.unwrap(), Event::Line(b"b".to_vec()));
         assert_eq!(process.next().await.unwrap(), Event::Closed);
         assert_eq!(process.status().await.unwrap().code(), Some(3));
-        assert_eq!(process.last_words(), "oh no");
+        assert_eq!(process.last_words(&Secrets::default()), "oh no");
+    }
+
+    #[tokio::test]
+    async fn last_words_are_shortened_after_their_secrets_were_cut_out() {
+        let value = "secret-of-a-test".to_owned();
+        let environment = BTreeMap::from([("KEY".to_owned(), value)]);
+        let secrets = Secrets::of(["KEY".to_owned()].iter(), &environment);
+        // What is told of it begins within the secret.
+        let mut process = shell("printf 'secret-of-a-test%0590d' 0 >&2; exit 1");
+        assert_eq!(process.next().await.unwrap(), Event::Closed);
+        process.status().await.unwrap();
+        let told = process.last_words(&secrets);
+        assert!(told.starts_with("[KEY]000"), "{told}");
+        let told = process.last_words(&Secrets::default());
+        assert!(told.starts_with("-of-a-test0"), "{told}");
     }
 
     /// As bubblewrap has it, the child is killed when the thread ends that started it.

@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Values of a message, counted before it is taken apart: each takes some 32 bytes then.
-const VALUES: usize = 200_000;
+use pibench_core::weight::{MOST_VALUES, Weight};
 
 /// Levels of nesting.
 const DEPTH: usize = 64;
@@ -34,7 +33,7 @@ pub enum Incoming {
 /// A line that is no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoMessage {
-    #[error("it has more than {VALUES} values")]
+    #[error("it has more than {MOST_VALUES} values")]
     Values,
     #[error("it nests deeper than {DEPTH} levels")]
     Depth,
@@ -71,9 +70,9 @@ pub fn read(line: &[u8]) -> Result<Incoming, NoMessage> {
             let id = id.as_i64().ok_or(NoMessage::Shape)?;
             let result = match (message.remove("result"), message.remove("error")) {
                 (Some(result), None) => Ok(result),
-                (_, Some(error)) => {
-                    Err(serde_json::from_value(error).map_err(|_| NoMessage::Shape)?)
-                }
+                // One of another shape is an error all the same: who asked does not wait on.
+                (_, Some(error)) => Err(serde_json::from_value(error.clone())
+                    .unwrap_or_else(|_| Error::internal_error().data(error))),
                 (None, None) => return Err(NoMessage::Shape),
             };
             Ok(Incoming::Answer { id, result })
@@ -117,30 +116,13 @@ fn line(message: &Value) -> Vec<u8> {
     line
 }
 
-/// Counts values and levels in one pass, without making anything of them.
+/// Looks at how much a line holds, without making anything of it.
 fn weigh(line: &[u8]) -> Result<(), NoMessage> {
-    let (mut values, mut depth, mut deepest) = (1_usize, 0_usize, 0_usize);
-    let (mut in_string, mut escaped) = (false, false);
-    for &byte in line {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'[' | b'{' => {
-                values += 1;
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' | b':' => values += 1,
-            _ => {}
-        }
-    }
-    if values > VALUES {
+    let weight = Weight::of(line);
+    if weight.is_too_much() {
         return Err(NoMessage::Values);
     }
-    if deepest > DEPTH {
+    if weight.depth > DEPTH {
         return Err(NoMessage::Depth);
     }
     Ok(())
@@ -181,6 +163,12 @@ mod tests {
             panic!("no answer")
         };
         assert_eq!(result.unwrap_err().code, Error::auth_required().code);
+        let Ok(Incoming::Answer { result, .. }) =
+            read(r#"{"jsonrpc":"2.0","id":7,"error":"out of money"}"#)
+        else {
+            panic!("no answer")
+        };
+        assert_eq!(result.unwrap_err().data, Some(json!("out of money")));
         for other in [
             "[]",
             "{}",
@@ -195,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_line_of_too_many_values_or_levels_is_refused_before_it_is_taken_apart() {
-        let values = format!("[{}1]", "1,".repeat(VALUES));
+        let values = format!("[{}1]", "1,".repeat(MOST_VALUES));
         assert_eq!(read(values.as_bytes()), Err(NoMessage::Values));
         let deep = format!("{}{}", "[".repeat(DEPTH + 1), "]".repeat(DEPTH + 1));
         assert_eq!(read(deep.as_bytes()), Err(NoMessage::Depth));
@@ -203,7 +191,7 @@ mod tests {
         let text = format!(
             r#"{{"jsonrpc":"2.0","method":"m","params":"{}\"{}"}}"#,
             "[".repeat(DEPTH + 1),
-            ",".repeat(VALUES)
+            ",".repeat(MOST_VALUES)
         );
         assert!(read(text.as_bytes()).is_ok());
     }

@@ -29,6 +29,7 @@ use super::tools::{
 };
 use pibench_core::message::ToolCall;
 use pibench_core::record::{CallRecord, CallStatus, exact};
+use pibench_core::weight::read;
 use pibench_model::web::WebError;
 use pibench_record::SessionClock;
 use pibench_record::event::{Fault, FaultKind, Jobs, Step};
@@ -73,7 +74,7 @@ pub struct Environment {
     pub calls: u32,
 }
 
-/// A call of the model's, with its arguments: an object where they are one, else their text.
+/// A call of the model's, with its arguments: an object where they are one that is read, else their text.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) call: &'a ToolCall,
@@ -120,8 +121,8 @@ impl<'a> Request<'a> {
         let arguments = if call.arguments.trim().is_empty() {
             Value::Object(serde_json::Map::new())
         } else {
-            match serde_json::from_str(&call.arguments) {
-                Ok(Value::Object(fields)) => Value::Object(fields),
+            match read(&call.arguments) {
+                Some(Value::Object(fields)) => Value::Object(fields),
                 _ => Value::String(call.arguments.clone()),
             }
         };

@@ -10,6 +10,7 @@ use super::tools::{BAD_ARGUMENTS, Builtin, NO_OBJECT, NO_TOOL, excerpt};
 use pibench_core::message::ToolSpec;
 use pibench_core::near::nearest;
 use pibench_core::vocabulary::Scaffold;
+use pibench_core::weight::{MOST_VALUES, Weight};
 use pibench_sandbox::ArgumentCheck;
 
 /// The tools of the released code's scaffold.
@@ -115,6 +116,11 @@ impl Toolbox {
             return Some(self.unknown(tool));
         };
         if let Value::String(text) = arguments {
+            if Weight::of(text.as_bytes()).is_too_much() {
+                return Some(format!(
+                    "{NO_OBJECT} that is read: they hold more than {MOST_VALUES} values; send fewer"
+                ));
+            }
             return Some(format!("{NO_OBJECT}: {}", excerpt(text)));
         }
         let objection = check.objection(arguments)?;

@@ -186,11 +186,16 @@ impl Rules {
         );
         object(
             results.cost.is_none() && !self.unknown_cost,
-            "what it cost is not known; say the prices of its models in the suite file".into(),
+            UNPRICED.into(),
         );
         found
     }
 }
+
+/// A suite file of somebody else's pack is signed, and stays as it is.
+const UNPRICED: &str = "what it cost is not known; say the prices of its models in the suite file, or where that is not yours to \
+    change by --set models.NAME.price.input=USD and --set models.NAME.price.output=USD, beside models.NAME.provider and \
+    models.NAME.model, and play NAME";
 
 fn listed(names: &BTreeSet<String>) -> String {
     names

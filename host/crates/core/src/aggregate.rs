@@ -151,10 +151,11 @@ impl RunScore {
 /// Independent runs of the same suite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteScore {
-    /// Mean over the runs' overall scores.
+    /// Plain mean over the personas that have a score, each over the runs that scored it.
     pub proc: Option<f64>,
     pub comp: Option<f64>,
-    /// Sample standard deviation over the runs' overall scores; None for fewer than two.
+    /// Sample standard deviation over the runs' overall scores; None for fewer than two, and where a run lacks the score of a
+    /// persona that another has.
     pub proc_std: Option<f64>,
     pub comp_std: Option<f64>,
     pub runs: u32,
@@ -222,8 +223,7 @@ impl Scores {
 }
 
 impl SuiteSum {
-    /// Adds the next run. Runs, or personas in runs, without any score are left out of means and deviations; the tallies
-    /// tell.
+    /// Adds the next run. Runs, or personas in runs, without any score are left out of means; the tallies tell.
     pub fn add(&mut self, run: &RunScore) {
         self.procs.extend(run.proc);
         self.comps.extend(run.comp);
@@ -252,18 +252,33 @@ impl SuiteSum {
 
     /// What all come to.
     pub fn score(self) -> SuiteScore {
+        let (proc, proc_std) = self.overall(&self.procs, |persona| persona.proc);
+        let (comp, comp_std) = self.overall(&self.comps, |persona| persona.comp);
         let personas = self.personas.into_iter();
         SuiteScore {
-            proc: mean(&self.procs),
-            comp: mean(&self.comps),
-            proc_std: sample_std(&self.procs),
-            comp_std: sample_std(&self.comps),
+            proc,
+            comp,
+            proc_std,
+            comp_std,
             runs: self.runs,
             proc_sessions: self.proc_sessions,
             comp_sessions: self.comp_sessions,
             intents: self.intents,
             personas: personas.map(PersonaSum::summary).collect(),
         }
+    }
+
+    /// Mean and deviation of one score. `runs`: what each run came to by itself.
+    fn overall(&self, runs: &[f64], of: fn(&PersonaSum) -> Scores) -> (Option<f64>, Option<f64>) {
+        let personas = || self.personas.iter().map(of);
+        let is_whole = personas().all(|scores| scores.count == 0 || scores.count == self.runs);
+        if is_whole {
+            // The same number by fewer roundings, and as it stands in results that are verified to the last digit.
+            return (mean(runs), sample_std(runs));
+        }
+        // Means of runs are of different personas, and do not compare.
+        let means: Vec<f64> = personas().filter_map(Scores::mean).collect();
+        (mean(&means), None)
     }
 }
 

@@ -22,3 +22,4 @@ pub mod session;
 pub mod size;
 pub mod statistics;
 pub mod vocabulary;
+pub mod weight;

@@ -221,6 +221,14 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
+    /// Tokens that a call can be of, far above what any model reads: a larger count is none.
+    pub const MOST_TOKENS: u64 = 1 << 40;
+
+    /// Input and output.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
     /// With what it costs; None when the price is not known. A question is never of no tokens: a server that says so, or says
     /// nothing, has not counted.
     #[must_use]
@@ -264,6 +272,11 @@ impl Usage {
     }
 }
 
+/// A record may hold any number: a sum stays at the largest and never begins again at 0.
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         let Self {
@@ -277,15 +290,15 @@ impl std::ops::AddAssign for Usage {
             unpriced_calls,
             uncounted_calls,
         } = other;
-        self.calls += calls;
-        self.input_tokens += input_tokens;
-        self.cached_tokens += cached_tokens;
-        self.output_tokens += output_tokens;
-        self.reasoning_tokens += reasoning_tokens;
-        self.cache_write_tokens += cache_write_tokens;
+        add(&mut self.calls, calls);
+        add(&mut self.input_tokens, input_tokens);
+        add(&mut self.cached_tokens, cached_tokens);
+        add(&mut self.output_tokens, output_tokens);
+        add(&mut self.reasoning_tokens, reasoning_tokens);
+        add(&mut self.cache_write_tokens, cache_write_tokens);
         self.cost += cost;
-        self.unpriced_calls += unpriced_calls;
-        self.uncounted_calls += uncounted_calls;
+        add(&mut self.unpriced_calls, unpriced_calls);
+        add(&mut self.uncounted_calls, uncounted_calls);
     }
 }
 
@@ -294,6 +307,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn sums_of_tokens_stay_at_the_largest_number() {
+        let mut sum = Usage::default();
+        for (input_tokens, total) in [(u64::MAX - 1, u64::MAX - 1), (7, u64::MAX)] {
+            sum += Usage {
+                calls: 1,
+                input_tokens,
+                output_tokens: 1,
+                ..Usage::default()
+            };
+            assert_eq!(sum.input_tokens, total);
+        }
+        assert_eq!((sum.calls, sum.output_tokens), (2, 2));
+        assert_eq!(sum.tokens(), u64::MAX);
+    }
 
     #[test]
     fn the_same_words_about_the_same_name_are_shown_once_and_others_each_time() {

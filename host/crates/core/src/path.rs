@@ -226,6 +226,7 @@ fn is_invisible(c: char) -> bool {
         c,
         '\u{00AD}'
             | '\u{034F}'
+            | '\u{061C}'
             | '\u{200B}'..='\u{200F}'
             | '\u{2060}'..='\u{2064}'
             | '\u{FE00}'..='\u{FE0F}'
@@ -236,6 +237,12 @@ fn is_invisible(c: char) -> bool {
 /// Whether a character is not seen, or makes others be seen where they do not stand.
 pub fn is_hidden(c: char) -> bool {
     c.is_control() || is_invisible(c) || reorders(c)
+}
+
+/// Whether a character acts on a terminal or on the text around it: hidden, and none that words and emoji are written with.
+pub fn is_acting(c: char) -> bool {
+    let joins = matches!(c, '\u{00AD}' | '\u{034F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}');
+    is_hidden(c) && !joins
 }
 
 /// The component with look-alikes of dots as the dots that NFKC makes of them, and without

@@ -3,6 +3,7 @@
 //! standard input and output; it plays nothing itself and reaches the session only through `model/external`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -12,8 +13,8 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, Tool,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, RequestId,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServiceExt};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -24,11 +25,15 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, Notify};
 
 use pibench_core::message::ToolSpec;
-use pibench_door::{Door, DoorError, Guest};
+use pibench_door::{Door, Guest};
 use pibench_model::external::{Called, Outside, Over, Said, Told};
 
 /// The tool that the conversation runs through.
 pub const CONVERSE: &str = "converse";
+
+/// What an agent is told that works before it has the message to work on.
+pub const BEGINS: &str = "this turn begins here: call `converse` without arguments for its message; what was done in it before a \
+                          break is not there any more";
 
 /// Tools that are not offered: a subagent would be one of the built-in scaffold, and so would the memory.
 const OF_SCAFFOLD: [&str; 2] = ["spawn", "save_memory"];
@@ -54,6 +59,8 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     outside: Outside,
     conversation: Mutex<Conversation>,
+    /// The last message that was handed out; 0 before the first.
+    handed: AtomicU64,
     /// The agent was told that nothing more comes.
     over: Notify,
 }
@@ -64,13 +71,21 @@ struct Conversation {
     open: Option<Told>,
     /// The turn has ended, and what comes next was not asked for yet.
     ended: bool,
+    /// The last answer, by its request, while nothing else was asked for: whose reply was lost sends it again.
+    last: Option<(RequestId, String)>,
+}
+
+/// A request as it came, before it waits for those that came earlier.
+#[derive(Debug)]
+pub struct Asked {
+    id: RequestId,
+    /// The last message that was handed out by then. No later one can be what the request is about.
+    seen: u64,
 }
 
 /// Why nothing can be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error(transparent)]
-    Door(#[from] DoorError),
     #[error("serve on standard input and output: {0}")]
     Stdio(String),
 }
@@ -81,37 +96,78 @@ impl Service {
         let open = outside.next_message().await.ok();
         Self(Arc::new(Inner {
             outside,
-            conversation: Mutex::new(Conversation { open, ended: false }),
+            conversation: Mutex::new(Conversation {
+                open,
+                ended: false,
+                last: None,
+            }),
+            handed: AtomicU64::new(0),
             over: Notify::new(),
         }))
     }
 
-    /// The next message, after an answer if there is one.
-    async fn converse(&self, answer: Option<String>) -> Value {
+    /// Takes note of a request, when it comes.
+    pub fn asked(&self, id: &RequestId) -> Asked {
+        Asked {
+            id: id.clone(),
+            seen: self.0.handed.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The number of the message that is open; None when nothing more comes.
+    pub async fn open(&self) -> Option<u64> {
+        let conversation = self.0.conversation.lock().await;
+        conversation.open.as_ref().map(|told| told.number)
+    }
+
+    /// The next message, after an answer if there is one. An answer to a message that was not handed out ends nothing, and
+    /// neither does one that is sent again: whoever lost a reply asks the same once more.
+    async fn converse(
+        &self,
+        answer: Option<String>,
+        asked: Asked,
+        is_awaited: impl Fn() -> bool,
+    ) -> CallToolResult {
         let Inner {
             outside,
             conversation,
+            handed,
             over,
         } = &*self.0;
         let mut conversation = conversation.lock().await;
-        if let (Some(answer), false) = (answer, conversation.ended) {
-            // Of a run that is over the next line knows, too.
-            conversation.ended =
-                outside.answer(Said::by_unknown(answer)).is_ok() || conversation.open.is_some();
+        let last = conversation.last.take();
+        if let (Some(answer), Some(open)) = (answer, conversation.open.as_ref()) {
+            if asked.seen == 0 {
+                return refused(BEGINS);
+            }
+            let is_known = open.number <= asked.seen;
+            let answer = (asked.id, answer);
+            if is_known && !conversation.ended && last.as_ref() != Some(&answer) {
+                // Of a run that is over the next line knows, too.
+                let _ = outside.answer(Said::by_unknown(answer.1.clone()));
+                conversation.ended = true;
+            }
+            conversation.last = Some(answer);
         }
         if conversation.ended {
             conversation.open = outside.next_message().await.ok();
             conversation.ended = false;
         }
+        let is_awaited = is_awaited();
         let Some(told) = &conversation.open else {
-            over.notify_one();
-            return json!({ "over": true });
+            if is_awaited {
+                over.notify_one();
+            }
+            return answered(&json!({ "over": true }).to_string());
         };
+        if is_awaited {
+            handed.store(told.number, Ordering::Relaxed);
+        }
         let mut message = json!({ "message": told.message, "over": false });
         if let Some(instructions) = &told.instructions {
             message["instructions"] = instructions.as_str().into();
         }
-        message
+        answered(&message.to_string())
     }
 
     /// What the server says of itself.
@@ -136,7 +192,7 @@ impl Service {
         self.0.over.notified().await;
     }
 
-    async fn call(&self, name: &str, arguments: JsonObject) -> CallToolResult {
+    async fn call(&self, name: &str, arguments: JsonObject, asked: &Asked) -> CallToolResult {
         let Inner {
             outside,
             conversation,
@@ -144,8 +200,10 @@ impl Service {
         } = &*self.0;
         // Held while the call runs: calls are made one after the other, and none while an answer is on its way.
         let mut conversation = conversation.lock().await;
+        conversation.last = None;
         let told = match &conversation.open {
-            Some(told) if !conversation.ended => told,
+            Some(_) if asked.seen == 0 => return refused(BEGINS),
+            Some(told) if !conversation.ended && told.number <= asked.seen => told,
             Some(_) => return refused("the turn is over: call `converse` for what comes next"),
             None => return refused("every session is played: there is nothing to work on"),
         };
@@ -169,10 +227,16 @@ impl Service {
         }
     }
 
-    /// The result of one tool call, whichever tool it is.
-    pub async fn call_named(&self, name: &str, arguments: JsonObject) -> CallToolResult {
+    /// The result of one tool call, whichever tool it is. `is_awaited`: whether anybody waits for it still.
+    pub async fn call_named(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+        asked: Asked,
+        is_awaited: impl Fn() -> bool,
+    ) -> CallToolResult {
         if name != CONVERSE {
-            return self.call(name, arguments).await;
+            return self.call(name, arguments, &asked).await;
         }
         if let Some(other) = arguments.keys().find(|key| *key != "answer") {
             let other: String = other.chars().take(80).collect();
@@ -185,7 +249,7 @@ impl Service {
             Some(Value::String(answer)) => Some(answer.clone()),
             Some(_) => return refused("`answer` has to be a text"),
         };
-        answered(&self.converse(answer).await.to_string())
+        self.converse(answer, asked, is_awaited).await
     }
 }
 
@@ -205,10 +269,12 @@ impl ServerHandler for Service {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        RequestContext { id, ct, .. }: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let asked = self.asked(&id);
         let arguments = request.arguments.unwrap_or_default();
-        Ok(self.call_named(&request.name, arguments).await.into())
+        let called = self.call_named(&request.name, arguments, asked, || !ct.is_cancelled());
+        Ok(called.await.into())
     }
 }
 
@@ -315,15 +381,133 @@ pub async fn stdio(service: Service) -> Result<(), ServeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pibench_core::message::{ChatRequest, Message};
+    use pibench_model::Model;
     use pibench_model::external::External;
+    use tokio::task::JoinHandle;
+
+    /// A session of three messages, and the answers that it comes to.
+    async fn session() -> (Service, JoinHandle<Vec<String>>) {
+        let external = External::default();
+        let outside = external.outside().unwrap();
+        let playing = tokio::spawn(async move {
+            let model = Model::External(external);
+            let mut messages = vec![Message::System { text: "s".into() }];
+            let mut answers = Vec::new();
+            for number in 1..=3 {
+                let text = format!("message {number}");
+                messages.push(Message::User { text });
+                let request = ChatRequest {
+                    messages: &messages,
+                    tools: &[],
+                    may_call: true,
+                    temperature: None,
+                    max_output: None,
+                };
+                let text = model.chat(request).await.unwrap().text;
+                answers.push(text.clone());
+                messages.push(Message::Assistant {
+                    text,
+                    reasoning: None,
+                    calls: Vec::new(),
+                });
+            }
+            answers
+        });
+        (Service::new(outside).await, playing)
+    }
+
+    fn saying(answer: Option<&str>) -> JsonObject {
+        let mut arguments = JsonObject::new();
+        if let Some(answer) = answer {
+            arguments.insert("answer".into(), answer.into());
+        }
+        arguments
+    }
+
+    async fn call(service: &Service, name: &str, arguments: JsonObject) -> CallToolResult {
+        let asked = service.asked(&RequestId::Number(0));
+        service.call_named(name, arguments, asked, || true).await
+    }
+
+    /// Converses, by a request that came before; the message, or what else it is told.
+    async fn converse(
+        service: &Service,
+        asked: Asked,
+        answer: Option<&str>,
+        is_awaited: bool,
+    ) -> String {
+        let called = service.call_named(CONVERSE, saying(answer), asked, || is_awaited);
+        let called = called.await;
+        let text = called.content[0].as_text().unwrap().text.clone();
+        let told: Value = serde_json::from_str(&text).unwrap_or_default();
+        told["message"].as_str().map_or(text, ToOwned::to_owned)
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_sent_again_ends_no_turn_of_which_nobody_has_the_message() {
+        let (service, playing) = session().await;
+        let asked = |id: i64| service.asked(&RequestId::Number(id));
+        assert_eq!(
+            converse(&service, asked(1), None, true).await,
+            "message 1"
+        );
+        // At once, by requests of their own: one ends the turn.
+        for asked in [asked(2), asked(3), asked(4)] {
+            let told = converse(&service, asked, Some("one"), true).await;
+            assert_eq!(told, "message 2");
+        }
+        // Under the same id, when the first reply went out; then by a request that nobody waited for, and the next.
+        let told = converse(&service, asked(4), Some("one"), true).await;
+        assert_eq!(told, "message 2");
+        let told = converse(&service, asked(5), Some("two"), false).await;
+        assert_eq!(told, "message 3");
+        let called = call(&service, "read_file", JsonObject::new()).await;
+        let over = "the turn is over: call `converse` for what comes next";
+        assert_eq!(called, refused(over));
+        let told = converse(&service, asked(6), Some("two"), true).await;
+        assert_eq!(told, "message 3");
+        // The twin: the same words, by a request of its own to a message that was handed out.
+        let told = converse(&service, asked(7), Some("two"), true).await;
+        assert_eq!(told, "{\"over\":true}");
+        assert_eq!(playing.await.unwrap(), ["one", "two", "two"]);
+    }
+
+    #[tokio::test]
+    async fn an_id_that_is_used_again_after_other_work_is_no_second_sending() {
+        let (service, _playing) = session().await;
+        let asked = || service.asked(&RequestId::Number(1));
+        converse(&service, asked(), None, true).await;
+        for message in ["message 2", "message 3"] {
+            let told = converse(&service, asked(), Some("Done."), true).await;
+            assert_eq!(told, message);
+            call(&service, "read_file", JsonObject::new()).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_done_before_the_first_message_was_handed_out() {
+        let (service, _playing) = session().await;
+        let early = [(CONVERSE, saying(Some("Done."))), ("read_file", saying(None))];
+        for (name, arguments) in early {
+            assert_eq!(call(&service, name, arguments).await, refused(BEGINS));
+        }
+        // The twin.
+        call(&service, CONVERSE, saying(None)).await;
+        let called = call(&service, "read_file", saying(None)).await;
+        assert_eq!(called, refused("there is no tool `read_file`"));
+        let asked = service.asked(&RequestId::Number(1));
+        let told = converse(&service, asked, Some("Done."), true).await;
+        assert_eq!(told, "message 2");
+    }
 
     #[tokio::test]
     async fn a_run_that_is_over_has_the_conversation_only_and_says_so() {
         let outside = External::default().outside().unwrap();
         let service = Service::new(outside).await;
-        let told = service.call_named(CONVERSE, JsonObject::new()).await;
+        let told = call(&service, CONVERSE, JsonObject::new()).await;
         assert_eq!(told, answered("{\"over\":true}"));
-        let called = service.call_named("read_file", JsonObject::new()).await;
+        let called = call(&service, "read_file", JsonObject::new()).await;
         let over = "every session is played: there is nothing to work on";
         assert_eq!(called, refused(over));
     }
@@ -334,7 +518,7 @@ mod tests {
         let service = Service::new(outside).await;
         let mut arguments = JsonObject::new();
         arguments.insert("answer".into(), 7.into());
-        let called = service.call_named(CONVERSE, arguments).await;
+        let called = call(&service, CONVERSE, arguments).await;
         assert_eq!(called, refused("`answer` has to be a text"));
     }
 }

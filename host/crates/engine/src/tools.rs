@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use super::error::EpisodeError;
 use pibench_agent::Toolbox;
 use pibench_core::message::ToolSpec;
+use pibench_core::near::did_you_mean;
 use pibench_core::vocabulary::Scaffold;
 use pibench_sandbox::{App, Limits, Plugins};
 use pibench_suite::suite::Persona;
@@ -58,7 +59,11 @@ fn chosen(
         .filter(|tool| tool.starts_with(&prefix) && **tool != all)
     {
         if !tools.iter().any(|tool| tool.name == *wanted) {
-            let reason = format!("app `{app}` has no tool `{wanted}`");
+            let near = did_you_mean(wanted, tools.iter().map(|tool| tool.name.as_str()));
+            let reason = format!(
+                "app `{app}` has no tool `{wanted}`{near}; mend it in `tools` of personas/{}/persona.toml, or take it away",
+                persona.id
+            );
             return Err(EpisodeError::Tools {
                 persona: persona.id.clone(),
                 reason,

@@ -71,7 +71,7 @@ pub enum HubError {
     #[error(transparent)]
     Preflight(#[from] PreflightError),
     #[error(
-        "keep to `{bound}`: the price of `{model}` is not known; put it into [models.NAME] of the suite"
+        "keep to `{bound}`: the price of `{model}` is not known; put it into [models.NAME] of the suite, or into `set` of hub.toml: \"models.NAME.price.input=USD\""
     )]
     Unpriced { bound: String, model: String },
 }

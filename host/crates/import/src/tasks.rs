@@ -87,22 +87,22 @@ pub enum ImportError {
     },
 }
 
-/// Imports a folder that holds `data/<user>/...`, or the `data` folder itself, into the new folder `out`. The tools of an
-/// app that `has_app` does not know are left out, so that what is there can be played. `apps` are
-/// databases that all personas start from; without them their apps hold the generated world.
+/// Imports a folder that holds `data/<user>/...`, or the `data` folder itself, into the new folder `out`. `is_there` says
+/// whether there is an app, or a tool `<app>__<tool>`, of a name: other tools are left out, so that what is there can be
+/// played. `apps` are databases that all personas start from; without them their apps hold the generated world.
 pub fn import(
     source: &Utf8Path,
     apps: Option<Databases<'_>>,
     out: &Utf8Path,
     list_checks: ListChecks<'_>,
-    has_app: &dyn Fn(&str) -> bool,
+    is_there: &dyn Fn(&str) -> bool,
 ) -> Result<Report, ImportError> {
     if out.symlink_metadata().is_ok() {
         return Err(ImportError::Exists(out.to_owned()));
     }
     let input =
         Input::open(source).map_err(|problem| ImportError::Rejected(Problems(vec![*problem])))?;
-    let seed = apps.map(|apps| seed(apps, has_app)).transpose();
+    let seed = apps.map(|apps| seed(apps, is_there)).transpose();
     let seed = seed.map_err(|problem| ImportError::Rejected(Problems(vec![*problem])))?;
     let failed = |source| ImportError::Io {
         path: out.to_owned(),
@@ -114,7 +114,7 @@ pub fn import(
         seed,
         staging,
         list_checks,
-        has_app,
+        is_there,
         report: Report::default(),
         problems: Vec::new(),
         personas: Vec::new(),
@@ -147,10 +147,10 @@ pub fn import(
 }
 
 /// What the apps start from: as much of the databases as they take.
-fn seed(apps: Databases<'_>, has_app: &dyn Fn(&str) -> bool) -> Result<Seed, Box<Problem>> {
+fn seed(apps: Databases<'_>, is_there: &dyn Fn(&str) -> bool) -> Result<Seed, Box<Problem>> {
     let Databases { dir, open_app } = apps;
     let mut seed = appworld::read(dir)?;
-    let names: Vec<&str> = appworld::names().filter(|app| has_app(app)).collect();
+    let names: Vec<&str> = appworld::names().filter(|app| is_there(app)).collect();
     seed.fit(&names, open_app);
     Ok(seed)
 }
@@ -160,7 +160,7 @@ struct Importer<'a> {
     seed: Option<Seed>,
     staging: Staging,
     list_checks: ListChecks<'a>,
-    has_app: &'a dyn Fn(&str) -> bool,
+    is_there: &'a dyn Fn(&str) -> bool,
     report: Report,
     /// Why there is no persona, where there is none.
     problems: Vec<Problem>,
@@ -383,25 +383,24 @@ impl Importer<'_> {
     fn tools(&mut self, user: &str, file: ToolsYaml) -> Vec<String> {
         let mut tools: Vec<String> = Vec::new();
         let mut missing: BTreeMap<String, usize> = BTreeMap::new();
+        let path = format!("{user}/tools.yaml");
         for name in file.tool_names {
             let tool = name.strip_prefix(TOOL_PREFIX).unwrap_or(&name).to_owned();
-            if !tool.contains("__") {
-                self.leave_out(
-                    &format!("{user}/tools.yaml"),
-                    format!("`{name}` is no app tool"),
-                );
-            } else if let Some((app, _)) = tool
-                .split_once("__")
-                .filter(|(app, _)| !(self.has_app)(app))
-            {
+            let Some((app, of_app)) = tool.split_once("__") else {
+                self.leave_out(&path, format!("`{name}` is no app tool"));
+                continue;
+            };
+            if !(self.is_there)(app) {
                 *missing.entry(app.to_owned()).or_default() += 1;
+            } else if of_app != "*" && !(self.is_there)(&tool) {
+                self.leave_out(&path, format!("app `{app}` has no tool `{tool}`"));
             } else if !tools.contains(&tool) {
                 tools.push(tool);
             }
         }
         for (app, count) in missing {
             let line = format!("there is no plugin for app `{app}`: {count} of its tools");
-            self.leave_out(&format!("{user}/tools.yaml"), line);
+            self.leave_out(&path, line);
         }
         tools
     }

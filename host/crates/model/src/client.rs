@@ -351,8 +351,8 @@ impl Client {
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
     /// cannot be read, 3 attempts; then it is [`ModelError::Infrastructure`]. Every other 4xx, redirects, a 429 of an
     /// empty account and a chat that is longer than the context are [`ModelError::Setup`] at once: the operator mends it.
-    /// A 400 or 403 over the content and an answer over 16 MiB are [`ModelError::Refused`], and so are JSON of the wrong
-    /// shape (after its 3 attempts) and an error that says nothing known, once the model has answered: before, it is the
+    /// A 400 or 403 over the content and an answer over 16 MiB or 200,000 values are [`ModelError::Refused`], and so are JSON of
+    /// the wrong shape (after its 3 attempts) and an error that says nothing known, once the model has answered: before, it is the
     /// operator's server that is wrong. A model that refuses a temperature is asked without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.answer(request).await.map(|answer| answer.reply)
@@ -683,12 +683,7 @@ impl Client {
             Err(_) => Load::Unknown,
         });
         if let Ok(Reply { usage, .. }) | Err(Failure::Refused { usage, .. }) = &result {
-            let Usage {
-                input_tokens,
-                output_tokens,
-                ..
-            } = *usage;
-            let more = (input_tokens + output_tokens).saturating_sub(estimate);
+            let more = usage.tokens().saturating_sub(estimate);
             gate.charge(more, Instant::now());
         }
         result
@@ -1016,6 +1011,7 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
         Unreadable::WrongShape { reason } => Failure::WrongShape {
             reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
+        Unreadable::TooMuch { reason } => Failure::TooLong { reason },
         Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
         Unreadable::Error {
             status,

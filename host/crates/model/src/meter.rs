@@ -74,12 +74,10 @@ impl Meter {
 
     /// Counts what is known from a record.
     pub fn add(&self, usage: &Usage) {
-        self.calls.fetch_add(usage.calls, Ordering::Relaxed);
-        self.micro_usd.fetch_add(usage.cost.0, Ordering::Relaxed);
-        self.unpriced_calls
-            .fetch_add(usage.unpriced_calls, Ordering::Relaxed);
-        let tokens = usage.input_tokens + usage.output_tokens;
-        self.tokens.fetch_add(tokens, Ordering::Relaxed);
+        add(&self.calls, usage.calls);
+        add(&self.micro_usd, usage.cost.0);
+        add(&self.unpriced_calls, usage.unpriced_calls);
+        add(&self.tokens, usage.tokens());
     }
 
     /// Input and output.
@@ -150,6 +148,13 @@ impl Meter {
     }
 }
 
+/// A record may hold any number: a sum stays at the largest and never begins again at 0.
+fn add(sum: &AtomicU64, more: u64) {
+    let added = |sum: u64| Some(sum.saturating_add(more));
+    // It always has a next number.
+    let _ = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, added);
+}
+
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
@@ -188,6 +193,21 @@ mod tests {
             (meter.spent(), told.load(Ordering::Relaxed)),
             (MicroUsd(115), 15)
         );
+    }
+
+    #[test]
+    fn sums_stay_at_the_largest_number() {
+        let meter = Meter::default();
+        let of = |input_tokens, output_tokens| Usage {
+            input_tokens,
+            output_tokens,
+            ..Usage::default()
+        };
+        meter.add(&of(7, 1));
+        assert_eq!(meter.tokens(), 8);
+        meter.add(&of(u64::MAX, 1));
+        meter.add(&of(7, 1));
+        assert_eq!(meter.tokens(), u64::MAX);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use pibench_core::message::{Message, Reasoning, Reply, ToolCall};
+use pibench_core::weight::read;
 
 /// The target of events that hold text.
 pub const MESSAGES: &str = "messages";
@@ -93,9 +94,8 @@ fn said(words: &str, reasoning: Option<&Reasoning>, calls: &[ToolCall]) -> Vec<V
     let thought = thought.map(|thought| json!({ "type": "reasoning", "content": thought }));
     let words = (!words.is_empty()).then(|| text(words));
     let calls = calls.iter().map(|call| {
-        // What is no JSON is told as it was written.
-        let arguments = serde_json::from_str(&call.arguments);
-        let arguments: Value = arguments.unwrap_or_else(|_| call.arguments.clone().into());
+        // What is no JSON, or holds too much, is told as it was written.
+        let arguments = read(&call.arguments).unwrap_or_else(|| call.arguments.clone().into());
         json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments })
     });
     thought.into_iter().chain(words).chain(calls).collect()

@@ -12,12 +12,15 @@ use serde_json::{Map, Value, json};
 
 use pibench_core::message::{ChatRequest, Image, Message, Reply, ToolSpec, Usage};
 use pibench_core::vocabulary::WireFormat;
+use pibench_core::weight::{MOST_VALUES, Weight, read};
 
 /// Why an answer cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unreadable {
     /// No JSON: a proxy's page, or an answer that was cut off on its way. Says nothing about the model.
     NotJson { reason: String },
+    /// It holds more values than are read.
+    TooMuch { reason: String },
     /// JSON of another shape than the format's.
     WrongShape { reason: String },
     /// An error in the place of an answer, as some gateways send it with status 200; 0 where it names no status.
@@ -122,6 +125,10 @@ pub(super) fn header(format: WireFormat) -> Option<(HeaderName, HeaderValue)> {
 
 /// Reads the body of a successful response.
 pub(super) fn reply(format: WireFormat, body: &[u8]) -> Result<Reply, Unreadable> {
+    if Weight::of(body).is_too_much() {
+        let reason = format!("its answer holds more than {MOST_VALUES} values");
+        return Err(Unreadable::TooMuch { reason });
+    }
     let mut repaired = false;
     let body: Value = serde_json::from_slice(body).or_else(|error| {
         repaired = true;
@@ -220,6 +227,11 @@ fn status(code: &Value) -> Option<u16> {
     u16::try_from(number).ok()
 }
 
+/// A count of tokens; None where it is none that a call can have.
+fn tokens(count: &Value) -> Option<u64> {
+    count.as_u64().filter(|count| *count <= Usage::MOST_TOKENS)
+}
+
 fn wrong(reason: &str) -> Unreadable {
     Unreadable::WrongShape {
         reason: reason.to_owned(),
@@ -229,8 +241,8 @@ fn wrong(reason: &str) -> Unreadable {
 /// The arguments of an earlier call as an object. Some servers parse them and refuse the whole chat over malformed ones,
 /// so those go back wrapped.
 fn object(arguments: &str) -> Map<String, Value> {
-    match serde_json::from_str(arguments) {
-        Ok(Value::Object(fields)) => fields,
+    match read(arguments) {
+        Some(Value::Object(fields)) => fields,
         _ if arguments.trim().is_empty() => Map::new(),
         _ => Map::from_iter([("malformed_arguments".to_owned(), json!(arguments))]),
     }
@@ -243,8 +255,8 @@ fn data_url(image: &Image) -> String {
 
 /// The same as text. Well-formed arguments go back as they came.
 fn object_text(arguments: &str) -> String {
-    match serde_json::from_str(arguments) {
-        Ok(Value::Object(_)) => arguments.to_owned(),
+    match read(arguments) {
+        Some(Value::Object(_)) => arguments.to_owned(),
         _ => Value::Object(object(arguments)).to_string(),
     }
 }

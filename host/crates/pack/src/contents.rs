@@ -59,6 +59,20 @@ impl Contents {
     /// The list of a folder. Of what lies in the folder itself, names that begin with a dot are left out (`.git`), and so are
     /// a list and a signature of before.
     pub fn of(folder: &Utf8Path) -> Result<(Self, Manifest), PackError> {
+        let (contents, manifest, _) = Self::gather(folder, false)?;
+        Ok((contents, manifest))
+    }
+
+    /// The list of what its author hands out: folders of runs, and names that begin with a dot wherever they lie, are left out of
+    /// it too.
+    pub fn of_draft(folder: &Utf8Path) -> Result<(Self, Manifest, Vec<LeftOut>), PackError> {
+        Self::gather(folder, true)
+    }
+
+    fn gather(
+        folder: &Utf8Path,
+        is_draft: bool,
+    ) -> Result<(Self, Manifest, Vec<LeftOut>), PackError> {
         let refused = |reason: String| PackError::refused(folder, reason);
         let mut pack = Pack::open_as_it_lies(folder).map_err(|error| refused(error.to_string()))?;
         let read = |pack: &mut Pack, path: &str, limit| {
@@ -73,10 +87,13 @@ impl Contents {
             }
         })?;
         let manifest = manifest_of(&text).map_err(refused)?;
-        let mut paths = Vec::new();
-        collect(&pack, "", &mut paths).map_err(refused)?;
+        let mut found = Found {
+            is_draft,
+            ..Found::default()
+        };
+        found.collect(&pack, "").map_err(refused)?;
         let mut files = Vec::new();
-        for path in paths {
+        for path in found.paths {
             let bytes = read(&mut pack, &path, FILE_LIMIT)?;
             files.push(File {
                 size: bytes.len() as u64,
@@ -92,7 +109,28 @@ impl Contents {
             files,
         };
         contents.check().map_err(refused)?;
-        Ok((contents, manifest))
+        Ok((contents, manifest, found.left_out))
+    }
+
+    /// The first file that is not the same in a folder with this list, and how; None where all are.
+    pub fn first_change(&self, there: &Self) -> Option<String> {
+        let digests = |contents: &Self| -> BTreeMap<String, String> {
+            let files = contents.files.iter();
+            files
+                .map(|file| (file.path.clone(), file.sha256.clone()))
+                .collect()
+        };
+        let (listed, there) = (digests(self), digests(there));
+        let changed = listed.iter().find_map(|(path, sha256)| {
+            let how = match there.get(path) {
+                Some(other) if other == sha256 => return None,
+                Some(_) => "is another",
+                None => "is gone",
+            };
+            Some(format!("`{path}` {how}"))
+        });
+        let added = || there.keys().find(|path| !listed.contains_key(*path));
+        changed.or_else(|| Some(format!("`{}` came to it", added()?)))
     }
 
     /// Reads a list's text. It is a stranger's: whatever it says holds the limits, and is written as `text` writes it. The
@@ -178,29 +216,66 @@ pub fn sha256(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
+/// What lies in an author's folder and is in no pack of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// A file, or a folder with all that is in it.
+    pub path: String,
+    /// Reads behind the path.
+    pub why: &'static str,
+}
+
 /// The paths of a folder's files.
-fn collect(pack: &Pack, folder: &str, paths: &mut Vec<String>) -> Result<(), String> {
-    let names = pack.names(folder).map_err(|error| error.to_string())?;
-    for name in names {
-        if folder.is_empty() && (name.starts_with('.') || name == LIST || name == SIGNATURE) {
-            continue;
+#[derive(Debug, Default)]
+struct Found {
+    paths: Vec<String>,
+    /// Whether it is an author's folder, of which some things are left out.
+    is_draft: bool,
+    left_out: Vec<LeftOut>,
+}
+
+impl Found {
+    fn collect(&mut self, pack: &Pack, folder: &str) -> Result<(), String> {
+        let names = pack.names(folder).map_err(|error| error.to_string())?;
+        for name in names {
+            if folder.is_empty() && (name == LIST || name == SIGNATURE) {
+                continue;
+            }
+            let is_hidden = name.starts_with('.');
+            let path = if folder.is_empty() {
+                name
+            } else {
+                format!("{folder}/{name}")
+            };
+            if is_hidden && (self.is_draft || folder.is_empty()) {
+                self.leave_out(path, "its name begins with a dot");
+                continue;
+            }
+            check_path(&path)?;
+            if !pack.is_folder(&path) {
+                self.paths.push(path);
+            } else if self.is_draft && is_run(pack, &path) {
+                self.leave_out(path, "it is a run");
+            } else {
+                self.collect(pack, &path)?;
+            }
+            if self.paths.len() > FILES_LIMIT {
+                return Err(format!("it has more than {FILES_LIMIT} files"));
+            }
         }
-        let path = if folder.is_empty() {
-            name
-        } else {
-            format!("{folder}/{name}")
-        };
-        check_path(&path)?;
-        if pack.is_folder(&path) {
-            collect(pack, &path, paths)?;
-        } else {
-            paths.push(path);
-        }
-        if paths.len() > FILES_LIMIT {
-            return Err(format!("it has more than {FILES_LIMIT} files"));
-        }
+        Ok(())
     }
-    Ok(())
+
+    fn leave_out(&mut self, path: String, why: &'static str) {
+        self.left_out.push(LeftOut { path, why });
+    }
+}
+
+/// Whether a folder is that of a run: what was said in it is nobody's who gets the pack.
+fn is_run(pack: &Pack, folder: &str) -> bool {
+    // One of the two alone may be anything.
+    let names = pack.names(folder).unwrap_or_default();
+    names.iter().any(|name| name == "manifest.json") && pack.is_folder(&format!("{folder}/journal"))
 }
 
 fn check_path(path: &str) -> Result<(), String> {

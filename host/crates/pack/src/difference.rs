@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::Utf8Path;
 use pibench_suite::identity::Parts;
 use pibench_suite::suite::{Persona, Session, Suite};
-use pibench_vault::{FILES_FILE, KEY_FILE};
+use pibench_vault::{FILES_FILE, KEY_FILE, keyring};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::contents::Contents;
+use crate::contents::{Contents, sha256};
 use crate::manifest::{self, Manifest};
+use crate::trace::WORDINGS;
 
 /// A release.
 #[derive(Debug, Clone, Copy)]
@@ -193,7 +194,11 @@ fn files(a: Side<'_>, b: Side<'_>, told: &[Change]) -> BTreeMap<String, &'static
         rests.any(|rest| rest.starts_with("/sessions/"))
     };
     let mut files = BTreeMap::new();
-    for path in one.keys().chain(other.keys()).copied() {
+    // The author's wordings are in no private pack.
+    let is_private = [&one, &other]
+        .iter()
+        .any(|side| side.contains_key(FILES_FILE));
+    for path in one.keys().chain(other.keys()) {
         let how = match (one.get(path), other.get(path)) {
             (Some(before), Some(after)) if before == after => continue,
             (Some(_), Some(_)) => "changed",
@@ -201,8 +206,9 @@ fn files(a: Side<'_>, b: Side<'_>, told: &[Change]) -> BTreeMap<String, &'static
             (Some(_), None) => "removed",
         };
         // What is encrypted is other bytes each time.
-        let is_encrypted = [KEY_FILE, FILES_FILE].contains(&path);
-        if path == manifest::FILE || is_encrypted || is_of_session(path) {
+        let is_left_out = [KEY_FILE, FILES_FILE, manifest::FILE].contains(&path.as_str())
+            || (is_private && path == WORDINGS);
+        if is_left_out || is_of_session(path) {
             continue;
         }
         let path = Utf8Path::new(path);
@@ -217,10 +223,14 @@ fn files(a: Side<'_>, b: Side<'_>, told: &[Change]) -> BTreeMap<String, &'static
     files
 }
 
-fn digests(side: Side<'_>) -> BTreeMap<&str, &str> {
+/// Of all files, those that are encrypted too: their suite was read by the same key.
+fn digests(side: Side<'_>) -> BTreeMap<String, String> {
     let files = side.contents.files.iter();
-    files
-        .map(|file| (file.path.as_str(), file.sha256.as_str()))
+    let open = files.map(|file| (file.path.clone(), file.sha256.clone()));
+    let private = keyring::files_of(side.root.as_std_path());
+    let private = private.ok().flatten().unwrap_or_default();
+    let private = private.into_iter();
+    open.chain(private.map(|(path, bytes)| (path, sha256(&bytes))))
         .collect()
 }
 

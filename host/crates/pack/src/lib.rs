@@ -8,6 +8,7 @@ pub mod archive;
 pub mod contents;
 pub mod difference;
 pub mod manifest;
+pub mod named;
 pub mod private;
 pub mod secret;
 pub mod source;

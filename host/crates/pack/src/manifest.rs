@@ -1,5 +1,7 @@
 //! `pack.toml`: what a pack is called, whose it is, and what it needs.
 
+use std::ops::Range;
+
 use pibench_core::path::is_hidden;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,11 @@ const VERSION: u32 = 1;
 const NAME_LIMIT: usize = 64;
 const LINE_LIMIT: usize = 200;
 const AUTHORS_LIMIT: usize = 100;
+
+/// What the file may say.
+const KEYS: [&str; 7] = [
+    "version", "name", "release", "title", "authors", "license", "host",
+];
 
 /// The whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +54,37 @@ impl Manifest {
             return Err(format!("nested too deep at byte {}", at.start));
         }
         let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        match manifest.wrong().into_iter().next() {
+            Some((_, reason)) => Err(reason),
+            None => Ok(manifest),
+        }
+    }
+
+    /// Everything that is wrong with the file's text, each with its place in bytes where it has one.
+    pub fn problems(text: &str) -> Vec<(Option<Range<usize>>, String)> {
+        if let Some(at) = pibench_suite::depth::too_deep(text) {
+            return vec![(Some(at), "nested too deep".into())];
+        }
+        let mut table: toml::Table = match toml::from_str(text) {
+            Ok(table) => table,
+            Err(error) => return vec![(error.span(), error.message().to_owned())],
+        };
+        let unknown = table.keys().filter(|key| !KEYS.contains(&key.as_str()));
+        let told = |key: &String| (line_of(text, key), format!("unknown key `{}`", shown(key)));
+        let mut found: Vec<_> = unknown.map(told).collect();
+        table.retain(|key, _| KEYS.contains(&key));
+        match table.try_into::<Self>() {
+            Ok(manifest) => {
+                let wrong = manifest.wrong().into_iter();
+                found.extend(wrong.map(|(key, reason)| (line_of(text, key), reason)));
+            }
+            Err(error) => found.push((None, error.message().to_owned())),
+        }
+        found
+    }
+
+    /// What of its values cannot be.
+    fn wrong(&self) -> Vec<(&'static str, String)> {
         let Self {
             version,
             name,
@@ -55,31 +93,32 @@ impl Manifest {
             authors,
             license,
             host,
-        } = &manifest;
+        } = self;
         if *version != VERSION {
-            return Err(format!(
+            let reason = format!(
                 "version {version} of the format is not known; this host reads version {VERSION}"
-            ));
+            );
+            return vec![("version", reason)];
         }
-        check_name(name)?;
-        check_release("release", release)?;
+        let mut wrong = Vec::new();
+        let mut hold = |key, held: Result<(), String>| {
+            wrong.extend(held.err().map(|reason| (key, reason)));
+        };
+        hold("name", check_name(name));
+        hold("release", check_release("release", release));
         if let Some(host) = host {
-            check_release("host", host)?;
+            hold("host", check_release("host", host));
         }
         if authors.len() > AUTHORS_LIMIT {
-            return Err(format!("more than {AUTHORS_LIMIT} authors"));
+            hold("authors", Err(format!("more than {AUTHORS_LIMIT} authors")));
         }
-        for line in authors.iter().chain([title, license]) {
-            check_line(line)?;
+        for author in authors {
+            hold("authors", check_line(author));
         }
-        if let Err(error) = spdx::Expression::parse(license) {
-            return Err(format!(
-                "`license`: `{}` is no SPDX expression ({}); write one, such as CC-BY-4.0, or LicenseRef-NAME for terms of your own",
-                shown(license),
-                error.reason
-            ));
-        }
-        Ok(manifest)
+        hold("title", check_line(title));
+        let is_license = check_line(license).and_then(|()| check_license(license));
+        hold("license", is_license);
+        wrong
     }
 
     /// Whether a host of that release plays it, as far as it says.
@@ -87,6 +126,18 @@ impl Manifest {
         let needed = self.host.as_deref().and_then(numbers);
         needed.is_none_or(|needed| numbers(host).is_some_and(|host| host >= needed))
     }
+}
+
+/// The line of a key, in bytes.
+fn line_of(text: &str, key: &str) -> Option<Range<usize>> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if line.split('=').next().map(str::trim) == Some(key) {
+            return Some(start..start + line.trim_end().len());
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// Refuses names that a reader could take for others. The error reads after a colon.
@@ -124,6 +175,17 @@ pub fn numbers(release: &str) -> Option<[u32; 3]> {
     let numbers: [u32; 3] = numbers?.try_into().ok()?;
     let [major, minor, patch] = numbers;
     (format!("{major}.{minor}.{patch}") == release).then_some(numbers)
+}
+
+fn check_license(license: &str) -> Result<(), String> {
+    let parsed = spdx::Expression::parse(license).map(drop);
+    parsed.map_err(|error| {
+        format!(
+            "`license`: `{}` is no SPDX expression ({}); write one, such as CC-BY-4.0, or LicenseRef-NAME for terms of your own",
+            shown(license),
+            error.reason
+        )
+    })
 }
 
 fn check_line(line: &str) -> Result<(), String> {
@@ -197,6 +259,24 @@ mod tests {
             &format!("a = {}1{}", "[".repeat(200_000), "]".repeat(200_000)),
             "nested",
         );
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once() {
+        let sound = text("a", "1.0.0", "host = \"0.1.0\"");
+        assert_eq!(Manifest::problems(&sound), []);
+        let all = text("A b", "1.0", "colour = 1\ntitle = \"a\\u001b\"").replace("MIT", "CC BY");
+        let found = Manifest::problems(&all);
+        let lines = found.iter().map(|(place, _)| &all[place.clone().unwrap()]);
+        let keys: Vec<&str> = lines.map(|line| line.split(' ').next().unwrap()).collect();
+        let expected = ["colour", "name", "release", "title", "license"];
+        assert_eq!(keys, expected, "{found:?}");
+        assert_eq!(found[0].1, "unknown key `colour`");
+        let newer = sound.replace("version = 1", "version = 2");
+        for bad in ["name = 1", "= 1", "", &newer] {
+            let (told, parsed) = (Manifest::problems(bad), Manifest::parse(bad));
+            assert!(told.len() == 1 && parsed.is_err(), "{bad}: {told:?}");
+        }
     }
 
     #[test]

@@ -23,13 +23,13 @@ pub fn stays_open(path: &str) -> bool {
     let is_plugin = is_component(path)
         || signed.is_some_and(is_component)
         || path.file_name() == Some("pibench.lock");
-    let is_first = |name: &str| {
-        name == manifest::FILE
-            || name == suite_file::FILE
-            || READ_FIRST.iter().any(|first| name.starts_with(first))
-    };
-    let is_top = path.parent() == Some(Utf8Path::new(""));
-    is_plugin || (is_top && path.file_name().is_some_and(is_first))
+    let own = [manifest::FILE, suite_file::FILE];
+    is_plugin || own.contains(&path.as_str()) || is_read_first(path.as_str())
+}
+
+/// Whether a file of the pack's own folder says to people what the pack is.
+pub fn is_read_first(path: &str) -> bool {
+    !path.contains('/') && READ_FIRST.iter().any(|first| path.starts_with(first))
 }
 
 /// The files of a pack's folder, those that stay open and those that do not. None of them is a private pack's: `secret` looks.
@@ -47,6 +47,34 @@ pub fn split(folder: &Utf8Path, contents: &Contents) -> Result<(Files, Files), P
         }
     }
     Ok((open, private))
+}
+
+/// What is wrong with the wordings of a pack's folder, where there are any.
+pub fn wrong_wordings(folder: &Utf8Path) -> Vec<String> {
+    let Ok(mut pack) = Pack::open_as_it_lies(folder) else {
+        return Vec::new();
+    };
+    let names = pack.names("").unwrap_or_default();
+    if names.iter().all(|name| name != trace::WORDINGS) {
+        return Vec::new();
+    }
+    let bytes = pack.read(trace::WORDINGS, trace::WORDINGS_LIMIT);
+    let text = match bytes.map(String::from_utf8) {
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => return vec!["it is no UTF-8".into()],
+        Err(error) => return vec![format!("cannot {error}")],
+    };
+    let mut files = Files::new();
+    for trace::Wording { path, .. } in trace::read(&text).unwrap_or_default() {
+        let is_encrypted = !stays_open(&path) && path != trace::WORDINGS;
+        if is_encrypted
+            && !files.contains_key(&path)
+            && let Ok(bytes) = pack.read(&path, FILE_LIMIT)
+        {
+            files.insert(path, bytes);
+        }
+    }
+    trace::wordings(&text, &files).err().unwrap_or_default()
 }
 
 /// Writes the private form of a pack into a new, empty folder: in clear only what stays open.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use camino::Utf8Path;
 use tempfile::TempDir;
 
 use crate::PackError;
@@ -29,6 +30,20 @@ pub struct Installed {
     pub contents: Contents,
     /// Whether a signature came with it.
     pub is_signed: bool,
+}
+
+impl Installed {
+    /// What of its files is not as its list says, in words; None where all are.
+    pub fn changed(&self) -> Option<String> {
+        let Some(folder) = Utf8Path::from_path(&self.folder) else {
+            return Some("its name is no UTF-8".into());
+        };
+        match Contents::of(folder) {
+            Ok((there, _)) => self.contents.first_change(&there),
+            Err(PackError::Refused { reason, .. }) => Some(reason),
+            Err(error) => Some(error.to_string()),
+        }
+    }
 }
 
 impl Store {
@@ -61,7 +76,7 @@ impl Store {
     }
 
     /// Gives a draft the name of its pack; where it lies. A release that is there already is left as it is: the same one is
-    /// installed, and another one under its name is refused.
+    /// installed, and another one under its name, or one that was changed since, is refused. The signature that came is put to it.
     pub fn publish(&self, draft: TempDir, unpacked: &Unpacked) -> Result<PathBuf, PackError> {
         let Unpacked {
             contents,
@@ -70,10 +85,26 @@ impl Store {
         let target = self.folder(&contents.name, &contents.release);
         if target.exists() {
             let there = self.installed(&contents.name, &contents.release)?;
+            let shown = target.display().to_string();
             if there.contents == *contents {
+                if let Some(changed) = there.changed() {
+                    return Err(PackError::refused(
+                        &shown,
+                        format!(
+                            "it was changed since it was installed ({changed}); remove the folder, and install it again"
+                        ),
+                    ));
+                }
+                let path = target.join(SIGNATURE);
+                let is_there = |signature: &str| {
+                    fs::read(&path).is_ok_and(|there| there == signature.as_bytes())
+                };
+                if let Some(signature) = signature.as_ref().filter(|one| !is_there(one)) {
+                    let written = fs::write(&path, signature);
+                    written.map_err(|source| failed("write", &path, source))?;
+                }
                 return Ok(target);
             }
-            let shown = target.display().to_string();
             return Err(PackError::refused(
                 &shown,
                 format!(

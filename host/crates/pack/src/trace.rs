@@ -102,8 +102,26 @@ fn fingerprint(recipient: &str) -> Option<String> {
     Some(format!("SHA256:{digest}"))
 }
 
-/// Reads the author's wordings, and holds them against the files. The error reads after a colon.
-pub fn wordings(text: &str, files: &Files) -> Result<Vec<Wording>, String> {
+/// Reads the author's wordings, and holds them against the files. The errors, one for each that is wrong, read after a colon.
+pub fn wordings(text: &str, files: &Files) -> Result<Vec<Wording>, Vec<String>> {
+    let wordings = read(text).map_err(|reason| vec![reason])?;
+    let mut marked = files.clone();
+    let mut wrong = Vec::new();
+    for (at, wording) in wordings.iter().enumerate() {
+        if let Err(reason) = place(&mut marked, wording) {
+            let number = at + 1;
+            wrong.push(format!("wording {number}, of `{}`: {reason}", wording.path));
+        }
+    }
+    if wrong.is_empty() {
+        Ok(wordings)
+    } else {
+        Err(wrong)
+    }
+}
+
+/// Reads the author's wordings. The error reads after a colon.
+pub fn read(text: &str) -> Result<Vec<Wording>, String> {
     if too_deep(text).is_some() {
         return Err("nested too deep".into());
     }
@@ -113,12 +131,6 @@ pub fn wordings(text: &str, files: &Files) -> Result<Vec<Wording>, String> {
     }
     if file.wordings.len() > WORDINGS_MOST {
         return Err(format!("more than {WORDINGS_MOST} wordings"));
-    }
-    let mut marked = files.clone();
-    for (at, wording) in file.wordings.iter().enumerate() {
-        let number = at + 1;
-        let placed = place(&mut marked, wording);
-        placed.map_err(|reason| format!("wording {number}, of `{}`: {reason}", wording.path))?;
     }
     Ok(file.wordings)
 }
@@ -156,19 +168,19 @@ fn place(files: &mut Files, wording: &Wording) -> Result<(), String> {
     Ok(())
 }
 
-/// Draws what each recipient gets: a canary, and wordings that no other has all of.
+/// Draws what each recipient gets: a canary, and wordings that no other has all of. The author's own text is nobody's copy.
 pub fn draw(
     (name, release): (&str, &str),
     wordings: Vec<Wording>,
     recipients: &[Recipient],
 ) -> Result<Ledger, PackError> {
     let refused = |reason: String| PackError::refused(name, reason);
-    let enough = wordings.len() >= 32 || recipients.len() <= 1 << wordings.len();
+    let enough = wordings.len() >= 32 || recipients.len() < 1 << wordings.len();
     if !wordings.is_empty() && !enough {
         return Err(refused(format!(
             "{} wordings tell {} recipients apart, and there are {}; write more into {WORDINGS}",
             wordings.len(),
-            1_u64 << wordings.len(),
+            (1_u64 << wordings.len()) - 1,
             recipients.len()
         )));
     }
@@ -180,7 +192,8 @@ pub fn draw(
             let bits = drawn[16..].iter();
             let bits = bits.flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
             let other: Vec<bool> = bits.take(wordings.len()).collect();
-            if wordings.is_empty() || copies.iter().all(|copy| copy.other != other) {
+            let is_new = other.contains(&true) && copies.iter().all(|copy| copy.other != other);
+            if wordings.is_empty() || is_new {
                 break other;
             }
         };
@@ -229,34 +242,74 @@ pub struct Trace<'a> {
     pub of: usize,
 }
 
+/// What of the ledger stands in a leaked text.
+#[derive(Debug)]
+struct Marks {
+    text: String,
+    /// Wordings of which one of the pair stands there, and whether it is the other one.
+    single: BTreeMap<usize, bool>,
+    /// Pairs of which both stand there.
+    both: usize,
+}
+
+impl Marks {
+    fn of(ledger: &Ledger, leaked: &str) -> Self {
+        // Where lines are broken is nobody's mark.
+        let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut marks = Self {
+            text: plain(leaked),
+            single: BTreeMap::new(),
+            both: 0,
+        };
+        for (at, wording) in ledger.wordings.iter().enumerate() {
+            let stands = |one: &str| marks.text.contains(&plain(one));
+            match (stands(&wording.text), stands(&wording.other)) {
+                (true, true) => marks.both += 1,
+                (false, false) => {}
+                (_, other) => {
+                    marks.single.insert(at, other);
+                }
+            }
+        }
+        marks
+    }
+}
+
 /// Holds a leaked text against the ledger: the likeliest first, those of whom nothing speaks left out.
 pub fn trace<'a>(ledger: &'a Ledger, leaked: &str) -> Vec<Trace<'a>> {
-    // Where lines are broken is nobody's mark.
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let leaked = plain(leaked);
-    let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
-    for (at, wording) in ledger.wordings.iter().enumerate() {
-        let [text, other] = [&wording.text, &wording.other].map(|one| leaked.contains(&plain(one)));
-        if text != other {
-            seen.insert(at, other);
-        }
-    }
+    let Marks { text, single, .. } = Marks::of(ledger, leaked);
     let mut traces: Vec<_> = ledger
         .copies
         .iter()
         .map(|copy| Trace {
             copy,
-            has_canary: leaked.contains(&copy.canary),
-            agree: seen
+            has_canary: text.contains(&copy.canary),
+            agree: single
                 .iter()
                 .filter(|(at, other)| copy.other.get(**at) == Some(other))
                 .count(),
-            of: seen.len(),
+            of: single.len(),
         })
         .filter(|trace| trace.has_canary || trace.agree > 0)
         .collect();
     traces.sort_by_key(|trace| std::cmp::Reverse((trace.has_canary, trace.agree)));
     traces
+}
+
+/// How many wordings of a leaked text are the author's own, where nothing in it is of a copy alone; 0 where something is.
+pub fn unmarked(ledger: &Ledger, leaked: &str) -> usize {
+    let Marks { text, single, both } = Marks::of(ledger, leaked);
+    let mut canaries = ledger.copies.iter().map(|copy| &copy.canary);
+    let is_of_copy = both > 0 || single.values().any(|other| *other);
+    if is_of_copy || canaries.any(|canary| text.contains(canary)) {
+        return 0;
+    }
+    single.len()
+}
+
+/// Of how many wordings both stand in a leaked text, as no single copy has them.
+pub fn pooled(ledger: &Ledger, leaked: &str) -> usize {
+    Marks::of(ledger, leaked).both
 }
 
 #[cfg(test)]
@@ -280,7 +333,7 @@ mod tests {
         assert_eq!(wordings(TWO, &files()).unwrap().len(), 2);
         let check = |from: &str, to: &str, expected: &str| {
             let said = wordings(&TWO.replacen(from, to, 1), &files()).unwrap_err();
-            assert!(said.contains(expected), "{said}");
+            assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         };
         check("'in the morning'", "'at noon'", "stands in it 0 times");
         check("'early in the day'", "'rule'", "stands in it too");
@@ -288,6 +341,8 @@ mod tests {
         check("a.toml", "c.toml", "no file of that name");
         check("'a.toml'", "'b.bin'", "0 times");
         check("version = 1", "version = 2", "not known");
+        let both = TWO.replace("a.toml", "c.toml");
+        assert_eq!(wordings(&both, &files()).unwrap_err().len(), 2);
     }
 
     #[test]
@@ -313,7 +368,7 @@ mod tests {
         let keys =
             "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILZHkRYjOGZfpUZSm+w3gJCYFPEkhOHwYj1Ba8fYVBYd";
         let one = Recipient::read(&format!("{keys} ana@lab.example")).unwrap();
-        let recipients: Vec<_> = (0..4).map(|_| one[0].clone()).collect();
+        let recipients: Vec<_> = (0..3).map(|_| one[0].clone()).collect();
         let two = wordings(TWO, &files()).unwrap();
         let ledger = draw(("p", "1.0.0"), two.clone(), &recipients).unwrap();
         for copy in &ledger.copies {
@@ -329,8 +384,34 @@ mod tests {
             assert!(found.iter().skip(1).all(|other| other.agree < 2));
         }
         assert_eq!(trace(&ledger, "something else"), []);
-        let five: Vec<_> = (0..5).map(|_| one[0].clone()).collect();
-        let said = draw(("p", "1.0.0"), two, &five).unwrap_err().to_string();
-        assert!(said.contains("tell 4 recipients apart"), "{said}");
+        let four: Vec<_> = (0..4).map(|_| one[0].clone()).collect();
+        let said = draw(("p", "1.0.0"), two, &four).unwrap_err().to_string();
+        assert!(said.contains("tell 3 recipients apart"), "{said}");
+    }
+
+    #[test]
+    fn the_authors_own_text_is_nobodys_copy_and_two_copies_together_are_told() {
+        let keys =
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILZHkRYjOGZfpUZSm+w3gJCYFPEkhOHwYj1Ba8fYVBYd";
+        let one = Recipient::read(keys).unwrap();
+        let recipients: Vec<_> = (0..3).map(|_| one[0].clone()).collect();
+        let two = wordings(TWO, &files()).unwrap();
+        let ledger = draw(("p", "1.0.0"), two, &recipients).unwrap();
+        let text = |files: &Files| String::from_utf8(files["a.toml"].clone()).unwrap();
+        let own = text(&files());
+        assert_eq!((unmarked(&ledger, &own), pooled(&ledger, &own)), (2, 0));
+        // No copy is taken for it, nor it for a copy.
+        assert!(trace(&ledger, &own).iter().all(|one| one.agree < 2));
+        for copy in &ledger.copies {
+            let marked = text(&mark(&files(), &ledger, copy).unwrap());
+            let (bare, _) = marked.split_once("\n#").unwrap();
+            for leaked in [marked.as_str(), bare, copy.canary.as_str()] {
+                assert_eq!(unmarked(&ledger, leaked), 0, "{leaked}");
+                assert_eq!(pooled(&ledger, leaked), 0, "{leaked}");
+            }
+            let other = copy.other.iter().filter(|other| **other).count();
+            assert_eq!(pooled(&ledger, &format!("{own}{bare}")), other);
+        }
+        assert_eq!(unmarked(&ledger, "something else"), 0);
     }
 }

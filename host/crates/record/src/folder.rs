@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +36,7 @@ use super::draft::{NEW, UNFINISHED};
 pub use super::error::FolderError;
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
+use super::foreign::{lines, open_file, read_dir, read_file};
 use super::mirror;
 use super::names::{Files, Names};
 use super::outline::Outline;
@@ -138,6 +139,31 @@ pub struct Manifest {
     /// Of what a run that may be shown was made; absent in the run itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+}
+
+/// The most runs, as of `--runs` and of a suite.
+const MOST_RUNS: u32 = 1000;
+
+/// The most parts of a run: there is an episode for each, of at most a thousand personas.
+const MOST_PARTS: u32 = 1_000_000;
+
+impl Manifest {
+    /// What of it goes beyond what can be played, so that whoever counts by it would have no end.
+    fn beyond(&self) -> Option<String> {
+        if !(1..=MOST_RUNS).contains(&self.runs) {
+            return Some(format!(
+                "`runs` must be from 1 to {MOST_RUNS}, and is {}",
+                self.runs
+            ));
+        }
+        let Shard { index, of } = self.shard?;
+        let is_part = (1..=MOST_PARTS).contains(&of) && (1..=of).contains(&index);
+        (!is_part).then(|| {
+            format!(
+                "`shard` must be a part from 1 to its number of parts, which are at most {MOST_PARTS}, and is {index} of {of}"
+            )
+        })
+    }
 }
 
 /// An agent that is a process of its own: its entry as it was played, and what it said of itself.
@@ -717,7 +743,8 @@ impl RunFolder {
         if key_of(&self.root)?.is_some() {
             return holds(path, read_record(&self.root, path), value);
         }
-        same::holds(path, |text| write_pretty(text, value)).map_err(|error| FolderError::Read {
+        let found = open_file(&self.root, path);
+        same::holds(found, |text| write_pretty(text, value)).map_err(|error| FolderError::Read {
             path: path.to_owned(),
             reason: error.to_string(),
         })
@@ -782,7 +809,7 @@ impl RunFolder {
             Err(Unsound::Folder(error)) => return Err(error),
             Err(Unsound::Unreadable(error)) => return text(error.to_string()),
             Err(Unsound::Text) => {
-                let text_now = fs::read(&path).unwrap_or_default();
+                let text_now = read_file(&self.root, &path).unwrap_or_default();
                 let wrong = serde_json::from_slice::<Seal>(&text_now).err();
                 let changed = || "it was changed after the run".to_owned();
                 return text(wrong.map_or_else(changed, |error| error.to_string()));
@@ -873,11 +900,8 @@ impl RunFolder {
     /// is made of them. Doing it again repairs what a killed process had copied by halves.
     pub fn adopt_play(&self, other: &Self) -> Result<(), FolderError> {
         for dir in ["blobs", "workspaces"] {
-            copy_all(
-                &other.root.join(dir),
-                &self.root.join(dir),
-                Existing::Replaced,
-            )?;
+            let (from, to) = (other.root.join(dir), self.root.join(dir));
+            copy_all(&other.root, &from, &to, Existing::Replaced)?;
         }
         let blobs = self.root.join(BLOBS);
         if let Some((mirror, path)) = mirror::find(&blobs) {
@@ -887,8 +911,11 @@ impl RunFolder {
         for name in [TIMING, PREFLIGHT] {
             let (from, path) = (other.root.join(name), self.root.join(name));
             if from.exists() {
-                let copied = fs::copy(from, &path).map(drop);
-                copied.map_err(|source| FolderError::Write { path, source })?;
+                let copy = || {
+                    let mut from = open_file(&other.root, &from)?;
+                    std::io::copy(&mut from, &mut File::create(&path)?).map(drop)
+                };
+                copy().map_err(|source| FolderError::Write { path, source })?;
             }
         }
         Ok(())
@@ -1019,7 +1046,7 @@ fn remove_abandoned(parent: &Path) {
             continue;
         }
         // What cannot be removed is in nobody's way.
-        match File::open(entry.path().join(LOCK)) {
+        match open_file(&entry.path(), &entry.path().join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => drop(remove_lock_last(&entry.path())),
             // Killed before it had a lock: there is nothing in it.
             Err(_) => drop(fs::remove_dir(entry.path())),
@@ -1119,7 +1146,7 @@ fn adopt(to: &Path, from: &Path) -> Result<(), FolderError> {
         } else {
             Existing::Refused
         };
-        copy_all(&from.join(dir), &to.join(dir), existing)?;
+        copy_all(from, &from.join(dir), &to.join(dir), existing)?;
     }
     for name in [TIMING, PREFLIGHT] {
         let (lines, path) = (from.join(name), to.join(name));
@@ -1128,7 +1155,7 @@ fn adopt(to: &Path, from: &Path) -> Result<(), FolderError> {
         }
         let append = || {
             let mut file = File::options().append(true).create(true).open(&path)?;
-            std::io::copy(&mut File::open(&lines)?, &mut file).map(drop)
+            std::io::copy(&mut open_file(from, &lines)?, &mut file).map(drop)
         };
         append().map_err(|source| FolderError::Write {
             path: path.clone(),
@@ -1138,14 +1165,18 @@ fn adopt(to: &Path, from: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// Copies what is below a folder.
-fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderError> {
+/// Copies what is below a folder of a run folder.
+fn copy_all(root: &Path, from: &Path, to: &Path, existing: Existing) -> Result<(), FolderError> {
     let failed = |source| FolderError::Write {
         path: to.to_owned(),
         source,
     };
+    let unread = |path: &Path, error: std::io::Error| FolderError::Read {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
     fs::create_dir_all(to).map_err(failed)?;
-    for entry in fs::read_dir(from).map_err(failed)? {
+    for entry in read_dir(from).map_err(|error| unread(from, error))? {
         let entry = entry.map_err(failed)?;
         let target = to.join(entry.file_name());
         let kind = entry.file_type().map_err(failed)?;
@@ -1156,9 +1187,11 @@ fn copy_all(from: &Path, to: &Path, existing: Existing) -> Result<(), FolderErro
             });
         }
         if kind.is_dir() {
-            copy_all(&entry.path(), &target, existing)?;
+            copy_all(root, &entry.path(), &target, existing)?;
         } else if existing == Existing::Replaced || !target.exists() {
-            fs::copy(entry.path(), &target).map_err(failed)?;
+            let path = entry.path();
+            open_file(root, &path).map_err(|error| unread(&path, error))?;
+            fs::copy(path, &target).map_err(failed)?;
         } else if existing == Existing::Refused {
             return Err(FolderError::Twice { path: target });
         }
@@ -1175,7 +1208,7 @@ fn names(
         path: path.clone(),
         reason: error.to_string(),
     };
-    let entries = fs::read_dir(dir).map_err(&failed)?;
+    let entries = read_dir(dir).map_err(&failed)?;
     Ok(entries.map(move |entry| {
         let name = entry.map_err(&failed)?.file_name();
         Ok(name.to_string_lossy().into_owned())
@@ -1187,7 +1220,7 @@ fn collect_files(root: &Path, dir: &Path, files: &mut Vec<String>) -> Result<(),
         path: dir.to_owned(),
         reason: error.to_string(),
     };
-    for entry in fs::read_dir(dir).map_err(failed)? {
+    for entry in read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = entry.path();
         if entry.file_type().map_err(failed)?.is_dir() {
@@ -1248,7 +1281,7 @@ pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     if !plain {
         return Err(failed("a blob's name is a hash".into()));
     }
-    let bytes = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let bytes = read_file(folder, &path).map_err(|error| failed(error.to_string()))?;
     let key = key_of(folder)?;
     let bytes = match &key {
         Some(key) => key.decrypt(&bytes).map_err(failed)?,
@@ -1260,21 +1293,23 @@ pub fn read_blob(folder: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     Ok(bytes)
 }
 
+/// Bytes of a line of `timing.jsonl` or `preflight.jsonl`.
+const LINE_LIMIT: u64 = 1 << 20;
+
 /// What the turns of a run took in real time, read as it is asked for; lines that are cut or are none are left out, for nothing
 /// depends on them.
 pub fn read_timings(folder: &Path) -> impl Iterator<Item = Timing> + use<> {
-    let file = File::open(folder.join(TIMING)).ok();
-    let lines = file.map(|file| BufReader::new(file).split(b'\n'));
-    let lines = lines.into_iter().flatten().map_while(Result::ok);
+    let file = open_file(folder, &folder.join(TIMING)).ok();
+    let lines = file.into_iter().flat_map(|file| lines(file, LINE_LIMIT));
     lines.filter_map(|line| serde_json::from_slice(&line).ok())
 }
 
 /// What all preflights of a run have used; lines that are cut or are none are left out.
 pub fn read_preflight(folder: &Path) -> RoleUsage {
-    let text = fs::read_to_string(folder.join(PREFLIGHT)).unwrap_or_default();
     let mut used = RoleUsage::default();
-    let lines = text.lines();
-    for line in lines.filter_map(|line| serde_json::from_str::<RoleUsage>(line).ok()) {
+    let file = open_file(folder, &folder.join(PREFLIGHT)).ok();
+    let lines = file.into_iter().flat_map(|file| lines(file, LINE_LIMIT));
+    for line in lines.filter_map(|line| serde_json::from_slice::<RoleUsage>(&line).ok()) {
         used += line;
     }
     used
@@ -1288,7 +1323,7 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
         reason,
     };
     if key_of(folder)?.is_none()
-        && let Ok(file) = File::open(&path)
+        && let Ok(file) = open_file(folder, &path)
         && let Ok(results) = serde_json::from_reader(BufReader::new(file))
     {
         return Ok(results);
@@ -1327,10 +1362,16 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
         path: path.clone(),
         reason,
     };
-    match read_record(folder, &path) {
-        Ok(text) => serde_json::from_slice(&text).map_err(|error| failed(error.to_string())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error.to_string())),
+    let text = match read_record(folder, &path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error.to_string())),
+    };
+    let outline: Outline =
+        serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    match outline.beyond() {
+        Some(reason) => Err(failed(reason)),
+        None => Ok(Some(outline)),
     }
 }
 
@@ -1354,8 +1395,8 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest, FolderError> {
         path: path.clone(),
         reason,
     };
-    let text =
-        fs::read(&path).map_err(|error| failed(format!("{error}; is this a run folder?")))?;
+    let text = read_file(folder, &path)
+        .map_err(|error| failed(format!("{error}; is this a run folder?")))?;
     let manifest: Manifest = with_players(&text).map_err(|error| failed(error.to_string()))?;
     if manifest.version != VERSION {
         return Err(failed(format!(
@@ -1363,7 +1404,10 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest, FolderError> {
             manifest.version
         )));
     }
-    Ok(manifest)
+    match manifest.beyond() {
+        Some(reason) => Err(failed(reason)),
+        None => Ok(manifest),
+    }
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {

@@ -3,16 +3,24 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::error::FolderError;
+use super::foreign::{open_file, read_file};
 
 /// The file that is locked.
 pub(super) const LOCK: &str = "lock";
+
+/// In a folder of a stranger a link or a pipe may stand in its place.
+const PLAIN: i32 = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .bits()
+    .cast_signed();
 
 /// The mounts of this process (proc(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
@@ -42,6 +50,7 @@ impl Lock {
             .write(true)
             .create(true)
             .truncate(false)
+            .custom_flags(PLAIN)
             .open(&path);
         let file = file.map_err(|source| FolderError::Write {
             path: path.clone(),
@@ -68,7 +77,7 @@ impl Lock {
             path: root.join(LOCK),
             reason: error.to_string(),
         };
-        let file = match File::open(root.join(LOCK)) {
+        let file = match open_file(root, &root.join(LOCK)) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -159,12 +168,12 @@ fn local_only(mounts: &str, root: &Path) -> Option<String> {
 
 /// Who works on a run folder, or did last; None where nobody said so.
 pub fn read_start(folder: &Path) -> Option<Start> {
-    serde_json::from_slice(&fs::read(folder.join(LOCK)).ok()?).ok()
+    serde_json::from_slice(&read_file(folder, &folder.join(LOCK)).ok()?).ok()
 }
 
 /// Whether a process holds a run folder's lock. It is not waited for, and nothing is written.
 pub fn is_worked_on(folder: &Path) -> bool {
-    let lock = File::open(folder.join(LOCK));
+    let lock = open_file(folder, &folder.join(LOCK));
     lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 

@@ -2,7 +2,7 @@
 //! after each turn, so that whatever kills the process loses at most the turn in flight.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use super::event::{Event, EventKind};
+use super::foreign::{LINE_LIMIT, open_file};
 use super::private::key_of_journal;
 
 /// Why a journal cannot be read or written.
@@ -230,15 +231,26 @@ fn follow(
         path: path.to_owned(),
         source,
     };
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let folder = path.parent().and_then(Path::parent);
+    let file = open_file(folder.unwrap_or(Path::new("")), path);
+    let mut reader = BufReader::new(file.map_err(failed)?);
     let mut last = blake3::hash(b"");
     let mut line = 0;
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
-        let length = reader.read_until(b'\n', &mut bytes).map_err(failed)?;
+        let mut bounded = reader.by_ref().take(LINE_LIMIT);
+        let length = bounded.read_until(b'\n', &mut bytes).map_err(failed)? as u64;
         if bytes.pop() != Some(b'\n') {
-            return Ok(last);
+            return if length < LINE_LIMIT {
+                Ok(last)
+            } else {
+                Err(JournalError::Corrupt {
+                    path: path.to_owned(),
+                    line: line + 1,
+                    reason: format!("it has more bytes than the limit of {LINE_LIMIT}"),
+                })
+            };
         }
         // Where the power went while a line was written, a part of it may be nothing, and no line of ours holds that.
         if bytes.contains(&0) && reader.fill_buf().map_err(failed)?.is_empty() {
@@ -246,7 +258,7 @@ fn follow(
         }
         line += 1;
         let head = head(&bytes, line, last);
-        let taken = head.and_then(|head| take(&bytes, length as u64, head));
+        let taken = head.and_then(|head| take(&bytes, length, head));
         taken.map_err(|reason| JournalError::Corrupt {
             path: path.to_owned(),
             line,

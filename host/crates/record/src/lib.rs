@@ -9,6 +9,7 @@ mod error;
 pub mod event;
 pub mod folder;
 pub mod folder_lock;
+pub mod foreign;
 pub mod identity;
 pub mod journal;
 mod line;

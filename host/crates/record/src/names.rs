@@ -2,11 +2,11 @@
 //! files in one folder.
 
 use std::collections::BinaryHeap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::FolderError;
+use super::foreign::read_dir;
 
 /// Names that are held at once: 8 MB of blobs' names. Of a folder with more it is read again for the next ones.
 const HELD: usize = 1 << 16;
@@ -40,7 +40,7 @@ impl Names {
     /// Reads the folder for the names that come next.
     fn read(&mut self) -> io::Result<()> {
         let mut first = BinaryHeap::new();
-        for entry in fs::read_dir(&self.dir)? {
+        for entry in read_dir(&self.dir)? {
             let entry = entry?;
             let mut name = entry.file_name().to_string_lossy().into_owned();
             if entry.file_type()?.is_dir() {
@@ -139,6 +139,7 @@ impl Iterator for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_folder_that_is_read_in_parts_gives_the_same_names() {

@@ -24,6 +24,35 @@ pub struct Outline {
     pub skills: Vec<Described>,
 }
 
+/// The most personas of a suite, and sessions of a persona.
+const MOST_OF_LIST: usize = 1000;
+
+/// The most sessions of a suite: a pack has no more files.
+const MOST_SESSIONS: usize = 20_000;
+
+impl Outline {
+    /// What of it goes beyond what a suite can hold, so that whoever counts by it would have no end.
+    pub(super) fn beyond(&self) -> Option<String> {
+        let personas = &self.personas;
+        let most = personas.iter().map(|persona| persona.sessions.len()).max();
+        let sessions: usize = personas.iter().map(|persona| persona.sessions.len()).sum();
+        for (what, count, limit) in [
+            ("personas", personas.len(), MOST_OF_LIST),
+            (
+                "sessions of a persona",
+                most.unwrap_or_default(),
+                MOST_OF_LIST,
+            ),
+            ("sessions", sessions, MOST_SESSIONS),
+        ] {
+            if count > limit {
+                return Some(format!("{count} {what}, more than the limit of {limit}"));
+            }
+        }
+        None
+    }
+}
+
 /// One persona's episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PersonaOutline {

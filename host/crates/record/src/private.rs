@@ -9,6 +9,7 @@ use std::path::Path;
 use pibench_vault::{KEY_FILE, Key, keyring};
 
 use super::error::FolderError;
+use super::foreign::read_file;
 
 /// The key of a run folder's records; None where they are open.
 pub fn key_of(folder: &Path) -> Result<Option<Key>, FolderError> {
@@ -28,7 +29,7 @@ pub(super) fn key_of_journal(path: &Path) -> io::Result<Option<Key>> {
 
 /// The bytes of a record of a run folder.
 pub fn read_record(folder: &Path, path: &Path) -> io::Result<Vec<u8>> {
-    let bytes = fs::read(path)?;
+    let bytes = read_file(folder, path)?;
     let key = keyring::key_of(folder).map_err(io::Error::other)?;
     match key {
         Some(key) => key.decrypt(&bytes).map_err(io::Error::other),
@@ -56,7 +57,7 @@ pub(super) fn take_key<'a>(
             path: path.clone(),
             reason,
         };
-        let found = match fs::read(&path) {
+        let found = match read_file(place, &path) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error.to_string())),

@@ -150,10 +150,8 @@ impl Shown<'_> {
             return outline;
         }
         for persona in &mut outline.personas {
-            if !self.is_shown() {
-                // Its file is one of those that a private pack encrypts.
-                persona.name.clone_from(&persona.id);
-            }
+            // Its file is one of those that a private pack encrypts. What the agent was told of it stands in the transcript.
+            persona.name.clone_from(&persona.id);
             for session in &mut persona.sessions {
                 self.session(&persona.id, session, told);
             }
@@ -166,8 +164,11 @@ impl Shown<'_> {
     }
 
     fn session(&self, persona: &str, session: &mut SessionOutline, told: &Told) {
-        session.title = self.text(std::mem::take(&mut session.title));
-        session.request = self.text(std::mem::take(&mut session.request));
+        WITHHELD.clone_into(&mut session.title);
+        // No agent was asked what was not played.
+        if !(self.is_shown() && session.planned) {
+            WITHHELD.clone_into(&mut session.request);
+        }
         let place = format!("{persona}/{}", session.id);
         for intent in &mut session.intents {
             let id = (persona.to_owned(), session.id.clone(), intent.id.clone());

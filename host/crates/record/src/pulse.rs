@@ -2,12 +2,13 @@
 //! depends on it, and nothing seals it. It stays where a run was cut off, for whoever goes on: what it says was spent was paid. Of
 //! all else one that a killed process left says nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::folder::{PULSE, RunFolder};
 use super::folder_lock::is_worked_on;
+use super::foreign::open_file;
 use pibench_core::progress::Pulse;
 
 /// Bytes that are read of it.
@@ -58,7 +59,7 @@ pub fn read_pulse(folder: &Path) -> Option<Pulse> {
 
 /// What was told last, whoever told it.
 pub fn read_last(folder: &Path) -> Option<Pulse> {
-    let file = File::open(folder.join(PULSE)).ok()?;
+    let file = open_file(folder, &folder.join(PULSE)).ok()?;
     let mut text = Vec::new();
     file.take(LIMIT).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()

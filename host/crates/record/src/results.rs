@@ -50,14 +50,23 @@ pub struct RunResults {
     /// The wording of the agent's system prompt where it is not the neutral one: `coached` or `own`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaffold_prompt: Option<String>,
-    /// Mean over the runs' overall scores; null if nothing is scored.
+    /// Plain mean of the personas' scores; null if nothing is scored.
     pub proc: Option<f64>,
     pub comp: Option<f64>,
-    /// Sample standard deviation over the runs' overall scores; null for one run.
+    /// Sample standard deviation over the runs' overall scores; null for one run, and where a run lacks the score of a persona
+    /// that another has.
     pub proc_std: Option<f64>,
     pub comp_std: Option<f64>,
-    /// Sessions that the scores stand on, of those that should have one.
+    /// Sessions that Proc stands on, of those that should have one.
     pub scored: Tally,
+    /// The same of Comp where that is another: a session without a checklist has none, and a group's final session has its own
+    /// though one before it is unscored. Absent also in files of before it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comp_scored: Option<Tally>,
+    /// Sessions whose `outcome` is `unplayed`: the run was not played to its end. Absent where there is none, and in files of
+    /// before it was told.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unplayed: usize,
     /// Checklist items of which the last turn alone counts (`when = "end"`), a deviation from the paper's equation 4: of the
     /// sessions that are played, each once.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -87,9 +96,19 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl RunResults {
-    /// As hosts told it before the newest of what is told here: protocol and scaffold, and before them turns without an
-    /// answer. False where that is no difference.
+    /// As hosts told it before the newest of what is told here: sessions that were not played, before them what Comp stands on, then
+    /// protocol and scaffold, then turns without an answer. False where that is no difference.
     pub fn forget_newest(&mut self) -> bool {
+        if std::mem::take(&mut self.unplayed) > 0 {
+            return true;
+        }
+        let personas = self.personas.iter_mut();
+        let of_comp = personas.map(|persona| &mut persona.comp_scored);
+        let of_comp = of_comp.chain([&mut self.comp_scored]);
+        let told = of_comp.filter_map(Option::take).count();
+        if told > 0 {
+            return true;
+        }
         if self.protocol.take().is_some() {
             self.scaffold = None;
             return true;
@@ -201,6 +220,9 @@ pub struct PersonaResult {
     pub proc: Option<f64>,
     pub comp: Option<f64>,
     pub scored: Tally,
+    /// As above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comp_scored: Option<Tally>,
 }
 
 /// One session in one run.
@@ -212,10 +234,10 @@ pub struct SessionLine {
     pub run: u32,
     /// Over the session's own intents; null if it is unscored.
     pub proc: Option<f64>,
-    /// Over its dependency group; null for sessions that are only dependencies.
+    /// Over its dependency group; null for sessions that do not count by themselves: see `weight`.
     pub proc_scored: Option<f64>,
     /// Sessions of its dependency group, itself among them: its weight in the persona's score; 0 for sessions that are
-    /// only dependencies.
+    /// only dependencies, and under the protocol `pi-bench` for those without a checklist.
     pub weight: u32,
     /// Null without a checklist.
     pub comp: Option<f64>,
@@ -304,10 +326,21 @@ mod tests {
         };
         let unanswered = serde_json::json!({ "turns": 1, "cut": 0, "of": 2 });
         let mut results = told(serde_json::json!({
-            "protocol": "pi-bench", "scaffold": "nanobot-0.1.4", "unanswered": unanswered,
+            "protocol": "pi-bench", "scaffold": "nanobot-0.1.4", "unanswered": unanswered, "unplayed": 2,
+            "comp_scored": { "scored": 1, "of": 2 },
+            "personas": [
+                { "id": "p", "proc": null, "comp": null, "scored": { "scored": 0, "of": 2 }, "comp_scored": { "scored": 1, "of": 2 } },
+            ],
         }));
         assert_eq!(results.protocol, Some(Protocol::PiBench));
         assert!(results.forget_newest());
+        assert!(results.unplayed == 0 && results.comp_scored.is_some());
+        assert!(results.forget_newest());
+        let of_persona = results.personas[0].comp_scored;
+        assert_eq!((results.comp_scored, of_persona), (None, None));
+        assert!(results.protocol.is_some(), "one step after the other");
+        assert!(results.forget_newest());
+        results.personas.clear();
         assert_eq!(
             results,
             told(serde_json::json!({ "unanswered": unanswered }))

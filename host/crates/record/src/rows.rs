@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::error::FolderError;
 use super::folder::with_players_in;
+use super::foreign::open_file;
 use super::private::{key_of, read_record};
 use super::results::{FaultLine, RunResults, SessionLine};
 
@@ -113,7 +113,7 @@ impl InFile {
             let text = read_record(&self.folder, &path)?;
             return Ok(Box::new(Cursor::new(text)));
         }
-        Ok(Box::new(BufReader::new(File::open(path)?)))
+        Ok(Box::new(BufReader::new(open_file(&self.folder, &path)?)))
     }
 
     fn walk(&self, walk: Walk<'_>) -> io::Result<Map<String, Value>> {

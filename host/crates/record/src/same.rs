@@ -2,17 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
-use std::path::Path;
 
 /// Bytes that are compared at once.
 const BUFFER: usize = 32 << 10;
 
-/// False also where there is no such file.
+/// Of a file as it was opened; false also where there is none.
 pub(super) fn holds(
-    path: &Path,
+    file: io::Result<File>,
     text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let file = match File::open(path) {
+    let file = match file {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
@@ -68,7 +67,8 @@ mod tests {
         let path = dir.path().join("text");
         let long = "a line\n".repeat(20_000);
         std::fs::write(&path, &long).unwrap();
-        let holds = |text: &str| holds(&path, |file| file.write_all(text.as_bytes())).unwrap();
+        let holds =
+            |text: &str| holds(File::open(&path), |file| file.write_all(text.as_bytes())).unwrap();
         assert!(holds(&long));
         assert!(
             !holds(&long[1..])

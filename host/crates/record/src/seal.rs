@@ -3,10 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::iter::Peekable;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::FolderError;
 use super::event::VERSION;
+use super::foreign::{open_file, read_file};
 use super::names::{Files, Names};
 
 /// Digests of a finished run's files: a byte that changes later is found by `verify`.
@@ -28,6 +29,9 @@ pub struct Seal {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blobs: Option<BTreeSet<String>>,
 }
+
+/// Bytes of a line of a seal: a path and a digest.
+const LINE_LIMIT: u64 = 64 << 10;
 
 /// Files whose digests are made at once.
 const TOGETHER: usize = 1 << 10;
@@ -93,9 +97,9 @@ impl Serialize for List {
 
 /// The digest of a file of the folder. Some are as long as the run.
 pub(super) fn digest(root: &Path, path: &str) -> Result<String, FolderError> {
-    let path = plain(root, path)?;
+    let path = root.join(path);
     let mut hasher = blake3::Hasher::new();
-    let read = File::open(&path).and_then(|file| hasher.update_reader(file).map(drop));
+    let read = open_file(root, &path).and_then(|file| hasher.update_reader(file).map(drop));
     read.map_err(|error| FolderError::Read {
         path,
         reason: error.to_string(),
@@ -105,22 +109,11 @@ pub(super) fn digest(root: &Path, path: &str) -> Result<String, FolderError> {
 
 /// The bytes of a file of the folder.
 pub(super) fn plain_file(root: &Path, path: &str) -> Result<Vec<u8>, FolderError> {
-    let path = plain(root, path)?;
-    fs::read(&path).map_err(|error| FolderError::Read {
+    let path = root.join(path);
+    read_file(root, &path).map_err(|error| FolderError::Read {
         path,
         reason: error.to_string(),
     })
-}
-
-/// Where a file lies. A link or a pipe is none of the files that a run writes, and may have no end.
-fn plain(root: &Path, path: &str) -> Result<PathBuf, FolderError> {
-    let path = root.join(path);
-    let reason = match fs::symlink_metadata(&path) {
-        Ok(data) if data.is_file() => return Ok(path),
-        Ok(_) => "it is no file".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(FolderError::Read { path, reason })
 }
 
 /// Why a seal is not held against the files.
@@ -161,7 +154,7 @@ pub(super) fn compare(
     blobs: Names,
 ) -> Result<Broken, Unsound> {
     let mut lines = Lines {
-        reader: BufReader::new(File::open(seal)?),
+        reader: BufReader::new(open_file(root, seal)?),
         line: String::new(),
     };
     let mut broken = Broken::default();
@@ -214,7 +207,8 @@ impl Lines {
     /// Without its end.
     fn next(&mut self) -> Result<&str, Unsound> {
         self.line.clear();
-        match self.reader.read_line(&mut self.line) {
+        let mut bounded = self.reader.by_ref().take(LINE_LIMIT);
+        match bounded.read_line(&mut self.line) {
             Ok(_) => self.line.strip_suffix('\n').ok_or(Unsound::Text),
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(Unsound::Text),
             Err(error) => Err(error.into()),
@@ -309,13 +303,16 @@ fn sealed_file(entry: &str) -> Option<(String, String, bool)> {
 /// Makes the digests of files again. A seal is as foreign as its folder: no file is read because it says so, but those that
 /// are there.
 fn check(root: &Path, there: &mut Vec<(String, Option<String>)>, broken: &mut Broken) {
+    let gone = |path| Some((path, "it is gone".to_owned()));
     let wrong = |(path, sealed): (String, Option<String>)| match sealed {
         Some(sealed) => match digest(root, &path) {
             Ok(now) if now == sealed => None,
             Ok(_) => Some((path, "it was changed after the run".to_owned())),
-            Err(_) => Some((path, "it is gone".to_owned())),
+            Err(_) if root.join(&path).symlink_metadata().is_err() => gone(path),
+            Err(FolderError::Read { reason, .. }) => Some((path, reason)),
+            Err(error) => Some((path, error.to_string())),
         },
-        None => Some((path, "it is gone".to_owned())),
+        None => gone(path),
     };
     let found = there.par_drain(..).filter_map(wrong);
     broken.files.extend(found.collect::<Vec<_>>());

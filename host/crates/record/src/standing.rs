@@ -18,7 +18,7 @@ use super::results::{
 };
 use super::rows::{Rows, Told};
 use pibench_core::aggregate::{
-    PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteSum,
+    PersonaScore, PersonaSummary, RunScore, SessionResult, SessionScore, SuiteSum, Tally,
 };
 use pibench_core::message::GO_ON;
 use pibench_core::progress::Counted;
@@ -173,7 +173,11 @@ impl EpisodeTally {
                 cost: usage.total().known_cost(),
             }
         };
-        let sessions = planned(persona).zip(&score.sessions).map(line).collect();
+        let sessions = planned(persona).zip(&score.sessions).map(line);
+        let sessions: Vec<SessionLine> = sessions.collect();
+        let unplayed = sessions.iter();
+        let unplayed = unplayed.filter(|line| line.outcome == Outcome::Unplayed);
+        let unplayed = unplayed.count();
         // The lines say the same, and there is one for each session of a long run.
         score.sessions = Vec::new();
         let usage = self.usage();
@@ -190,6 +194,7 @@ impl EpisodeTally {
             usage,
             unanswered: self.unanswered,
             faults: self.faults.into_iter().map(fault).collect(),
+            unplayed,
             sessions,
             score,
         }
@@ -219,6 +224,7 @@ pub struct EpisodeResult {
     usage: RoleUsage,
     unanswered: Unanswered,
     faults: Vec<FaultLine>,
+    unplayed: usize,
     sessions: Vec<SessionLine>,
     score: PersonaScore,
 }
@@ -430,6 +436,7 @@ struct Sum {
     usage: RoleUsage,
     unanswered: Unanswered,
     faults: usize,
+    unplayed: usize,
     /// Episodes that are not played to their end.
     open: usize,
     /// The run that is being read, and what its personas have.
@@ -447,6 +454,7 @@ impl Sum {
         self.usage += episode.usage;
         self.unanswered += episode.unanswered;
         self.faults += episode.faults.len();
+        self.unplayed += episode.unplayed;
         self.open += usize::from(!episode.is_finished);
         self.personas.push(episode.score);
     }
@@ -486,6 +494,8 @@ impl Sum {
             proc_std: score.proc_std.map(percent),
             comp_std: score.comp_std.map(percent),
             scored: score.proc_sessions,
+            comp_scored: beside(score.proc_sessions, score.comp_sessions),
+            unplayed: self.unplayed,
             at_end: at_end(personas),
             // What others' agents said is not always in their outputs. Where all was answered it is as it is read again.
             unanswered: if manifest.imported.is_some() || self.unanswered.is_none() {
@@ -510,7 +520,13 @@ fn persona_result(score: &PersonaSummary) -> PersonaResult {
         proc: score.proc.map(percent),
         comp: score.comp.map(percent),
         scored: score.proc_sessions,
+        comp_scored: beside(score.proc_sessions, score.comp_sessions),
     }
+}
+
+/// What Comp stands on, where it is not what Proc does.
+fn beside(proc: Tally, comp: Tally) -> Option<Tally> {
+    (comp != proc).then_some(comp)
 }
 
 /// The checklist items of which the last turn alone counts.
@@ -640,6 +656,24 @@ mod tests {
             jobs: Jobs::default(),
             usage: used(calls),
         }))
+    }
+
+    #[test]
+    fn what_comp_stands_on_is_told_where_it_is_another() {
+        let of = |scored| Tally { scored, of: 3 };
+        let of_comp = |comp| {
+            let summary = PersonaSummary {
+                id: "p".into(),
+                proc: None,
+                comp: None,
+                proc_sessions: of(2),
+                comp_sessions: comp,
+                intents: IntentCounts::default(),
+            };
+            persona_result(&summary).comp_scored
+        };
+        assert_eq!(of_comp(of(3)), Some(of(3)));
+        assert_eq!(of_comp(of(2)), None);
     }
 
     #[test]

@@ -58,12 +58,18 @@ function runCard(run, place) {
     el("p", { class: "tags", title: "hidden intents of scored sessions" }, STATUSES.filter((status) => run.measures.intents[status])
       .map((status) => el("span", { class: "tag s-" + status, title: MEANINGS[status] }, run.measures.intents[status] + " " + status))),
     el("p", { class: "small" },
-      run.scored.of ? run.scored.scored + " of " + run.scored.of + " sessions scored" : "no session counts by itself",
+      run.scored.of ? scoredOf(run) : "no session counts by itself",
       run.measures.turns && " · " + score(run.measures.turns.mean) + " turns per session",
       run.cost > 0 && " · " + dollars(run.cost),
       run.faults.length > 0 && [" · ", el("strong", {}, count(run.faults.length, "fault"))]),
     run.parts && partsOf(run),
     fold("Details", () => el("dl", { class: "facts" }, facts(run).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+}
+
+/** How many sessions Proc and Comp stand on, each by itself where they are others. */
+function scoredOf({ scored, comp_scored: comp }) {
+  const told = (one) => one.scored + " of " + one.of + " sessions";
+  return comp ? told(scored) + " with a Proc, " + told(comp) + " with a Comp" : told(scored) + " scored";
 }
 
 /** Of a run that is played apart: who plays which part, and how far it is. */

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
 use super::grid::{fitting, keep_words, paragraph};
-use super::run_record::RunRecord;
+use super::run_record::{CUT, RunRecord};
 use pibench_core::count::{count, list_first};
 use pibench_core::player::Player;
 use pibench_core::statistics::{
@@ -31,6 +31,13 @@ pub fn cautions(
         (None, Some(_)) => cautions.push(ablated("B", ("A", a, of_a.len()))),
         (Some(_), None) => cautions.push(ablated("A", ("B", b, of_b.len()))),
         _ => {}
+    }
+    for (side, run) in [("A", a), ("B", b)] {
+        cautions.extend(run.cut().map(|cut| {
+            format!(
+                "{side} was {CUT}: {cut}. Whatever it did not come to is no part of the comparison."
+            )
+        }));
     }
     for (side, scores) in [("A", of_a), ("B", of_b)] {
         cautions.extend(unscored(side, scores));

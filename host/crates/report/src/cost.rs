@@ -8,6 +8,7 @@ use super::escape::line;
 use super::grid::{fitting, keep_words_in_room, listing, paragraph};
 
 use pibench_core::cost::MicroUsd;
+use pibench_core::count::count;
 use pibench_core::message::Usage;
 use pibench_record::event::RoleUsage;
 use pibench_record::results::{RunResults, SessionLine};
@@ -88,16 +89,17 @@ fn money(cost: Option<MicroUsd>) -> String {
     cost.map_or_else(|| "unknown".into(), |cost| cost.to_string())
 }
 
-/// Mean and dearest of the sessions whose cost is known.
+/// Mean of the sessions whose cost is known, and the dearest where that of all is.
 fn by_session(rows: &impl Rows<SessionLine>) -> io::Result<Option<String>> {
-    let (mut count, mut sum) = (0, 0);
+    let (mut played, mut known, mut sum) = (0_u64, 0, 0);
     let mut dearest: Option<(MicroUsd, SessionLine)> = None;
     rows.each(&mut |line| {
         // One that nobody played cost nothing.
+        played += u64::from(line.turns > 0);
         let Some(cost) = line.cost.filter(|_| line.turns > 0) else {
             return Ok(());
         };
-        count += 1;
+        known += 1;
         sum += cost.0;
         if dearest.as_ref().is_none_or(|(most, _)| cost >= *most) {
             dearest = Some((cost, line.clone()));
@@ -109,16 +111,62 @@ fn by_session(rows: &impl Rows<SessionLine>) -> io::Result<Option<String>> {
     let Some((dearest, line)) = dearest.filter(|(dearest, _)| dearest.0 > 0) else {
         return Ok(None);
     };
-    let mean = MicroUsd(sum / count);
-    Ok(Some(paragraph(&format!(
-        "A session cost {mean} on average; {}/{} in run {} cost the most, {dearest}.",
-        line.persona, line.id, line.run
-    ))))
+    let mean = MicroUsd(sum / known);
+    let told = if known == played {
+        format!(
+            "A session cost {mean} on average; {}/{} in run {} cost the most, {dearest}.",
+            line.persona, line.id, line.run
+        )
+    } else {
+        // One of the others may have cost more.
+        let all = count(played, "session");
+        format!("The cost of {known} of {all} is known: {mean} on average.")
+    };
+    Ok(Some(paragraph(&told)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pibench_core::record::Outcome;
+    use pibench_core::score::IntentCounts;
+    use pibench_record::Used;
+
+    #[test]
+    fn the_dearest_session_is_told_only_where_the_cost_of_all_is_known() {
+        let line = |id: &str, turns, cost: Option<u64>| SessionLine {
+            id: id.into(),
+            persona: "p".into(),
+            run: 1,
+            proc: None,
+            proc_scored: None,
+            weight: 1,
+            comp: None,
+            turns,
+            outcome: Outcome::Complete,
+            intents: IntentCounts::default(),
+            no_offline_matcher: false,
+            usage: Used::default(),
+            cost: cost.map(MicroUsd),
+        };
+        // What nobody played is no session of unknown cost.
+        let mut lines = vec![
+            line("a", 2, Some(10_000)),
+            line("b", 2, Some(30_000)),
+            line("c", 0, None),
+        ];
+        let told = |lines: &Vec<SessionLine>| by_session(lines).unwrap();
+        assert_eq!(
+            told(&lines).unwrap(),
+            "A session cost 0.0200 USD on average; p/b in run 1 cost the most, 0.0300 USD."
+        );
+        lines.push(line("d", 1, None));
+        assert_eq!(
+            told(&lines).unwrap(),
+            "The cost of 2 of 3 sessions is known: 0.0200 USD on average."
+        );
+        assert_eq!(told(&lines.split_off(3)), None);
+    }
 
     #[test]
     fn tokens_that_no_server_counted_are_not_0() {

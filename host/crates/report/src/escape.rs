@@ -3,14 +3,16 @@
 
 use std::fmt::Write;
 
-/// One line that a terminal shows as it is: control characters (an escape sequence starts with one) and those that turn
-/// the direction of writing become their code, line ends a blank.
+use pibench_core::path::{is_acting, is_hidden};
+
+/// One line that a terminal shows as it is: control characters (an escape sequence starts with one), those that turn the
+/// direction of writing and those of no width become their code, line ends a blank.
 pub fn line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => shown.push(' '),
-            c if is_control(c) => shown.extend(c.escape_unicode()),
+            c if is_acting(c) => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
     }
@@ -23,17 +25,11 @@ pub fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Characters that act on a terminal or on the text around them.
-fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-/// JSON text whose strings hold no raw control characters: serde leaves those above U+007E as they are.
+/// The same JSON whose strings hold nothing raw that is not seen: serde leaves what is above U+007E as it is.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c != '\n' && is_control(c) {
+        if c != '\n' && is_hidden(c) {
             // All of them are below U+10000; a string takes every text.
             let _ = write!(shown, "\\u{:04x}", u32::from(c));
         } else {
@@ -146,6 +142,23 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_width_is_shown_by_its_code_and_emoji_stay_whole() {
+        assert_eq!(
+            line("a\u{200b}\u{2060}\u{61c}\u{2066}\u{7f}b\u{2028}c"),
+            "a\\u{200b}\\u{2060}\\u{61c}\\u{2066}\\u{7f}b c"
+        );
+        let family = "\u{1f468}\u{200d}\u{1f469} \u{2714}\u{fe0f}";
+        assert_eq!(line(family), family);
+        let text = "\u{85}\u{7f}\u{202e}\u{2028}\u{200b}\u{200d}é";
+        let shown = json(&serde_json::to_string(text).unwrap());
+        assert_eq!(
+            shown,
+            r#""\u0085\u007f\u202e\u2028\u200b\u200dé""#
+        );
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+    }
+
+    #[test]
     fn latex_runs_no_command_of_the_text() {
         assert_eq!(
             latex("\\input{a_b} 5% [x]"),
@@ -178,11 +191,11 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_that_acts_is_left(text in "\\PC*|[\\x00-\\x1f\\x7f-\\u{9f}<>&\"'a]*") {
-            prop_assert!(!line(&text).chars().any(is_control));
+            prop_assert!(!line(&text).chars().any(is_acting));
             prop_assert!(!html(&text).contains(['<', '>', '"', '\'']));
             prop_assert!(!markdown(&text).contains(['<', '>', '\n']));
             let json_text = json(&serde_json::to_string(&text).unwrap());
-            prop_assert!(!json_text.chars().any(is_control));
+            prop_assert!(!json_text.chars().any(is_hidden));
             prop_assert_eq!(serde_json::from_str::<String>(&json_text).unwrap(), text);
         }
     }

@@ -72,7 +72,7 @@ pub struct SessionFailures {
 impl Failures {
     /// Of a finished run; None where its outline is of before there was one.
     pub fn of(run: &RunRecord) -> Result<Option<Self>, RecordError> {
-        if run.outline.is_none() || !run.complete {
+        if run.outline.is_none() || !run.ended {
             return Ok(None);
         }
         let mut all = Self::default();

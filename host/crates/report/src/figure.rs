@@ -7,8 +7,7 @@ use super::category::{CATEGORIES, describe, letter};
 use super::escape::line;
 use super::measures::Scores;
 use super::published::{MARK, published};
-use super::run_record::RunRecord;
-use super::run_record::marked;
+use super::run_record::{CUT, RunRecord, marked};
 use super::tables::Measured;
 use draw::{Bars, Canvas, Plot, Point};
 use pibench_record::identity::incomparable;
@@ -133,12 +132,15 @@ fn point(run: &RunRecord, scores: Option<&Scores>, place: usize) -> Option<Point
 
 /// Whether it is drawn as not to be compared with the others.
 fn stands_apart(run: &RunRecord) -> bool {
-    run.is_apart() || run.results.ablate.is_some()
+    run.is_apart() || run.results.ablate.is_some() || run.is_cut()
 }
 
 /// A run's name with its marks, which no shortness takes away.
 fn run_label(run: &RunRecord) -> String {
-    let name = marked(&label(&run.label), run.results.players);
+    let mut name = marked(&label(&run.label), run.results.players);
+    if run.is_cut() {
+        name.extend([" (", CUT, ")"]);
+    }
     match run.results.ablate {
         Some(_) => format!("{name} (without dependencies)"),
         None => name,
@@ -151,6 +153,8 @@ fn note_of_apart(canvas: &mut Canvas, runs: &[Measured<'_>]) {
         canvas.note("Triangle: scripted or by patterns, not comparable with the others.");
     } else if runs.iter().any(|one| one.run.results.ablate.is_some()) {
         canvas.note("Triangle: without dependencies, not comparable with the others.");
+    } else if runs.iter().any(|one| one.run.is_cut()) {
+        canvas.note(&format!("Triangle: {CUT}, not comparable with the others."));
     }
     if runs.iter().any(|one| one.run.results.runs > 1) {
         canvas.note("Bars: the standard deviation over a model's runs.");

@@ -147,6 +147,7 @@ fn spent(results: &RunResults) -> Spent {
 
 fn under_way(run: &RunRecord, states: &[State]) -> String {
     match count(states, State::Interrupted) {
+        _ if !run.complete && run.results.imported => "the others not imported".into(),
         _ if !run.complete && !is_worked_on(&run.dir) => format!(
             "interrupted (go on with `pibench-host run --resume {}`)",
             run.dir.display()

@@ -35,10 +35,7 @@ pub struct Scores {
 /// What a run measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Measures {
-    /// Lines of sessions in its results.
-    #[serde(skip)]
-    pub sessions: usize,
-    /// Macro: sessions weighted by group size, then personas, then runs.
+    /// Macro: sessions weighted by group size, then runs, then personas.
     pub overall: Scores,
     pub personas: BTreeMap<String, Scores>,
     /// Plain mean over the category's sessions, each over its own intents and checklist.
@@ -75,9 +72,8 @@ impl Measures {
         let mut personas: BTreeMap<Name, Both> = BTreeMap::new();
         let mut categories: BTreeMap<Category, Both> = BTreeMap::new();
         let (mut of_finals, mut turns) = (Both::default(), ByRun::default());
-        let (mut intents, mut sessions) = (IntentCounts::default(), 0);
+        let mut intents = IntentCounts::default();
         run.each_session(|line| {
-            sessions += 1;
             scores.add(line);
             let persona = match personas.get_mut(&line.persona) {
                 Some(persona) => persona,
@@ -103,7 +99,6 @@ impl Measures {
         let scores = scores.all;
         let spread = |mean: Option<f64>, std| mean.map(|mean| Spread { mean, std });
         let measures = Self {
-            sessions,
             overall: Scores {
                 proc: spread(results.proc, results.proc_std),
                 comp: spread(results.comp, results.comp_std),

@@ -4,7 +4,7 @@ use super::comparison::cautions;
 use super::measures::{Measures, compare_runs, own_scores};
 use super::run_record::{RecordError, RunRecord, tell_apart};
 use super::sheet::{Origin, Sheet};
-use super::tables::{Audit, Measured, banner, origin, tables};
+use super::tables::{Audit, Measured, banner, find_rivals, origin, tables};
 use pibench_core::statistics::{Comparison, SessionScores};
 use pibench_record::identity::incomparable;
 
@@ -36,6 +36,7 @@ impl Report {
     /// Computes everything; `seed` is that of the resampling.
     pub fn new(mut runs: Vec<RunRecord>, audits: &[Audit], seed: u64) -> Result<Self, RecordError> {
         tell_apart(&mut runs);
+        find_rivals(&mut runs);
         // Each block of a table whole, whatever the order in which the runs were named.
         runs.sort_by_key(|run| Origin::ALL.iter().position(|one| *one == origin(run)));
         let measured_with = runs.iter().map(|run| Measures::with_scores(run, seed));

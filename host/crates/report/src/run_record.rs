@@ -68,8 +68,16 @@ pub struct RunRecord {
     pub results: RunResults,
     /// Where the sessions lie that are not held.
     rows: Option<InFile>,
-    /// Every episode is played.
+    /// Every session is played, and the run has ended.
     pub complete: bool,
+    /// It has results: nobody plays it. Where it is not complete it was not played to its end.
+    pub ended: bool,
+    /// Its sessions, those of each run counted.
+    pub sessions: usize,
+    /// Those of them that have an end.
+    pub played: usize,
+    /// Whether it is ranked among those beside which it is reported.
+    pub is_rival: bool,
     /// Of a run that is played apart and not merged yet: its parts, as they were when it was read.
     pub parts: Vec<PartLine>,
     categories: BTreeMap<(String, String), Category>,
@@ -86,7 +94,7 @@ impl RunRecord {
         }
         let outline = read_outline(dir)?;
         let results = read_results(dir)?;
-        Ok(Self::new(dir, manifest, outline, results, true))
+        Self::new(dir, manifest, outline, results, true).counted()
     }
 
     /// Reads a finished run of any length: its sessions are not held, but read by `each_session`.
@@ -109,7 +117,7 @@ impl RunRecord {
         faults.map_err(|error| unread(dir, &error))?;
         let mut record = Self::new(dir, manifest, Some(outline), head, true);
         record.rows = Some(rows);
-        Ok(record)
+        record.counted()
     }
 
     /// Gives each session in its order.
@@ -135,7 +143,7 @@ impl RunRecord {
             path: dir.to_owned(),
         })?;
         let results = standing(dir, &manifest, &outline.personas, EpisodeResults::new())?;
-        Ok(Self::new(dir, manifest, Some(outline), results, false))
+        Self::new(dir, manifest, Some(outline), results, false).counted()
     }
 
     /// Reads what a folder holds: a run, those of several agents, or the parts of a run added up.
@@ -177,8 +185,8 @@ impl RunRecord {
         let homes = Homes::new(played, &outline.personas);
         let results = standing_of_parts(&manifest, &outline.personas, &homes)?;
         let is_played = |part: &Part| part.dir.join("results.json").exists();
-        let complete = parts.len() == first.shard.of as usize && parts.iter().all(is_played);
-        let mut record = Self::new(path, manifest, Some(outline), results, complete);
+        let ended = parts.len() == first.shard.of as usize && parts.iter().all(is_played);
+        let mut record = Self::new(path, manifest, Some(outline), results, ended).counted()?;
         record.homes = Some(homes);
         for part in parts {
             record.parts.push(PartLine::new(part, &part.state()?));
@@ -233,7 +241,7 @@ impl RunRecord {
         manifest: Manifest,
         outline: Option<Outline>,
         results: RunResults,
-        complete: bool,
+        ended: bool,
     ) -> Self {
         let categories = match &outline {
             Some(outline) => categories(outline),
@@ -247,10 +255,37 @@ impl RunRecord {
             outline,
             results,
             rows: None,
-            complete,
+            complete: ended,
+            ended,
+            sessions: 0,
+            played: 0,
+            is_rival: true,
             parts: Vec::new(),
             categories,
         }
+    }
+
+    /// Counts its sessions. By their outcomes: files of before it was told do not say how many were not played.
+    fn counted(mut self) -> Result<Self, RecordError> {
+        let (mut sessions, mut played) = (0, 0);
+        self.each_session(|line| {
+            sessions += 1;
+            played += usize::from(line.outcome != Outcome::Unplayed);
+        })?;
+        (self.sessions, self.played) = (sessions, played);
+        self.complete = self.ended && played == sessions;
+        Ok(self)
+    }
+
+    /// Whether it ended before it was played to its end.
+    pub fn is_cut(&self) -> bool {
+        self.ended && !self.complete
+    }
+
+    /// How much of a run that ended early was played, in words; None of others.
+    pub(super) fn cut(&self) -> Option<String> {
+        let told = || format!("{} of {}", self.played, count(self.sessions, "session"));
+        self.is_cut().then(told)
     }
 
     /// Whether both were read from one folder, whatever the paths by which it was named.
@@ -261,7 +296,11 @@ impl RunRecord {
 
     /// The label with what sets its scores apart.
     pub fn marked(&self) -> String {
-        marked(&self.label, self.results.players)
+        let mut marked = marked(&self.label, self.results.players);
+        if self.is_cut() {
+            marked.extend([" (", CUT, ")"]);
+        }
+        marked
     }
 
     /// Whether its scores say nothing beside those of agents that models judged.
@@ -387,6 +426,9 @@ fn unread(dir: &Path, error: &io::Error) -> FolderError {
         reason: error.to_string(),
     }
 }
+
+/// The mark of a run that ended before it was played to its end.
+pub(super) const CUT: &str = "not played to its end";
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

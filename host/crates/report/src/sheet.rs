@@ -40,13 +40,14 @@ impl Sheet {
         }
     }
 
-    /// Marks the best and second best of a column's parts, among the rows of each origin apart.
+    /// Marks the best and second best of a column's parts, among the rows of each origin that are rivals.
     pub fn rank_columns(&mut self) {
         for at in 0..self.columns.len() {
             for part in 0..self.columns[at].parts.len() {
                 let best = self.columns[at].parts[part].best;
                 for origin in Origin::ALL {
-                    let figures = self.rows.iter_mut().filter(|row| row.origin == origin);
+                    let rows = self.rows.iter_mut();
+                    let figures = rows.filter(|row| row.origin == origin && row.is_rival);
                     rank(
                         figures.filter_map(|row| row.cells.get_mut(at)?.figure(part)),
                         best,
@@ -72,14 +73,14 @@ impl Sheet {
         }
     }
 
-    /// Marks the best and second best of each row, among the columns of each origin apart.
+    /// Marks the best and second best of each row, among the columns of each origin that are rivals.
     pub fn rank_rows(&mut self) {
         for row in &mut self.rows {
             for origin in Origin::ALL {
                 for part in 0..2 {
                     let columns = self.columns.iter().zip(&mut row.cells);
                     let figures = columns
-                        .filter(|(column, _)| column.origin == Some(origin))
+                        .filter(|(column, _)| column.origin == Some(origin) && column.is_rival)
                         .filter_map(|(_, cell)| cell.figure(part));
                     rank(figures, Best::Highest);
                 }
@@ -125,6 +126,9 @@ pub struct Column {
     pub parts: Vec<Part>,
     /// Set where columns and not rows are models.
     pub origin: Option<Origin>,
+    /// Whether it is ranked among others of its origin.
+    #[serde(skip)]
+    pub is_rival: bool,
 }
 
 /// One figure of a cell.
@@ -151,6 +155,7 @@ impl Column {
             title: title.into(),
             parts: Vec::new(),
             origin: None,
+            is_rival: true,
         }
     }
 
@@ -159,6 +164,7 @@ impl Column {
             title: title.into(),
             parts: vec![Part { name: "", best }],
             origin: None,
+            is_rival: true,
         }
     }
 
@@ -172,6 +178,7 @@ impl Column {
             title: title.into(),
             parts: vec![part("Proc"), part("Comp")],
             origin: None,
+            is_rival: true,
         }
     }
 
@@ -188,6 +195,9 @@ impl Column {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     pub origin: Origin,
+    /// Whether it is ranked among others of its origin.
+    #[serde(skip)]
+    pub is_rival: bool,
     pub cells: Vec<Cell>,
 }
 
@@ -195,6 +205,7 @@ impl Row {
     pub fn measured(cells: Vec<Cell>) -> Self {
         Self {
             origin: Origin::Measured,
+            is_rival: true,
             cells,
         }
     }
@@ -202,6 +213,7 @@ impl Row {
     pub fn published(cells: Vec<Cell>) -> Self {
         Self {
             origin: Origin::Published,
+            is_rival: true,
             cells,
         }
     }
@@ -313,6 +325,7 @@ mod tests {
             .iter()
             .map(|&(origin, value)| Row {
                 origin,
+                is_rival: true,
                 cells: vec![Cell::one(Some(Figure::new(value, None, 1)))],
             })
             .collect();
@@ -340,6 +353,35 @@ mod tests {
         let values = [50.0, 0.0, 0.0, 0.0];
         assert_eq!(ranked(values, Best::Highest), [best, None, None, None]);
         assert_eq!(ranked([0.0; 4], Best::Highest), [best; 4]);
+    }
+
+    #[test]
+    fn who_is_no_rival_has_no_place() {
+        let mut sheet = Sheet::new("t", "T", vec![Column::figure("x", Best::Highest)]);
+        let row = |(value, is_rival)| Row {
+            is_rival,
+            ..Row::measured(vec![Cell::one(Some(Figure::new(value, None, 1)))])
+        };
+        sheet.rows = [(90.0, false), (50.0, true), (40.0, true)]
+            .map(row)
+            .to_vec();
+        sheet.rank_columns();
+        let ranks = sheet.rows.iter_mut();
+        let ranks = ranks.map(|row| row.cells[0].figure(0).unwrap().rank);
+        let expected = [None, Some(Rank::Best), Some(Rank::Second)];
+        assert_eq!(ranks.collect::<Vec<_>>(), expected);
+
+        let column = |is_rival| Column {
+            is_rival,
+            ..Column::scores("m").from(Origin::Measured)
+        };
+        let mut sheet = Sheet::new("t", "T", [false, true, true].map(column).to_vec());
+        let cell = |value| Cell::Figures(vec![Some(Figure::new(value, None, 1)), None]);
+        sheet.rows = vec![Row::measured([90.0, 50.0, 40.0].map(cell).to_vec())];
+        sheet.rank_rows();
+        let ranks = sheet.rows[0].cells.iter_mut();
+        let ranks = ranks.map(|cell| cell.figure(0).unwrap().rank);
+        assert_eq!(ranks.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::cost;
 use super::escape::line;
 use super::grid::{fits, fitting, keep_words, paragraph};
 use super::run_record::{marked, name};
-use super::tables::{at_end, tally, unanswered, uncounted};
+use super::tables::{at_end, on_others, tally, unanswered, uncounted, unplayed};
 use pibench_core::count::{count, list_first};
 use pibench_core::player::Mark;
 use pibench_record::event::FaultKind;
@@ -77,7 +77,7 @@ fn below(
     }
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| paragraph(mark.sentence())));
-    let notes = [uncounted, unanswered, at_end];
+    let notes = [unplayed, on_others, uncounted, unanswered, at_end];
     let notes = notes.into_iter().filter_map(|note| note(results));
     parts.extend(notes.map(|note| paragraph(&note)));
     Ok(parts)
@@ -116,7 +116,7 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
                 line(&persona.id) + mark,
                 score(persona.proc),
                 score(persona.comp),
-                tally(persona.scored),
+                tally(persona.scored, persona.comp_scored),
             ]);
         }
         table.add_row([
@@ -124,10 +124,12 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
             format!("overall{}", mark_of(!unseen.is_empty())),
             overall(run.proc, run.proc_std),
             overall(run.comp, run.comp_std),
-            tally(run.scored),
+            tally(run.scored, run.comp_scored),
         ]);
     }
     let mut parts = vec![table.to_string()];
+    let mut notes = runs.iter().filter_map(|(_, run)| on_others(run));
+    parts.extend(notes.next().map(|note| paragraph(&note)));
     if is_any_unseen {
         parts.push(paragraph(UNSEEN));
     }
@@ -136,11 +138,10 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
         runs.any(|(_, run)| run.players.marks().contains(mark))
     });
     parts.extend(marks.map(|mark| paragraph(mark.sentence())));
-    let unanswered = runs.iter().filter_map(|(label, run)| {
-        let note = unanswered(run)?;
-        Some(paragraph(&format!("{}: {note}", line(label))))
-    });
-    parts.extend(unanswered);
+    for (label, run) in runs {
+        let notes = [unplayed(run), unanswered(run)].into_iter().flatten();
+        parts.extend(notes.map(|note| paragraph(&format!("{}: {note}", line(label)))));
+    }
     let faults = runs.iter().filter_map(|(label, run)| {
         let name = format!("{} ", line(label));
         told(&name, &Causes::of(&run.faults))
@@ -308,14 +309,14 @@ fn personas(results: &RunResults, unseen: &BTreeSet<String>) -> String {
             line(&persona.id) + mark,
             score(persona.proc),
             score(persona.comp),
-            tally(persona.scored),
+            tally(persona.scored, persona.comp_scored),
         ]);
     }
     table.add_row([
         format!("overall{}", mark_of(!unseen.is_empty())),
         overall(results.proc, results.proc_std),
         overall(results.comp, results.comp_std),
-        tally(results.scored),
+        tally(results.scored, results.comp_scored),
     ]);
     table.to_string()
 }
@@ -351,7 +352,8 @@ struct Causes {
 struct Cause {
     first: FaultLine,
     times: usize,
-    sessions: BTreeSet<String>,
+    /// Each with its run: a session that failed in two is without two scores.
+    sessions: BTreeSet<(String, u32)>,
 }
 
 impl Causes {
@@ -381,7 +383,7 @@ impl Causes {
         let cause = &mut self.all[place];
         cause.times += 1;
         let session = format!("{}/{}", line(&one.persona), line(&one.session));
-        cause.sessions.insert(session);
+        cause.sessions.insert((session, one.run));
     }
 
     /// What is to be done about sessions without a score.
@@ -419,12 +421,20 @@ impl Cause {
                 line(&fault.message)
             );
         }
+        let is_one_run = self.sessions.iter().all(|(_, other)| other == run);
+        let names = self.sessions.iter().map(|(session, run)| {
+            if is_one_run {
+                session.clone()
+            } else {
+                format!("{session} in run {run}")
+            }
+        });
         format!(
             "{of}- {} {kind} faults in {}: {} ({})",
             self.times,
             count(self.sessions.len(), "session"),
             line(without_blob(&fault.message)),
-            list_first(&self.sessions, MOST_NAMED)
+            list_first(names, MOST_NAMED)
         )
     }
 }
@@ -437,6 +447,8 @@ fn without_blob(message: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use pibench_core::aggregate::Tally;
+    use pibench_core::player::Players;
     use pibench_core::record::Outcome;
     use pibench_core::score::IntentCounts;
     use pibench_record::Used;
@@ -498,11 +510,49 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.lines().count(), 7, "{text}");
+        // A session of two runs has two scores to lack.
+        let again = FaultLine {
+            run: 2,
+            ..fault("s00", "user agent", &replies(0))
+        };
+        let text = faults(&[all[1].clone(), all[2].clone(), again]).unwrap();
+        let runs = "- 3 judge faults in 2 sessions: no verdict (p/s00 in run 1, p/s00 in run 2)\n";
+        assert!(text.contains(runs), "{text}");
         assert_eq!(faults(&[]), None);
         // What only one has is told with the name of its replies.
         let text = faults(&[fault("one", "user agent", &replies(7))]).unwrap();
         assert!(text.contains("in blob 7"), "{text}");
         assert!(!text.contains("grade"), "{text}");
+    }
+
+    #[test]
+    fn proc_and_comp_are_counted_by_themselves_where_they_stand_on_different_sessions() {
+        let of = |scored, of| Tally { scored, of };
+        assert_eq!(tally(of(4, 6), None), "4 of 6");
+        assert_eq!(tally(of(4, 6), Some(of(5, 6))), "4 / 5 of 6");
+        assert_eq!(tally(of(6, 6), Some(of(5, 5))), "6 of 6 / 5 of 5");
+        assert_eq!(tally(of(2, 2), Some(of(0, 0))), "2 of 2 / -");
+        assert_eq!(tally(of(0, 0), None), "-");
+        let mut run: RunResults = serde_json::from_value(serde_json::json!({
+            "version": 1, "suite": "s", "agent": "m", "user": "m", "judge": "m", "players": Players::named("m", "m", "m"),
+            "scripted": false, "runs": 1, "proc": 50, "comp": 50, "proc_std": null, "comp_std": null,
+            "scored": { "scored": 4, "of": 6 },
+            "personas": [{ "id": "p", "proc": 50, "comp": 50, "scored": { "scored": 4, "of": 6 } }],
+            "sessions": [], "faults": [],
+        }))
+        .unwrap();
+        let told = |run: &RunResults| [results(run), agents(&[("m", run)])];
+        for text in told(&run) {
+            assert_eq!(text.matches(" 4 of 6 ").count(), 2, "{text}");
+            assert!(!text.contains("scored: "), "{text}");
+        }
+        run.comp_scored = Some(of(5, 6));
+        run.personas[0].comp_scored = run.comp_scored;
+        for text in told(&run) {
+            assert_eq!(text.matches(" 4 / 5 of 6 ").count(), 2, "{text}");
+            let note = "\nscored: sessions with a Proc / with a Comp.";
+            assert!(text.contains(note), "{text}");
+        }
     }
 
     #[test]

@@ -64,6 +64,7 @@ pub fn banner(runs: &[&RunRecord]) -> Option<String> {
         .chain(of_suites(runs))
         .chain(of_rules(runs))
         .chain(of_parts(runs))
+        .chain(of_cut(runs))
         .collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
@@ -134,6 +135,49 @@ fn of_parts(runs: &[&RunRecord]) -> Option<String> {
     })
 }
 
+/// Said of runs that ended early.
+fn of_cut(runs: &[&RunRecord]) -> Option<String> {
+    let cut = runs
+        .iter()
+        .filter_map(|run| Some(format!("{} ({})", run.label, run.cut()?)));
+    let cut: Vec<String> = cut.collect();
+    (!cut.is_empty()).then(|| {
+        format!(
+            "The scores of a run that was not played to its end are those of the sessions that it came to, and no rivals of others. \
+             This is so for: {}.",
+            cut.join(", ")
+        )
+    })
+}
+
+/// Finds which runs are ranked among those of their block.
+pub fn find_rivals(runs: &mut [RunRecord]) {
+    let found: Vec<bool> = runs.iter().map(|run| is_rival(run, runs)).collect();
+    for (run, is_rival) in runs.iter_mut().zip(found) {
+        run.is_rival = is_rival;
+    }
+}
+
+/// One that was played to its end: of all sessions, or of chosen ones where the others are of the same.
+fn is_rival(run: &RunRecord, all: &[RunRecord]) -> bool {
+    let own = chosen(run);
+    let is_whole = own.iter().all(BTreeSet::is_empty);
+    let mut others = all
+        .iter()
+        .filter(|other| is_played(other) && origin(other) == origin(run));
+    is_played(run) && (is_whole || others.all(|other| chosen(other) == own))
+}
+
+fn is_played(run: &RunRecord) -> bool {
+    run.complete && run.manifest.shard.is_none()
+}
+
+/// Personas and sessions; none of either: all.
+fn chosen(run: &RunRecord) -> [BTreeSet<&String>; 2] {
+    let manifest = &run.manifest;
+    [&manifest.personas, &manifest.sessions].map(|ids| ids.iter().collect())
+}
+
 /// A model's name in tables, with what sets its run apart.
 pub(super) fn name(run: &RunRecord) -> String {
     let mut name = run.marked();
@@ -157,7 +201,7 @@ pub(super) fn name(run: &RunRecord) -> String {
     if !run.manifest.sessions.is_empty() || !run.manifest.personas.is_empty() {
         name.push_str(" (chosen sessions)");
     }
-    if !run.complete {
+    if !run.ended {
         name.push_str(" (so far)");
     }
     name
@@ -175,10 +219,22 @@ pub(super) fn origin(run: &RunRecord) -> Origin {
     }
 }
 
+/// A column about a run.
+fn column(run: &RunRecord) -> Column {
+    Column {
+        origin: Some(origin(run)),
+        is_rival: run.is_rival,
+        ..Column::scores(&name(run))
+    }
+}
+
 /// A line about a run.
 fn row(run: &RunRecord, cells: Vec<Cell>) -> Row {
-    let origin = origin(run);
-    Row { origin, cells }
+    Row {
+        origin: origin(run),
+        is_rival: run.is_rival,
+        cells,
+    }
 }
 
 fn figure(spread: Option<Spread>) -> Option<Figure> {
@@ -248,8 +304,8 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
     }
     sheet.rank_columns();
     sheet.notes = vec![
-        "Macro-averaged: sessions weighted by dependency group, then personas, then runs. ±: sample standard deviation \
-         over the runs."
+        "Macro-averaged: sessions weighted by dependency group, then runs, then personas. ±: sample standard deviation \
+         over the runs; none where a run lacks the score of a persona that another has."
             .into(),
         published_note(),
     ];
@@ -292,23 +348,39 @@ fn published_note() -> String {
 }
 
 fn unscored(run: &RunRecord) -> Option<String> {
-    let scored = run.results.scored;
-    (!scored.is_whole()).then(|| {
+    let results = &run.results;
+    (!results.scored.is_whole()).then(|| {
+        let of_both = results.comp_scored.map_or("", |_| " (Proc / Comp)");
         format!(
-            "{}: {} of {} sessions are scored.",
+            "{}: {} sessions are scored{of_both}.",
             name(run),
-            scored.scored,
-            scored.of
+            tally(results.scored, results.comp_scored)
         )
     })
 }
 
-/// How many sessions have a score; a dash where none was to have one.
-pub(super) fn tally(Tally { scored, of }: Tally) -> String {
-    if of == 0 {
-        return "-".into();
+/// How many sessions have a score; a dash where none was to have one. `comp`: those with a Comp, where they are others.
+pub(super) fn tally(proc: Tally, comp: Option<Tally>) -> String {
+    let one = |Tally { scored, of }: Tally| match of {
+        0 => "-".into(),
+        of => format!("{scored} of {of}"),
+    };
+    match comp {
+        None => one(proc),
+        Some(comp) if comp.of == proc.of => format!("{} / {}", proc.scored, one(comp)),
+        Some(comp) => format!("{} / {}", one(proc), one(comp)),
     }
-    format!("{scored} of {of}")
+}
+
+/// What a run says of which Proc and Comp stand on different sessions.
+pub(super) fn on_others(results: &RunResults) -> Option<String> {
+    let personas = results.personas.iter().map(|persona| persona.comp_scored);
+    let mut told = personas.chain([results.comp_scored]).flatten();
+    told.next().map(|_| {
+        "scored: sessions with a Proc / with a Comp. One without a checklist has no Comp; the last of a group of which one has no score \
+         has no Proc."
+            .into()
+    })
 }
 
 /// What a run says of which no session counts.
@@ -318,6 +390,12 @@ pub(super) fn uncounted(results: &RunResults) -> Option<String> {
          played with it."
             .into()
     })
+}
+
+/// What a run says that ended before its last session.
+pub(super) fn unplayed(results: &RunResults) -> Option<String> {
+    let left = count(results.unplayed, "session");
+    (results.unplayed > 0).then(|| format!("Not played to its end: {left} left."))
 }
 
 /// What a run says in which an agent answered nothing.
@@ -407,10 +485,7 @@ fn statuses(runs: &[Measured<'_>]) -> Sheet {
 fn by_category(runs: &[Measured<'_>]) -> Sheet {
     let title = "Table 8: Proc / Comp by category (%)";
     let mut columns = vec![Column::words("Type"), Column::words("Category")];
-    columns.extend(
-        runs.iter()
-            .map(|one| Column::scores(&name(one.run)).from(origin(one.run))),
-    );
+    columns.extend(runs.iter().map(|one| column(one.run)));
     columns.extend(
         published()
             .model
@@ -478,7 +553,7 @@ fn certainty(runs: &[Measured<'_>]) -> Sheet {
         let cells = vec![
             Cell::words(name(run)),
             Cell::Count(u64::from(run.results.runs)),
-            Cell::words(tally(scored)),
+            Cell::words(tally(scored, run.results.comp_scored)),
             Cell::one(figure(measures.overall.proc)),
             bounds(measures.proc_estimate),
             Cell::one(measures.micro_proc().map(|proc| Figure::new(proc, None, 1))),
@@ -496,6 +571,8 @@ fn certainty(runs: &[Measured<'_>]) -> Sheet {
          `pibench-host compare` pairs two runs and tells p-values."
             .into(),
     ];
+    let mut others = runs.iter().filter_map(|one| on_others(&one.run.results));
+    sheet.notes.extend(others.next());
     sheet
 }
 

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -14,6 +14,7 @@ use super::engine::{self, Effort};
 use super::fault::bounded;
 use super::limits::LoadLimits;
 use super::profile::Profile;
+use super::served::patience;
 
 /// The hidden command that is the child.
 pub const COMMAND: &str = "compile-component";
@@ -21,6 +22,13 @@ pub const COMMAND: &str = "compile-component";
 /// The child's own words for its exit.
 const INVALID: i32 = 3;
 const TOO_SLOW: i32 = 4;
+const STARVED: i32 = 5;
+
+/// Threads that compile.
+const THREADS: u32 = 2;
+
+/// How often the child looks at its time at least.
+const TICK: Duration = Duration::from_millis(100);
 
 /// More compiled code than this is not taken; the Python component's is some 130 MiB.
 const CODE: u64 = 512 << 20;
@@ -30,8 +38,12 @@ const CODE: u64 = 512 << 20;
 pub enum CompileError {
     #[error("it cannot be compiled: {0}")]
     Invalid(String),
-    #[error("compiling it takes longer than {} ms", .0.as_millis())]
+    #[error("compiling it takes two processors longer than {} ms", .0.as_millis())]
     TooSlow(Duration),
+    #[error(
+        "the machine is busy, and had hardly a processor for compiling it; try again when it is not"
+    )]
+    Starved,
     #[error("compiling it takes more than {0} bytes of memory")]
     TooLarge(usize),
     #[error("the compiling process failed: {0}")]
@@ -63,7 +75,8 @@ pub(super) fn in_child(
         .arg(compile_memory.to_string())
         .env_clear()
         // Each thread reserves address space for its allocator and its stack.
-        .envs([("RAYON_NUM_THREADS", "2"), ("MALLOC_ARENA_MAX", "2")])
+        .env("RAYON_NUM_THREADS", THREADS.to_string())
+        .env("MALLOC_ARENA_MAX", "2")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -101,6 +114,7 @@ fn judge(status: ExitStatus, said: &str, limits: LoadLimits) -> Result<(), Compi
         (Some(0), _) => Ok(()),
         _ if no_memory => Err(CompileError::TooLarge(limits.compile_memory)),
         (Some(INVALID), _) => Err(CompileError::Invalid(bounded(said.trim()))),
+        (Some(STARVED), _) => Err(CompileError::Starved),
         // SIGKILL and SIGXCPU are what the limit of processor time ends with.
         (Some(TOO_SLOW), _) | (None, Some(9 | 24)) => {
             Err(CompileError::TooSlow(limits.compile_wall))
@@ -124,12 +138,33 @@ pub fn child(profile: Profile, wall: Duration, memory: usize) -> ! {
     std::process::exit(code);
 }
 
+/// The exit of a child that has worked for too long, or waited for a processor without end. Other work of the machine makes none
+/// late.
+fn late(worked: Duration, elapsed: Duration, wall: Duration) -> Option<i32> {
+    if worked >= wall.saturating_mul(THREADS) {
+        return Some(TOO_SLOW);
+    }
+    (elapsed >= patience(wall)).then_some(STARVED)
+}
+
+/// The processor time of all threads of this process.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 fn compile(profile: Profile, wall: Duration, memory: usize) -> Result<(), String> {
     let alarm = std::thread::Builder::new().name("alarm".into());
     // A thread and not a signal: what the compiler does cannot keep it from ending the process.
     let started = alarm.spawn(move || {
-        std::thread::sleep(wall);
-        std::process::exit(TOO_SLOW);
+        let begun = Instant::now();
+        let code = loop {
+            std::thread::sleep(wall.min(TICK));
+            if let Some(code) = late(processor_time(), begun.elapsed(), wall) {
+                break code;
+            }
+        };
+        std::process::exit(code);
     });
     started.map_err(|error| format!("start the alarm: {error}"))?;
     let limit = |resource, most: u64| {
@@ -140,7 +175,7 @@ fn compile(profile: Profile, wall: Duration, memory: usize) -> Result<(), String
         setrlimit(resource, rlimit).map_err(|error| format!("limit the process: {error}"))
     };
     limit(Resource::As, memory as u64)?;
-    limit(Resource::Cpu, wall.as_secs().max(1) * 2)?;
+    limit(Resource::Cpu, wall.as_secs().max(1) * u64::from(THREADS))?;
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
     let mut wasm = Vec::new();
@@ -154,4 +189,19 @@ fn compile(profile: Profile, wall: Duration, memory: usize) -> Result<(), String
     std::io::stdout()
         .write_all(&code)
         .map_err(|error| format!("hand over the code: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_makes_no_compiling_late_and_work_without_end_does() {
+        let wall = Duration::from_mins(1);
+        assert_eq!(late(wall, wall, wall), None);
+        // Beside others it got a tenth of a processor.
+        assert_eq!(late(wall, wall * 10, wall), None);
+        assert_eq!(late(wall * 2, wall, wall), Some(TOO_SLOW));
+        assert_eq!(late(wall, patience(wall), wall), Some(STARVED));
+    }
 }

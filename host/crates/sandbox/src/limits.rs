@@ -145,7 +145,7 @@ impl Limits {
 pub struct LoadLimits {
     /// The component file.
     pub component_bytes: usize,
-    /// Real time of compiling it, and processor time too.
+    /// Of two processors, for compiling it. While others have them it may last longer.
     pub compile_wall: Duration,
     /// Address space of the process that compiles it.
     pub compile_memory: usize,

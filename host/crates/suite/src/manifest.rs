@@ -321,7 +321,7 @@ pub struct LimitOverride {
 pub struct LoadOverride {
     /// A component file, in bytes.
     pub component_bytes: Option<u64>,
-    /// Compiling it: wall clock, in milliseconds.
+    /// Compiling it: milliseconds of two processors.
     pub compile_wall_ms: Option<u64>,
     /// Compiling it: address space of the compiling process, in bytes.
     pub compile_memory_bytes: Option<u64>,

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use camino::{Utf8Path, Utf8PathBuf};
 use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, SourceCode};
 
+use pibench_core::path::is_acting;
+
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
@@ -162,27 +164,29 @@ impl Problem {
     }
 }
 
-/// One line without control characters: a pack's words must not drive the terminal that shows them.
+/// One line without characters that act on what shows it: the words of a pack or a guest must not drive a terminal.
 fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|c| match c {
             '\n' => vec![' '],
-            c if c.is_control() => c.escape_default().collect(),
+            c if is_acting(c) => c.escape_default().collect(),
             c => vec![c],
         })
         .collect()
 }
 
-/// The text of a file with control characters replaced by others of the same length, so that spans still hold.
+/// The text of a file with such characters replaced by others of the same length, so that spans still hold.
 fn visible(text: &Arc<str>) -> Arc<str> {
-    let hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    let hidden = |c: char| is_acting(c) && !matches!(c, '\n' | '\r' | '\t');
     if !text.contains(hidden) {
         return Arc::clone(text);
     }
     let replaced = |c: char| match c {
         c if !hidden(c) => c,
         c if c.is_ascii() => '?',
-        _ => '\u{bf}',
+        c if c.len_utf8() == 2 => '\u{bf}',
+        // None of them is longer.
+        _ => '\u{fffd}',
     };
     text.chars().map(replaced).collect::<String>().into()
 }
@@ -485,6 +489,22 @@ s0: warning: the intent `i1` has no matcher; and 4 more like this, in 3 files to
         let text = render(&[problem], &handler);
         assert!(
             text.contains("a = ?\u{bf}x") && !text.contains(['\u{1b}', '\u{9b}', '\u{7}']),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn shows_nothing_that_turns_a_line_around_or_has_no_width() {
+        let said = "it said \u{202e}\u{2066}\u{200b}\u{feff}, \u{2714}\u{fe0f}";
+        let problem = Problem::at(&source("a = \u{202e}x\n"), 4..7, said);
+        assert_eq!(
+            problem.to_line(),
+            "pack/suite.toml:1:5: it said \\u{202e}\\u{2066}\\u{200b}\\u{feff}, \u{2714}\u{fe0f}"
+        );
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+        let text = render(&[problem], &handler);
+        assert!(
+            text.contains("a = \u{fffd}x") && !text.contains(['\u{202e}', '\u{2066}', '\u{200b}']),
             "{text}"
         );
     }

@@ -73,7 +73,36 @@ pub struct Tools<'a> {
     pub absent: &'a BTreeSet<String>,
 }
 
+/// Why a plugin cannot be used.
+#[derive(Debug)]
+pub struct Fault {
+    pub reason: String,
+    /// The plugins that are where a missing one was looked for.
+    pub there: Vec<String>,
+}
+
 impl Tools<'_> {
+    /// The apps of which any tool is there.
+    fn apps(&self) -> impl Iterator<Item = &str> {
+        let known = self.known.iter();
+        known.filter_map(|known| Some(known.name.split_once("__")?.0))
+    }
+
+    /// Whether an app that nobody has is what an absent one was meant to be: the error of that one tells it.
+    fn is_meant(&self, app: &str) -> bool {
+        let absent = self.absent.iter().map(String::as_str);
+        let is_there = self.absent.contains(app) || self.apps().any(|known| known == app);
+        !is_there && nearest(app, absent).is_some()
+    }
+
+    /// Whether a warning says of an app only what the error of an absent one says: a letter that is wrong is told once.
+    pub fn is_told(&self, problem: &Problem) -> bool {
+        let lacking = problem.message().strip_prefix("the persona has no tool");
+        let tool = lacking.and_then(|named| named.split('`').nth(1));
+        let app = tool.map(|tool| tool.split_once("__").map_or(tool, |(app, _)| app));
+        !problem.is_error() && app.is_some_and(|app| self.is_meant(app))
+    }
+
     /// Whether a tool, or any tool of `<app>__*`, is there, as far as that is known.
     fn have(&self, tool: &str) -> bool {
         let absent = tool
@@ -91,10 +120,7 @@ impl Tools<'_> {
     fn remedy(&self, tool: &str, otherwise: &str) -> String {
         let names = self.known.iter().map(|known| known.name.as_str());
         let near = match tool.strip_suffix("__*") {
-            Some(app) => {
-                let apps = names.filter_map(|name| name.split_once("__"));
-                nearest(app, apps.map(|(app, _)| app)).map(|app| format!("{app}__*"))
-            }
+            Some(app) => nearest(app, self.apps()).map(|app| format!("{app}__*")),
             None => nearest(tool, names).map(str::to_owned),
         };
         match near {
@@ -198,24 +224,27 @@ impl<'s> Authored<'s> {
     }
 
     /// An error of a plugin that cannot be used, at the first rule or tool that names it.
-    pub fn plugin_problem(&self, name: &str, message: &str, tools: &Tools<'_>) -> Problem {
+    pub fn plugin_problem(&self, name: &str, fault: &Fault, tools: &Tools<'_>) -> Problem {
         let (graders, own) = (["python", "rules"], self.suite.plugins.keys());
-        let apps = tools
-            .known
-            .iter()
-            .filter_map(|tool| tool.name.split_once("__"));
-        let known = graders.into_iter().chain(own.map(String::as_str));
-        let near = nearest(
-            name,
-            known
-                .chain(apps.map(|(app, _)| app))
-                .filter(|one| *one != name),
-        );
-        let problem = self.at_plugin(name, message);
+        let named = own.chain(&fault.there).map(String::as_str);
+        let known = graders.into_iter().chain(named).chain(tools.apps());
+        let known = known.chain(self.kept());
+        let near = nearest(name, known.filter(|one| !tools.absent.contains(*one)));
+        let problem = self.at_plugin(name, &fault.reason);
         match near {
             Some(near) => problem.help(format!("did you mean `{near}`?")),
             None => problem,
         }
+    }
+
+    /// The apps of which a persona or one of its sessions has records.
+    fn kept(&self) -> impl Iterator<Item = &str> {
+        let personas = self.suite.personas.iter();
+        let kept = personas.flat_map(|persona| {
+            let sessions = persona.sessions.iter().map(|session| &session.apps);
+            sessions.chain([&persona.apps]).flat_map(BTreeMap::keys)
+        });
+        kept.map(String::as_str)
     }
 
     fn at_plugin(&self, name: &str, message: &str) -> Problem {
@@ -392,6 +421,10 @@ impl Ground<'_> {
         });
         let looked_at = self.looked_at().map(|(tool, place)| (tool, place, true));
         for (tool, place, own) in steps.chain(evidence).chain(looked_at) {
+            let app = tool.split_once("__").map(|(app, _)| app);
+            if app.is_some_and(|app| tools.is_meant(app)) {
+                continue;
+            }
             if !tools.have(tool) {
                 let message = format!("there is no tool `{tool}`");
                 let help = tools.remedy(tool, "name a built-in tool or one of a plugin");

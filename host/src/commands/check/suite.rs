@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Found, against, pilots};
 use crate::cli::CheckArgs;
-use crate::commands::{machine, runtime};
+use crate::commands::{machine, pack, runtime};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_agent::Toolbox;
 use pibench_core::message::ToolSpec;
@@ -36,6 +36,7 @@ pub(super) fn check(
 ) -> Result<Found, Failure> {
     let file = suite_file(path);
     let (Some(mut suite), _) = readable(&file) else {
+        problems.extend(pack::problems(&file));
         return Ok(read_only(path, problems));
     };
     let broken: BTreeSet<Utf8PathBuf> = problems
@@ -61,6 +62,8 @@ pub(super) fn check(
         known: &there.tools,
         absent: &absent,
     };
+    // A letter that is wrong is told once, by the plugin that is not there.
+    problems.retain(|problem| !tools.is_told(problem));
     let faults = there.faults.iter();
     problems.extend(faults.map(|(name, reason)| authored.plugin_problem(name, reason, &tools)));
     problems.extend(authored.problems(&tools));
@@ -90,6 +93,7 @@ pub(super) fn check(
     let names: Vec<String> = there.tools.into_iter().map(|tool| tool.name).collect();
     let (table, of_pilots) = pilots::read(&file, &suite);
     problems.extend(of_pilots);
+    problems.extend(pack::problems(&file));
     let mut found = held(&suite, &names, &offered, &plays, problems);
     found.text.push_str(&table);
     against::hold(&file, args, &mut found)?;

@@ -10,8 +10,15 @@ use crate::cli::pack::MakePackArgs;
 use crate::commands::check_new;
 use crate::commands::signing::{Thing, read_key};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_pack::contents::LeftOut;
+use pibench_pack::named::Named;
 use pibench_pack::{Contents, archive, secret};
+use pibench_report::escape::line;
+use pibench_report::tell;
 use pibench_vault::Recipient;
+
+/// Lines of each kind about files; what is more is counted.
+const LINES: usize = 8;
 
 /// Checks a folder as whoever installs it does, and writes its archive.
 pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
@@ -37,7 +44,8 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
     // Asked for before the work is done.
     let key = key.as_deref().map(read_key).transpose()?;
     let recipients = recipients(recipient)?;
-    let (contents, manifest) = Contents::of(folder)?;
+    let (contents, manifest, left_out) = Contents::of_draft(folder)?;
+    tell_odd(folder, &contents, &left_out)?;
     secret::check(folder, &contents)?;
     stranger::check(folder, folder, &contents, &manifest)?;
     if recipients.is_empty() {
@@ -60,6 +68,30 @@ pub(super) fn make(args: &MakePackArgs) -> Result<Exit, Failure> {
         private.copies(out)
     } else {
         private.pack(out)
+    }
+}
+
+/// Tells what is left out of a pack, and what is in it though nothing names it. What is named and would be left out is refused.
+fn tell_odd(folder: &Utf8Path, contents: &Contents, left_out: &[LeftOut]) -> Result<(), Failure> {
+    let named = Named::of(folder);
+    named.check(folder, left_out)?;
+    let left_out = left_out.iter();
+    tell_some(left_out.map(|LeftOut { path, why }| format!("left out: {}: {why}", line(path))));
+    let files = contents.files.iter().filter(|file| !named.has(&file.path));
+    tell_some(files.map(|file| {
+        let path = line(&file.path);
+        format!("packed, though nothing names it: {path}")
+    }));
+    Ok(())
+}
+
+fn tell_some(mut lines: impl Iterator<Item = String>) {
+    for line in lines.by_ref().take(LINES) {
+        tell!("{line}");
+    }
+    let more = lines.count();
+    if more > 0 {
+        tell!("and {more} more");
     }
 }
 

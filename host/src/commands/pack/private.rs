@@ -50,7 +50,7 @@ impl Private<'_> {
         let refused = |reason: String| PackError::refused(self.folder, reason);
         let wordings = match self.wordings()? {
             Some(text) => trace::wordings(&text, &private)
-                .map_err(|said| refused(format!("{WORDINGS}: {said}")))?,
+                .map_err(|said| refused(format!("{WORDINGS}: {}", said.join("; "))))?,
             None => Vec::new(),
         };
         let names = (self.contents.name.as_str(), self.contents.release.as_str());
@@ -132,6 +132,17 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
         text.push('\n');
     }
     let found = trace::trace(&ledger, &text);
+    let (unmarked, pooled) = (
+        trace::unmarked(&ledger, &text),
+        trace::pooled(&ledger, &text),
+    );
+    if pooled > 0 {
+        let of = ledger.wordings.len();
+        println!("Both wordings of {pooled} of {of} stand in it: marks of several copies.");
+    }
+    if unmarked > 0 {
+        println!("Your own, unmarked pack has all of it too: {unmarked} of {unmarked} wordings.");
+    }
     for one in &found {
         let canary = if one.has_canary { "its canary, " } else { "" };
         println!(
@@ -142,7 +153,7 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
             one.of
         );
     }
-    if found.is_empty() {
+    if found.is_empty() && pooled == 0 && unmarked == 0 {
         println!(
             "Nothing in it is a mark of {} {}.",
             ledger.name, ledger.release

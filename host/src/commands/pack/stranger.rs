@@ -21,12 +21,7 @@ pub(super) fn check(
     contents: &Contents,
     manifest: &Manifest,
 ) -> Result<Suite, Failure> {
-    let host = env!("CARGO_PKG_VERSION");
-    if !manifest.plays_on(host) {
-        let needed = manifest.host.as_deref().unwrap_or_default();
-        let reason = format!("it needs a pibench-host of {needed}, and this is {host}");
-        return Err(PackError::refused(folder, reason).into());
-    }
+    check_host(folder, manifest)?;
     suite_file::check(folder, contents)?;
     let path = folder.join(suite_file::FILE);
     let suite = match load(&path) {
@@ -43,6 +38,17 @@ pub(super) fn check(
     Ok(suite)
 }
 
+/// Refuses what needs a newer host.
+pub(super) fn check_host(folder: &Utf8Path, manifest: &Manifest) -> Result<(), PackError> {
+    let host = env!("CARGO_PKG_VERSION");
+    if manifest.plays_on(host) {
+        return Ok(());
+    }
+    let needed = manifest.host.as_deref().unwrap_or_default();
+    let reason = format!("it needs a pibench-host of {needed}, and this is {host}");
+    Err(PackError::refused(folder, reason))
+}
+
 /// Shows problems of a folder that nobody knows by the name of what is in it.
 pub(super) fn show_moved(problems: Vec<Problem>, folder: &Utf8Path, shown: &Utf8Path) {
     let problems = problems.into_iter();
@@ -51,7 +57,7 @@ pub(super) fn show_moved(problems: Vec<Problem>, folder: &Utf8Path, shown: &Utf8
 }
 
 /// Every component is pinned by the lock beside it, and one that this host would load. None is compiled.
-fn check_plugins(folder: &Utf8Path, contents: &Contents) -> Result<(), Failure> {
+pub(super) fn check_plugins(folder: &Utf8Path, contents: &Contents) -> Result<(), Failure> {
     let components = contents.files.iter();
     let wasm = |path: &str| Utf8Path::new(path).extension() == Some("wasm");
     let components = components.filter(|file| wasm(&file.path));

@@ -29,7 +29,7 @@ pub(super) fn write(
         let maker = pibench_signature::maker(NAMESPACE, text.as_bytes(), signature);
         maker
             .map_err(|error| {
-                anyhow!("pack {folder}: {error}; sign it again by `pibench-host sign {folder}`")
+                anyhow!("pack {folder}: {error}; sign it again by `pibench-host sign {folder}`, or what is packed by --key")
             })
             .or_exit(Exit::InvalidInput)?;
     }

@@ -230,6 +230,46 @@ fn the_deviation_leaves_the_spread_of_personas_out() {
 }
 
 #[test]
+fn a_persona_that_a_run_did_not_score_moves_no_mean_and_leaves_no_deviation() {
+    let of = |id: &str, covered, outcome| {
+        let session = session("x", counts(covered, 10 - covered), 1.0);
+        PersonaScore::new(id, Protocol::Paper, &[ended(session, outcome)])
+    };
+    let run = |a, b, outcome| {
+        let a = of("a", a, Outcome::Complete);
+        RunScore::new(vec![a, of("b", b, outcome)])
+    };
+    let lacking = sum_up(&[
+        run(2, 10, Outcome::Complete),
+        run(4, 0, Outcome::Infrastructure),
+    ]);
+    // The mean of 0.3 and 1; that of the runs would be the mean of 0.6 and 0.4.
+    close(lacking.proc, 0.65);
+    close(lacking.comp, 1.0);
+    assert_eq!((lacking.proc_std, lacking.comp_std), (None, None));
+    close(lacking.personas[0].proc, 0.3);
+    close(lacking.personas[1].proc, 1.0);
+    // With both it is the mean of the runs too, and they vary.
+    let whole = sum_up(&[run(2, 10, Outcome::Complete), run(4, 0, Outcome::Complete)]);
+    close(whole.proc, 0.4);
+    close(whole.proc_std, 0.08_f64.sqrt());
+    close(whole.comp_std, 0.0);
+    // A persona that no run scored is lacking in none.
+    let never = sum_up(&[
+        run(2, 0, Outcome::JudgeFault),
+        run(4, 0, Outcome::JudgeFault),
+    ]);
+    close(never.proc, 0.3);
+    close(never.proc_std, 0.02_f64.sqrt());
+    // A run without any score lacks them all.
+    let lost = RunScore::new(vec![of("a", 0, Outcome::Infrastructure)]);
+    let one = || RunScore::new(vec![of("a", 2, Outcome::Complete)]);
+    let stopped = sum_up(&[one(), one(), lost]);
+    close(stopped.proc, 0.2);
+    assert_eq!(stopped.proc_std, None);
+}
+
+#[test]
 fn nothing_scored_is_no_score() {
     let lost = ended(session("x", counts(0, 1), 0.0), Outcome::Infrastructure);
     let suite = sum_up(&[RunScore::new(vec![persona(&[lost])])]);

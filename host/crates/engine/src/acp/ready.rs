@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use pibench_acp::{
-    Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, bridge, probe,
+    Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, Secrets, bridge, probe,
 };
 use pibench_core::player;
 use pibench_door::Door;
@@ -143,6 +143,7 @@ pub fn prepare(
                 .filter_map(|name| Some((name.to_owned(), process_environment(name)?))),
         );
     }
+    let named: Vec<String> = environment.into_iter().chain(set.keys().cloned()).collect();
     given.extend(set);
     if confined {
         check_keys(suite, &given)?;
@@ -156,6 +157,7 @@ pub fn prepare(
         name: name.to_owned(),
         launch: Launch {
             installation,
+            secrets: Secrets::of(named.iter(), &given),
             environment: given,
             workspace: workspace.to_owned(),
             directory: cwd.unwrap_or_default(),
@@ -348,8 +350,9 @@ impl Prepared {
     pub(super) fn setup(&self, reason: String) -> ModelError {
         ModelError::Setup {
             server: format!("the agent `{}`", self.name),
-            reason,
-            remedy: "try it by `pibench-host doctor` with the same --agent".into(),
+            reason: self.launch.secrets.cut(reason),
+            remedy: "try it by `pibench-host doctor` with the same --agent; with another command line or entry it is a new run"
+                .into(),
         }
     }
 
@@ -357,7 +360,7 @@ impl Prepared {
     pub(super) fn fault(&self, reason: String) -> ModelError {
         ModelError::Refused {
             server: format!("the agent `{}`", self.name),
-            reason,
+            reason: self.launch.secrets.cut(reason),
             usage: Box::new(unknown()),
         }
     }

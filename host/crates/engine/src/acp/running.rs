@@ -19,7 +19,7 @@ use super::desk::SERVER;
 use super::ready::{Prepared, Refusal};
 use super::terminal::Terminals;
 use super::unknown;
-use pibench_acp::{Event, Incoming, Outgoing, Process, read};
+use pibench_acp::{Event, Incoming, Outgoing, Process, Secrets, read};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
 use pibench_model::ModelError;
@@ -27,6 +27,13 @@ use pibench_record::folder::Product;
 
 /// How long an agent may take until its session is open: some look for a newer version of themselves first.
 const START: Duration = Duration::from_mins(2);
+
+/// What a shell ends with that cannot start a program.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// What is told of a confined agent that ends so, as a script does that starts the real program from elsewhere.
+const UNSEEN: &str = "; its interpreter, or what it starts, lies outside of what it may read: name its folder under `read` of \
+                      [agents.NAME], or give the real interpreter's path";
 
 /// Lines that may be no messages: some programs greet on standard output.
 const ODD: usize = 100;
@@ -47,6 +54,8 @@ pub(super) struct Done {
 /// A process whose session is open.
 pub(super) struct Running {
     process: Process,
+    /// What is kept of none of its words.
+    secrets: Secrets,
     /// What it says that it is.
     pub(super) product: Option<Product>,
     /// Whether it can load sessions: such a one plays several.
@@ -115,6 +124,7 @@ impl Running {
         let process = process.map_err(|error| prepared.setup(format!("start it: {error}")))?;
         let mut running = Self {
             process,
+            secrets: prepared.launch.secrets.clone(),
             product: None,
             loads: false,
             by_http: false,
@@ -132,8 +142,12 @@ impl Running {
             Ok(Ok(loaded)) => Ok((running, loaded)),
             Ok(Err(Refusal::Setup(reason))) => Err(prepared.setup(reason)),
             Ok(Err(Refusal::Own(reason))) => {
+                let is_confined = prepared.launch.confined.is_some();
+                let status = running.process.status().await;
+                let code = status.and_then(|status| status.code());
                 let reason = running.epitaph(reason).await;
-                Err(prepared.setup(reason))
+                let unseen = is_confined && code.is_some_and(|code| NOT_STARTED.contains(&code));
+                Err(prepared.setup(format!("{reason}{}", if unseen { UNSEEN } else { "" })))
             }
             Err(_) => {
                 let reason = format!("its session was not open after {} s", START.as_secs());
@@ -279,7 +293,7 @@ impl Running {
         loop {
             match self.message().await.map_err(Refusal::Own)? {
                 Some(Incoming::Answer { id, result }) if id == asked => {
-                    let result = result.map_err(|error| refusal(method, &error))?;
+                    let result = result.map_err(|error| refusal(method, error, &self.secrets))?;
                     return serde_json::from_value(result).map_err(|error| {
                         Refusal::Own(format!(
                             "it answers `{method}` with something else: {error}"
@@ -387,7 +401,7 @@ impl Running {
             }
             Some(Incoming::Answer { id, result }) if Some(id) == self.prompt => {
                 self.prompt = None;
-                Happened::Ended(self.read_end(result)?)
+                Happened::Ended(self.read_end(result))
             }
             None | Some(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
                 Happened::Nothing
@@ -419,18 +433,24 @@ impl Running {
         }
     }
 
-    fn read_end(&mut self, result: Result<Value, Error>) -> Result<Ended, String> {
+    /// An answer that cannot be read ends the prompt too: nobody waits for another one.
+    fn read_end(&mut self, result: Result<Value, Error>) -> Ended {
         let result = match result {
             Ok(result) => result,
-            Err(error) => return Ok(Ended::Failed(refusal("session/prompt", &error))),
+            Err(error) => return Ended::Failed(refusal("session/prompt", error, &self.secrets)),
         };
         let PromptResponse {
             stop_reason,
             usage,
             meta,
             ..
-        } = serde_json::from_value(result)
-            .map_err(|error| format!("it answers `session/prompt` with something else: {error}"))?;
+        } = match serde_json::from_value(result) {
+            Ok(response) => response,
+            Err(error) => {
+                let told = format!("it answers `session/prompt` with something else: {error}");
+                return Ended::Failed(Refusal::Own(told));
+            }
+        };
         self.told.usage = usage.or_else(|| count_of(&meta?));
         let note = match stop_reason {
             StopReason::EndTurn => None,
@@ -439,17 +459,17 @@ impl Running {
                 Some("[The agent stopped at its limit of requests.]".to_owned())
             }
             StopReason::Refusal => {
-                return Ok(Ended::Failed(Refusal::Own("it refuses to go on".into())));
+                return Ended::Failed(Refusal::Own("it refuses to go on".into()));
             }
             other => {
                 let told = format!("it ended its turn by itself as `{other:?}`");
-                return Ok(Ended::Failed(Refusal::Own(told)));
+                return Ended::Failed(Refusal::Own(told));
             }
         };
-        Ok(Ended::Answered {
+        Ended::Answered {
             note,
             usage: self.told.count(),
-        })
+        }
     }
 
     /// Tells what came of a request of the agent's.
@@ -469,7 +489,7 @@ impl Running {
     }
 
     fn with_last_words(&mut self, reason: String) -> String {
-        let words = self.process.last_words();
+        let words = self.process.last_words(&self.secrets);
         if words.is_empty() {
             reason
         } else {
@@ -515,12 +535,14 @@ fn count_of(meta: &v1::Meta) -> Option<v1::Usage> {
     Some(v1::Usage::new(input.saturating_add(output), input, output))
 }
 
-/// Whose fault it is that an agent answers with an error.
-fn refusal(method: &str, error: &Error) -> Refusal {
-    let message: String = error.message.chars().take(400).collect();
-    let detail = match &error.data {
+/// Whose fault it is that an agent answers with an error. What is told of it is without secrets: they are cut out before it is
+/// shortened, since a part of one would not be known.
+fn refusal(method: &str, error: Error, secrets: &Secrets) -> Refusal {
+    let told = |text: String| -> String { secrets.cut(text).chars().take(400).collect() };
+    let message = told(error.message);
+    let detail = match error.data {
         Some(data) => {
-            let data: String = data.to_string().chars().take(400).collect();
+            let data = told(data.to_string());
             format!("{message}: {data}")
         }
         None => message,
@@ -558,6 +580,8 @@ fn logins(methods: &[AuthMethod]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -577,6 +601,20 @@ mod tests {
         assert_eq!(turn(Some(usage.clone()), 0.25), ((24, 5), 0, dollars(0.25)));
         assert_eq!(turn(Some(usage), 0.75), ((24, 5), 0, dollars(0.5)));
         assert_eq!(turn(None, 0.75), ((0, 0), 1, dollars(0.0)));
+    }
+
+    #[test]
+    fn an_error_that_quotes_a_secret_is_told_without_it_however_long_it_is() {
+        let value = "secret-of-a-test".to_owned();
+        let environment = BTreeMap::from([("KEY".to_owned(), value)]);
+        let secrets = Secrets::of(["KEY".to_owned()].iter(), &environment);
+        let quoting = |before: usize| format!("{}secret-of-a-test", "x".repeat(before));
+        let mut error = Error::internal_error().data(json!([quoting(390)]));
+        error.message = quoting(395);
+        let Refusal::Own(told) = refusal("session/prompt", error, &secrets) else {
+            panic!("not its own")
+        };
+        assert!(told.contains("x[KEY]") && !told.contains("secre"), "{told}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the plugins of a suite say to it: the tools that there are, and whether graders take the rules. It plays nothing.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::script;
 use crate::plan::OF_TOOLS;
@@ -10,7 +11,7 @@ use pibench_sandbox::grader::Grader;
 use pibench_sandbox::{App, Limits, LoadError, Plugins};
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::{Grading, Persona, Rule, Suite};
-use pibench_suite::validate::{Authored, Part, ToolText};
+use pibench_suite::validate::{Authored, Fault, Part, ToolText};
 
 /// What of the plugins that a suite needs is there.
 pub struct There {
@@ -19,7 +20,7 @@ pub struct There {
     /// The same as authors' texts are held against them.
     pub tools: Vec<ToolText>,
     /// The plugins that cannot be used, each with why not.
-    pub faults: Vec<(String, String)>,
+    pub faults: Vec<(String, Fault)>,
 }
 
 impl There {
@@ -31,7 +32,7 @@ impl There {
         for name in suite.plugin_names() {
             match tools_of(plugins, &name, apps.contains(&name)).await {
                 Ok(listed) => specs.extend(listed),
-                Err(reason) => faults.push((name, format!("cannot {reason}"))),
+                Err(error) => faults.push((name, fault_of(&error))),
             }
         }
         // What an earlier play compiled quickly has better code for all that plays from now on. What was never needed is not waited
@@ -51,6 +52,46 @@ impl There {
     pub fn absent(&self) -> BTreeSet<String> {
         self.faults.iter().map(|(name, _)| name.clone()).collect()
     }
+}
+
+fn fault_of(error: &LoadError) -> Fault {
+    let looked = match error {
+        LoadError::Missing { looked, .. } => looked.as_slice(),
+        _ => &[],
+    };
+    let folders = looked.iter().filter_map(|path| Path::new(path).parent());
+    let entries = folders.filter_map(|folder| folder.read_dir().ok());
+    let files = entries.flatten().filter_map(|one| Some(one.ok()?.path()));
+    let plugins = files.filter(|file| file.extension() == Some("wasm".as_ref()));
+    Fault {
+        reason: format!("cannot {error}"),
+        there: plugins
+            .filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()))
+            .collect(),
+    }
+}
+
+/// A tool that a persona lists of an app and that the app does not have, with that app.
+pub(super) async fn find_lacking<'p>(
+    persona: &'p Persona,
+    plugins: &Plugins,
+) -> Option<(&'p str, &'p str)> {
+    for app in persona.app_names() {
+        // That it cannot be asked was told.
+        let Ok(tools) = tools_of(plugins, &app, true).await else {
+            continue;
+        };
+        let mut listed = persona.tools.iter().filter_map(|tool| {
+            let (of, name) = tool.split_once("__")?;
+            (of == app && name != "*").then_some((of, tool.as_str()))
+        });
+        let lacks = |wanted: &str| tools.iter().all(|tool| tool.name != wanted);
+        let lacking = listed.find(|(_, wanted)| lacks(wanted));
+        if lacking.is_some() {
+            return lacking;
+        }
+    }
+    None
 }
 
 /// The tools of a plugin that a run would take; a grader has none.

@@ -55,6 +55,10 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         let play = match play {
             Ok(play) => play,
             Err(error) => {
+                if told.plays.agents.is_empty() {
+                    let what = format!("any session, as an error stopped the play of `{agent}`");
+                    told.plays.left_out.push(what);
+                }
                 told.stopped = Some(error);
                 break;
             }
@@ -131,10 +135,7 @@ fn why_no_persona(persona: &Persona, ground: &Ground<'_>) -> Option<String> {
     if !ground.authored.is_whole(&persona.id) {
         return Some("not all of it could be read".into());
     }
-    let refused = &ground.refusals.personas;
-    refused
-        .contains(&persona.id)
-        .then(|| "an app does not take its records".into())
+    ground.refusals.personas.get(&persona.id).cloned()
 }
 
 /// Why a session cannot be played beside the others of its persona, of which these are `gone`.

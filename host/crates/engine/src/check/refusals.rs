@@ -1,8 +1,8 @@
 //! What plugins refuse of a suite's files: rules that a grader does not take, records that an app does not. Nothing is played.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::guests::check_rules;
+use super::guests::{check_rules, find_lacking};
 use crate::records::{Opening, Refused};
 use pibench_sandbox::app::OpenError;
 use pibench_sandbox::{Limits, Plugins};
@@ -17,8 +17,8 @@ const MEND: &str = "mend the record: entries are counted from 0";
 #[derive(Debug, Default)]
 pub struct Refusals {
     pub problems: Vec<Problem>,
-    /// Personas whose apps cannot be opened.
-    pub(super) personas: BTreeSet<String>,
+    /// Personas of which nothing can be played, each with why not.
+    pub(super) personas: BTreeMap<String, String>,
     /// Sessions, by persona, of which a rule or a record is refused.
     pub(super) sessions: BTreeSet<(String, String)>,
 }
@@ -44,6 +44,11 @@ impl Refusals {
         for persona in &suite.personas {
             if persona.app_names().iter().any(|app| absent.contains(app)) {
                 continue;
+            }
+            // It was told at the persona's list of tools.
+            if let Some((app, tool)) = find_lacking(persona, plugins).await {
+                let reason = format!("its app `{app}` has no tool `{tool}`");
+                refusals.personas.insert(persona.id.clone(), reason);
             }
             let sessions: Vec<&Session> = persona.sessions.iter().collect();
             for refused in opening.refused(persona, &sessions).await {
@@ -86,6 +91,7 @@ impl Refusals {
             Problem::of_file(problem.file(), problem.message()).help(MEND)
         };
         self.problems.extend(told.into_iter().map(error));
-        self.personas.insert(persona.clone());
+        let reason = "an app does not take its records".to_owned();
+        self.personas.insert(persona.clone(), reason);
     }
 }

@@ -222,7 +222,9 @@ fn limit(roles: &Roles, max_cost: Option<f64>) -> Result<Option<MicroUsd>, PlanE
     }
     if let Some(model) = roles.unpriced.first() {
         return Err(PlanError::asked(format!(
-            "keep to --max-cost: the price of `{model}` is not known; put it into [models.NAME] of the suite"
+            "keep to --max-cost: the price of `{model}` is not known; put it into [models.NAME] of the suite, or where that is \
+             not yours to change say --set models.NAME.provider=PROVIDER --set models.NAME.model=MODEL \
+             --set models.NAME.price.input=USD --set models.NAME.price.output=USD, and play NAME"
         )));
     }
     Ok(Some(MicroUsd::from_usd(usd)))

@@ -75,6 +75,21 @@ pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result
     look(machine, dir, (folder, manifest), purpose, false)
 }
 
+/// The same, with the policy's file where it is now. Its contents are compared in any case, by what they grant and limit.
+pub fn reopen_by(
+    machine: &Machine,
+    dir: &Utf8Path,
+    purpose: Purpose<'_>,
+    policy: &Utf8Path,
+) -> Result<Plan, PlanError> {
+    let (folder, manifest) = RunFolder::read(dir.as_std_path()).map_err(of_folder)?;
+    let manifest = Manifest {
+        policy: Some(policy.to_string()),
+        ..manifest
+    };
+    look(machine, dir, (folder, manifest), purpose, false)
+}
+
 /// Where things are on this machine, for the record of a stranger: what it says of places is not followed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Places<'a> {
@@ -307,7 +322,7 @@ impl Opened {
         )?;
         let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
         let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
-        let policy = manifest.policy.as_deref().map(Utf8Path::new);
+        let policy = policy_file(verb, dir, &manifest)?;
         let guests = Guests::of(machine, &suite, plugin_dirs(machine, &manifest), policy)?;
         Ok(Self {
             folder,
@@ -389,6 +404,25 @@ pub(super) fn suite_file(
              elsewhere by --suite)"
         ))),
     }
+}
+
+/// Where the policy is, if it was played by one.
+fn policy_file<'m>(
+    verb: &str,
+    dir: &Utf8Path,
+    manifest: &'m Manifest,
+) -> Result<Option<&'m Utf8Path>, PlanError> {
+    let Some(named) = manifest.policy.as_deref().map(Utf8Path::new) else {
+        return Ok(None);
+    };
+    // Those of a private pack lie in another file, whichever folder of it they are of.
+    let mut above = named.ancestors().skip(1);
+    if named.exists() || above.any(|folder| keyring::is_private(folder.as_std_path())) {
+        return Ok(Some(named));
+    }
+    Err(PlanError::input(format!(
+        "{verb} {dir}: its policy's file {named} is not there; put it back (`verify` and `grade` take it from elsewhere by --policy)"
+    )))
 }
 
 /// Where a program unpacked a file that it carries, without the cache and the digest: these are the machine's and the program's own.

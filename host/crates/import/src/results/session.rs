@@ -73,11 +73,9 @@ pub(super) fn read(folder: &mut Folder, path: &str, session: &Session) -> Result
     judgements(&log, session, &mut turns)?;
     let (mut outcome, mut fault) = ending(&log, &turns)?;
     let mut notes = Vec::new();
-    if log.cut {
-        let what = "its last line is cut; the session is unscored";
-        notes.push(format!("{}: {what}", folder.shown(&file)));
-        outcome = Outcome::Infrastructure;
-        fault = Some("the log is cut".into());
+    if let Some(what) = unfinished(&log) {
+        let file = folder.shown(&file);
+        notes.push(format!("{file}: {what}; the session is unscored"));
     }
 
     let results = format!("{path}/eval/results");
@@ -381,8 +379,20 @@ fn is_end(line: &Placed<LogLine>) -> bool {
     line.value.message.starts_with("Task finished")
 }
 
+/// What of a log is not there whose program was killed.
+fn unfinished(log: &Lines<LogLine>) -> Option<&'static str> {
+    if log.cut {
+        return Some("its last line is cut");
+    }
+    let ended = log.values.iter().any(is_end);
+    (!ended).then_some("no line `Task finished`")
+}
+
 /// How the session ended, and what broke.
 fn ending(log: &Lines<LogLine>, turns: &[PlayedTurn]) -> Found<(Outcome, Option<String>)> {
+    if log.cut {
+        return Ok((Outcome::Infrastructure, Some("the log is cut".into())));
+    }
     let Some(line) = log.values.iter().rfind(|line| is_end(line)) else {
         let fault = "the log has no end of the session: it was broken off";
         return Ok((Outcome::Infrastructure, Some(fault.into())));

@@ -75,6 +75,9 @@ pub(super) struct TaskResult {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ChecklistResult {
+    /// A fraction.
+    #[serde(default)]
+    pub(super) average_score: Option<f64>,
     /// The best of all turns.
     pub(super) criterion_scores: Vec<CriterionScore>,
     pub(super) turn_evaluations: Vec<TurnEvaluation>,
@@ -84,6 +87,8 @@ pub(super) struct ChecklistResult {
 pub(super) struct CriterionScore {
     /// As in the task; a check of the rule script behind `[tools] `.
     pub(super) criterion: String,
+    #[serde(default)]
+    pub(super) weight: Option<f64>,
     /// 0 or 1.
     pub(super) value: u8,
 }

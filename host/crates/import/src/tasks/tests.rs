@@ -1070,6 +1070,29 @@ fn tools_are_read_in_both_writings_and_odd_items_as_the_released_code_does() {
 }
 
 #[test]
+fn tools_that_are_not_there_are_left_out() {
+    let data = Data::sound();
+    let more = "gmail__login, gmail__logon, phone__*, amazon__login";
+    data.edit("tools.yaml", "gmail__login", more);
+    let mut list_checks = |_: &str| Ok(vec!["sent".to_owned()]);
+    let there = ["gmail", "gmail__login", "gmail__send_email", "phone"];
+    let is_there = |name: &str| there.contains(&name);
+    let report = import(&data.root(), None, &data.out(), &mut list_checks, &is_there).unwrap();
+    let of_tools = |line: &&String| line.starts_with("clerk/tools.yaml");
+    let told: Vec<&String> = report.left_out.iter().filter(of_tools).collect();
+    assert_eq!(
+        told,
+        [
+            "clerk/tools.yaml: app `gmail` has no tool `gmail__logon`",
+            "clerk/tools.yaml: `exec` is no app tool",
+            "clerk/tools.yaml: there is no plugin for app `amazon`: 1 of its tools",
+        ]
+    );
+    let tools = ["gmail__login", "phone__*", "gmail__send_email"];
+    assert_eq!(data.suite().personas[0].tools, tools);
+}
+
+#[test]
 fn files_that_a_script_names_and_no_task_brings_are_told() {
     let data = Data::sound();
     data.edit(

@@ -71,7 +71,7 @@ pub(super) enum Failure {
     Unexplained { reason: String },
     /// The request is rejected and would be again: for the operator to mend.
     Setup { reason: String, mend: Mend },
-    /// Longer than any answer that is read: it would be again.
+    /// Longer than any answer that is read, or of more values: it would be again.
     TooLong { reason: String },
     /// Refused for good; an answer that is a refusal is paid for.
     Refused { reason: String, usage: Usage },

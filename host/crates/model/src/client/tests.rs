@@ -675,6 +675,8 @@ async fn an_error_with_status_200_counts_as_what_it_says() {
 async fn an_endless_answer_is_cut() {
     let long = ResponseTemplate::new(200).set_body_string("x".repeat(ANSWER_LIMIT + 1));
     check_refused(vec![long], "longer than 16777216 bytes", 1).await;
+    let wide = ResponseTemplate::new(200).set_body_string(format!("[{}0]", "0,".repeat(200_000)));
+    check_refused(vec![wide], "holds more than 200000 values", 1).await;
 }
 
 #[tokio::test]

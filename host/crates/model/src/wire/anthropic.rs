@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::order::{Blocks, Piece, pieces};
-use super::{Habits, Unreadable, object, pictures_after_results, wrong};
+use super::{Habits, Unreadable, object, pictures_after_results, tokens, wrong};
 use pibench_core::message::{Image, Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 use pibench_core::schema::Schema;
 
@@ -213,7 +213,7 @@ fn call(block: &Value) -> Result<ToolCall, Unreadable> {
 /// Missing counts are 0: usage is accounting, and no reason to lose an answer. The format counts cached input apart.
 fn usage(body: &Value) -> Usage {
     let usage = &body["usage"];
-    let count = |field: &str| usage.get(field).and_then(Value::as_u64).unwrap_or(0);
+    let count = |field: &str| usage.get(field).and_then(tokens).unwrap_or(0);
     let (cached, written) = (
         count("cache_read_input_tokens"),
         count("cache_creation_input_tokens"),
@@ -227,7 +227,7 @@ fn usage(body: &Value) -> Usage {
         cached_tokens: cached,
         cache_write_tokens: written,
         output_tokens: count("output_tokens"),
-        reasoning_tokens: thinking.and_then(Value::as_u64).unwrap_or(0),
+        reasoning_tokens: thinking.and_then(tokens).unwrap_or(0),
         ..Usage::default()
     }
 }

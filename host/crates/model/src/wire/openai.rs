@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
+use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, tokens, wrong};
 use pibench_core::message::{Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// Fields of a message that carry encrypted or signed thinking and go back as they came: `reasoning_details` is
@@ -251,7 +251,7 @@ fn usage(body: &Value) -> Usage {
     let count = |places: &[&str]| {
         let mut counts = places
             .iter()
-            .filter_map(|place| usage.pointer(place)?.as_u64());
+            .filter_map(|place| tokens(usage.pointer(place)?));
         counts.next().unwrap_or(0)
     };
     let input_tokens = count(&["/prompt_tokens"]);

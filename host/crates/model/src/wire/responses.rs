@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::order::{Blocks, Piece, pieces};
-use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, wrong};
+use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, tokens, wrong};
 use pibench_core::message::{Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// What is asked for beside the answer: thinking that can be given back.
@@ -205,7 +205,7 @@ fn call(item: &Value) -> Result<ToolCall, Unreadable> {
 /// Missing counts are 0: usage is accounting, and no reason to lose an answer.
 fn usage(body: &Value) -> Usage {
     let usage = &body["usage"];
-    let count = |place: &str| usage.pointer(place).and_then(Value::as_u64).unwrap_or(0);
+    let count = |place: &str| usage.pointer(place).and_then(tokens).unwrap_or(0);
     let input_tokens = count("/input_tokens");
     Usage {
         calls: 1,

@@ -1,5 +1,5 @@
-//! A run as Inspect's log: one sample for each session, one epoch for each run, our scores beside their means. It writes what
-//! its reader wants and nothing of its own making: ids stand in the metadata.
+//! A run as Inspect's log: one sample for each session, one epoch for each run, our scores beside the overall ones. It writes
+//! what its reader wants and nothing of its own making: ids stand in the metadata.
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -65,6 +65,14 @@ fn started(run: &RunRecord) -> &str {
     &run.manifest.started
 }
 
+/// When its last turn ended; empty where nobody recorded it, as Inspect has it.
+fn completed(run: &RunRecord) -> String {
+    run.timings()
+        .map(|timing| timing.ended)
+        .max()
+        .unwrap_or_default()
+}
+
 /// One for each run: two of one model are not the same evaluation.
 fn eval_id(run: &RunRecord) -> String {
     let run = (
@@ -82,19 +90,20 @@ fn header(at: usize, run: &RunRecord, played: &[Played<'_>]) -> Value {
     let mut ids: Vec<String> = played.iter().map(sample_id).collect();
     ids.sort();
     ids.dedup();
-    let score = |name: &str, mean: f64| {
+    // Not `mean`: groups, personas and runs have their weights in it, and the samples' plain mean is another.
+    let score = |name: &str, overall: f64| {
         json!({
             "name": name, "scorer": name, "params": {},
-            "metrics": { "mean": { "name": "mean", "value": mean, "params": {} } },
+            "metrics": { "overall": { "name": "overall", "value": overall, "params": {} } },
         })
     };
     let scores: Vec<Value> = [("proc", results.proc), ("comp", results.comp)]
         .into_iter()
-        .filter_map(|(name, mean)| Some(score(name, mean?)))
+        .filter_map(|(name, overall)| Some(score(name, overall?)))
         .collect();
     json!({
         "version": 2,
-        "status": "success",
+        "status": if run.is_cut() { "cancelled" } else { "success" },
         "eval": {
             "eval_id": eval_id(run), "run_id": run.dir.display().to_string(),
             "created": started(run), "task": results.suite, "task_id": results.suite, "task_version": 0,
@@ -107,10 +116,10 @@ fn header(at: usize, run: &RunRecord, played: &[Played<'_>]) -> Value {
         },
         "plan": { "name": "plan", "steps": [], "config": {} },
         "results": {
-            "total_samples": played.len(), "completed_samples": played.len(), "scores": scores,
+            "total_samples": run.sessions, "completed_samples": played.len(), "scores": scores,
         },
         "stats": {
-            "started_at": started(run), "completed_at": started(run),
+            "started_at": started(run), "completed_at": completed(run),
             "model_usage": model_usage(&format!("pibench/{}", results.agent), &results.usage.agent),
         },
     })

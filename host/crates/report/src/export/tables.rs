@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ExportError, Played, played};
-use crate::run_record::RunRecord;
+use crate::run_record::{CUT, RunRecord};
 use pibench_core::player::Mark;
 use pibench_core::vocabulary::When;
 use pibench_record::event::Step;
@@ -100,6 +100,9 @@ const FORMS: [Form; 8] = [
             ("shard", Text),
             ("scored", Whole),
             ("of", Whole),
+            ("comp_scored", Whole),
+            ("comp_of", Whole),
+            ("unplayed", Whole),
         ],
     ),
     (
@@ -207,8 +210,10 @@ pub(super) fn run_row(at: usize, run: &RunRecord) -> Value {
         "suite_digest": manifest.suite_digest,
     });
     let players = results.players;
-    let marks: Vec<&str> = players.marks().into_iter().map(Mark::words).collect();
+    let marks = players.marks().into_iter().map(Mark::words);
+    let marks: Vec<&str> = marks.chain(run.is_cut().then_some(CUT)).collect();
     let chosen = |ids: &[String]| (!ids.is_empty()).then(|| ids.join(", "));
+    let of_comp = results.comp_scored.unwrap_or(results.scored);
     let apart = json!({
         "protocol": manifest.protocol, "protocol_version": manifest.protocol_version, "scaffold": manifest.scaffold,
         "scaffold_prompt": manifest.scaffold_prompt, "prompts_version": manifest.prompts_version,
@@ -217,7 +222,8 @@ pub(super) fn run_row(at: usize, run: &RunRecord) -> Value {
         "marks": (!marks.is_empty()).then(|| marks.join(", ")), "apart": run.is_apart(),
         "seed": manifest.seed.to_string(), "personas": chosen(&manifest.personas),
         "sessions": chosen(&manifest.sessions), "shard": manifest.shard.map(|shard| shard.to_string()),
-        "scored": results.scored.scored, "of": results.scored.of,
+        "scored": results.scored.scored, "of": results.scored.of, "comp_scored": of_comp.scored, "comp_of": of_comp.of,
+        "unplayed": run.sessions - run.played,
     });
     joined(scores, apart)
 }

@@ -14,11 +14,11 @@ use crate::figure::{Figure, Theme, figures};
 use crate::measures::Measures;
 use crate::parts_table::PartLine;
 use crate::report::{Report, RunPair};
-use crate::run_record::{RecordError, RunRecord, State};
+use crate::run_record::{CUT, RecordError, RunRecord, State};
 use crate::sheet::{Origin, Sheet};
 use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
-use pibench_core::player::{Mark, Players};
+use pibench_core::player::Players;
 use pibench_core::vocabulary::{Category, Protocol, Scaffold};
 use pibench_record::outline::Outline;
 use pibench_record::results::{FaultLine, SessionLine};
@@ -72,16 +72,22 @@ struct RunEntry<'a> {
     runs: u32,
     players: Players,
     /// Why its scores are to be read with caution, in words.
-    marks: Vec<&'a str>,
+    marks: Vec<String>,
     /// Its scores stand apart from those of agents that models judged.
     apart: bool,
     protocol_version: u32,
-    /// Every episode is played.
+    /// Every session is played, and the run has ended.
     complete: bool,
     /// It is not played to its end, and nobody plays it.
     interrupted: bool,
+    /// Sessions without an end; absent where there is none.
+    #[serde(skip_serializing_if = "is_zero")]
+    unplayed: usize,
     ablated: bool,
     scored: Tally,
+    /// The sessions that Comp stands on, where they are others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comp_scored: Option<Tally>,
     measures: &'a Measures,
     faults: &'a [FaultLine],
     /// Millionths of a US dollar; null when the price of a call is not known.
@@ -91,6 +97,11 @@ struct RunEntry<'a> {
     /// Of a run that is played apart and not merged yet; absent elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<&'a [PartLine]>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// An entry for each session, made while it is written.
@@ -190,6 +201,7 @@ fn run_entry<'a>(
     let manifest = &run.manifest;
     let results = &run.results;
     let marks = results.players.marks().into_iter();
+    let cut = run.cut().map(|cut| format!("{CUT}: {cut}"));
     RunEntry {
         label: run.marked(),
         folder: run.folder_name(),
@@ -206,13 +218,18 @@ fn run_entry<'a>(
         seed: manifest.seed,
         runs: results.runs,
         players: results.players,
-        marks: marks.map(Mark::words).collect(),
+        marks: marks
+            .map(|mark| mark.words().to_owned())
+            .chain(cut)
+            .collect(),
         apart: run.is_apart(),
         protocol_version: results.protocol_version,
         complete: run.complete,
         interrupted: !run.complete && !run.is_worked_on(),
+        unplayed: run.sessions - run.played,
         ablated: results.ablate.is_some(),
         scored: results.scored,
+        comp_scored: results.comp_scored,
         measures,
         faults: &results.faults,
         cost: results.cost,

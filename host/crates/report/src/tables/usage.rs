@@ -32,7 +32,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
     let mut sheet = Sheet::new(id, title, columns);
     for (one, total) in runs.iter().zip(asked) {
         let results = &one.run.results;
-        let sessions = one.measures.sessions;
+        let sessions = one.run.played;
         let mut cells = vec![Cell::words(name(one.run)), Cell::count(sessions)];
         if results.imported {
             cells.resize(sheet.columns.len(), Cell::one(None));
@@ -60,14 +60,16 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
             .iter()
             .any(|usage| usage.is_uncounted() || usage.uncounted_calls > 0);
         let tokens = (total.input_tokens + total.output_tokens) as f64;
+        let is_known = !is_part && sessions > 0;
         let each = Figure::new(tokens / sessions.max(1) as f64, None, 0);
-        cells.push(Cell::one((!is_part).then_some(each)));
+        cells.push(Cell::one(is_known.then_some(each)));
         let dollars = results.cost.map(|cost| Figure::new(cost.usd(), None, 2));
         cells.push(Cell::one(dollars));
         sheet.rows.push(row(one.run, cells));
     }
     sheet.notes = vec![
-        "Calls, tokens and US dollars: with the question to each model before the first session. Tokens per session: without. \
+        "Sessions: those that were played to their end. Calls, tokens and US dollars: with the question to each model before the \
+         first session. Tokens per session: without. \
          Cached: of the agent's input, what the provider had seen before and says so. US dollars: at the prices of the \
          day, where every call has one. Where a server does not count its tokens they are not known."
             .into(),

@@ -6,10 +6,14 @@ use super::super::PlayedTurn;
 use super::super::source::{CriterionScore, ResultFile, TurnEvaluation, Whole};
 use super::Found;
 use pibench_core::record::Status;
+use pibench_core::score::{ItemScore, comp};
 use pibench_suite::suite::{Grading, Item, Session};
 
 /// What the reference writes before the name of a rule script's check.
 const CHECK_PREFIX: &str = "[tools] ";
+
+/// What the reading and writing of a number may change of it, as a part of it.
+const ROUNDING: f64 = 1e-9;
 
 pub(super) fn same_session(result: &Whole<ResultFile>, path: &str) -> Found<()> {
     let id = &result.value.task.task_id;
@@ -93,15 +97,19 @@ pub(super) fn verdicts(
         turn.verdicts = verdicts;
         turn.replies.clone_from(&llm_evaluation.raw_responses);
     }
-    for (id, met) in best {
+    for (id, met) in &best {
         let ever = turns
             .iter()
             .flat_map(|turn| &turn.verdicts)
-            .any(|(item, yes)| *item == id && *yes);
-        if ever != met {
+            .any(|(item, yes)| item == id && *yes);
+        if ever != *met {
             let message = format!("item `{id}` is not the best of its turns");
             return Err(result.problem("criterion_scores", message));
         }
+    }
+    // A check that the suite lacks counted there.
+    if unknown.is_empty() {
+        same_average(result, session, checklist.average_score, &best)?;
     }
     Ok(Verdicts {
         complete: true,
@@ -118,8 +126,9 @@ fn of_items(
 ) -> Found<Vec<(String, bool)>> {
     let mut items: Vec<Option<&Item>> = session.checklist.iter().map(Some).collect();
     let mut found = Vec::new();
-    for CriterionScore { criterion, value } in scores {
-        let met = match value {
+    for score in scores {
+        let criterion = &score.criterion;
+        let met = match score.value {
             0 => false,
             1 => true,
             other => {
@@ -132,7 +141,10 @@ fn of_items(
             .iter_mut()
             .find(|item| item.is_some_and(|item| criterion_of(item) == text));
         match own.and_then(Option::take) {
-            Some(item) => found.push((item.id.clone(), met)),
+            Some(item) => {
+                same_weight(result, score, item)?;
+                found.push((item.id.clone(), met));
+            }
             None if text.starts_with(CHECK_PREFIX) => {
                 unknown.insert(text.to_owned());
             }
@@ -150,6 +162,49 @@ fn of_items(
         }
         None => Ok(found),
     }
+}
+
+/// Another weight is of other data, as another text is: what was met would give another score here.
+fn same_weight(result: &Whole<ResultFile>, score: &CriterionScore, item: &Item) -> Found<()> {
+    let Item { id, weight, .. } = item;
+    match score.weight {
+        Some(theirs) if differ(theirs, *weight) => {
+            let message = format!(
+                "this was scored by the weight {theirs}; item `{id}` of the suite has {weight}"
+            );
+            Err(result.problem(&score.criterion, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The result's own score must be that of what it says was met.
+fn same_average(
+    result: &Whole<ResultFile>,
+    session: &Session,
+    told: Option<f64>,
+    best: &[(String, bool)],
+) -> Found<()> {
+    let met = |id: &str| best.iter().any(|(item, met)| item == id && *met);
+    let score = |item: &Item| ItemScore {
+        id: item.id.clone(),
+        weight: item.weight,
+        met: met(&item.id),
+    };
+    let items: Vec<ItemScore> = session.checklist.iter().map(score).collect();
+    match (told, comp(&items)) {
+        (Some(theirs), Some(ours)) if differ(theirs, ours) => {
+            let message = format!(
+                "`average_score` is {theirs:.4}, and its values and weights give {ours:.4}"
+            );
+            Err(result.problem("\"average_score\"", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn differ(one: f64, other: f64) -> bool {
+    (one - other).abs() > ROUNDING * one.abs().max(other.abs())
 }
 
 fn criterion_of(item: &Item) -> String {

@@ -4,6 +4,7 @@ use super::*;
 use crate::wire;
 use crate::wire::WireFormat;
 use pibench_core::message::{ChatRequest, Image};
+use pibench_core::weight::MOST_VALUES;
 
 fn habits<'a>(fields: &'a Map<String, Value>, give_back: Option<&'a str>) -> Habits<'a> {
     Habits {
@@ -370,6 +371,93 @@ fn unreadable_answers_are_told_apart() {
         "status: 503, message: \"busy\"",
     );
     check_unreadable(r#"{"error": "busy"}"#, "status: 0, message: \"busy\"");
+}
+
+#[test]
+fn an_answer_of_too_many_values_is_not_taken_apart_in_any_format() {
+    let body = |more: usize| {
+        let more = "[],".repeat(more);
+        format!(r#"{{"choices":[{{"message":{{"content":"a"}}}}],"more":[{more}0]}}"#)
+    };
+    for format in [
+        WireFormat::OpenAi,
+        WireFormat::Anthropic,
+        WireFormat::Responses,
+    ] {
+        let refused = wire::reply(format, body(MOST_VALUES / 2).as_bytes());
+        assert!(
+            matches!(&refused, Err(Unreadable::TooMuch { reason })
+                if reason == "its answer holds more than 200000 values"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(
+        reply(body(MOST_VALUES / 2 - 20).as_bytes()).unwrap().text,
+        "a"
+    );
+}
+
+#[test]
+fn arguments_of_too_many_values_go_back_as_a_text() {
+    let sent = |lists: usize| {
+        let arguments = format!(r#"{{"a":[{}0]}}"#, "[],".repeat(lists));
+        let message = Message::Assistant {
+            text: String::new(),
+            reasoning: None,
+            calls: vec![call("1", "f", &arguments)],
+        };
+        let chat = ChatRequest {
+            messages: &[message],
+            tools: &[],
+            may_call: true,
+            temperature: None,
+            max_output: None,
+        };
+        let body = request("m", chat);
+        let sent = &body["messages"][0]["tool_calls"][0]["function"]["arguments"];
+        (sent.as_str().unwrap().to_owned(), arguments)
+    };
+    let (sent_few, few) = sent(10);
+    assert_eq!(sent_few, few);
+    let (sent_many, many) = sent(MOST_VALUES / 2);
+    assert_eq!(
+        sent_many,
+        json!({ "malformed_arguments": many }).to_string()
+    );
+}
+
+#[test]
+fn a_count_of_tokens_that_no_call_can_have_is_none() {
+    let most = Usage::MOST_TOKENS;
+    for (count, expected) in [
+        (json!(most), most),
+        (json!(most + 1), 0),
+        (json!(i64::MAX), 0),
+        (json!(u64::MAX), 0),
+        (json!(-5), 0),
+    ] {
+        let chat = json!({
+            "choices": [{"message": {"content": "a"}}],
+            "usage": {"prompt_tokens": count, "completion_tokens": count},
+        });
+        let counted = json!({"input_tokens": count, "output_tokens": count});
+        for (format, body) in [
+            (WireFormat::OpenAi, chat),
+            (
+                WireFormat::Anthropic,
+                json!({"content": [], "usage": counted}),
+            ),
+            (
+                WireFormat::Responses,
+                json!({"output": [], "usage": counted}),
+            ),
+        ] {
+            let body = body.to_string();
+            let usage = wire::reply(format, body.as_bytes()).unwrap().usage;
+            let found = (usage.input_tokens, usage.output_tokens);
+            assert_eq!(found, (expected, expected), "{body}");
+        }
+    }
 }
 
 #[test]

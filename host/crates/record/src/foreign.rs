@@ -1,0 +1,242 @@
+//! The one way in which a file of a run folder is opened to be read. The folder may be a stranger's: no link in it is followed, what
+//! is no regular file is not waited for, and none is read that is longer than a run makes them. It writes nothing.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+
+use rustix::fs::{Mode, OFlags, open, openat};
+use rustix::io::Errno;
+
+/// Bytes of a line of a journal: a turn, with all that its calls gave.
+pub const LINE_LIMIT: u64 = 256 << 20;
+
+/// Bytes of a file that is held as a whole.
+const HELD_LIMIT: u64 = 512 << 20;
+
+/// A folder, as far as it is needed to open what lies in it.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Nobody may write on the other side of a pipe.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Opens a file by its path, which is that of the run folder and the file's name or path in it.
+///
+/// # Errors
+///
+/// `NotFound` and `NotADirectory` as of any file; `FileTooLarge` for one that is longer than its kind may be; one that is reached by
+/// a link, or is no regular file.
+pub fn open_file(folder: &Path, path: &Path) -> io::Result<File> {
+    let names = names(folder, path)?;
+    let Some((name, above)) = names.split_last() else {
+        return Err(not_regular());
+    };
+    let dir = open_folder(folder, above)?;
+    let file = openat(dir, *name, FILE, Mode::empty()).map_err(|error| match error {
+        // A link, and a socket.
+        Errno::LOOP | Errno::NXIO => not_regular(),
+        error => error.into(),
+    })?;
+    let file = File::from(file);
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return Err(not_regular());
+    }
+    within(data.len(), limit_of(names[0]))?;
+    Ok(file)
+}
+
+/// All bytes of a file that is opened so.
+///
+/// # Errors
+///
+/// Those of `open_file`; `FileTooLarge` also for one that is too long to be held.
+pub fn read_file(folder: &Path, path: &Path) -> io::Result<Vec<u8>> {
+    let file = open_file(folder, path)?;
+    let length = file.metadata()?.len();
+    within(length, HELD_LIMIT)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.take(HELD_LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The lines of an open file, each without its end. They end before one that is longer than `limit` bytes.
+pub fn lines(file: File, limit: u64) -> impl Iterator<Item = Vec<u8>> {
+    let mut reader = BufReader::new(file);
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let read = reader.by_ref().take(limit).read_until(b'\n', &mut line);
+        let is_cut = line.last() != Some(&b'\n');
+        match read.ok()? {
+            0 => return None,
+            length if is_cut && length as u64 == limit => return None,
+            _ if is_cut => {}
+            _ => drop(line.pop()),
+        }
+        Some(line)
+    })
+}
+
+/// Whether a path of the run folder leads to a folder, and no link to one.
+pub fn is_folder(folder: &Path, path: &Path) -> bool {
+    names(folder, path).is_ok_and(|names| open_folder(folder, &names).is_ok())
+}
+
+/// What lies in a folder that is no link to one.
+pub(super) fn read_dir(dir: &Path) -> io::Result<fs::ReadDir> {
+    // With a slash behind its name a link would be followed.
+    let dir = dir.components().as_path();
+    if dir.symlink_metadata()?.is_dir() {
+        fs::read_dir(dir)
+    } else {
+        Err(Errno::NOTDIR.into())
+    }
+}
+
+/// Bytes that a file may have, by its place, or what it lies in: those of long runs stay far below.
+fn limit_of(first: &OsStr) -> u64 {
+    match first.to_str() {
+        // Read line by line, but for journals, which have one for each turn of an episode.
+        Some(
+            "journal" | "results.json" | "seal.json" | "timing.jsonl" | "preflight.jsonl"
+            | "log.jsonl",
+        ) => 4 << 30,
+        // A file of a workspace has 64 MiB at most, and the state of an app lies in its memory.
+        Some("blobs" | "trajectories" | "outline.json") => 256 << 20,
+        // All of one has no more.
+        Some("workspaces") => 1 << 30,
+        _ => 4 << 20,
+    }
+}
+
+fn within(length: u64, limit: u64) -> io::Result<()> {
+    if length <= limit {
+        return Ok(());
+    }
+    let told = format!("it has {length} bytes, more than the limit of {limit}");
+    Err(io::Error::new(ErrorKind::FileTooLarge, told))
+}
+
+fn not_regular() -> io::Error {
+    io::Error::other("it is not a regular file, and no link is followed")
+}
+
+/// The names on the way to what lies in the folder.
+fn names<'a>(folder: &Path, path: &'a Path) -> io::Result<Vec<&'a OsStr>> {
+    let below = path.strip_prefix(folder).unwrap_or(path);
+    let names = below.components().map(|part| match part {
+        Component::Normal(name) => Ok(name),
+        _ => Err(not_regular()),
+    });
+    names.collect()
+}
+
+/// The folder itself is the operator's to name, and may be a link; what lies in it may not.
+fn open_folder(folder: &Path, names: &[&OsStr]) -> io::Result<OwnedFd> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let mut dir = open(folder, FOLDER, Mode::empty())?;
+    for name in names {
+        dir = openat(&dir, *name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_regular_files_below_the_folder_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("run");
+        fs::create_dir_all(root.join("journal/deep")).unwrap();
+        fs::write(root.join("journal/deep/a"), "there").unwrap();
+        fs::write(dir.path().join("a"), "elsewhere").unwrap();
+        let read = |path: &str| read_file(&root, &root.join(path));
+        assert_eq!(read("journal/deep/a").unwrap(), b"there");
+        symlink(&root, dir.path().join("named")).unwrap();
+        let named = dir.path().join("named");
+        let found = read_file(&named, &named.join("journal/deep/a"));
+        assert_eq!(found.unwrap(), b"there", "the folder's own name");
+
+        symlink(dir.path().join("a"), root.join("journal/b")).unwrap();
+        symlink("deep/a", root.join("journal/near")).unwrap();
+        symlink(root.join("journal"), root.join("blobs")).unwrap();
+        let pipe = root.join("lock");
+        let mode = Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+        for path in [
+            "journal/b",
+            "journal/near",
+            "lock",
+            "socket",
+            "journal",
+            "",
+            "../a",
+            "journal/../../a",
+        ] {
+            let said = read(path).unwrap_err().to_string();
+            assert!(said.contains("not a regular file"), "{path}: {said}");
+        }
+        let beside = read_file(&root, &dir.path().join("a"));
+        assert!(beside.is_err());
+        let linked = read("blobs/deep/a").unwrap_err();
+        assert_eq!(linked.kind(), ErrorKind::NotADirectory);
+        assert_eq!(read("gone").unwrap_err().kind(), ErrorKind::NotFound);
+
+        assert!(is_folder(&root, &root.join("journal/deep")) && read_dir(&root).is_ok());
+        assert!(!is_folder(&root, &root.join("blobs")));
+        for dir in ["blobs", "blobs/"] {
+            assert!(read_dir(&root.join(dir)).is_err(), "{dir}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_as_long_as_its_kind_may_be() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, limit) in [
+            ("manifest.json", 4 << 20),
+            ("outline.json", 256 << 20),
+            ("journal", 4 << 30),
+        ] {
+            let path = dir.path().join(name);
+            let file = File::create(&path).unwrap();
+            file.set_len(limit).unwrap();
+            assert!(open_file(dir.path(), &path).is_ok(), "{name}");
+            file.set_len(limit + 1).unwrap();
+            let error = open_file(dir.path(), &path).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge, "{name}: {error}");
+        }
+        let held = dir.path().join("results.json");
+        File::create(&held)
+            .unwrap()
+            .set_len(HELD_LIMIT + 1)
+            .unwrap();
+        assert!(open_file(dir.path(), &held).is_ok() && read_file(dir.path(), &held).is_err());
+    }
+
+    #[test]
+    fn lines_end_before_one_that_is_too_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("timing.jsonl");
+        let lines = |text: &str, limit| {
+            fs::write(&path, text).unwrap();
+            lines(File::open(&path).unwrap(), limit).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("one\n\ntwo", 100), [&b"one"[..], b"", b"two"]);
+        assert_eq!(lines("one\nlonger\nx\n", 5), [b"one"]);
+        assert!(lines("", 5).is_empty());
+    }
+}
