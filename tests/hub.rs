@@ -5,6 +5,7 @@ mod models;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -167,10 +168,17 @@ impl Submitter<'_> {
             .to_owned()
     }
 
+    /// Under an id that no other has, as the protocol wants it.
     fn message(&self, mcp: &str, method: &str, params: &Value) -> RequestBuilder {
+        static SENT: AtomicU64 = AtomicU64::new(1);
+        let id = SENT.fetch_add(1, Ordering::Relaxed);
+        self.message_as(&json!(id), mcp, method, params)
+    }
+
+    fn message_as(&self, id: &Value, mcp: &str, method: &str, params: &Value) -> RequestBuilder {
         self.request(Method::POST, mcp)
             .header("accept", "application/json, text/event-stream")
-            .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+            .json(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
     }
 
     /// A call's status and text.
@@ -663,6 +671,54 @@ async fn keys_that_no_request_has_are_refused_by_name_and_change_nothing() {
     let opened = &ana.get(&format!("/runs/{run}")).await.1["opened"];
     assert_eq!(*opened, json!([]));
     ana.open(&run).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_sent_again_gets_the_same_message_and_is_one_turn() {
+    let scene = scene("");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let run = ana.begin().await;
+    let mcp = ana.open(&run).await;
+    ana.converse(&mcp, json!({})).await;
+    let params = json!({ "name": "converse", "arguments": { "answer": "Done." } });
+    let send = async |id: &str| {
+        let sent = ana.message_as(&json!(id), &mcp, "tools/call", &params);
+        let answer: Value = sent.send().await.unwrap().json().await.unwrap();
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"]["content"][0]["text"].clone()
+    };
+    let turns = async || ana.get("").await.1["today"]["turns"]["used"].clone();
+    let second = send("one").await;
+    assert_eq!(send("one").await, second);
+    assert_eq!(turns().await, 2);
+    // The twin: the same words by another request.
+    assert_ne!(send("two").await, second);
+    assert_eq!(turns().await, 3);
+    ana.play(&mcp).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_never_will_have_a_result_says_so_and_why() {
+    let scene = scene("");
+    let hub = Hub::start(&scene);
+    let ana = hub.as_of(&add(&scene, "ana"));
+    let run = ana.begin().await;
+    let of_run = format!("/runs/{run}");
+    let results = [format!("{of_run}/result"), format!("{of_run}/result.sig")];
+    for path in &results {
+        let (status, told) = ana.get(path).await;
+        assert_eq!(status, 409, "{told}");
+        assert!(told["error"].to_string().contains("not signed yet"));
+    }
+    let abandoned = ana.text(Method::DELETE, &of_run, &json!({})).await;
+    assert_eq!(abandoned.0, 204, "{}", abandoned.1);
+    for path in &results {
+        let (status, told) = ana.get(path).await;
+        assert_eq!(status, 410, "{told}");
+        let why = "the run has no result and never will: it was abandoned";
+        assert_eq!(told["error"], why);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

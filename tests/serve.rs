@@ -1,6 +1,7 @@
 //! Sessions for an agent from outside, over the Model Context Protocol.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
@@ -19,10 +20,17 @@ struct Server {
 impl Server {
     /// What it says stands in `said.txt`.
     fn start(scene: &Scene, args: &[&str]) -> Self {
+        Self::start_by(
+            scene,
+            &[&["serve", "tasks/suite.toml", "--out", "run"], args].concat(),
+        )
+    }
+
+    /// By a whole command line.
+    fn start_by(scene: &Scene, line: &[&str]) -> Self {
         let said = std::fs::File::create(scene.path("said.txt")).unwrap();
         let mut child = scene
-            .command(&["serve", "tasks/suite.toml", "--out", "run"])
-            .args(args)
+            .command(line)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(said)
@@ -49,7 +57,11 @@ impl Server {
     /// One request of the protocol; its result.
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.asked += 1;
-        let id = self.asked;
+        self.ask_as(self.asked, method, params)
+    }
+
+    /// The same under an id that may have been used before.
+    fn ask_as(&mut self, id: u64, method: &str, params: &Value) -> Value {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         loop {
             let message = self.line();
@@ -213,6 +225,67 @@ fn an_agent_that_leaves_can_be_gone_on_with() {
         2,
         &["pibench-host serve --resume"],
     );
+    let begin = ["serve", "tasks/suite.toml", "--out", "run"];
+    for (more, again) in [
+        (&[][..], "`pibench-host serve --resume run`"),
+        (&["--stdio"][..], "`pibench-host serve --stdio --resume run`"),
+    ] {
+        expect(&scene.run(&[&begin, more].concat()), 4, &[again]);
+    }
+    // What was done in the turn that was left is gone: it begins with its message.
+    let mut server = Server::start_by(&scene, &["serve", "--stdio", "--resume", "run"]);
+    server.greet();
+    let answer = json!({ "answer": "Done." });
+    let write = json!({ "path": "a.md", "content": "x" });
+    for (name, arguments) in [("converse", &answer), ("write_file", &write)] {
+        let refused = server.call(name, arguments);
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(text(&refused).starts_with("this turn begins here"));
+    }
+    let mut told = server.converse(&json!({}));
+    assert!(told["message"].as_str().unwrap().starts_with("In blue."));
+    assert_eq!(server.call("write_file", &write)["isError"], false);
+    while told["over"] == false {
+        told = server.converse(&answer);
+    }
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn an_answer_that_is_sent_again_gets_the_same_message_and_ends_no_second_turn() {
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let mut server = Server::start(&scene, &["--stdio"]);
+    server.greet();
+    server.converse(&json!({}));
+    let params = json!({ "name": "converse", "arguments": { "answer": "Done." } });
+    let second = server.ask_as(100, "tools/call", &params);
+    assert!(text(&second).contains("In blue."), "{second}");
+    for _ in 0..2 {
+        assert_eq!(server.ask_as(100, "tools/call", &params), second);
+    }
+    // The twin: the same words by another request.
+    let third = server.ask_as(101, "tools/call", &params);
+    assert!(text(&third).contains("Request two."), "{third}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_before_a_run_folder_is_made() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let port = address.port().to_string();
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let line = ["serve", "tasks/suite.toml", "--out", "run", "--port", &port];
+    let output = scene.run(&line);
+    expect(&output, 4, &[&format!("listen on {address}")]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(told.matches("error:").count(), 1, "{told}");
+    assert!(!scene.path("run").exists(), "{told}");
+    // The twin: free again, it is served at.
+    drop(taken);
+    let mut server = Server::start(&scene, &["--port", &port]);
+    assert_eq!(server.line()["url"], format!("http://{address}/mcp"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,8 @@ use anyhow::anyhow;
 use serde_json::json;
 
 use super::run::{Output, plan_of, play_plan};
-use crate::cli::ServeArgs;
+use super::runtime;
+use crate::cli::{RunArgs, ServeArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_door::Door;
 use pibench_engine::AgentRole;
@@ -42,6 +43,14 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
         run.settings.agent = vec![AgentRole::EXTERNAL.into()];
         run.settings.runs = run.settings.runs.or(Some(1));
     }
+    refuse_existing(&run, *stdio)?;
+    // Before a run folder is made: a port may be another program's. The door belongs to this runtime until all is over.
+    let runtime = runtime()?;
+    let door = if *stdio {
+        None
+    } else {
+        Some(runtime.block_on(Door::open(*port)).or_exit(Exit::Io)?)
+    };
     let (plan, resume) = plan_of(&run)?;
     let outside = match &plan.roles.agent {
         AgentRole::External(external) => external.outside(),
@@ -61,22 +70,32 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
         (false, false) => Output::Table,
     };
     let token = token()?;
-    let (stdio, port) = (*stdio, *port);
     let served = async move {
-        if let Err(error) = until_over(outside, stdio, port, token).await {
+        if let Err(error) = until_over(outside, door, token).await {
             pibench_report::tell!("error: failed to {error}");
         }
     };
     play_plan(plan, resume, output, served)
 }
 
-/// Serves until the agent was told that everything is over, or has gone.
-async fn until_over(
-    outside: Outside,
-    stdio: bool,
-    port: u16,
-    token: String,
-) -> Result<(), ServeError> {
+/// A run that was begun before is gone on with by this command and by no other. Parts are, by their scheduler's own line.
+fn refuse_existing(run: &RunArgs, stdio: bool) -> Result<(), Failure> {
+    let (None, None, Some(out)) = (&run.resume, run.shard, &run.out) else {
+        return Ok(());
+    };
+    if !out.exists() {
+        return Ok(());
+    }
+    let verb = if stdio { "serve --stdio" } else { "serve" };
+    Err(anyhow!(
+        "make {out}: it is there already; go on with it by `pibench-host {verb} --resume {out}`, or choose another --out"
+    ))
+    .or_exit(Exit::Io)
+}
+
+/// Serves until the agent was told that everything is over, or has gone: at the door, or without one on standard input and
+/// output.
+async fn until_over(outside: Outside, door: Option<Door>, token: String) -> Result<(), ServeError> {
     let service = Service::new(outside).await;
     let over = service.clone();
     let over = async {
@@ -84,13 +103,12 @@ async fn until_over(
         tokio::time::sleep(GRACE).await;
         Ok(())
     };
-    if stdio {
+    let Some(door) = door else {
         return tokio::select! {
             ended = serve::stdio(service) => ended,
             ended = over => ended,
         };
-    }
-    let door = Door::open(port).await?;
+    };
     announce(&door, &token);
     tokio::select! {
         () = serve::http(service, door, token) => Ok(()),

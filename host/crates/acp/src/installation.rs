@@ -73,7 +73,7 @@ impl Hidden {
 
 impl Installation {
     /// Looks for a program by `path` (as in the variable `PATH`) or from the working directory `here`, and for all that it is
-    /// made of. Arguments that name files (see [`names_file`]) are made absolute and shown too, `read` is shown whatever it is.
+    /// made of. Arguments that name files are made absolute and shown too, `read` is shown whatever it is.
     pub fn find(
         command: &[String],
         read: &[String],

@@ -73,7 +73,10 @@ mod tests {
         assert_eq!(cut("no secret-of-a-test!"), "no [KEY]!");
         assert_eq!(cut("secret-of-a-test-and-more"), "[LONG]");
         assert_eq!(cut("x begin \"key\"\nend of it"), "x [LINES]");
-        assert_eq!(cut(r#"{"x":"begin \"key\"\nend of it"}"#), r#"{"x":"[LINES]"}"#);
+        assert_eq!(
+            cut(r#"{"x":"begin \"key\"\nend of it"}"#),
+            r#"{"x":"[LINES]"}"#
+        );
         assert_eq!(cut("small /usr/bin:/bin"), "small /usr/bin:/bin");
         assert!(!format!("{secrets:?}").contains("secret"));
     }

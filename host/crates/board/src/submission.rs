@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use pibench_core::record::FileChange;
 use pibench_record::event::{Event, Step};
 use pibench_record::folder::{read_manifest, read_outline};
+use pibench_record::foreign::read_file;
 use pibench_record::{RunFolder, journal, standing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -149,7 +150,7 @@ pub fn write(
         }
         for (run, path) in list.runs.iter().zip(runs) {
             for name in SENT {
-                add_below(&mut tar, &path.join(name), &format!("{}/{name}", run.name))?;
+                add_below(&mut tar, path, &path.join(name), &format!("{}/{name}", run.name))?;
             }
         }
         let file = tar.into_inner()?.finish()?;
@@ -159,14 +160,19 @@ pub fn write(
     written().map_err(failed)
 }
 
-fn add_below<W: Write>(tar: &mut Builder<W>, path: &Path, name: &str) -> io::Result<()> {
+fn add_below<W: Write>(
+    tar: &mut Builder<W>,
+    run: &Path,
+    path: &Path,
+    name: &str,
+) -> io::Result<()> {
     let data = match fs::symlink_metadata(path) {
         Ok(data) => data,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if data.is_file() {
-        return add(tar, name, &fs::read(path)?);
+    if !data.is_dir() {
+        return add(tar, name, &read_file(run, path)?);
     }
     let mut names: Vec<String> = Vec::new();
     for entry in fs::read_dir(path)? {
@@ -175,7 +181,7 @@ fn add_below<W: Write>(tar: &mut Builder<W>, path: &Path, name: &str) -> io::Res
     }
     names.sort();
     for below in names {
-        add_below(tar, &path.join(&below), &format!("{name}/{below}"))?;
+        add_below(tar, run, &path.join(&below), &format!("{name}/{below}"))?;
     }
     Ok(())
 }

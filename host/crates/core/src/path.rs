@@ -241,7 +241,10 @@ pub fn is_hidden(c: char) -> bool {
 
 /// Whether a character acts on a terminal or on the text around it: hidden, and none that words and emoji are written with.
 pub fn is_acting(c: char) -> bool {
-    let joins = matches!(c, '\u{00AD}' | '\u{034F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}');
+    let joins = matches!(
+        c,
+        '\u{00AD}' | '\u{034F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}'
+    );
     is_hidden(c) && !joins
 }
 

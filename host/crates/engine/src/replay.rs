@@ -334,7 +334,8 @@ impl<'a> Replay<'a> {
     /// The agent's folder holds what the journal says, and nothing else.
     pub(super) fn same_workspace(&mut self) -> Result<(), EpisodeError> {
         let kept = self.plan.folder.workspace(&self.persona.id, self.run);
-        let Some(kept) = Utf8Path::from_path(&kept).filter(|path| Path::new(path).exists()) else {
+        let is_there = is_folder(self.plan.folder.root(), &kept);
+        let Some(kept) = Utf8Path::from_path(&kept).filter(|_| is_there) else {
             self.problem("the workspace is gone");
             return Ok(());
         };

@@ -136,11 +136,12 @@ impl Service {
         } = &*self.0;
         let mut conversation = conversation.lock().await;
         let last = conversation.last.take();
-        if let (Some(answer), Some(open)) = (answer, conversation.open.as_ref()) {
+        let open = conversation.open.as_ref();
+        let is_known = open.map(|told| told.number <= asked.seen);
+        if let (Some(answer), Some(is_known)) = (answer, is_known) {
             if asked.seen == 0 {
                 return refused(BEGINS);
             }
-            let is_known = open.number <= asked.seen;
             let answer = (asked.id, answer);
             if is_known && !conversation.ended && last.as_ref() != Some(&answer) {
                 // Of a run that is over the next line knows, too.
@@ -448,10 +449,7 @@ mod tests {
     async fn an_answer_that_is_sent_again_ends_no_turn_of_which_nobody_has_the_message() {
         let (service, playing) = session().await;
         let asked = |id: i64| service.asked(&RequestId::Number(id));
-        assert_eq!(
-            converse(&service, asked(1), None, true).await,
-            "message 1"
-        );
+        assert_eq!(converse(&service, asked(1), None, true).await, "message 1");
         // At once, by requests of their own: one ends the turn.
         for asked in [asked(2), asked(3), asked(4)] {
             let told = converse(&service, asked, Some("one"), true).await;
@@ -488,7 +486,10 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_done_before_the_first_message_was_handed_out() {
         let (service, _playing) = session().await;
-        let early = [(CONVERSE, saying(Some("Done."))), ("read_file", saying(None))];
+        let early = [
+            (CONVERSE, saying(Some("Done."))),
+            ("read_file", saying(None)),
+        ];
         for (name, arguments) in early {
             assert_eq!(call(&service, name, arguments).await, refused(BEGINS));
         }

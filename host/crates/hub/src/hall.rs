@@ -483,6 +483,7 @@ impl Hub {
         drop(opening);
         let quotas = self.quotas(&run.name);
         let ledger = Arc::clone(&self.ledger);
+        let open = service.open().await;
         let seat = Seat::new(
             service,
             spot.clone(),
@@ -490,7 +491,7 @@ impl Hub {
             self.file.purse(&run.name),
             quotas,
             ledger,
-            episode.turn_open,
+            open.filter(|_| episode.turn_open),
         );
         let most = self.file.limits.request_kib as usize * 1024;
         let standing = Standing {

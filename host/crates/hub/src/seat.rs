@@ -8,16 +8,15 @@ use std::time::Instant;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, ListToolsResult,
-    PaginatedRequestParams, ServerConfig,
+    PaginatedRequestParams, RequestId, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::config::{Purse, Quotas};
 use crate::ledger::{Ledger, LedgerError, Spot, used_up};
-use pibench_engine::serve::{CONVERSE, Endpoint, Service, endpoint, refused};
+use pibench_engine::serve::{BEGINS, CONVERSE, Endpoint, Service, endpoint, refused};
 
 /// One episode's seat. Clones are the same.
 #[derive(Debug, Clone)]
@@ -41,8 +40,8 @@ struct Inner {
 struct Desk {
     /// The agent was told the open message since the episode was opened or gone on with.
     told: bool,
-    /// The open message was counted as a turn.
-    counted: bool,
+    /// The message that was counted as a turn; None when that turn has ended.
+    counted: Option<u64>,
 }
 
 /// For the hub, without waiting for a call.
@@ -56,7 +55,7 @@ struct Watch {
 }
 
 impl Seat {
-    /// `in_turn`: the open message was counted before.
+    /// `counted`: the open message, where it was counted before.
     pub(crate) fn new(
         service: Service,
         spot: Spot,
@@ -64,7 +63,7 @@ impl Seat {
         purse: Purse,
         quotas: Quotas,
         ledger: Arc<Ledger>,
-        in_turn: bool,
+        counted: Option<u64>,
     ) -> Self {
         Self(Arc::new(Inner {
             spot,
@@ -75,12 +74,12 @@ impl Seat {
             service: Lock::new(Some(service)),
             desk: Mutex::new(Desk {
                 told: false,
-                counted: in_turn,
+                counted,
             }),
             watch: Lock::new(Watch {
                 open: 0,
                 last: Instant::now(),
-                in_turn,
+                in_turn: counted.is_some(),
             }),
         }))
     }
@@ -135,7 +134,12 @@ impl Seat {
         look(&mut self.0.watch.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn answer(&self, request: CallToolRequestParams) -> Result<CallToolResult, LedgerError> {
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        id: &RequestId,
+        is_awaited: impl Fn() -> bool,
+    ) -> Result<CallToolResult, LedgerError> {
         let Inner {
             spot,
             name,
@@ -145,8 +149,9 @@ impl Seat {
             desk,
             ..
         } = &*self.0;
+        let asked = self.service().map(|service| service.asked(id));
         let mut desk = desk.lock().await;
-        let Some(service) = self.service() else {
+        let (Some(service), Some(asked)) = (self.service(), asked) else {
             return Ok(refused(
                 "the episode is paused: ask again, and it goes on with the message that is open",
             ));
@@ -155,22 +160,23 @@ impl Seat {
         let answers = matches!(arguments.get("answer"), Some(answer) if !answer.is_null());
         let asks = request.name == CONVERSE && !answers;
         if !desk.told && !asks {
-            return Ok(refused(
-                "this turn begins here: call `converse` without arguments for its message; what was done in it before a \
-                 break is not there any more",
-            ));
+            return Ok(refused(BEGINS));
         }
-        let result = service.call_named(&request.name, arguments).await;
+        let result = service
+            .call_named(&request.name, arguments, asked, is_awaited)
+            .await;
         if request.name != CONVERSE || result.is_error == Some(true) {
             return Ok(result);
         }
-        if answers {
-            desk.counted = false;
+        let open = service.open().await;
+        // Not by an answer that was sent again.
+        if desk.counted.is_some() && desk.counted != open {
+            desk.counted = None;
             self.watch(|watch| watch.in_turn = false);
             ledger.end_turn(spot)?;
         }
         desk.told = true;
-        if !desk.counted && !is_over(&result) {
+        if desk.counted.is_none() && open.is_some() {
             if let Some(why) = ledger.lacks_money(name, *purse)? {
                 desk.told = false;
                 return Ok(refused(&why));
@@ -179,18 +185,11 @@ impl Seat {
                 desk.told = false;
                 return Ok(refused(&used_up(quotas.turns_a_day, "turns")));
             }
-            desk.counted = true;
+            desk.counted = open;
             self.watch(|watch| watch.in_turn = true);
         }
         Ok(result)
     }
-}
-
-/// Whether the conversation says that nothing more comes.
-fn is_over(result: &CallToolResult) -> bool {
-    let text = result.content.first().and_then(|block| block.as_text());
-    let told = text.and_then(|text| serde_json::from_str::<Value>(&text.text).ok());
-    told.is_some_and(|told| told["over"] == true)
 }
 
 /// A request that is being answered.
@@ -225,9 +224,9 @@ impl ServerHandler for Seat {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        RequestContext { id, ct, .. }: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match self.answer(request).await {
+        match self.answer(request, &id, || !ct.is_cancelled()).await {
             Ok(result) => Ok(result.into()),
             Err(error) => {
                 tracing::error!("failed to {error}");

@@ -516,11 +516,19 @@ async fn signature(
 
 fn result(hub: &Hub, name: &str, id: &str, file: &str, kind: &'static str) -> Answer {
     let run = own(hub, name, id)?;
-    if run.state != RunState::Finished {
-        return Err(Refused::new(
-            StatusCode::CONFLICT,
-            "the run has no result: it is not played to its end, or not signed yet",
-        ));
+    match run.state {
+        RunState::Finished => {}
+        RunState::Open => {
+            return Err(Refused::new(
+                StatusCode::CONFLICT,
+                "the run has no result: it is not played to its end, or not signed yet",
+            ));
+        }
+        RunState::Failed => {
+            let why = run.why.unwrap_or_else(|| "it failed".into());
+            let reason = format!("the run has no result and never will: {why}");
+            return Err(Refused::new(StatusCode::GONE, reason));
+        }
     }
     let text = std::fs::read_to_string(hub.places.run(id).join(file)).map_err(|error| {
         tracing::error!(run = id, "failed to read {file}: {error}");

@@ -1369,7 +1369,9 @@ pub fn read_outline(folder: &Path) -> Result<Option<Outline>, FolderError> {
     };
     let outline: Outline =
         serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    match outline.beyond() {
+    // Whoever needs the manifest says what is wrong with it.
+    let runs = read_manifest(folder).map_or(1, |manifest| manifest.runs);
+    match outline.beyond(runs) {
         Some(reason) => Err(failed(reason)),
         None => Ok(Some(outline)),
     }

@@ -30,9 +30,12 @@ const MOST_OF_LIST: usize = 1000;
 /// The most sessions of a suite: a pack has no more files.
 const MOST_SESSIONS: usize = 20_000;
 
+/// The most sessions of all runs: whoever reads an unfinished run holds a line for each.
+const MOST_LINES: usize = 4_000_000;
+
 impl Outline {
     /// What of it goes beyond what a suite can hold, so that whoever counts by it would have no end.
-    pub(super) fn beyond(&self) -> Option<String> {
+    pub(super) fn beyond(&self, runs: u32) -> Option<String> {
         let personas = &self.personas;
         let most = personas.iter().map(|persona| persona.sessions.len()).max();
         let sessions: usize = personas.iter().map(|persona| persona.sessions.len()).sum();
@@ -44,6 +47,11 @@ impl Outline {
                 MOST_OF_LIST,
             ),
             ("sessions", sessions, MOST_SESSIONS),
+            (
+                "sessions of all runs",
+                sessions.saturating_mul(runs as usize),
+                MOST_LINES,
+            ),
         ] {
             if count > limit {
                 return Some(format!("{count} {what}, more than the limit of {limit}"));

@@ -25,7 +25,7 @@ pub fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The same JSON whose strings hold nothing raw that is not seen: serde leaves what is above U+007E as it is.
+/// JSON text whose strings hold nothing raw that is not seen, and the same values: serde leaves what is above U+007E as it is.
 pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -151,10 +151,7 @@ mod tests {
         assert_eq!(line(family), family);
         let text = "\u{85}\u{7f}\u{202e}\u{2028}\u{200b}\u{200d}é";
         let shown = json(&serde_json::to_string(text).unwrap());
-        assert_eq!(
-            shown,
-            r#""\u0085\u007f\u202e\u2028\u200b\u200dé""#
-        );
+        assert_eq!(shown, r#""\u0085\u007f\u202e\u2028\u200b\u200dé""#);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
     }
 

@@ -20,6 +20,7 @@ use pibench_record::folder::{
     read_timings,
 };
 use pibench_record::folder_lock::is_worked_on;
+use pibench_record::foreign::{LINE_LIMIT, lines, open_file};
 use pibench_record::journal::JournalError;
 use pibench_record::outline::Outline;
 use pibench_record::parts::{Part, PartError, parts_in, runs_in};
@@ -341,23 +342,25 @@ impl RunRecord {
         let mut waiting = Vec::new();
         let mut wakes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         let home = self.home(run, persona);
-        let text = if keyring::is_private(home) {
+        let journal: Box<dyn Iterator<Item = Vec<u8>>> = if keyring::is_private(home) {
             let events = episode(home, persona, run).unwrap_or_default();
-            let lines = events.iter().map(serde_json::to_string);
-            lines.filter_map(Result::ok).collect::<Vec<_>>().join("\n")
+            let line = |event| serde_json::to_vec(&event).ok();
+            Box::new(events.into_iter().filter_map(line))
         } else {
-            journal_path(home, persona, run)
-                .and_then(|path| std::fs::read_to_string(path).ok())
-                .unwrap_or_default()
+            let path = journal_path(home, persona, run);
+            let file = path.and_then(|path| open_file(home, &path).ok());
+            Box::new(file.into_iter().flat_map(|file| lines(file, LINE_LIMIT)))
         };
         // Most lines are turns, which are not read twice.
-        let told = |line: &&str| {
-            ["\"event\":\"wake\"", "\"event\":\"session_started\""]
-                .iter()
-                .any(|event| line.contains(event))
+        let told = |line: &Vec<u8>| {
+            str::from_utf8(line).is_ok_and(|line| {
+                ["\"event\":\"wake\"", "\"event\":\"session_started\""]
+                    .iter()
+                    .any(|event| line.contains(event))
+            })
         };
-        for line in text.lines().filter(told) {
-            let Ok(event) = serde_json::from_str::<Value>(line) else {
+        for line in journal.filter(told) {
+            let Ok(event) = serde_json::from_slice::<Value>(&line) else {
                 continue;
             };
             match (event["event"].as_str(), event["session"].as_str()) {

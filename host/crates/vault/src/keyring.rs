@@ -90,13 +90,20 @@ fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, VaultError> {
         path: path.to_owned(),
         source,
     };
-    let file = match File::open(path) {
-        Ok(file) => file,
+    // The place may be a stranger's: a link leads elsewhere, and a pipe has no end.
+    match path.symlink_metadata() {
+        Ok(data) if data.is_file() => {}
+        Ok(_) => {
+            return Err(failed(std::io::Error::other(
+                "it is not a regular file, and no link is followed",
+            )));
+        }
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(error) => return Err(failed(error)),
-    };
+    }
+    let file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     let read = file.take(limit + 1).read_to_end(&mut bytes);
     read.map_err(failed)?;

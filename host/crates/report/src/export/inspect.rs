@@ -132,7 +132,7 @@ fn model_usage(model: &str, usage: &Usage) -> Value {
     }
     json!({ (model): {
         "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "total_tokens": usage.tokens(),
         "input_tokens_cache_read": usage.cached_tokens, "reasoning_tokens": usage.reasoning_tokens,
     } })
 }

@@ -9,7 +9,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
     let asked = runs.iter().map(|one| one.run.results.usage.total());
     if asked
         .clone()
-        .all(|usage| usage.input_tokens + usage.output_tokens == 0)
+        .all(|usage| usage.tokens() == 0)
     {
         return Sheet::missing(
             id,
@@ -59,7 +59,7 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         let is_part = roles
             .iter()
             .any(|usage| usage.is_uncounted() || usage.uncounted_calls > 0);
-        let tokens = (total.input_tokens + total.output_tokens) as f64;
+        let tokens = total.tokens() as f64;
         let is_known = !is_part && sessions > 0;
         let each = Figure::new(tokens / sessions.max(1) as f64, None, 0);
         cells.push(Cell::one(is_known.then_some(each)));
