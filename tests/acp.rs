@@ -642,7 +642,10 @@ fn every_way_in_which_an_agent_ends_is_typed() {
         let scene = Scene::new();
         suite(&scene, "", "");
         // Others end by themselves, however slow the machine is.
-        let limit = if deed == "hangs" { 3 } else { 300 };
+        let limit = match deed {
+            "hangs" | "slow" => 3,
+            _ => 300,
+        };
         let limit = format!("session.turn_timeout_s={limit}");
         let output = play(&scene, deed, &["--set", &limit]);
         expect(&output, code, said);
@@ -684,11 +687,14 @@ fn every_way_in_which_an_agent_ends_is_typed() {
         ("babbles", "are no messages of the protocol"),
         ("refuses", "it refuses to go on"),
         ("errs", "RuntimeError: the model of mine is away"),
+        ("mumbles", "it answers `session/prompt` with something else"),
     ] {
         assert_eq!(outcome(deed, 9, &[said]), "model_fault", "{deed}");
     }
     // Time.
     assert_eq!(outcome("hangs", 0, &[]), "turn_timeout");
+    // That it is opened is none of a turn's.
+    assert_ne!(outcome("slow", 0, &[]), "turn_timeout");
 }
 
 #[test]
@@ -794,6 +800,41 @@ fn a_key_of_the_judges_is_not_given_to_an_agent() {
 }
 
 #[test]
+fn what_an_agent_is_given_stands_in_nothing_that_is_kept_or_told_of_its_errors() {
+    if !confines() {
+        return;
+    }
+    for (deed, code) in [("leaks", 9), ("leaks-answer", 9), ("leaks-early", 10)] {
+        let scene = Scene::new();
+        let entry = format!(
+            "[agents.it]\ncommand = [\"{PYTHON}\", \"{}\", \"{deed}\"]\nenvironment = [\"OWN_KEY\"]\n\
+             set = {{ OWN_SET = \"Secret-set-of-a-test\" }}\n",
+            script().display()
+        );
+        suite(&scene, &entry, "");
+        let args = [
+            "run",
+            "tasks/suite.toml",
+            "--session",
+            "one",
+            "--agent",
+            "acp:it",
+            "--out",
+            "run",
+        ];
+        let output = scene.run_with(&args, &[("OWN_KEY", "Secret-key-of-a-test")]);
+        // The twin: all else that it said is told.
+        expect(&output, code, &["401 invalid key [OWN_KEY] of [OWN_SET]"]);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+        assert!(!flowed(&told).contains("Secret-"), "{deed}: {told}");
+        for (path, content) in crate::scene::files(&scene.path("run")) {
+            let content = String::from_utf8_lossy(&content);
+            assert!(!content.contains("Secret-"), "{deed}: {path}");
+        }
+    }
+}
+
+#[test]
 fn a_command_can_be_confined_by_hand() {
     if !confines() {
         return;
@@ -864,6 +905,81 @@ fn a_confined_command_sees_no_suite_of_the_working_directory_and_nothing_that_is
 }
 
 #[test]
+fn a_confined_command_is_refused_a_workspace_with_a_suite_or_a_run_in_it_and_granted_another() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    let confine = |workspace: &str| scene.run(&["confine", "--workspace", workspace, "--", "true"]);
+    for (files, hidden) in [
+        (
+            &[("a/mine/suite.toml", "personas = [\"p\"]")][..],
+            "a/mine/suite.toml with it",
+        ),
+        (
+            &[("b/personas/p/persona.toml", "id = \"p\"")][..],
+            "b/personas/p with it",
+        ),
+        (
+            &[
+                ("c/runs/x/manifest.json", "{}"),
+                ("c/runs/x/outline.json", "{}"),
+            ][..],
+            "c/runs/x with it",
+        ),
+    ] {
+        for (path, text) in files {
+            scene.write(path, text);
+        }
+        let said = [
+            hidden,
+            "which is hidden from it; give it an empty folder as --workspace",
+        ];
+        expect(&confine(&files[0].0[..1]), 3, &said);
+    }
+    expect(&confine("."), 3, &["which is hidden from it"]);
+    scene.write("d/mine/suite.toml", "tests = 1");
+    scene.write("d/runs/x/manifest.json", "{}");
+    expect(&confine("d"), 0, &[]);
+}
+
+#[test]
+fn a_run_beside_a_confined_program_is_not_shown_with_it_and_a_file_is() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("work")).unwrap();
+    let outline = scene.write("agent/runs/x/outline.json", "told\n");
+    let script = format!("cat {} 2>/dev/null || echo unseen\n", outline.display());
+    scene.write("agent/agent.sh", &script);
+    let said = || {
+        let args = [
+            "confine",
+            "--workspace",
+            "work",
+            "--",
+            "sh",
+            "agent/agent.sh",
+        ];
+        let output = scene.run(&args);
+        expect(&output, 0, &[]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(said(), "told\n");
+    scene.write("agent/runs/x/manifest.json", "{}");
+    assert_eq!(said(), "unseen\n");
+}
+
+/// A script that can be started.
+fn program(scene: &Scene, path: &str, text: &str) -> PathBuf {
+    let file = scene.write(path, text);
+    let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&file, mode).unwrap();
+    file
+}
+
+#[test]
 fn doctor_wants_the_key_of_a_built_in_agent() {
     if !confines() {
         return;
@@ -872,9 +988,7 @@ fn doctor_wants_the_key_of_a_built_in_agent() {
     suite(&scene, "", "");
     let text = std::fs::read_to_string(script()).unwrap();
     let text = format!("#!{PYTHON}\nimport sys\nsys.argv = ['it', 'files']\n{text}");
-    let file = scene.write("opt/bin/claude-agent-acp", &text);
-    let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(file, mode).unwrap();
+    program(&scene, "opt/bin/claude-agent-acp", &text);
     let path = format!("{}:/usr/bin:/bin", scene.path("opt/bin").display());
     let args = ["doctor", "tasks/suite.toml", "--agent", "claude-agent-acp"];
     let doctor = |key: &str| {
@@ -918,6 +1032,26 @@ fn doctor_says_what_an_agent_lacks() {
         &doctor(&agent("login")),
         3,
         &["problem  agent", "it wants a login"],
+    );
+    // By the name of a file of the working directory.
+    let text = std::fs::read_to_string(script()).unwrap();
+    scene.write("own.py", &text);
+    expect(
+        &doctor(&format!("acp:{PYTHON} own.py files")),
+        0,
+        &["confined, opened a session in"],
+    );
+    // What starts another program from a place that it does not see, as shims do.
+    let real = scene.path("elsewhere/real");
+    let shim = format!("#!/bin/sh\nexec {} \"$@\"\n", real.display());
+    let shim = program(&scene, "opt/bin/shim", &shim);
+    expect(
+        &doctor(&format!("acp:{}", shim.display())),
+        3,
+        &[
+            "lies outside of what it may read: name its folder under `read` of [agents.NAME]",
+            "with another command line or entry it is a new run",
+        ],
     );
     // By the name of its entry alone, and with what installs it.
     let output = scene.run_with(

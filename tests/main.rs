@@ -31,6 +31,7 @@ mod grade;
 mod guest;
 mod hidden;
 mod hostile;
+mod hostile_folder;
 mod hostile_pack;
 mod hub;
 mod identity;

@@ -20,10 +20,8 @@ struct Server {
 impl Server {
     /// What it says stands in `said.txt`.
     fn start(scene: &Scene, args: &[&str]) -> Self {
-        Self::start_by(
-            scene,
-            &[&["serve", "tasks/suite.toml", "--out", "run"], args].concat(),
-        )
+        let begin = ["serve", "tasks/suite.toml", "--out", "run"];
+        Self::start_by(scene, &[&begin[..], args].concat())
     }
 
     /// By a whole command line.
@@ -225,13 +223,12 @@ fn an_agent_that_leaves_can_be_gone_on_with() {
         2,
         &["pibench-host serve --resume"],
     );
-    let begin = ["serve", "tasks/suite.toml", "--out", "run"];
-    for (more, again) in [
-        (&[][..], "`pibench-host serve --resume run`"),
-        (&["--stdio"][..], "`pibench-host serve --stdio --resume run`"),
-    ] {
-        expect(&scene.run(&[&begin, more].concat()), 4, &[again]);
-    }
+    let mut line = vec!["serve", "tasks/suite.toml", "--out", "run"];
+    let again = "`pibench-host serve --resume run`";
+    expect(&scene.run(&line), 4, &[again]);
+    line.push("--stdio");
+    let again = "`pibench-host serve --stdio --resume run`";
+    expect(&scene.run(&line), 4, &[again]);
     // What was done in the turn that was left is gone: it begins with its message.
     let mut server = Server::start_by(&scene, &["serve", "--stdio", "--resume", "run"]);
     server.greet();
@@ -244,7 +241,7 @@ fn an_agent_that_leaves_can_be_gone_on_with() {
     }
     let mut told = server.converse(&json!({}));
     assert!(told["message"].as_str().unwrap().starts_with("In blue."));
-    assert_eq!(server.call("write_file", &write)["isError"], false);
+    assert_ne!(server.call("write_file", &write)["isError"], true);
     while told["over"] == false {
         told = server.converse(&answer);
     }

@@ -331,6 +331,26 @@ def errs(session, message):
     raise RuntimeError("the model of mine is away")
 
 
+def slow(session, message):
+    """Takes its time before it greets, and none for its turns."""
+    session.say("Done.")
+
+
+def mumbles(session, message):
+    """Ends its turn by an answer that is none of the protocol's."""
+    return "whatever"
+
+
+def leaks(session, message):
+    """Quotes what it was given where it tells of an error: with its end, in an answer for `leaks-answer`, and before there is a
+    session for `leaks-early`."""
+    said = f"401 invalid key {os.environ['OWN_KEY']} of {os.environ['OWN_SET']}"
+    if DEED == "leaks-answer":
+        raise RuntimeError(said)
+    sys.stderr.write(said + "\n")
+    os._exit(1)
+
+
 def late(session, message):
     """Goes on after its turn: with calls, words and a process."""
     subprocess.Popen(["sleep", "987654"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -503,6 +523,10 @@ def main():
             if DEED == "unborn":
                 sys.stderr.write("no such file: config\n")
                 sys.exit(3)
+            if DEED == "leaks-early":
+                leaks(None, "")
+            if DEED == "slow":
+                time.sleep(6)
             version = 2 if DEED == "newer" else 1
             capabilities = {"mcpCapabilities": {"http": not STDIO}, "loadSession": DEED == "loads"}
             methods = [{"id": "web", "name": "Log in on the web"}]

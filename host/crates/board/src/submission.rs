@@ -150,7 +150,12 @@ pub fn write(
         }
         for (run, path) in list.runs.iter().zip(runs) {
             for name in SENT {
-                add_below(&mut tar, path, &path.join(name), &format!("{}/{name}", run.name))?;
+                add_below(
+                    &mut tar,
+                    path,
+                    &path.join(name),
+                    &format!("{}/{name}", run.name),
+                )?;
             }
         }
         let file = tar.into_inner()?.finish()?;

@@ -215,6 +215,8 @@ impl Steer<'_> {
             Some(first) => self.begin(first, past.is_some()).await?,
             None => false,
         };
+        // What it took until here is none of the turn's time.
+        let _ = self.desk.outside().ready();
         self.desk.open();
         texts.extend(instructions);
         match past {

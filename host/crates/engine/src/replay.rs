@@ -2,7 +2,6 @@
 //! the rule verdicts that its graders give there. It compares nothing and writes nothing to the run folder.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -19,6 +18,7 @@ use pibench_record::event::{
     AppMark, Event, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn,
 };
 use pibench_record::folder::FolderError;
+use pibench_record::foreign::is_folder;
 use pibench_record::state::{EpisodeState, SessionState};
 use pibench_record::trajectory::{Place, Trajectory};
 use pibench_sandbox::App;

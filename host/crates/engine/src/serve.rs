@@ -385,37 +385,41 @@ mod tests {
     use pibench_core::message::{ChatRequest, Message};
     use pibench_model::Model;
     use pibench_model::external::External;
-    use tokio::task::JoinHandle;
 
-    /// A session of three messages, and the answers that it comes to.
-    async fn session() -> (Service, JoinHandle<Vec<String>>) {
+    /// A session of three messages, beside what is asked of its service; its answers.
+    async fn session(ask: impl AsyncFnOnce(Service)) -> Vec<String> {
         let external = External::default();
         let outside = external.outside().unwrap();
-        let playing = tokio::spawn(async move {
-            let model = Model::External(external);
-            let mut messages = vec![Message::System { text: "s".into() }];
-            let mut answers = Vec::new();
-            for number in 1..=3 {
-                let text = format!("message {number}");
-                messages.push(Message::User { text });
-                let request = ChatRequest {
-                    messages: &messages,
-                    tools: &[],
-                    may_call: true,
-                    temperature: None,
-                    max_output: None,
-                };
-                let text = model.chat(request).await.unwrap().text;
-                answers.push(text.clone());
-                messages.push(Message::Assistant {
-                    text,
-                    reasoning: None,
-                    calls: Vec::new(),
-                });
-            }
-            answers
-        });
-        (Service::new(outside).await, playing)
+        let asking = async { ask(Service::new(outside).await).await };
+        tokio::join!(play(external), asking).0
+    }
+
+    /// As the loop does, until nobody answers any more.
+    async fn play(external: External) -> Vec<String> {
+        let model = Model::External(external);
+        let mut messages = vec![Message::System { text: "s".into() }];
+        let mut answers = Vec::new();
+        for number in 1..=3 {
+            let text = format!("message {number}");
+            messages.push(Message::User { text });
+            let request = ChatRequest {
+                messages: &messages,
+                tools: &[],
+                may_call: true,
+                temperature: None,
+                max_output: None,
+            };
+            let Ok(reply) = model.chat(request).await else {
+                break;
+            };
+            answers.push(reply.text.clone());
+            messages.push(Message::Assistant {
+                text: reply.text,
+                reasoning: None,
+                calls: Vec::new(),
+            });
+        }
+        answers
     }
 
     fn saying(answer: Option<&str>) -> JsonObject {
@@ -447,59 +451,64 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_that_is_sent_again_ends_no_turn_of_which_nobody_has_the_message() {
-        let (service, playing) = session().await;
-        let asked = |id: i64| service.asked(&RequestId::Number(id));
-        assert_eq!(converse(&service, asked(1), None, true).await, "message 1");
-        // At once, by requests of their own: one ends the turn.
-        for asked in [asked(2), asked(3), asked(4)] {
-            let told = converse(&service, asked, Some("one"), true).await;
+        let answers = session(async |service: Service| {
+            let asked = |id: i64| service.asked(&RequestId::Number(id));
+            let told = converse(&service, asked(1), None, true).await;
+            assert_eq!(told, "message 1");
+            // At once, by requests of their own: one ends the turn.
+            for asked in [asked(2), asked(3), asked(4)] {
+                let told = converse(&service, asked, Some("one"), true).await;
+                assert_eq!(told, "message 2");
+            }
+            // Under the same id, when the first reply went out.
+            let told = converse(&service, asked(4), Some("one"), true).await;
             assert_eq!(told, "message 2");
-        }
-        // Under the same id, when the first reply went out; then by a request that nobody waited for, and the next.
-        let told = converse(&service, asked(4), Some("one"), true).await;
-        assert_eq!(told, "message 2");
-        let told = converse(&service, asked(5), Some("two"), false).await;
-        assert_eq!(told, "message 3");
-        let called = call(&service, "read_file", JsonObject::new()).await;
-        let over = "the turn is over: call `converse` for what comes next";
-        assert_eq!(called, refused(over));
-        let told = converse(&service, asked(6), Some("two"), true).await;
-        assert_eq!(told, "message 3");
-        // The twin: the same words, by a request of its own to a message that was handed out.
-        let told = converse(&service, asked(7), Some("two"), true).await;
-        assert_eq!(told, "{\"over\":true}");
-        assert_eq!(playing.await.unwrap(), ["one", "two", "two"]);
+            // By a request that nobody waited for, and the next.
+            let told = converse(&service, asked(5), Some("two"), false).await;
+            assert_eq!(told, "message 3");
+            let called = call(&service, "read_file", JsonObject::new()).await;
+            let over = "the turn is over: call `converse` for what comes next";
+            assert_eq!(called, refused(over));
+            let told = converse(&service, asked(6), Some("two"), true).await;
+            assert_eq!(told, "message 3");
+            // The twin: the same words, by a request of its own to a message that was handed out.
+            let told = converse(&service, asked(7), Some("two"), true).await;
+            assert_eq!(told, "{\"over\":true}");
+        });
+        assert_eq!(answers.await, ["one", "two", "two"]);
     }
 
     #[tokio::test]
     async fn an_id_that_is_used_again_after_other_work_is_no_second_sending() {
-        let (service, _playing) = session().await;
-        let asked = || service.asked(&RequestId::Number(1));
-        converse(&service, asked(), None, true).await;
-        for message in ["message 2", "message 3"] {
-            let told = converse(&service, asked(), Some("Done."), true).await;
-            assert_eq!(told, message);
-            call(&service, "read_file", JsonObject::new()).await;
-        }
+        let answers = session(async |service: Service| {
+            let asked = || service.asked(&RequestId::Number(1));
+            converse(&service, asked(), None, true).await;
+            for message in ["message 2", "message 3"] {
+                let told = converse(&service, asked(), Some("Done."), true).await;
+                assert_eq!(told, message);
+                call(&service, "read_file", JsonObject::new()).await;
+            }
+        });
+        assert_eq!(answers.await, ["Done.", "Done."]);
     }
 
     #[tokio::test]
     async fn nothing_is_done_before_the_first_message_was_handed_out() {
-        let (service, _playing) = session().await;
-        let early = [
-            (CONVERSE, saying(Some("Done."))),
-            ("read_file", saying(None)),
-        ];
-        for (name, arguments) in early {
-            assert_eq!(call(&service, name, arguments).await, refused(BEGINS));
-        }
-        // The twin.
-        call(&service, CONVERSE, saying(None)).await;
-        let called = call(&service, "read_file", saying(None)).await;
-        assert_eq!(called, refused("there is no tool `read_file`"));
-        let asked = service.asked(&RequestId::Number(1));
-        let told = converse(&service, asked, Some("Done."), true).await;
-        assert_eq!(told, "message 2");
+        let answers = session(async |service: Service| {
+            let early = [(CONVERSE, Some("Done.")), ("read_file", None)];
+            for (name, answer) in early {
+                let called = call(&service, name, saying(answer)).await;
+                assert_eq!(called, refused(BEGINS));
+            }
+            // The twin.
+            call(&service, CONVERSE, JsonObject::new()).await;
+            let called = call(&service, "read_file", JsonObject::new()).await;
+            assert_eq!(called, refused("there is no tool `read_file`"));
+            let asked = service.asked(&RequestId::Number(1));
+            let told = converse(&service, asked, Some("Done."), true).await;
+            assert_eq!(told, "message 2");
+        });
+        assert_eq!(answers.await, ["Done."]);
     }
 
     #[tokio::test]

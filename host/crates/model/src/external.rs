@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -42,6 +43,8 @@ struct Inner {
     message: AtomicU64,
     /// Whether the agent was told of this session before.
     heard: AtomicBool,
+    /// Whether the other half says when the agent is ready for what it was told.
+    opens: bool,
     /// The other half, until somebody serves it.
     outside: Lock<Option<Outside>>,
 }
@@ -112,6 +115,8 @@ enum Act {
         text: String,
         said: Said,
     },
+    /// The agent's session is open: its time begins.
+    Ready,
     Answer(Said),
     Failed(ModelError),
 }
@@ -160,6 +165,17 @@ pub struct Over;
 
 impl Default for External {
     fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+impl External {
+    /// An agent that is opened when it is told something. Its time begins when its other half says that it is ready.
+    pub fn that_opens() -> Self {
+        Self::new(true)
+    }
+
+    fn new(opens: bool) -> Self {
         let (told, told_receiver) = mpsc::unbounded_channel();
         let (act, done) = mpsc::unbounded_channel();
         let outside = Outside {
@@ -173,12 +189,11 @@ impl Default for External {
             last: Mutex::default(),
             message: AtomicU64::new(0),
             heard: AtomicBool::new(false),
+            opens,
             outside: Lock::new(Some(outside)),
         }))
     }
-}
 
-impl External {
     /// The other half; None when it was taken before.
     pub fn outside(&self) -> Option<Outside> {
         let mut outside = self
@@ -189,9 +204,23 @@ impl External {
         outside.take()
     }
 
-    /// Tells the agent what is new and waits for what it does.
+    /// Tells the agent what is new, and how long it took until it was ready for it.
+    pub(super) async fn tell(&self, request: ChatRequest<'_>) -> Result<Duration, ModelError> {
+        let began = Instant::now();
+        let told = self.hand_over(request).await;
+        if !told || !self.0.opens {
+            return Ok(Duration::ZERO);
+        }
+        match self.next_act().await {
+            Some(Act::Ready) => Ok(began.elapsed()),
+            Some(Act::Failed(error)) => Err(error),
+            // It does nothing for a message before it is ready for it.
+            Some(_) | None => Err(let_go()),
+        }
+    }
+
+    /// Waits for what the agent does about what it was told.
     pub(super) async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
-        self.hand_over(request).await;
         // Names of calls only have to differ within a chat.
         let id = format!("call_{}", request.messages.len());
         match self.next_act().await {
@@ -240,10 +269,7 @@ impl External {
                 };
                 Ok(reply(said, vec![call], vec![done]))
             }
-            None => Err(ModelError::Infrastructure {
-                server: "the external agent".into(),
-                reason: "it was let go of".into(),
-            }),
+            Some(Act::Ready) | None => Err(let_go()),
         }
     }
 
@@ -279,8 +305,8 @@ impl External {
         let _ = self.0.told.send(Signal::Over);
     }
 
-    /// The result of the call that waits, and the message that came.
-    async fn hand_over(&self, request: ChatRequest<'_>) {
+    /// The result of the call that waits, and the message that came; whether one came.
+    async fn hand_over(&self, request: ChatRequest<'_>) -> bool {
         let ChatRequest {
             messages, tools, ..
         } = request;
@@ -305,7 +331,7 @@ impl External {
             // An agent that no longer waits has gone; what it does next says so.
             let _ = result.send(called);
         }
-        let Some(new) = new else { return };
+        let Some(new) = new else { return false };
         let system = match messages.first() {
             Some(Message::System { text }) => Some(text.clone()),
             _ => None,
@@ -324,6 +350,7 @@ impl External {
             instructions: system.filter(|_| first),
             tools: tools.to_vec(),
         }));
+        true
     }
 }
 
@@ -340,6 +367,13 @@ fn reply(said: Said, calls: Vec<ToolCall>, done: Vec<Done>) -> Reply {
         usage,
         done,
         ..Reply::default()
+    }
+}
+
+fn let_go() -> ModelError {
+    ModelError::Infrastructure {
+        server: "the external agent".into(),
+        reason: "it was let go of".into(),
     }
 }
 
@@ -461,6 +495,12 @@ impl Outside {
         })
     }
 
+    /// The agent is ready for the message: its time begins. For one that opens (see [`External::that_opens`]), before all else
+    /// that it does for it.
+    pub fn ready(&self) -> Result<(), Over> {
+        self.act(Act::Ready)
+    }
+
     /// Ends the turn with this answer.
     pub fn answer(&self, said: Said) -> Result<(), Over> {
         self.act(Act::Answer(said))
@@ -469,5 +509,67 @@ impl Outside {
     /// Ends the turn because the agent cannot go on.
     pub fn fail(&self, error: ModelError) -> Result<(), Over> {
         self.act(Act::Failed(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+
+    /// What comes of a message within this time, where the agent takes longer to be ready for it and then does this.
+    async fn asked(
+        external: External,
+        does: impl FnOnce(&Outside),
+    ) -> Result<Option<(Reply, Duration)>, ModelError> {
+        let outside = external.outside().unwrap();
+        let model = Model::External(external);
+        let text = "Request one.".to_owned();
+        let request = ChatRequest {
+            messages: &[Message::User { text }],
+            tools: &[],
+            may_call: true,
+            temperature: None,
+            max_output: None,
+        };
+        let agent = async {
+            outside.next_message().await.unwrap();
+            tokio::time::sleep(LIMIT * 4).await;
+            does(&outside);
+            // Its half is there until it was heard.
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            reply = model.chat_within(request, LIMIT) => reply,
+            () = agent => unreachable!(),
+        }
+    }
+
+    const LIMIT: Duration = Duration::from_millis(100);
+
+    #[tokio::test]
+    async fn an_agent_that_is_being_opened_takes_none_of_its_turns_time() {
+        let ready = |outside: &Outside| {
+            outside.ready().unwrap();
+            outside.answer(Said::by_unknown("Done.".into())).unwrap();
+        };
+        let (reply, waited) = asked(External::that_opens(), ready).await.unwrap().unwrap();
+        assert_eq!(reply.text, "Done.");
+        assert!(waited >= LIMIT * 4, "{waited:?}");
+        // One that cannot be opened is told of, and has not used up its time.
+        let setup = ModelError::Setup {
+            server: "the agent".into(),
+            reason: "it does not greet".into(),
+            remedy: "mend it".into(),
+        };
+        let told = setup.clone();
+        let fails = |outside: &Outside| outside.fail(told).unwrap();
+        let failed = asked(External::that_opens(), fails).await;
+        assert_eq!(failed.unwrap_err(), setup);
+        // Its time begins when it is ready; that of one that is not opened, when it is told.
+        let late = asked(External::that_opens(), |outside| outside.ready().unwrap()).await;
+        assert!(late.unwrap().is_none());
+        let late = asked(External::default(), |_| {}).await;
+        assert!(late.unwrap().is_none());
     }
 }

@@ -72,7 +72,10 @@ impl Model {
         match self {
             Self::Scripted(scripted) => Ok(scripted.chat(request)),
             Self::Client(client) => client.chat(request).await,
-            Self::External(external) => external.chat(request).await,
+            Self::External(external) => {
+                external.tell(request).await?;
+                external.chat(request).await
+            }
         }
     }
 
@@ -103,7 +106,8 @@ impl Model {
     }
 
     /// Asks for one reply within `left` of work by the model, and says how long was waited beside that: for a place
-    /// among the provider's calls, for a rate limit, between attempts. None: the time was used up.
+    /// among the provider's calls, for a rate limit, between attempts, for an agent's process to open its
+    /// session. None: the time was used up.
     pub async fn chat_within(
         &self,
         request: ChatRequest<'_>,
@@ -113,8 +117,9 @@ impl Model {
             Self::Scripted(scripted) => Ok(Some((scripted.chat(request), Duration::ZERO))),
             Self::Client(client) => client.chat_within(request, left).await,
             Self::External(external) => {
+                let waited = external.tell(request).await?;
                 if let Ok(reply) = tokio::time::timeout(left, external.chat(request)).await {
-                    Ok(Some((reply?, Duration::ZERO)))
+                    Ok(Some((reply?, waited)))
                 } else {
                     external.out_of_time();
                     Ok(None)

@@ -10,6 +10,16 @@ pub enum FolderError {
         path.display(), path.display()
     )]
     Exists { path: PathBuf },
+    #[error(
+        "make {}: it would lie in the run folder {}, which nothing may be added to; choose another --out",
+        path.display(), run.display()
+    )]
+    Within { path: PathBuf, run: PathBuf },
+    #[error(
+        "make {}: {} is not UTF-8, and paths of a run folder must be; go to another folder, or name one by --out",
+        path.display(), above.display()
+    )]
+    NotUtf8 { path: PathBuf, above: PathBuf },
     #[error("lock {}: another process works on it", path.display())]
     Locked { path: PathBuf },
     #[error("write {}: {source}", path.display())]

@@ -392,6 +392,8 @@ impl RunFolder {
             source,
         };
         let above = missing_above(path, manifest);
+        let there = nearest_above(path).and_then(fs::canonicalize);
+        refuse_within(path, &there.map_err(of_parent)?)?;
         fs::create_dir_all(parent).map_err(of_parent)?;
         // As the folder lies in the end, so that nothing depends on where it was made.
         let parent = fs::canonicalize(parent).map_err(of_parent)?;
@@ -1023,20 +1025,46 @@ fn missing_above(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
     above.map(Path::to_owned).collect()
 }
 
-/// Whether a new folder can be made in this place: the nearest folder above it that there is can be written to.
+/// The nearest folder above a new one that there is.
+fn nearest_above(path: &Path) -> std::io::Result<PathBuf> {
+    let whole = std::path::absolute(path)?;
+    let there = whole.ancestors().skip(1).find(|above| above.exists());
+    Ok(there.unwrap_or(Path::new("/")).to_owned())
+}
+
+/// Refuses a place in a run folder: its seal has all that lies there.
+fn refuse_within(path: &Path, there: &Path) -> Result<(), FolderError> {
+    let is_run = |dir: &&Path| dir.join("manifest.json").is_file() && dir.join("journal").is_dir();
+    match there.ancestors().find(is_run) {
+        None => Ok(()),
+        Some(run) => Err(FolderError::Within {
+            path: path.to_owned(),
+            run: run.to_owned(),
+        }),
+    }
+}
+
+/// Whether a new folder can be made in this place: the nearest folder above it that there is can be written to, is in no run folder,
+/// and has a name that is text.
 pub fn check_place(path: &Path) -> Result<(), FolderError> {
     let of_place = |source| FolderError::Place {
         path: path.to_owned(),
         source,
     };
-    let whole = std::path::absolute(path).map_err(of_place)?;
-    let there = whole.ancestors().skip(1).find(|above| above.exists());
-    let there = there.unwrap_or(Path::new("/"));
+    let there = nearest_above(path).map_err(of_place)?;
     if !there.is_dir() {
         return Err(of_place(std::io::ErrorKind::NotADirectory.into()));
     }
+    let real = fs::canonicalize(&there).map_err(of_place)?;
+    if real.to_str().is_none() {
+        return Err(FolderError::NotUtf8 {
+            path: path.to_owned(),
+            above: real,
+        });
+    }
+    refuse_within(path, &real)?;
     let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(there, access).map_err(|error| of_place(error.into()))
+    rustix::fs::access(&there, access).map_err(|error| of_place(error.into()))
 }
 
 /// Removes what killed processes left of run folders that they made here. One that is being made holds its lock.

@@ -77,7 +77,9 @@ pub fn lines(file: File, limit: u64) -> impl Iterator<Item = Vec<u8>> {
             0 => return None,
             length if is_cut && length as u64 == limit => return None,
             _ if is_cut => {}
-            _ => drop(line.pop()),
+            _ => {
+                line.pop();
+            }
         }
         Some(line)
     })
@@ -154,6 +156,8 @@ fn open_folder(folder: &Path, names: &[&OsStr]) -> io::Result<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::tests::manifest;
+    use crate::folder::RunFolder;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -201,6 +205,24 @@ mod tests {
         for dir in ["blobs", "blobs/"] {
             assert!(read_dir(&root.join(dir)).is_err(), "{dir}");
         }
+    }
+
+    #[test]
+    fn a_merge_takes_nothing_that_a_link_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let part = RunFolder::create(&dir.path().join("part"), &manifest()).unwrap();
+        let merged = |name: &str| {
+            let draft = RunFolder::draft(&dir.path().join(name), &manifest(), [&part]);
+            draft.map(drop).map_err(|error| error.to_string())
+        };
+        merged("whole").unwrap();
+        let elsewhere = dir.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("a"), "mine").unwrap();
+        fs::remove_dir(part.root().join("blobs")).unwrap();
+        symlink(&elsewhere, part.root().join("blobs")).unwrap();
+        let told = merged("linked").unwrap_err();
+        assert!(told.contains("part/blobs: Not a directory"), "{told}");
     }
 
     #[test]

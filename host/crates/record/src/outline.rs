@@ -121,3 +121,46 @@ pub struct Described {
     pub name: String,
     pub description: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_suite_can_hold_is_refused() {
+        let session = serde_json::json!({
+            "id": "s", "title": "", "category": null, "planned": true, "depends_on": [], "dependency_only": false,
+            "no_offline_matcher": false, "request": "", "intents": [], "checklist": [],
+        });
+        let session: SessionOutline = serde_json::from_value(session).unwrap();
+        let beyond = |personas: usize, sessions: usize, runs: u32| {
+            let persona = PersonaOutline {
+                id: "p".into(),
+                name: String::new(),
+                sessions: vec![session.clone(); sessions],
+            };
+            let outline = Outline {
+                version: 1,
+                suite: String::new(),
+                title: String::new(),
+                scripted: true,
+                personas: vec![persona; personas],
+                tools: Vec::new(),
+                skills: Vec::new(),
+            };
+            outline.beyond(runs).unwrap_or_default()
+        };
+        for (personas, sessions, runs) in [(1000, 20, 200), (20, 1000, 1), (1, 1, 1000)] {
+            assert_eq!(beyond(personas, sessions, runs), "");
+        }
+        for (personas, sessions, runs, said) in [
+            (1001, 1, 1, "1001 personas"),
+            (1, 1001, 1, "1001 sessions of a persona"),
+            (21, 1000, 1, "21000 sessions, more than the limit of 20000"),
+            (20, 1000, 201, "4020000 sessions of all runs"),
+        ] {
+            let told = beyond(personas, sessions, runs);
+            assert!(told.starts_with(said), "{told}");
+        }
+    }
+}

@@ -47,8 +47,8 @@ pub enum RecordError {
     )]
     Unfinished { path: PathBuf },
     #[error(
-        "follow {}: it has no outline.json, which runs of this version have",
-        path.display()
+        "follow {}: it has no outline.json: it was cut off while it was begun; go on with it by `pibench-host run --resume {}`",
+        path.display(), path.display()
     )]
     NoOutline { path: PathBuf },
 }
@@ -344,7 +344,7 @@ impl RunRecord {
         let home = self.home(run, persona);
         let journal: Box<dyn Iterator<Item = Vec<u8>>> = if keyring::is_private(home) {
             let events = episode(home, persona, run).unwrap_or_default();
-            let line = |event| serde_json::to_vec(&event).ok();
+            let line = |event: Event| serde_json::to_vec(&event).ok();
             Box::new(events.into_iter().filter_map(line))
         } else {
             let path = journal_path(home, persona, run);

@@ -7,10 +7,7 @@ use crate::sheet::{Best, Cell, Column, Figure, Sheet};
 pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
     let (id, title) = ("usage", "What the models were asked and answered (tokens)");
     let asked = runs.iter().map(|one| one.run.results.usage.total());
-    if asked
-        .clone()
-        .all(|usage| usage.tokens() == 0)
-    {
+    if asked.clone().all(|usage| usage.tokens() == 0) {
         return Sheet::missing(
             id,
             title,
